@@ -1,0 +1,21 @@
+// Growing, jittered delays. Chance is an argument in [0, 1).
+
+const MAX_DELAY_MS = 15 * 60_000;
+
+/**
+ * How long a rate-limited job waits, in ms: the configured delay doubled with each retry, up to a quarter of jitter
+ * on top, and never shorter than what the provider asked for.
+ */
+export const rateLimitDelayMs = (
+  retriesBefore: number,
+  baseMs: number,
+  askedMs: number | null,
+  jitter: number,
+): number => {
+  const grown = Math.min(baseMs * 2 ** Math.min(retriesBefore, 20), MAX_DELAY_MS);
+  return Math.ceil(Math.max(grown, askedMs ?? 0) * (1 + jitter / 4));
+};
+
+/** Full jitter for retries of our own (history store, reconnects), in ms. */
+export const retryDelayMs = (failures: number, baseMs: number, maxMs: number, jitter: number): number =>
+  Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(failures, 20)) * (0.5 + jitter / 2));

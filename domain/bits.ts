@@ -1,0 +1,86 @@
+// A growing set of small integers, one bit each: ten thousand workers are 313 words, so intersecting what a job
+// requires costs less than looking at a single worker.
+
+export class Bits {
+  #words = new Uint32Array(4);
+
+  get words(): Uint32Array {
+    return this.#words;
+  }
+
+  set(index: number, isSet = true): void {
+    const word = index >>> 5;
+    if (word >= this.#words.length) {
+      if (!isSet) return;
+      const grown = new Uint32Array(Math.max(word + 1, this.#words.length * 2));
+      grown.set(this.#words);
+      this.#words = grown;
+    }
+    const mask = 1 << (index & 31);
+    const before = this.#words[word] ?? 0;
+    this.#words[word] = isSet ? before | mask : before & ~mask;
+  }
+
+  has(index: number): boolean {
+    return ((this.#words[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
+  }
+
+  copy(): Bits {
+    const twin = new Bits();
+    twin.#words = this.#words.slice();
+    return twin;
+  }
+
+  /** Keeps what the other set has, too; a missing set is an empty one. */
+  intersect(other: Bits | undefined): this {
+    const theirs = other?.words;
+    for (let word = 0; word < this.#words.length; word += 1) {
+      this.#words[word] = (this.#words[word] ?? 0) & (theirs?.[word] ?? 0);
+    }
+    return this;
+  }
+
+  union(other: Bits | undefined): this {
+    if (other === undefined) return this;
+    if (other.words.length > this.#words.length) {
+      const grown = new Uint32Array(other.words.length);
+      grown.set(this.#words);
+      this.#words = grown;
+    }
+    for (let word = 0; word < other.words.length; word += 1) {
+      this.#words[word] = (this.#words[word] ?? 0) | (other.words[word] ?? 0);
+    }
+    return this;
+  }
+
+  subtract(other: Bits | undefined): this {
+    if (other === undefined) return this;
+    for (let word = 0; word < this.#words.length; word += 1) {
+      this.#words[word] = (this.#words[word] ?? 0) & ~(other.words[word] ?? 0);
+    }
+    return this;
+  }
+
+  count(): number {
+    let total = 0;
+    for (const word of this.#words) total += popcount(word);
+    return total;
+  }
+
+  forEach(visit: (index: number) => void): void {
+    for (let word = 0; word < this.#words.length; word += 1) {
+      let rest = this.#words[word] ?? 0;
+      while (rest !== 0) {
+        const bit = rest & -rest;
+        visit((word << 5) + (31 - Math.clz32(bit)));
+        rest ^= bit;
+      }
+    }
+  }
+}
+
+const popcount = (word: number): number => {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return (((nibbles + (nibbles >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
+};

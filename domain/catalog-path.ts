@@ -1,0 +1,28 @@
+// The dotted paths of a provider's file: `limits.max_input_tokens`, `providers.0.context_length`.
+// Own properties and array indexes only, so that no path reaches a prototype, whatever a provider's JSON is called.
+
+export const PATH_MAX_SEGMENTS = 8;
+
+const SEGMENT = "[A-Za-z0-9_-]{1,64}";
+const FIELD_PATH = new RegExp(`^${SEGMENT}(\\.${SEGMENT}){0,${PATH_MAX_SEGMENTS - 1}}$`);
+const LIST_PATH = new RegExp(`^(${SEGMENT}(\\.${SEGMENT}){0,${PATH_MAX_SEGMENTS - 1}})?\\[\\]$`);
+
+export function isFieldPath(path: string): boolean {
+  return FIELD_PATH.test(path);
+}
+
+/** `data[]`, `result.models[]`, or `[]` for an answer that is itself the list. */
+export function isListPath(path: string): boolean {
+  return LIST_PATH.test(path);
+}
+
+/** The value at the path, or undefined where any step of it is missing. */
+export function readPath(value: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>(ownKey, value);
+}
+
+export function ownKey(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Array.isArray(value)) return /^(0|[1-9]\d{0,5})$/.test(key) ? value[Number(key)] : undefined;
+  return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+}

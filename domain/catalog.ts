@@ -1,0 +1,160 @@
+// What a provider's model list means: rows become {id, name, context_window}, and two snapshots are compared by id.
+// Pure and total: no fetch, no clock, and no answer of a provider, however hostile, makes anything here throw.
+// A list is either understood whole or refused: a wrong shape never passes for an empty list, because an empty list
+// removes every model. Only the three normalised fields take part in the comparison; everything else churns.
+
+import { ownKey, readPath } from "./catalog-path.ts";
+import { type ModelPrice, type ProviderPricing, readPrice } from "./catalog-price.ts";
+
+export type ProviderAuth = { header: string; ref: string };
+
+/** One file of providers/catalog, as validated; the keys are those of the file. */
+export type ProviderConfig = {
+  provider: string;
+  list_url: string;
+  method: "GET" | "POST";
+  local: boolean;
+  auth?: ProviderAuth | undefined;
+  key_hosts?: readonly string[] | undefined;
+  extra_headers?: Readonly<Record<string, string>> | undefined;
+  response_path: string;
+  fields: { id: string; name?: string | undefined; context_window?: string | undefined };
+  pagination?: { cursor_path: string; cursor_param: string; more_path?: string | undefined } | undefined;
+  strip_prefix?: string | undefined;
+  pricing?: ProviderPricing | undefined;
+};
+
+export type CatalogModel = { id: string; name: string; context_window?: number };
+
+/** A model as a sync keeps it: the price stands beside the normalised fields, and is no part of a difference. */
+export type ListedModel = CatalogModel & { price?: ModelPrice };
+
+/** Longer ids are skipped: no job could name them. */
+export const MODEL_ID_MAX_CHARACTERS = 128;
+export const MODEL_NAME_MAX_CHARACTERS = 256;
+
+export type RowsReading = { ok: true; rows: readonly unknown[] } | { ok: false; reason: string };
+
+/** The rows of one page. An array or null at the path is a list; anything else is a provider that did not answer. */
+export function readRows(body: unknown, responsePath: string): RowsReading {
+  const complaint = reportedError(body);
+  if (complaint !== null) return { ok: false, reason: complaint };
+  const path = responsePath.slice(0, -"[]".length);
+  const found = path === "" ? { found: true, value: body } : lookUp(body, path);
+  if (!found.found) return { ok: false, reason: `the answer has nothing at ${responsePath}` };
+  if (found.value === null && path !== "") return { ok: true, rows: [] };
+  if (!Array.isArray(found.value)) return { ok: false, reason: `the answer has no list at ${responsePath}` };
+  return { ok: true, rows: found.value };
+}
+
+/** Gateways answer 200 with an error inside; its words are not repeated, because nobody knows what they hold. */
+function reportedError(body: unknown): string | null {
+  const error = ownKey(body, "error");
+  const errors = ownKey(body, "errors");
+  const hasError = error !== undefined && error !== null && error !== false && error !== "";
+  const hasErrors = Array.isArray(errors) && errors.length > 0;
+  return hasError || hasErrors ? "the provider answered with an error inside a successful response" : null;
+}
+
+/** A path that leads to undefined is absent; JSON has no undefined of its own. */
+function lookUp(body: unknown, path: string): { found: boolean; value: unknown } {
+  const value = readPath(body, path);
+  return { found: value !== undefined, value };
+}
+
+export type PageEnd = { kind: "end" } | { kind: "next"; cursor: string } | { kind: "broken"; reason: string };
+
+/** Where a page leads. A list that says it goes on, to a config that cannot follow, is broken and not short. */
+export function nextPage(body: unknown, pagination: ProviderConfig["pagination"]): PageEnd {
+  if (pagination === undefined) {
+    if (!saysMore(body)) return { kind: "end" };
+    return { kind: "broken", reason: "the list has more pages, and the provider's file has no pagination key" };
+  }
+  const cursor = readPath(body, pagination.cursor_path);
+  const isBlank = cursor === undefined || cursor === null || cursor === "";
+  const more = pagination.more_path === undefined ? !isBlank : readPath(body, pagination.more_path);
+  if (more === false || ((more ?? null) === null && isBlank)) return { kind: "end" };
+  if (more !== true) return { kind: "broken", reason: `${pagination.more_path} is neither true nor false` };
+  if (typeof cursor === "number" && Number.isFinite(cursor)) return { kind: "next", cursor: String(cursor) };
+  if (typeof cursor === "string" && !isBlank) return { kind: "next", cursor };
+  return { kind: "broken", reason: `the list has more pages, and ${pagination.cursor_path} names no next one` };
+}
+
+function saysMore(body: unknown): boolean {
+  if (ownKey(body, "has_more") === true) return true;
+  return ["nextPageToken", "next_page_token"].some((key) => {
+    const token = ownKey(body, key);
+    return typeof token === "string" && token !== "";
+  });
+}
+
+/** Null for a row that names no usable model: it is skipped, and of rows with the same id the first stands. */
+export function normaliseRow(row: unknown, config: ProviderConfig): ListedModel | null {
+  const id = modelId(readPath(row, config.fields.id), config.strip_prefix);
+  if (id === null) return null;
+  const name = config.fields.name === undefined ? id : modelName(readPath(row, config.fields.name), id);
+  const path = config.fields.context_window;
+  const contextWindow = path === undefined ? undefined : positiveInteger(readPath(row, path));
+  const price = config.pricing === undefined ? undefined : readPrice(row, config.pricing);
+  return {
+    id,
+    name,
+    ...(contextWindow === undefined ? {} : { context_window: contextWindow }),
+    ...(price === undefined ? {} : { price }),
+  };
+}
+
+function modelId(value: unknown, prefix: string | undefined): string | null {
+  const text = typeof value === "number" && Number.isFinite(value) ? String(value) : value;
+  if (typeof text !== "string") return null;
+  const id = prefix !== undefined && text.startsWith(prefix) ? text.slice(prefix.length) : text;
+  return id.length <= MODEL_ID_MAX_CHARACTERS && isCleanText(id) ? id : null;
+}
+
+function modelName(value: unknown, id: string): string {
+  if (typeof value !== "string" || !isCleanText(value)) return id;
+  return [...value].slice(0, MODEL_NAME_MAX_CHARACTERS).join("");
+}
+
+/** Not blank, and nothing that hides or reorders what a reader sees: no controls, line breaks or direction marks. */
+function isCleanText(text: string): boolean {
+  return text.trim() !== "" && text.isWellFormed() && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text);
+}
+
+/** 163840, "163840" and 256000.0 count; 0, null, -1 and NaN are providers' ways to say "unknown". */
+function positiveInteger(value: unknown): number | undefined {
+  const number = typeof value === "string" && /^\d{1,16}(\.0+)?$/.test(value) ? Number(value) : value;
+  return typeof number === "number" && Number.isSafeInteger(number) && number > 0 ? number : undefined;
+}
+
+export type CatalogChange =
+  | { kind: "added"; model_id: string; before: null; after: CatalogModel }
+  | { kind: "removed"; model_id: string; before: CatalogModel; after: null }
+  | { kind: "changed"; model_id: string; before: CatalogModel; after: CatalogModel };
+
+/** What turns one snapshot into the other, ordered by id, whatever the order in which the provider lists. */
+export function diffModels(
+  before: ReadonlyMap<string, CatalogModel>,
+  after: ReadonlyMap<string, CatalogModel>,
+): CatalogChange[] {
+  const changes: CatalogChange[] = [];
+  for (const [id, model] of after) {
+    const old = before.get(id);
+    if (old === undefined) changes.push({ kind: "added", model_id: id, before: null, after: bare(model) });
+    else if (!isSameModel(old, model))
+      changes.push({ kind: "changed", model_id: id, before: bare(old), after: bare(model) });
+  }
+  for (const [id, model] of before) {
+    if (!after.has(id)) changes.push({ kind: "removed", model_id: id, before: bare(model), after: null });
+  }
+  return changes.sort((a, b) => (a.model_id < b.model_id ? -1 : a.model_id > b.model_id ? 1 : 0));
+}
+
+function isSameModel(a: CatalogModel, b: CatalogModel): boolean {
+  return a.id === b.id && a.name === b.name && a.context_window === b.context_window;
+}
+
+function bare(model: CatalogModel): CatalogModel {
+  const { id, name, context_window } = model;
+  return context_window === undefined ? { id, name } : { id, name, context_window };
+}

@@ -1,0 +1,66 @@
+// The tenant's configuration as the rules see it, with its defaults. Durations in ms, prices and
+// budgets in dollars, as they were written.
+
+import type { Budget } from "./budget.ts";
+import type { PriceInUsd } from "./price.ts";
+
+export const STRATEGIES = ["score", "fallback", "least_loaded", "cheapest", "round_robin"] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
+export const SCORE_PARTS = ["capacity", "tag_fit", "model_loaded", "success", "freshness", "cost", "tier"] as const;
+export type ScorePart = (typeof SCORE_PARTS)[number];
+export type Weights = Readonly<Record<ScorePart, number>>;
+
+export const DEFAULT_WEIGHTS: Weights = {
+  capacity: 30,
+  tag_fit: 15,
+  model_loaded: 15,
+  success: 15,
+  freshness: 10,
+  cost: 5,
+  tier: 10,
+};
+
+export const BUDGET_ACTIONS = ["reject", "killswitch"] as const;
+export type BudgetAction = (typeof BUDGET_ACTIONS)[number];
+
+export interface RateLimit {
+  readonly maxConcurrent: number | null;
+  readonly retryAfterMs: number;
+  readonly maxRetries: number;
+}
+
+export interface ProviderConfig {
+  readonly rateLimit: RateLimit | null;
+  /** By model name; `*` stands for any other model. */
+  readonly pricing: Readonly<Record<string, PriceInUsd>>;
+}
+
+export interface Config {
+  readonly jobs: {
+    /** null turns it off. */
+    readonly timeoutMs: number | null;
+    /** null turns it off. */
+    readonly reapStaleAfterMs: number | null;
+    readonly maxAttempts: number;
+    readonly acceptWithinMs: number;
+  };
+  readonly presence: { readonly heartbeatIntervalMs: number; readonly offlineAfterMs: number };
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
+  readonly budget: Budget & { readonly onReached: BudgetAction };
+}
+
+export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;
+
+export const timeoutOf = (config: Config, job: { timeoutMs: number | null }): number | null =>
+  job.timeoutMs ?? config.jobs.timeoutMs;
+
+export const maxAttemptsOf = (config: Config, job: { maxAttempts: number | null }): number =>
+  job.maxAttempts ?? config.jobs.maxAttempts;
+
+/** A stored heartbeat is renewed once it is this share of its deadline old. */
+const STORED_BEAT_SHARE = 8;
+
+export const storeBeatAfterMs = (deadlineMs: number | null): number =>
+  deadlineMs === null ? Number.POSITIVE_INFINITY : deadlineMs / STORED_BEAT_SHARE;

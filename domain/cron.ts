@@ -1,0 +1,169 @@
+// Five-field cron. cron-parser reads the fields; this file refuses what it wrongly lets through.
+// Invariant: a Cron fires at least once in eight years, at whole minutes of the wall clock.
+// Accepted as in classic cron: numbers, *, lists, ranges, steps on * or a range, names (JAN, MON) in any
+// case, 0 and 7 for Sunday. If day of month and day of week are both restricted, either one will do.
+
+import { CronExpressionParser, type CronFieldCollection } from "cron-parser";
+import { err, ok, type Result } from "./result.ts";
+import { DAY_MS } from "./timezone.ts";
+
+export const MAX_CRON_LENGTH = 128;
+const NAMED_TWICE = "cron names a value twice in one field (0 and 7 are both Sunday): leave the repetition out";
+const NEVER_FIRES = "cron never fires: none of its months has such a day; change the day of month or the month";
+
+/** A parsed expression: which days fire, and at which minutes of them (0–1439, ascending). */
+export interface Cron {
+  readonly minutesOfDay: readonly number[];
+  /** The hour field names all 24: the schedule follows elapsed time, not hours of the clock. */
+  readonly everyHour: boolean;
+  readonly months: ReadonlySet<number>;
+  readonly daysOfMonth: ReadonlySet<number>;
+  readonly daysOfWeek: ReadonlySet<number>;
+  readonly dayOfMonthAny: boolean;
+  readonly dayOfWeekAny: boolean;
+}
+
+interface FieldRule {
+  readonly label: string;
+  readonly min: number;
+  readonly max: number;
+  readonly names: readonly string[];
+}
+
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+const FIELDS: readonly FieldRule[] = [
+  { label: "minute", min: 0, max: 59, names: [] },
+  { label: "hour", min: 0, max: 23, names: [] },
+  { label: "day of month", min: 1, max: 31, names: [] },
+  { label: "month", min: 1, max: 12, names: MONTHS },
+  { label: "day of week", min: 0, max: 7, names: WEEKDAYS },
+];
+
+/** The expression's meaning, or a message that says what to change. */
+export function parseCron(text: string): Result<Cron, string> {
+  if (text.length > MAX_CRON_LENGTH) {
+    return err(`cron has ${text.length} characters: at most ${MAX_CRON_LENGTH} are allowed`);
+  }
+  if (text.startsWith("@")) return err("cron must have five fields: write @daily, for example, as 0 0 * * *");
+  const stranger = /[^0-9A-Za-z*,/ -]/u.exec(text);
+  if (stranger !== null) {
+    return err(`cron has the character ${JSON.stringify(stranger[0])}: use only digits, names, spaces and * , - /`);
+  }
+  if (text !== text.trim()) return err("cron must not begin or end with a space");
+  const fields = text.split(/ +/);
+  if (fields.length !== FIELDS.length || text === "") {
+    const count = text === "" ? 0 : fields.length;
+    return err(`cron has ${count} ${count === 1 ? "field" : "fields"}: give five, minute hour day month weekday`);
+  }
+  for (const [index, field] of fields.entries()) {
+    const problem = fieldProblem(field, FIELDS[index] as FieldRule);
+    if (problem !== null) return err(problem);
+  }
+  return readFields(fields);
+}
+
+function readFields(fields: readonly string[]): Result<Cron, string> {
+  const parsed = parseWithLibrary(fields);
+  if (!parsed.ok) return parsed;
+  const { minute, hour, month, dayOfMonth, dayOfWeek } = parsed.value;
+  const hours = hour.values.map(Number);
+  return ok({
+    minutesOfDay: hours.flatMap((hour) => minute.values.map((minute) => hour * 60 + Number(minute))),
+    everyHour: hours.length === 24,
+    months: new Set(month.values.map(Number)),
+    daysOfMonth: new Set(dayOfMonth.values.map(Number)),
+    daysOfWeek: new Set(dayOfWeek.values.map((day) => Number(day) % 7)),
+    dayOfMonthAny: fields[2] === "*",
+    dayOfWeekAny: fields[4] === "*",
+  });
+}
+
+function parseWithLibrary(fields: readonly string[]): Result<CronFieldCollection, string> {
+  // cron-parser reads SUN as 0, which ends no range; a fixed date keeps its own clock out of the reading.
+  const expression = fields.join(" ").replace(/-sun\b/gi, "-7");
+  try {
+    return ok(CronExpressionParser.parse(expression, { tz: "UTC", currentDate: 0 }).fields);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (reason.includes("day of month")) return err(NEVER_FIRES);
+    if (reason.includes("duplicate")) return err(NAMED_TWICE);
+    return err(`cron cannot be read: ${reason}`);
+  }
+}
+
+/** Whether the expression fires on a day, given as the wall clock's midnight in milliseconds. */
+export function firesOnDay(cron: Cron, wallMidnight: number): boolean {
+  const date = new Date(wallMidnight);
+  if (!cron.months.has(date.getUTCMonth() + 1)) return false;
+  const dayOfMonthFits = cron.daysOfMonth.has(date.getUTCDate());
+  const dayOfWeekFits = cron.daysOfWeek.has(date.getUTCDay());
+  if (cron.dayOfMonthAny) return dayOfWeekFits;
+  if (cron.dayOfWeekAny) return dayOfMonthFits;
+  return dayOfMonthFits || dayOfWeekFits;
+}
+
+/** The matching minutes in the stretch [fromWall, untilWall) of the wall clock: how many, the first and the last. */
+export function matchesBetween(cron: Cron, fromWall: number, untilWall: number) {
+  let count = 0;
+  let firstWall: number | null = null;
+  let lastWall: number | null = null;
+  for (let day = Math.floor(fromWall / DAY_MS) * DAY_MS; day < untilWall; day += DAY_MS) {
+    if (!firesOnDay(cron, day)) continue;
+    const start = minutesBefore(cron.minutesOfDay, (fromWall - day) / 60_000);
+    const end = minutesBefore(cron.minutesOfDay, (untilWall - day) / 60_000);
+    if (end <= start) continue;
+    count += end - start;
+    firstWall ??= day + (cron.minutesOfDay[start] as number) * 60_000;
+    lastWall = day + (cron.minutesOfDay[end - 1] as number) * 60_000;
+  }
+  return { count, firstWall, lastWall };
+}
+
+function minutesBefore(minutes: readonly number[], limit: number): number {
+  let low = 0;
+  let high = minutes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((minutes[middle] as number) < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What is wrong with one field, or null. */
+function fieldProblem(field: string, rule: FieldRule): string | null {
+  const where = `cron's ${rule.label} field "${field}"`;
+  for (const item of field.split(",")) {
+    const match = /^(?:(\*)|([0-9]{1,2}|[A-Za-z]{3})(?:-([0-9]{1,2}|[A-Za-z]{3}))?)(?:\/([0-9]{1,2}))?$/.exec(item);
+    if (match === null)
+      return `${where} cannot be read: use *, a number, a range, a list of them, or a step such as */5`;
+    const [, star, first, last, step] = match;
+    const low = star === undefined ? fieldValue(first as string, rule, false) : rule.min;
+    const high = star === undefined ? fieldValue(last ?? (first as string), rule, last !== undefined) : rule.max;
+    if (low === null || high === null) {
+      return `${where} must stay within ${rule.min}-${rule.max}${rule.names.length > 0 ? ` or use names such as ${rule.names[1]?.toUpperCase()}` : ""}`;
+    }
+    if (low > high) return `${where} has a range that runs backwards: split it in two, such as 22-23,0-4`;
+    if (step === undefined) continue;
+    if (star === undefined && last === undefined) {
+      return `${where} has a step without a range: write ${first}-${rule.max}/${step}`;
+    }
+    if (Number(step) < 1 || Number(step) > high - low + 1) {
+      return `${where} has a step that must be between 1 and ${high - low + 1}`;
+    }
+  }
+  return null;
+}
+
+/** The number that a field's value stands for; SUN at the end of a range is 7, so that FRI-SUN works. */
+function fieldValue(text: string, rule: FieldRule, endsRange: boolean): number | null {
+  if (/^[0-9]+$/.test(text)) {
+    const value = Number(text);
+    return value >= rule.min && value <= rule.max ? value : null;
+  }
+  const index = rule.names.indexOf(text.toLowerCase());
+  if (index === -1) return null;
+  return rule.min === 1 ? index + 1 : index === 0 && endsRange ? 7 : index;
+}

@@ -1,0 +1,248 @@
+// A job: what was asked, where it stands, who holds it. Records are immutable; every change is a new version.
+//
+//   pending ──assign──▶ assigned ──start──▶ running ──complete──▶ completed
+//      ▲  ▲                │                  │  ├──fail, timeout──▶ failed ──retry──▶ pending
+//      │  └─accept expired─┘                  │  └──cancel──▶ cancelled
+//      └──release, halt, reap, rate limit, fallback──┘        (cancel: also from pending and assigned)
+
+import type { JobEvent } from "./event.ts";
+import type { Json } from "./json.ts";
+import { groupKeyOf, orderKeyOf } from "./queue.ts";
+import type { Refusal } from "./refusal.ts";
+import { err, ok, type Result } from "./result.ts";
+
+export const JOB_STATUSES = ["pending", "assigned", "running", "completed", "failed", "cancelled"] as const;
+export const PRIORITIES = ["low", "normal", "high", "critical"] as const;
+export const TIERS = ["economy", "standard", "premium"] as const;
+
+export type JobStatus = (typeof JOB_STATUSES)[number];
+export type Priority = (typeof PRIORITIES)[number];
+export type Tier = (typeof TIERS)[number];
+
+/** Token counts; `inputTokens` includes cached ones, `outputTokens` includes reasoning. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number;
+  readonly reasoningTokens?: number;
+}
+
+export interface JobError {
+  readonly code: string;
+  readonly message: string;
+  readonly status?: number;
+  readonly retryable: boolean;
+}
+
+/** What a job asks of a worker; jobs that ask the same stand in one requirement group of the queue. */
+export interface Requirements {
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly tags: readonly string[];
+  /** Providers that a fallback has left behind. */
+  readonly excludedProviders: readonly string[];
+}
+
+export interface JobPayload {
+  readonly prompt: string;
+  readonly input: Json;
+}
+
+export interface NewJob extends JobPayload {
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly tags: readonly string[];
+  readonly priority: Priority;
+  readonly tier: Tier | null;
+  readonly timeoutMs: number | null;
+  readonly maxAttempts: number | null;
+  readonly runAt: number | null;
+  readonly schedule: string | null;
+}
+
+/** How a lease ended, so that a report that is repeated is known again. */
+export type Settlement = "completed" | "failed" | "released";
+
+/** Instants are epoch milliseconds, durations milliseconds, money integer nano-dollars. */
+export interface Job extends Requirements {
+  readonly id: string;
+  readonly version: number;
+  readonly status: JobStatus;
+  readonly priority: Priority;
+  readonly tier: Tier | null;
+  readonly groupKey: string;
+  /** Place in the queue; null unless the job is pending and may run now. */
+  readonly orderKey: number | null;
+  readonly assignedWorker: string | null;
+  readonly workerProvider: string | null;
+  readonly lease: number;
+  readonly settledBy: Settlement | null;
+  /** Attempts started since creation or the last explicit retry. */
+  readonly attempts: number;
+  readonly rateLimitRetries: number;
+  readonly error: JobError | null;
+  readonly progress: Json;
+  readonly usage: Usage | null;
+  readonly costNanoUsd: number | null;
+  readonly schedule: string | null;
+  readonly timeoutMs: number | null;
+  readonly maxAttempts: number | null;
+  readonly runAt: number | null;
+  /** A pending job does not run before this instant (`run_at`, or a back-off). */
+  readonly readyAt: number | null;
+  readonly createdAt: number;
+  readonly assignedAt: number | null;
+  readonly startedAt: number | null;
+  readonly heartbeatAt: number | null;
+  readonly finishedAt: number | null;
+  readonly updatedAt: number;
+}
+
+/** A change of one job: what to store and what to tell. Nothing else is written. */
+export interface Decision {
+  readonly job: Job;
+  readonly events: readonly JobEvent[];
+  /** Set when the change brings a result (or clears one). */
+  readonly result?: Json;
+  /** Set on creation only. */
+  readonly payload?: JobPayload;
+}
+
+export const isFinal = (status: JobStatus): boolean =>
+  status === "completed" || status === "failed" || status === "cancelled";
+
+export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
+
+/** The next version of a job. Every rule that changes one goes through here. */
+export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job => ({
+  ...job,
+  ...changes,
+  version: job.version + 1,
+  updatedAt: nowAt,
+});
+
+export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail: Json = null): JobEvent => ({
+  jobId: job.id,
+  at: nowAt,
+  type,
+  worker: job.assignedWorker,
+  lease: job.lease,
+  detail,
+});
+
+export const createJob = (request: NewJob, id: string, nowAt: number): Decision => {
+  const { prompt, input, runAt, ...asked } = request;
+  const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
+  const tags = [...new Set(asked.tags)];
+  const job: Job = {
+    ...asked,
+    id,
+    tags,
+    version: 1,
+    status: "pending",
+    groupKey: groupKeyOf({ ...asked, tags, excludedProviders: [] }),
+    orderKey: readyAt === null ? orderKeyOf(asked.priority, nowAt) : null,
+    assignedWorker: null,
+    workerProvider: null,
+    lease: 0,
+    settledBy: null,
+    attempts: 0,
+    rateLimitRetries: 0,
+    excludedProviders: [],
+    error: null,
+    progress: null,
+    usage: null,
+    costNanoUsd: null,
+    runAt,
+    readyAt,
+    createdAt: nowAt,
+    assignedAt: null,
+    startedAt: null,
+    heartbeatAt: null,
+    finishedAt: null,
+    updatedAt: nowAt,
+  };
+  return { job, payload: { prompt, input }, events: [jobEvent(job, "job.created", nowAt)] };
+};
+
+/** Back to the queue: the lease is over, its number stays, so that late reports of it are refused. */
+export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, changes: Partial<Job> = {}): Job => {
+  const delayedUntil = readyAt !== null && readyAt > nowAt ? readyAt : null;
+  return changeJob(
+    job,
+    {
+      status: "pending",
+      groupKey: groupKeyOf({ ...job, ...changes }),
+      assignedWorker: null,
+      workerProvider: null,
+      orderKey: delayedUntil === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
+      readyAt: delayedUntil,
+      assignedAt: null,
+      startedAt: null,
+      heartbeatAt: null,
+      progress: null,
+      ...changes,
+    },
+    nowAt,
+  );
+};
+
+/** A delayed job whose time has come takes its place in the queue; no new version, for nothing happened to it. */
+export const makeReady = (job: Job): Decision => ({
+  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null },
+  events: [],
+});
+
+/** Where a job stands in line: from its creation, or from the instant before which it was not to run. */
+const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runAt ?? 0);
+
+export interface JobPatch {
+  readonly tags?: readonly string[];
+  readonly priority?: Priority;
+  readonly tier?: Tier | null;
+}
+
+export const patchJob = (job: Job, patch: JobPatch, nowAt: number): Result<Decision, Refusal> => {
+  if (job.status === "completed") return err({ code: "job_completed", id: job.id });
+  const tags = patch.tags === undefined ? job.tags : [...new Set(patch.tags)];
+  const priority = patch.priority ?? job.priority;
+  const changes: Partial<Job> = {
+    tags,
+    priority,
+    tier: patch.tier === undefined ? job.tier : patch.tier,
+    groupKey: groupKeyOf({ ...job, tags }),
+    orderKey: job.orderKey === null ? null : orderKeyOf(priority, enqueuedAt(job)),
+  };
+  const next = changeJob(job, changes, nowAt);
+  const detail = { tags: next.tags, priority: next.priority, tier: next.tier };
+  return ok({ job: next, events: [jobEvent(next, "job.updated", nowAt, detail)] });
+};
+
+export const cancelJob = (job: Job, nowAt: number, reason: string | null = null): Result<Decision, Refusal> => {
+  if (isFinal(job.status)) return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });
+  const next = changeJob(
+    job,
+    { status: "cancelled", orderKey: null, readyAt: null, finishedAt: nowAt, settledBy: null },
+    nowAt,
+  );
+  return ok({ job: next, events: [jobEvent(next, "job.cancelled", nowAt, reason === null ? null : { reason })] });
+};
+
+/**
+ * Failed, or stuck with its worker: back to pending with a fresh count of attempts.
+ * `isStuck` says that the lease is stale or its worker offline.
+ */
+export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Decision, Refusal> => {
+  const isRetryable = job.status === "failed" || (isLeased(job) && isStuck);
+  if (!isRetryable) return err({ code: "job_state", id: job.id, status: job.status, command: "retry" });
+  const next = requeueJob(job, nowAt, null, {
+    attempts: 0,
+    rateLimitRetries: 0,
+    excludedProviders: [],
+    error: null,
+    finishedAt: null,
+    settledBy: null,
+  });
+  const event = { ...jobEvent(next, "job.retried", nowAt, { from: job.status }), worker: job.assignedWorker };
+  return ok({ job: next, result: null, events: [event] });
+};

@@ -1,0 +1,75 @@
+// Keys of a tenant: roles, what each may do, and when a key ends.
+
+import type { Refusal } from "./refusal.ts";
+import { err, ok, type Result } from "./result.ts";
+
+export const ROLES = ["admin", "standard", "worker"] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface KeyRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  /** SHA-256 of the whole key, hex. */
+  readonly hash: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+  readonly revokedAt: number | null;
+  /** After a rotation: the hash it had before, valid until `previousUntilAt`. */
+  readonly previousHash: string | null;
+  readonly previousUntilAt: number | null;
+}
+
+/** A capability is held by the roles in its row. */
+const HOLDERS = {
+  /** catalog, keys, config writes, audit */
+  administer: ["admin"],
+  /** jobs, schedules, cost, killswitch, pause and resume, the dashboard's reads */
+  operate: ["admin", "standard"],
+  /** presence, the worker protocol, reading config */
+  work: ["admin", "standard", "worker"],
+} as const satisfies Record<string, readonly Role[]>;
+
+export type Capability = keyof typeof HOLDERS;
+
+export const authorize = (role: Role, needed: Capability): Result<Role, Refusal> => {
+  const holders: readonly Role[] = HOLDERS[needed];
+  if (holders.includes(role)) return ok(role);
+  const detail = `this needs a key with role ${holders.filter((one) => one !== "worker").join(" or ")}; yours has role ${role}`;
+  return err({ code: "forbidden", detail });
+};
+
+/** Compares two digests of equal length without telling by time where they differ. */
+const isSameDigest = (left: string, right: string): boolean => {
+  if (left.length !== right.length) return false;
+  let difference = 0;
+  for (let at = 0; at < left.length; at += 1) difference |= left.charCodeAt(at) ^ right.charCodeAt(at);
+  return difference === 0;
+};
+
+export const AUTHENTICATION_FAILED: Refusal = {
+  code: "authentication_failed",
+  detail: "no valid key: send `Authorization: Bearer <key>` with a key of this service",
+};
+
+/** Whether a presented key (by its hash) is the one on record, and still lives. */
+export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number): Result<KeyRecord, Refusal> => {
+  if (key === null) return err(AUTHENTICATION_FAILED);
+  const isCurrent = isSameDigest(key.hash, hash);
+  const isPrevious = key.previousHash !== null && isSameDigest(key.previousHash, hash);
+  if (!isCurrent && !isPrevious) return err(AUTHENTICATION_FAILED);
+  if (key.revokedAt !== null) return err({ code: "key_revoked" });
+  if (isCurrent) return ok(key);
+  return nowAt < (key.previousUntilAt ?? 0) ? ok(key) : err({ code: "key_rotated" });
+};
+
+export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: number): Result<KeyRecord, Refusal> => {
+  if (key.revokedAt !== null) return err({ code: "key_inactive", id: key.id });
+  return ok({ ...key, hash, previousHash: key.hash, previousUntilAt: nowAt + graceMs });
+};
+
+export const revokeKey = (key: KeyRecord, liveAdminKeys: number, nowAt: number): Result<KeyRecord, Refusal> => {
+  if (key.revokedAt !== null) return ok(key);
+  if (key.role === "admin" && liveAdminKeys <= 1) return err({ code: "last_admin_key", id: key.id });
+  return ok({ ...key, revokedAt: nowAt });
+};

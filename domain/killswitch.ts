@@ -1,0 +1,67 @@
+// The killswitch: one level for the tenant. While it is active nobody is given anything; each level does what the
+// one before does, too.
+//
+//   1 work goes back to pending, nothing is assigned    2 schedules create nothing
+//   3 creating jobs is refused                           4 work is cancelled, every other write is refused
+
+import type { Refusal } from "./refusal.ts";
+import { err, ok, type Result } from "./result.ts";
+
+export interface Killswitch {
+  readonly level: number;
+  readonly reason: string | null;
+  readonly activatedAt: number | null;
+  readonly activatedBy: string | null;
+  /** Grows with each activation from level 0; workers confirm an activation by its number. */
+  readonly haltActivation: number;
+  readonly haltedJobs: number;
+  readonly pausedWorkers: number;
+}
+
+export const KILLSWITCH_OFF: Killswitch = {
+  level: 0,
+  reason: null,
+  activatedAt: null,
+  activatedBy: null,
+  haltActivation: 0,
+  haltedJobs: 0,
+  pausedWorkers: 0,
+};
+
+export const FULL_HALT = 4;
+
+/** What a write does, to tell at which level it is refused. */
+export type WriteKind = "dispatch" | "create" | "other" | "exempt";
+
+const REFUSED_FROM: Record<WriteKind, number> = { dispatch: 1, create: 3, other: 4, exempt: Number.POSITIVE_INFINITY };
+
+export const permit = (killswitch: Killswitch, kind: WriteKind): Result<null, Refusal> =>
+  killswitch.level >= REFUSED_FROM[kind]
+    ? err({ code: "killswitch_active", level: killswitch.level, reason: killswitch.reason ?? "" })
+    : ok(null);
+
+export const stopsSchedules = (killswitch: Killswitch): boolean => killswitch.level >= 2;
+export const cancelsWork = (killswitch: Killswitch): boolean => killswitch.level >= FULL_HALT;
+
+/**
+ * First activation, raising or lowering. What it halts and pauses is counted by the caller; counts add up while one
+ * activation lasts. Nothing is given out while one lasts, so workers confirm it once.
+ */
+export const engage = (
+  current: Killswitch,
+  order: { level: number; reason: string; by: string },
+  nowAt: number,
+): Killswitch => ({
+  level: order.level,
+  reason: order.reason,
+  activatedAt: current.level > 0 ? current.activatedAt : nowAt,
+  activatedBy: order.by,
+  haltActivation: current.level > 0 ? current.haltActivation : current.haltActivation + 1,
+  haltedJobs: current.level > 0 ? current.haltedJobs : 0,
+  pausedWorkers: current.level > 0 ? current.pausedWorkers : 0,
+});
+
+export const clear = (current: Killswitch): Killswitch => ({
+  ...KILLSWITCH_OFF,
+  haltActivation: current.haltActivation,
+});

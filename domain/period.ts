@@ -1,0 +1,49 @@
+// Calendar periods in UTC: the day, the ISO week (from Monday), the month.
+// Invariant: periods of a kind tile time: each instant lies in exactly one, and each period's slots tile it.
+
+export const PERIODS = ["day", "week", "month"] as const;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
+/** 1970-01-05, the first Monday. */
+const FIRST_MONDAY_AT = 4 * DAY_MS;
+
+export type Period = (typeof PERIODS)[number];
+
+/** The instants [fromAt, toAt). */
+export interface PeriodBounds {
+  readonly fromAt: number;
+  readonly toAt: number;
+}
+
+/** The period that an instant lies in. */
+export const periodAt = (period: Period, at: number): PeriodBounds => {
+  if (period === "day") return evenPeriod(0, DAY_MS, at);
+  if (period === "week") return evenPeriod(FIRST_MONDAY_AT, WEEK_MS, at);
+  const date = new Date(at);
+  const month = date.getUTCFullYear() * 12 + date.getUTCMonth();
+  return { fromAt: monthStartAt(month), toAt: monthStartAt(month + 1) };
+};
+
+export const previousPeriod = (period: Period, at: number): PeriodBounds =>
+  periodAt(period, periodAt(period, at).fromAt - 1);
+
+/** Where the slots of the period's series begin: the hours of a day, the days of a week or month. */
+export const slotStarts = (period: Period, at: number): number[] => {
+  const { fromAt, toAt } = periodAt(period, at);
+  const slotMs = slotMsOf(period);
+  return Array.from({ length: (toAt - fromAt) / slotMs }, (_, index) => fromAt + index * slotMs);
+};
+
+/** The start of the slot that an instant falls into. */
+export const slotAt = (period: Period, at: number): number => Math.floor(at / slotMsOf(period)) * slotMsOf(period);
+
+export const slotMsOf = (period: Period): number => (period === "day" ? HOUR_MS : DAY_MS);
+
+const evenPeriod = (originAt: number, lengthMs: number, at: number): PeriodBounds => {
+  const fromAt = originAt + Math.floor((at - originAt) / lengthMs) * lengthMs;
+  return { fromAt, toAt: fromAt + lengthMs };
+};
+
+const monthStartAt = (month: number): number => Date.UTC(Math.floor(month / 12), ((month % 12) + 12) % 12, 1);

@@ -1,0 +1,125 @@
+// The queue: requirement groups, and one order key with ageing. Jobs that ask the same stand in one group, so a
+// match looks at the heads of groups and never at the jobs behind them. A group's key is its requirements.
+
+import type { Priority, Requirements } from "./job.ts";
+
+const MINUTE_MS = 60_000;
+
+/** A higher priority starts as if it had been enqueued earlier; a lower one is overtaken for this long at most. */
+export const HEAD_START_MS: Record<Priority, number> = {
+  low: 0,
+  normal: 5 * MINUTE_MS,
+  high: 30 * MINUTE_MS,
+  critical: 360 * MINUTE_MS,
+};
+
+/** Smaller is earlier. `enqueuedAt` in epoch ms. */
+export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => enqueuedAt - HEAD_START_MS[priority];
+
+export const groupKeyOf = (asked: Requirements): string =>
+  JSON.stringify([asked.provider, asked.model, [...asked.tags].sort(), [...asked.excludedProviders].sort()]);
+
+export const requirementsOf = (groupKey: string): Requirements => {
+  const [provider, model, tags, excludedProviders] = JSON.parse(groupKey) as [
+    string | null,
+    string | null,
+    string[],
+    string[],
+  ];
+  return { provider, model, tags, excludedProviders };
+};
+
+/** A waiting job's place: smaller keys first, then the older id. */
+export interface Place {
+  readonly id: string;
+  readonly orderKey: number;
+}
+
+export const isBefore = (one: Place, other: Place): boolean =>
+  one.orderKey !== other.orderKey ? one.orderKey < other.orderKey : one.id < other.id;
+
+export interface Group {
+  readonly key: string;
+  readonly requirements: Requirements;
+  /** Jobs that wait and may run now. */
+  count: number;
+  /** The first of them; null while it has to be looked up. */
+  head: Place | null;
+}
+
+/** What a worker may take is found through one feature that the group requires and the worker must have. */
+const anchorOf = (asked: Requirements): string => {
+  const tag = asked.tags[0];
+  if (tag !== undefined) return `tag ${tag}`;
+  return asked.provider === null ? "" : `provider ${asked.provider}`;
+};
+
+/** The waiting groups in memory, found by worker without visiting the groups that nobody offers anything for. */
+export class Queue {
+  readonly #groups = new Map<string, Group>();
+  readonly #byAnchor = new Map<string, Set<Group>>();
+  #count = 0;
+
+  /** How many jobs wait and may run now. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get groups(): ReadonlyMap<string, Group> {
+    return this.#groups;
+  }
+
+  waitingIn(groupKey: string): number {
+    return this.#groups.get(groupKey)?.count ?? 0;
+  }
+
+  /** What the store counted on waking. */
+  load(groupKey: string, count: number): void {
+    this.#count += count;
+    this.#found(groupKey).count += count;
+  }
+
+  add(groupKey: string, place: Place): void {
+    this.#count += 1;
+    const isFirst = !this.#groups.has(groupKey);
+    const group = this.#found(groupKey);
+    group.count += 1;
+    if (isFirst || (group.head !== null && isBefore(place, group.head))) group.head = place;
+  }
+
+  remove(groupKey: string, id: string): void {
+    const group = this.#groups.get(groupKey);
+    if (group === undefined) return;
+    this.#count -= 1;
+    group.count -= 1;
+    if (group.head?.id === id) group.head = null;
+    if (group.count <= 0) this.#forget(group);
+  }
+
+  /** Groups whose anchor the worker has; the caller's filters decide on the rest. */
+  *groupsNear(worker: { provider: string; tags: readonly string[] }): Generator<Group> {
+    yield* this.#byAnchor.get("") ?? [];
+    yield* this.#byAnchor.get(`provider ${worker.provider}`) ?? [];
+    for (const tag of worker.tags) yield* this.#byAnchor.get(`tag ${tag}`) ?? [];
+  }
+
+  #found(groupKey: string): Group {
+    const known = this.#groups.get(groupKey);
+    if (known !== undefined) return known;
+    const group: Group = { key: groupKey, requirements: requirementsOf(groupKey), count: 0, head: null };
+    this.#groups.set(groupKey, group);
+    const anchor = anchorOf(group.requirements);
+    const peers = this.#byAnchor.get(anchor);
+    if (peers === undefined) this.#byAnchor.set(anchor, new Set([group]));
+    else peers.add(group);
+    return group;
+  }
+
+  #forget(group: Group): void {
+    this.#groups.delete(group.key);
+    const anchor = anchorOf(group.requirements);
+    const peers = this.#byAnchor.get(anchor);
+    peers?.delete(group);
+    if (peers?.size === 0) this.#byAnchor.delete(anchor);
+  }
+}

@@ -1,0 +1,57 @@
+// Every way the service says no, with its facts. `src/http/problem.ts` maps each code to the wire; that table
+// does not compile while a code is missing. Messages say what to change; no secret ever stands in one.
+
+import type { JobStatus } from "./job.ts";
+import type { WorkerVerdict } from "./routing.ts";
+
+export interface FieldError {
+  /** Dotted path of the offending field, e.g. `jobs.3.tags.0`; empty for the body itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type ResourceKind = "job" | "worker" | "key" | "schedule" | "subscription" | "provider" | "route" | "tenant";
+
+export type Refusal =
+  | { readonly code: "invalid_request"; readonly detail: string; readonly errors: readonly FieldError[] }
+  | { readonly code: "authentication_failed"; readonly detail: string }
+  | { readonly code: "key_revoked" }
+  | { readonly code: "key_rotated" }
+  | { readonly code: "forbidden"; readonly detail: string }
+  | { readonly code: "not_found"; readonly kind: ResourceKind; readonly id: string }
+  | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
+  | { readonly code: "payload_too_large"; readonly limitBytes: number }
+  | { readonly code: "unsupported_media_type"; readonly expected: string }
+  | { readonly code: "request_timeout"; readonly afterMs: number }
+  | { readonly code: "upgrade_required" }
+  | { readonly code: "job_completed"; readonly id: string }
+  | { readonly code: "job_state"; readonly id: string; readonly status: JobStatus; readonly command: string }
+  | { readonly code: "lease_lost"; readonly id: string; readonly lease: number; readonly current: number }
+  | { readonly code: "worker_not_offline"; readonly instance: string }
+  | { readonly code: "last_admin_key"; readonly id: string }
+  | { readonly code: "key_inactive"; readonly id: string }
+  | { readonly code: "tenant_exists"; readonly tenant: string }
+  | { readonly code: "schedule_exists"; readonly name: string }
+  | { readonly code: "subscription_exists"; readonly provider: string }
+  | { readonly code: "sync_in_progress"; readonly id: string }
+  | { readonly code: "etag_mismatch"; readonly current: string }
+  | { readonly code: "idempotency_key_reused"; readonly key: string }
+  | { readonly code: "rate_limited"; readonly retryAfterSeconds: number }
+  | { readonly code: "provider_failed"; readonly detail: string }
+  | { readonly code: "no_eligible_workers"; readonly detail: string; readonly workers: readonly WorkerVerdict[] }
+  | { readonly code: "killswitch_active"; readonly level: number; readonly reason: string }
+  | { readonly code: "budget_reached"; readonly detail: string; readonly retryAfterSeconds: number }
+  | { readonly code: "history_backlog"; readonly retryAfterSeconds: number }
+  | { readonly code: "history_unavailable"; readonly retryAfterSeconds: number }
+  | { readonly code: "overloaded"; readonly retryAfterSeconds: number };
+
+export type RefusalCode = Refusal["code"];
+export type RefusalOf<Code extends RefusalCode> = Extract<Refusal, { code: Code }>;
+
+export const invalid = (path: string, message: string): RefusalOf<"invalid_request"> => ({
+  code: "invalid_request",
+  detail: path === "" ? message : `${path}: ${message}`,
+  errors: [{ path, message }],
+});
+
+export const notFound = (kind: ResourceKind, id: string): RefusalOf<"not_found"> => ({ code: "not_found", kind, id });

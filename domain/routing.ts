@@ -1,0 +1,341 @@
+// Who gets a job, and why. Named filters, all evaluated; a score for those that pass; one choice. Dispatch, explain,
+// a pending job's waiting_reason, a worker's `skipped` and the stored decision all come from here.
+
+import type { Bits } from "./bits.ts";
+import type { Strategy, Weights } from "./config.ts";
+import type { Fleet, Member } from "./fleet.ts";
+import type { Priority, Requirements, Tier } from "./job.ts";
+import { type Parts, scoreOf, scoreParts, weightsFor } from "./scoring.ts";
+import { isOffline, pauseReasonOf } from "./worker.ts";
+
+export interface RouteRequest extends Requirements {
+  readonly tier: Tier | null;
+  readonly urgency: Priority;
+}
+
+/** What the tenant's state says about routing at one instant. */
+export interface RoutePolicy {
+  readonly nowAt: number;
+  readonly offlineAfterMs: number;
+  readonly strategy: Strategy;
+  readonly chain: readonly string[];
+  readonly weights: Weights;
+  /** Providers that take no new job now, with the reason: a back-off, or `max_concurrent` reached. */
+  readonly closedProviders: ReadonlyMap<string, string>;
+  readonly priceOf: (provider: string, model: string | null) => number | null;
+  /** The last sign of life of a worker that memory thinks silent: its socket may have answered pings meanwhile. */
+  readonly lastSignOf: (member: Member) => number;
+}
+
+export interface WorkerVerdict {
+  readonly instance: string;
+  readonly provider: string;
+  readonly eligible: boolean;
+  readonly score: number | null;
+  readonly breakdown: Readonly<Partial<Parts>>;
+  readonly reasons: readonly string[];
+}
+
+export interface Routing {
+  readonly request: RouteRequest;
+  readonly strategy: Strategy;
+  readonly weights: Weights;
+  readonly selected: string | null;
+  readonly notes: readonly string[];
+  readonly workers: readonly WorkerVerdict[];
+}
+
+export interface Choice {
+  readonly member: Member;
+  readonly score: number;
+  readonly breakdown: Parts;
+  /** How many workers each filter turned away, each counted under the first one that did. */
+  readonly refused: Readonly<Record<string, number>>;
+}
+
+interface Filter {
+  readonly name: string;
+  /** Why this worker may not have this job; null where it may. */
+  readonly refuses: (member: Member, asked: Requirements, policy: RoutePolicy) => string | null;
+  /** The same question to the whole fleet: takes out of `left` those it refuses. */
+  readonly narrow: (left: Bits, fleet: Fleet, asked: Requirements, policy: RoutePolicy) => void;
+}
+
+const listed = (values: readonly string[]): string => values.map((value) => `"${value}"`).join(", ");
+
+/** In the order in which a refusal is counted: what a worker can never do first, what only time keeps it from last. */
+const FILTERS: readonly Filter[] = [
+  {
+    name: "provider",
+    refuses: ({ worker }, asked) => {
+      if (asked.provider !== null && worker.provider !== asked.provider) {
+        return `provider is "${worker.provider}", the job wants "${asked.provider}"`;
+      }
+      return asked.excludedProviders.includes(worker.provider)
+        ? `provider "${worker.provider}" has failed this job already`
+        : null;
+    },
+    narrow: (left, fleet, asked) => {
+      if (asked.provider !== null) left.intersect(fleet.ofProvider(asked.provider));
+      for (const provider of asked.excludedProviders) left.subtract(fleet.ofProvider(provider));
+    },
+  },
+  {
+    name: "chain",
+    refuses: ({ worker }, asked, policy) =>
+      isOutsideChain(worker.provider, asked, policy) ? `provider "${worker.provider}" is not in routing.chain` : null,
+    narrow: (left, fleet, asked, policy) => {
+      if (policy.strategy !== "fallback" || asked.provider !== null) return;
+      const outside = left.copy();
+      for (const provider of policy.chain) outside.subtract(fleet.ofProvider(provider));
+      left.subtract(outside);
+    },
+  },
+  {
+    name: "tags",
+    refuses: ({ worker }, asked) => {
+      const missing = asked.tags.filter((tag) => !worker.tags.includes(tag));
+      return missing.length === 0 ? null : `missing tag ${missing.join(", ")}`;
+    },
+    narrow: (left, fleet, asked) => {
+      for (const tag of asked.tags) left.intersect(fleet.withTag(tag));
+    },
+  },
+  {
+    name: "model",
+    refuses: ({ worker }, asked) =>
+      asked.model === null || worker.models === null || worker.models.includes(asked.model)
+        ? null
+        : `does not serve model "${asked.model}"`,
+    narrow: (left, fleet, asked) => {
+      if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
+    },
+  },
+  {
+    name: "offline",
+    refuses: (member, _asked, policy) =>
+      isCutOff(member) ? "offline: its socket dropped" : isSilent(member, policy) ? "offline" : null,
+    narrow: (left, fleet, _asked, policy) => {
+      left.copy().forEach((slot) => {
+        const member = fleet.at(slot);
+        if (isCutOff(member) || isSilent(member, policy)) left.set(slot, false);
+      });
+    },
+  },
+  {
+    name: "paused",
+    refuses: (member, _asked, policy) => {
+      const reason = pauseReasonOf(member.worker, policy.nowAt);
+      return reason === null ? null : `paused: ${reason}`;
+    },
+    narrow: (left, fleet) => {
+      left.subtract(fleet.paused);
+    },
+  },
+  {
+    name: "capacity",
+    refuses: ({ worker, load }) =>
+      load < worker.concurrency ? null : `at capacity (${load} of ${worker.concurrency})`,
+    narrow: (left, fleet) => {
+      left.intersect(fleet.withRoom);
+    },
+  },
+  {
+    name: "provider_limit",
+    refuses: ({ worker }, _asked, policy) => policy.closedProviders.get(worker.provider) ?? null,
+    narrow: (left, fleet, _asked, policy) => {
+      for (const provider of policy.closedProviders.keys()) left.subtract(fleet.ofProvider(provider));
+    },
+  },
+];
+
+const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
+  policy.strategy === "fallback" && asked.provider === null && !policy.chain.includes(provider);
+
+/** Its socket dropped: it keeps its leases, but would not hear of a new one. */
+const isCutOff = (member: Member): boolean => member.worker.viaSocket && !member.isConnected && !member.isClaiming;
+
+const isSilent = (member: Member, policy: RoutePolicy): boolean => {
+  if (!isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt)) return false;
+  member.lastSeenAt = policy.lastSignOf(member);
+  return isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt);
+};
+
+/** Every reason why a worker may not have a job; empty where it may. */
+export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePolicy): string[] =>
+  FILTERS.map((filter) => filter.refuses(member, asked, policy)).filter((reason) => reason !== null);
+
+/** The first reason, as a worker's `skipped` counts it. */
+export const firstRefusal = (member: Member, asked: Requirements, policy: RoutePolicy): string | null => {
+  for (const filter of FILTERS) {
+    const reason = filter.refuses(member, asked, policy);
+    if (reason !== null) return reason;
+  }
+  return null;
+};
+
+interface Contender {
+  readonly member: Member;
+  readonly parts: Parts;
+  readonly score: number;
+  /** What the strategy looks at before the score; greater is better. */
+  readonly rank: number;
+}
+
+const rankOf = (member: Member, asked: RouteRequest, policy: RoutePolicy): number => {
+  const { worker, load } = member;
+  switch (policy.strategy) {
+    case "score":
+      return 0;
+    case "fallback":
+      return asked.provider === null ? -policy.chain.indexOf(worker.provider) : 0;
+    case "least_loaded":
+      return worker.concurrency === 0 ? -1 : -load / worker.concurrency;
+    case "cheapest":
+      return -(policy.priceOf(worker.provider, asked.model) ?? Number.MAX_VALUE);
+    case "round_robin":
+      return -member.lastTurn;
+  }
+};
+
+const isBetter = (one: Contender, other: Contender): boolean => {
+  // A worker that let leases expire gets the next one only where nobody else may have it.
+  const [oneExpired, otherExpired] = [one.member.worker.expiredLeases, other.member.worker.expiredLeases];
+  if (oneExpired !== otherExpired) return oneExpired < otherExpired;
+  if (one.rank !== other.rank) return one.rank > other.rank;
+  if (one.score !== other.score) return one.score > other.score;
+  if (one.member.lastTurn !== other.member.lastTurn) return one.member.lastTurn < other.member.lastTurn;
+  return one.member.worker.instance < other.member.worker.instance;
+};
+
+const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, weights: Weights): Contender => {
+  const parts = scoreParts(member, asked, policy);
+  return { member, parts, score: scoreOf(parts, weights), rank: rankOf(member, asked, policy) };
+};
+
+/** The worker that gets the job, with the decision to store; null where nobody may have it. */
+export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): Choice | null => {
+  const left = fleet.registered.copy();
+  const refused: Record<string, number> = {};
+  let before = fleet.size;
+  for (const filter of FILTERS) {
+    filter.narrow(left, fleet, asked, policy);
+    const after = left.count();
+    if (after < before) refused[filter.name] = before - after;
+    if (after === 0) return null;
+    before = after;
+  }
+  const weights = weightsFor(asked.urgency, policy.weights);
+  let best: Contender | null = null;
+  left.forEach((slot) => {
+    const contender = contenderOf(fleet.at(slot), asked, policy, weights);
+    if (best === null || isBetter(contender, best)) best = contender;
+  });
+  return best === null ? null : toChoice(best, refused);
+};
+
+const toChoice = (best: Contender, refused: Record<string, number>): Choice => ({
+  member: best.member,
+  score: best.score,
+  breakdown: best.parts,
+  refused,
+});
+
+/** The whole reasoning, every worker in it, best first; changes nothing. */
+export const explain = (
+  fleet: Fleet,
+  asked: RouteRequest,
+  policy: RoutePolicy,
+  notes: readonly string[] = [],
+): Routing => {
+  const weights = weightsFor(asked.urgency, policy.weights);
+  const eligible: Contender[] = [];
+  const refused: WorkerVerdict[] = [];
+  for (const member of fleet.members()) {
+    const reasons = refusalsOf(member, asked, policy);
+    if (reasons.length === 0) eligible.push(contenderOf(member, asked, policy, weights));
+    else refused.push(toVerdict(member, null, {}, reasons));
+  }
+  eligible.sort((one, other) => (isBetter(one, other) ? -1 : 1));
+  return {
+    request: asked,
+    strategy: policy.strategy,
+    weights,
+    selected: eligible[0]?.member.worker.instance ?? null,
+    notes,
+    workers: [
+      ...eligible.map((one) => toVerdict(one.member, one.score, one.parts, [])),
+      ...refused.sort(
+        (one, other) => one.reasons.length - other.reasons.length || (one.instance < other.instance ? -1 : 1),
+      ),
+    ],
+  };
+};
+
+const toVerdict = (
+  member: Member,
+  score: number | null,
+  breakdown: Partial<Parts>,
+  reasons: readonly string[],
+): WorkerVerdict => ({
+  instance: member.worker.instance,
+  provider: member.worker.provider,
+  eligible: reasons.length === 0,
+  score,
+  breakdown,
+  reasons,
+});
+
+/** Why nobody may have a job now, in one line; null where somebody may. */
+export const whyWaiting = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): string | null => {
+  const left = fleet.registered.copy();
+  if (fleet.size === 0) return "no worker is registered";
+  for (const filter of FILTERS) {
+    const before = left.copy();
+    filter.narrow(left, fleet, asked, policy);
+    if (left.count() === 0) return describe(filter.name, before, fleet, asked, policy);
+  }
+  return null;
+};
+
+const describe = (filter: string, before: Bits, fleet: Fleet, asked: Requirements, policy: RoutePolicy): string => {
+  const many = before.count();
+  const one = many === 1 ? fleet.at(firstOf(before)) : null;
+  const who = one === null ? `all ${many} matching workers are` : `worker "${one.worker.instance}" is`;
+  switch (filter) {
+    case "provider":
+      return asked.provider === null
+        ? "every provider has failed this job"
+        : `no worker offers provider "${asked.provider}"`;
+    case "chain":
+      return `no worker offers a provider of routing.chain (${listed(policy.chain)})`;
+    case "tags":
+      return noTagReason(before, fleet, asked);
+    case "model":
+      return `no matching worker serves model "${asked.model}"`;
+    case "offline":
+      return `${who} offline`;
+    case "paused":
+      return one === null
+        ? `${who} paused`
+        : `worker "${one.worker.instance}" is paused: ${pauseReasonOf(one.worker, policy.nowAt)}`;
+    case "capacity":
+      return `${who} at capacity`;
+    default:
+      return policy.closedProviders.get(fleet.at(firstOf(before)).worker.provider) ?? "its provider takes no new jobs";
+  }
+};
+
+const noTagReason = (before: Bits, fleet: Fleet, asked: Requirements): string => {
+  const missing = asked.tags.filter((tag) => before.copy().intersect(fleet.withTag(tag)).count() === 0);
+  if (missing.length === 0) return `no worker offers all of tags ${listed(asked.tags)}`;
+  return `no worker offers tag ${listed(missing)}`;
+};
+
+const firstOf = (bits: Bits): number => {
+  let first = -1;
+  bits.forEach((slot) => {
+    if (first === -1) first = slot;
+  });
+  return first;
+};

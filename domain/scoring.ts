@@ -1,0 +1,88 @@
+// How good a worker is for a job: seven named parts in [0,1], weighted by the tenant and by urgency. The score is the
+// weighted mean, 0 to 100. One function computes the parts, for the choice as for its explanation.
+
+import { DEFAULT_WEIGHTS, SCORE_PARTS, type ScorePart, type Weights } from "./config.ts";
+import type { Member } from "./fleet.ts";
+import { type Priority, TIERS, type Tier } from "./job.ts";
+import { successRateOf, type Worker } from "./worker.ts";
+
+export type Parts = Record<ScorePart, number>;
+
+/** Critical wants the freest and most reliable worker; low packs workers that are busy already, and saves money. */
+const URGENCY_FACTORS: Record<Priority, Partial<Weights>> = {
+  low: { cost: 3, success: 0.5, freshness: 0.5 },
+  normal: {},
+  high: { capacity: 1.2, success: 1.5, freshness: 1.2, cost: 0.5 },
+  critical: { capacity: 1.5, success: 2, freshness: 1.5, cost: 0 },
+};
+
+/** Weights for one urgency, scaled so that they add up to 100. */
+export const weightsFor = (urgency: Priority, configured: Weights = DEFAULT_WEIGHTS): Weights => {
+  const factors = URGENCY_FACTORS[urgency];
+  const raw = SCORE_PARTS.map((part) => [part, configured[part] * (factors[part] ?? 1)] as const);
+  const total = raw.reduce((sum, [, weight]) => sum + weight, 0);
+  const scale = total > 0 ? 100 / total : 0;
+  return Object.fromEntries(raw.map(([part, weight]) => [part, weight * scale])) as unknown as Weights;
+};
+
+export interface ScoringRequest {
+  readonly model: string | null;
+  readonly tags: readonly string[];
+  readonly tier: Tier | null;
+  readonly urgency: Priority;
+}
+
+export interface ScoringFacts {
+  readonly nowAt: number;
+  readonly offlineAfterMs: number;
+  /** Blended price in nano-dollars per million tokens; null where unknown. */
+  readonly priceOf: (provider: string, model: string | null) => number | null;
+}
+
+/** A dollar per million tokens is middling: it costs half of this part. */
+const MIDDLING_PRICE_NANO = 1_000_000_000;
+const UNKNOWN = 0.5;
+
+export const scoreParts = (member: Member, asked: ScoringRequest, facts: ScoringFacts): Parts => {
+  const { worker, load } = member;
+  const used = worker.concurrency === 0 ? 1 : Math.min(1, load / worker.concurrency);
+  const price = facts.priceOf(worker.provider, asked.model);
+  return {
+    capacity: asked.urgency === "low" ? used : 1 - used,
+    tag_fit: (1 + asked.tags.length) / (1 + Math.max(worker.tags.length, asked.tags.length)),
+    model_loaded: asked.model === null ? 1 : worker.models === null ? UNKNOWN : 1,
+    success: cachedSuccessRate(worker),
+    freshness: member.isConnected || member.isClaiming ? 1 : freshnessOf(member.lastSeenAt, facts),
+    cost: price === null ? UNKNOWN : MIDDLING_PRICE_NANO / (MIDDLING_PRICE_NANO + price),
+    tier: tierFit(asked.tier, worker.tier),
+  };
+};
+
+const freshnessOf = (lastSeenAt: number, facts: ScoringFacts): number => {
+  const age = Math.max(0, facts.nowAt - lastSeenAt);
+  // Between two heartbeats a worker is as fresh as ever; only a missed one tells it from its peers.
+  return Math.max(0, 1 - Math.floor((4 * age) / facts.offlineAfterMs) / 4);
+};
+
+const tierFit = (asked: Tier | null, offered: Tier | null): number => {
+  if (asked === null || asked === offered) return 1;
+  if (offered === null) return UNKNOWN;
+  return 1 - Math.abs(TIERS.indexOf(asked) - TIERS.indexOf(offered)) / (TIERS.length - 1);
+};
+
+/** Records are immutable, so a rate once computed holds for as long as its record does. */
+const successRates = new WeakMap<Worker, number>();
+const cachedSuccessRate = (worker: Worker): number => {
+  if (worker.outcomes.length === 0) return 1;
+  const known = successRates.get(worker);
+  if (known !== undefined) return known;
+  const rate = successRateOf(worker);
+  successRates.set(worker, rate);
+  return rate;
+};
+
+export const scoreOf = (parts: Parts, weights: Weights): number => {
+  let score = 0;
+  for (const part of SCORE_PARTS) score += parts[part] * weights[part];
+  return Math.round(score * 1000) / 1000;
+};

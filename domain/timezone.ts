@@ -1,0 +1,87 @@
+// Wall clocks of IANA time zones, read from the runtime's own zone data (Intl).
+// Invariant: pieces() covers a stretch of time without holes or overlaps, and inside one piece the
+// zone's offset does not change, so that wall time = instant + offset and clocks neither jump nor repeat.
+
+import { err, ok, type Result } from "./result.ts";
+
+export const DAY_MS = 86_400_000;
+const MAX_NAME_LENGTH = 64;
+const MAX_CACHED_FORMATTERS = 256;
+
+/** A stretch [startAt, endAt) of at most a day in which the zone's offset from UTC stays the same. */
+export interface Piece {
+  readonly startAt: number;
+  readonly endAt: number;
+  readonly offsetMs: number;
+}
+
+// Making a formatter costs a hundred times what using it does. The cache changes no answer.
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatterFor(timezone: string): Intl.DateTimeFormat {
+  const cached = formatters.get(timezone);
+  if (cached !== undefined) return cached;
+  const formatter = new Intl.DateTimeFormat("en-US", {
+    timeZone: timezone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  if (formatters.size >= MAX_CACHED_FORMATTERS) formatters.clear();
+  formatters.set(timezone, formatter);
+  return formatter;
+}
+
+/** The name as given, if the runtime knows the zone; else a message that says what to write. */
+export function parseTimezone(name: string): Result<string, string> {
+  const advice = 'is not a known time zone: use an IANA name such as "Europe/Berlin" or "UTC"';
+  if (name.length > MAX_NAME_LENGTH) return err(`a time zone name of ${name.length} characters ${advice}`);
+  // Fixed offsets ("+02:00") pass Intl, but are not IANA names and ignore daylight saving.
+  if (!/^[A-Za-z]/.test(name)) return err(`${JSON.stringify(name)} ${advice}`);
+  try {
+    formatterFor(name);
+    return ok(name);
+  } catch {
+    return err(`${JSON.stringify(name)} ${advice}`);
+  }
+}
+
+/** What to add to an instant to read the zone's wall clock, in milliseconds. */
+export function offsetMsAt(timezone: string, at: number): number {
+  const wholeSecondAt = Math.floor(at / 1000) * 1000;
+  const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = formatterFor(timezone)
+    .format(wholeSecondAt)
+    .split(/\D+/)
+    .map(Number);
+  return Date.UTC(year, month - 1, day, hour, minute, second) - wholeSecondAt;
+}
+
+/** The pieces of [fromAt, untilAt), in order, cut where the clocks change. */
+export function* pieces(timezone: string, fromAt: number, untilAt: number): Generator<Piece> {
+  let startAt = fromAt;
+  let offsetMs = offsetMsAt(timezone, startAt);
+  while (startAt < untilAt) {
+    const dayEndAt = Math.min(startAt + DAY_MS, untilAt);
+    const changes = offsetMsAt(timezone, dayEndAt) !== offsetMs;
+    const endAt = changes ? firstChangeAt(timezone, startAt, dayEndAt, offsetMs) : dayEndAt;
+    yield { startAt, endAt, offsetMs };
+    startAt = endAt;
+    if (changes) offsetMs = offsetMsAt(timezone, endAt);
+  }
+}
+
+/** The instant in (startAt, endAt] at which the offset stops being offsetMs, by bisection. */
+function firstChangeAt(timezone: string, startAt: number, endAt: number, offsetMs: number): number {
+  let sameAt = startAt;
+  let changedAt = endAt;
+  while (changedAt - sameAt > 1) {
+    const middleAt = Math.floor((sameAt + changedAt) / 2);
+    if (offsetMsAt(timezone, middleAt) === offsetMs) sameAt = middleAt;
+    else changedAt = middleAt;
+  }
+  return changedAt;
+}

@@ -1,0 +1,52 @@
+// When a schedule is due: a cron expression in a time zone, or an interval from an anchor.
+// Invariant: due times depend on the timing alone, never on when anything ran, so counting them again
+// gives the same answer and no late run shifts the next.
+
+import { type CronTiming, cronRunsBetween, nextCronAt } from "./cron-times.ts";
+import { intervalRunsBetween, nextIntervalAt } from "./interval.ts";
+
+export const MAX_PREVIEW_COUNT = 100;
+/** How far back missed due times are counted. Within it the count is exact. */
+export const MAX_CATCH_UP_MS = 10 * 366 * 86_400_000;
+
+export type Timing =
+  | ({ readonly kind: "cron" } & CronTiming)
+  | { readonly kind: "interval"; readonly intervalMs: number; readonly anchorAt: number };
+
+export interface DueRuns {
+  /** The latest due time that has passed: the one that runs. */
+  readonly scheduledFor: number;
+  /** How many due times before it have passed and will never run. */
+  readonly missed: number;
+  readonly nextRunAt: number | null;
+}
+
+/** The first due time after an instant; null if there is none in eight years. */
+export const nextDueAt = (timing: Timing, afterAt: number): number | null =>
+  timing.kind === "cron" ? nextCronAt(timing, afterAt) : nextIntervalAt(timing.anchorAt, timing.intervalMs, afterAt);
+
+/** The next due times after an instant, at most `count` of them. */
+export const previewRuns = (timing: Timing, fromAt: number, count: number): number[] => {
+  const runs: number[] = [];
+  let dueAt = nextDueAt(timing, fromAt);
+  while (dueAt !== null && runs.length < Math.min(count, MAX_PREVIEW_COUNT)) {
+    runs.push(dueAt);
+    dueAt = nextDueAt(timing, dueAt);
+  }
+  return runs;
+};
+
+/** What to do about a schedule whose `nextRunAt` has come: one run for all due times up to now, the rest counted. */
+export const dueRuns = (timing: Timing, nextRunAt: number, nowAt: number): DueRuns => {
+  const afterAt = Math.max(nextRunAt - 1, nowAt - MAX_CATCH_UP_MS);
+  const { count, lastAt } =
+    timing.kind === "cron"
+      ? cronRunsBetween(timing, afterAt, nowAt)
+      : intervalRunsBetween(timing.anchorAt, timing.intervalMs, afterAt, nowAt);
+  return {
+    // Zone rules may have changed since nextRunAt was computed; the time that was promised still runs.
+    scheduledFor: lastAt ?? nextRunAt,
+    missed: Math.max(0, count - 1),
+    nextRunAt: nextDueAt(timing, nowAt),
+  };
+};

@@ -1,0 +1,197 @@
+// Workers: what they offer, whether they are alive, and when one is kept from new jobs. Liveness is derived from
+// the last sign of life at the moment of asking; nothing flips a flag when a worker falls silent.
+
+import type { Tier } from "./job.ts";
+
+export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
+export type WorkerStatus = (typeof WORKER_STATUSES)[number];
+
+export const MAX_CONCURRENCY = 1000;
+
+/** What a worker says of itself; `jobs` lists what it works on, null where it does not say. */
+export interface PresenceReport {
+  readonly instance: string;
+  readonly provider: string;
+  readonly tagList: string;
+  readonly tags: readonly string[];
+  readonly models: readonly string[] | null;
+  readonly tier: Tier | null;
+  readonly version: string | null;
+  readonly concurrency: number;
+  readonly jobs: readonly string[] | null;
+}
+
+export interface Pause {
+  readonly reason: string;
+  readonly untilAt: number | null;
+}
+
+export interface Outcome {
+  readonly jobId: string;
+  readonly outcome: "completed" | "failed";
+  readonly code: string | null;
+  readonly at: number;
+}
+
+export interface Worker {
+  readonly instance: string;
+  readonly provider: string;
+  readonly tagList: string;
+  readonly tags: readonly string[];
+  readonly models: readonly string[] | null;
+  readonly tier: Tier | null;
+  readonly version: string | null;
+  readonly concurrency: number;
+  /** It last spoke over its socket, so while none is open it would not hear of a job. */
+  readonly viaSocket: boolean;
+  /** The key that last spoke for it. */
+  readonly keyId: string | null;
+  readonly registeredAt: number;
+  /** The last sign of life that was stored; the live one may be younger. */
+  readonly lastHeartbeatAt: number;
+  /** By hand, or for misbehaving; kept across the worker's restarts and the killswitch. */
+  readonly pause: Pause | null;
+  readonly isHalted: boolean;
+  /** The killswitch activation that this worker has been told of, and the one it has acknowledged. */
+  readonly toldHalt: number;
+  readonly confirmedHalt: number;
+  /** Newest first, at most RECENT_OUTCOMES. */
+  readonly outcomes: readonly Outcome[];
+  /** Leases in a row that it let expire unstarted. */
+  readonly expiredLeases: number;
+}
+
+/** A worker as it stands at one instant. */
+export interface WorkerView {
+  readonly worker: Worker;
+  readonly status: WorkerStatus;
+  readonly load: number;
+  readonly pauseReason: string | null;
+  readonly lastSeenAt: number;
+  readonly connected: boolean;
+}
+
+export const RECENT_OUTCOMES = 20;
+const FAILURES_TO_PAUSE = 10;
+const FAILURE_WINDOW_MS = 60_000;
+const EXPIRED_LEASES_TO_PAUSE = 5;
+
+/** Failures that say something about the job or the provider, not about the worker. */
+const BLAMELESS_CODES = new Set([
+  "bad_request",
+  "context_length",
+  "rate_limited",
+  "quota_exhausted",
+  "insufficient_quota",
+]);
+
+export const registerWorker = (
+  report: PresenceReport,
+  known: Worker | null,
+  from: { keyId: string | null; viaSocket: boolean },
+  nowAt: number,
+): Worker => ({
+  registeredAt: nowAt,
+  pause: null,
+  isHalted: false,
+  toldHalt: 0,
+  confirmedHalt: 0,
+  outcomes: [],
+  expiredLeases: 0,
+  ...known,
+  instance: report.instance,
+  provider: report.provider,
+  tagList: report.tagList,
+  tags: report.tags,
+  models: report.models,
+  tier: report.tier,
+  version: report.version,
+  concurrency: report.concurrency,
+  keyId: from.keyId,
+  viaSocket: from.viaSocket,
+  lastHeartbeatAt: nowAt,
+});
+
+/** Whether a report brings nothing that routing or a reader would see differently. */
+export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
+  worker.provider === report.provider &&
+  worker.tagList === report.tagList &&
+  worker.concurrency === report.concurrency &&
+  worker.tier === report.tier &&
+  worker.version === report.version &&
+  (worker.models === report.models || JSON.stringify(worker.models) === JSON.stringify(report.models));
+
+export const isOffline = (lastSeenAt: number, offlineAfterMs: number, nowAt: number): boolean =>
+  nowAt - lastSeenAt > offlineAfterMs;
+
+export const statusOf = (
+  worker: Worker,
+  load: number,
+  lastSeenAt: number,
+  offlineAfterMs: number,
+  nowAt: number,
+): WorkerStatus => {
+  if (isOffline(lastSeenAt, offlineAfterMs, nowAt)) return "offline";
+  if (load >= worker.concurrency) return "busy";
+  return load === 0 ? "idle" : "online";
+};
+
+/** Why a worker takes no new jobs, in words for its operator; null while it does. */
+export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
+  if (worker.pause !== null && (worker.pause.untilAt === null || nowAt < worker.pause.untilAt))
+    return worker.pause.reason;
+  return worker.isHalted ? "killswitch" : null;
+};
+
+export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => ({
+  ...worker,
+  pause: { reason: reason ?? "paused by an operator", untilAt },
+});
+
+/** Active again, with a clean slate: what it was paused for does not count twice. */
+export const resumeWorker = (worker: Worker): Worker => ({
+  ...worker,
+  pause: null,
+  isHalted: false,
+  expiredLeases: 0,
+  outcomes: worker.outcomes.filter((one) => one.outcome === "completed"),
+});
+
+/** Remembers how a job ended on a worker, and pauses one that fails job after job. */
+export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
+  const outcomes = [outcome, ...worker.outcomes].slice(0, RECENT_OUTCOMES);
+  const next = { ...worker, outcomes, expiredLeases: 0 };
+  const isFailing = isFailingInARow(outcomes, outcome.at);
+  if (!isFailing || worker.pause !== null) return next;
+  const reason =
+    `failed ${FAILURES_TO_PAUSE} jobs in a row within ${FAILURE_WINDOW_MS / 1000} s, the last with ` +
+    `"${outcome.code}"; mend it, then resume it (POST /api/workers/${worker.instance}/resume)`;
+  return { ...next, pause: { reason, untilAt: null } };
+};
+
+const isFailingInARow = (outcomes: readonly Outcome[], nowAt: number): boolean => {
+  const last = outcomes.slice(0, FAILURES_TO_PAUSE);
+  return (
+    last.length === FAILURES_TO_PAUSE &&
+    last.every(
+      (one) => one.outcome === "failed" && !BLAMELESS_CODES.has(one.code ?? "") && nowAt - one.at <= FAILURE_WINDOW_MS,
+    )
+  );
+};
+
+/** Counts a lease that expired unstarted, and pauses a worker that takes leases and never starts them. */
+export const recordExpiredLease = (worker: Worker): Worker => {
+  const expiredLeases = worker.expiredLeases + 1;
+  if (expiredLeases < EXPIRED_LEASES_TO_PAUSE || worker.pause !== null) return { ...worker, expiredLeases };
+  const reason =
+    `let ${expiredLeases} leases in a row expire without starting them; mend it, then resume it ` +
+    `(POST /api/workers/${worker.instance}/resume)`;
+  return { ...worker, expiredLeases, pause: { reason, untilAt: null } };
+};
+
+/** Share of recent jobs that went well, in [0,1]; a worker without a record counts as a good one. */
+export const successRateOf = (worker: Worker): number => {
+  const counted = worker.outcomes.filter((one) => !BLAMELESS_CODES.has(one.code ?? ""));
+  const completed = counted.filter((one) => one.outcome === "completed").length;
+  return (completed + 2) / (counted.length + 2);
+};

@@ -1,0 +1,24 @@
+// Time-ordered ids (UUID version 7, RFC 9562) that grow within one object even inside one millisecond, so that the
+// jobs of a batch keep their order. The random part comes from the caller.
+
+const MAX_SEQUENCE = 0xfff;
+
+export const idSource = (randomBytes: (count: number) => Uint8Array) => {
+  let lastMs = 0;
+  let sequence = 0;
+  return (nowAt: number): string => {
+    if (nowAt > lastMs) {
+      lastMs = nowAt;
+      sequence = 0;
+    } else if (sequence === MAX_SEQUENCE) {
+      lastMs += 1;
+      sequence = 0;
+    } else sequence += 1;
+    const time = lastMs.toString(16).padStart(12, "0");
+    const middle = sequence.toString(16).padStart(3, "0");
+    const random = randomBytes(8);
+    random[0] = ((random[0] ?? 0) & 0x3f) | 0x80;
+    const tail = [...random].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${middle}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+  };
+};

@@ -1,0 +1,71 @@
+// The dashboard's live view: a snapshot, then the latest state of whatever changed, at most ten frames a second,
+// numbered for each viewer. While nobody watches it does nothing.
+
+import { type LiveMessage, MAX_LIVE_RESOURCES } from "../src/contract/live.ts";
+import { type LiveChanges, liveSnapshot, liveUpdates } from "./operations/live.ts";
+import type { Effects, Turn } from "./operations/turn.ts";
+import { attachmentOf, type Sockets, send } from "./sockets.ts";
+
+const FRAME_EVERY_MS = 100;
+
+const noChanges = (): LiveChanges => ({ jobs: new Set(), workers: new Set(), forgotten: new Set(), topics: new Set() });
+
+export class Live {
+  readonly #sockets: Sockets;
+  readonly #read: <T>(read: (turn: Turn) => T) => Promise<T>;
+  #changes = noChanges();
+  #isScheduled = false;
+  /** Viewers that have not had their snapshot yet. */
+  #newcomers: WebSocket[] = [];
+
+  constructor(sockets: Sockets, read: <T>(read: (turn: Turn) => T) => Promise<T>) {
+    this.#sockets = sockets;
+    this.#read = read;
+  }
+
+  welcome(viewer: WebSocket): void {
+    this.#newcomers.push(viewer);
+    this.#schedule();
+  }
+
+  note(effects: Effects): void {
+    if (this.#sockets.viewers().length === 0) return;
+    const { jobs, workers, forgotten, topics } = this.#changes;
+    for (const id of effects.changedJobs) if (jobs.size < MAX_LIVE_RESOURCES) jobs.add(id);
+    for (const instance of effects.changedWorkers) if (workers.size < MAX_LIVE_RESOURCES) workers.add(instance);
+    for (const instance of effects.forgottenWorkers) forgotten.add(instance);
+    for (const topic of effects.changedTopics) topics.add(topic);
+    if (jobs.size + workers.size + forgotten.size + topics.size > 0) this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setTimeout(() => void this.#flush(), FRAME_EVERY_MS);
+  }
+
+  async #flush(): Promise<void> {
+    this.#isScheduled = false;
+    const newcomers = this.#newcomers.splice(0);
+    const changes = this.#changes;
+    this.#changes = noChanges();
+    const { snapshot, updates } = await this.#read((turn) => ({
+      snapshot: newcomers.length === 0 ? null : liveSnapshot(turn),
+      updates: liveUpdates(turn, changes),
+    }));
+    const isNew = new Set(newcomers);
+    if (updates.length > 0) {
+      for (const viewer of this.#sockets.viewers()) if (!isNew.has(viewer)) sendNumbered(viewer, updates);
+    }
+    if (snapshot !== null) for (const viewer of newcomers) sendNumbered(viewer, [snapshot]);
+  }
+}
+
+/** Numbers go on in the viewer's attachment, so that they survive the object's sleep. */
+const sendNumbered = (viewer: WebSocket, messages: readonly LiveMessage[]): void => {
+  const attachment = attachmentOf(viewer);
+  if (attachment === null) return;
+  const numbered = messages.map((message, index) => ({ ...message, seq: attachment.seq + index + 1 }));
+  viewer.serializeAttachment({ ...attachment, seq: attachment.seq + messages.length });
+  send(viewer, JSON.stringify(numbered.length === 1 ? numbered[0] : numbered));
+};

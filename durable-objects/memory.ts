@@ -1,0 +1,55 @@
+// What the object keeps in memory: indexes over its tables, rebuilt on waking and after a turn that broke. Whatever
+// is here can be read from the store again; a turn that changes a row changes its index in the same step.
+
+import type { Config } from "../domain/config.ts";
+import { Fleet } from "../domain/fleet.ts";
+import type { Killswitch } from "../domain/killswitch.ts";
+import { Queue } from "../domain/queue.ts";
+import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../src/contract/config.ts";
+import type { Counters } from "./counters.ts";
+import type { OpenStatus } from "./store/jobs.ts";
+import type { Store } from "./store/open.ts";
+import type { CatalogFacts, StoredConfig } from "./store/settings.ts";
+
+export interface Memory {
+  readonly fleet: Fleet;
+  readonly queue: Queue;
+  /** Providers that back off, and until when. */
+  readonly backoffs: Map<string, number>;
+  /** By provider, what its catalog lists. */
+  readonly catalog: Map<string, CatalogFacts>;
+  config: Config;
+  storedConfig: StoredConfig;
+  killswitch: Killswitch;
+  readonly counters: Counters;
+  /** Open jobs by status. */
+  readonly open: Record<OpenStatus, number>;
+  nextSeq: number;
+  drainedSeq: number;
+}
+
+const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
+
+/** `counters` outlive a reload. */
+export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
+  const fleet = new Fleet();
+  for (const worker of store.workers.all()) fleet.put(worker, nowAt);
+  for (const { worker, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, count);
+  const queue = new Queue();
+  for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
+  const storedConfig = store.settings.config() ?? DEFAULT_STORED;
+  const drainedSeq = store.settings.drainedSeq();
+  return {
+    fleet,
+    queue,
+    backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
+    catalog: new Map(Object.entries(store.settings.catalog())),
+    config: toConfig(storedConfig.document),
+    storedConfig,
+    killswitch: store.settings.killswitch(),
+    counters,
+    open: store.jobs.openCounts(),
+    nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
+    drainedSeq,
+  };
+};

@@ -1,0 +1,50 @@
+// Reading and replacing the tenant's configuration. A change holds from its own turn on.
+
+import type { Json } from "../../domain/json.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { type ConfigDocument, toConfig } from "../../src/contract/config.ts";
+import type { StoredConfig } from "../store/settings.ts";
+import { dueAtOf } from "./deadline.ts";
+import type { Turn } from "./turn.ts";
+
+export const readConfig = (turn: Turn): Result<StoredConfig, Refusal> => ok(turn.memory.storedConfig);
+
+/** Replaces the document; with `ifMatch` only if nobody did meanwhile. */
+export const replaceConfig = (
+  turn: Turn,
+  request: { document: ConfigDocument; etag: string; ifMatch: string | null },
+): Result<StoredConfig, Refusal> => {
+  const before = turn.memory.storedConfig;
+  if (request.ifMatch !== null && request.ifMatch !== "*" && request.ifMatch !== before.etag) {
+    return err({ code: "etag_mismatch", current: before.etag });
+  }
+  const next = { etag: request.etag, document: request.document };
+  turn.store.settings.putConfig(next);
+  turn.memory.storedConfig = next;
+  turn.memory.config = toConfig(next.document);
+  turn.audit("config.replaced", request.etag, changedParts(before.document, next.document));
+  redate(turn);
+  turn.isAllOpened = true;
+  return ok(next);
+};
+
+/** Deadlines of jobs under way follow the new settings. */
+const redate = (turn: Turn): void => {
+  for (const job of turn.store.jobs.allLeased()) {
+    const dueAt = dueAtOf(job, turn.memory.config);
+    turn.store.jobs.postpone(job.id, dueAt);
+    turn.due(dueAt);
+  }
+};
+
+/** Before and after of the top-level parts that differ. */
+const changedParts = (before: ConfigDocument, after: ConfigDocument): Json => {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const changes: Record<string, Json> = {};
+  for (const name of names) {
+    const [old, now] = [before, after].map((document) => (document as Record<string, Json | undefined>)[name] ?? null);
+    if (JSON.stringify(old) !== JSON.stringify(now)) changes[name] = { before: old ?? null, after: now ?? null };
+  }
+  return changes;
+};

@@ -1,0 +1,44 @@
+// Why a job would go where: the router's whole reasoning for a request, or for a job that waits.
+
+import type { Priority, Tier } from "../../domain/job.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { explain, type RouteRequest, type Routing } from "../../domain/routing.ts";
+import { type Explanation, presentExplanation } from "../../src/contract/dispatch.ts";
+import { routePolicy, routeRequest } from "./routing.ts";
+import type { Turn } from "./turn.ts";
+
+export interface ExplainRequest {
+  readonly jobId: string | null;
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly tags: readonly string[];
+  readonly tier: Tier | null;
+  readonly urgency: Priority;
+}
+
+export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Explanation, Refusal> => {
+  const job = request.jobId === null ? null : turn.store.jobs.find(request.jobId);
+  if (request.jobId !== null && job === null) return err(notFound("job", request.jobId));
+  if (job !== null && job.status !== "pending") {
+    return err({ code: "job_state", id: job.id, status: job.status, command: "explain" });
+  }
+  const asked: RouteRequest = job === null ? { ...request, excludedProviders: [] } : routeRequest(job);
+  const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked));
+  return ok(presentExplanation(underKillswitch(turn, routing)));
+};
+
+/** Under the killswitch nobody would be taken, whoever scores best. */
+const underKillswitch = (turn: Turn, routing: Routing): Routing =>
+  turn.memory.killswitch.level > 0 ? { ...routing, selected: null } : routing;
+
+const notesOn = (turn: Turn, asked: RouteRequest): string[] => {
+  const { killswitch, catalog } = turn.memory;
+  const notes: string[] = [];
+  if (killswitch.level > 0) notes.push(`killswitch level ${killswitch.level}: nothing is dispatched`);
+  const facts = asked.provider === null ? undefined : catalog.get(asked.provider);
+  if (facts !== undefined && asked.model !== null && !facts.models.includes(asked.model)) {
+    notes.push(`the catalog of ${asked.provider} does not list model "${asked.model}"`);
+  }
+  return notes;
+};

@@ -1,0 +1,190 @@
+// Creating, reading and changing jobs, as their owner does.
+
+import {
+  cancelJob,
+  createJob,
+  isLeased,
+  type Job,
+  type JobPatch,
+  type NewJob,
+  patchJob,
+  retryJob,
+} from "../../domain/job.ts";
+import type { Json } from "../../domain/json.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { explain } from "../../domain/routing.ts";
+import { isOffline } from "../../domain/worker.ts";
+import { type JobResource, presentJob } from "../../src/contract/job.ts";
+import { refuseOverBudget } from "./budget.ts";
+import { staleAtOf } from "./deadline.ts";
+import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
+import { admit, admitTo, chooseFor, routePolicy, routeRequest, waitingReason } from "./routing.ts";
+import type { Turn } from "./turn.ts";
+
+/** A job as history has it, brought along for a command on one that has left the object. */
+export interface Archived {
+  readonly job: Job;
+  readonly prompt: string;
+  readonly input: Json;
+  readonly result: Json;
+}
+
+const MAX_OUTBOX_ROWS = 200_000;
+const BACKLOG_RETRY_SECONDS = 10;
+
+/** Past its bound the outbox takes no new jobs; none is ever dropped. */
+const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
+  turn.memory.nextSeq - turn.memory.drainedSeq > MAX_OUTBOX_ROWS
+    ? err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS })
+    : ok(null);
+
+export const presentOpenJob = (turn: Turn, job: Job): JobResource =>
+  presentJob(job, turn.store.payloads.find(job.id), turn.store.payloads.findResult(job.id), waitingReason(turn, job));
+
+export const createOne = (
+  turn: Turn,
+  request: { job: NewJob; idempotency: Idempotency | null },
+): Result<Replayable<JobResource>, Refusal> => {
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  return withIdempotency<JobResource>(turn, "create", request.idempotency, request.job, () => {
+    const created = createJob(request.job, turn.newId(), turn.nowAt);
+    admit(turn, created, routePolicy(turn));
+    return ok(presentJob(created.job, request.job));
+  });
+};
+
+export const createMany = (turn: Turn, request: { jobs: readonly NewJob[] }): Result<JobResource[], Refusal> => {
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  return ok(
+    request.jobs.map((asked) => {
+      const created = createJob(asked, turn.newId(), turn.nowAt);
+      admit(turn, created, routePolicy(turn));
+      return presentJob(created.job, asked);
+    }),
+  );
+};
+
+export interface Dispatched {
+  readonly job: JobResource;
+  readonly isQueued: boolean;
+}
+
+/** Gives the job to the best worker now; refuses, leaving nothing behind, where there is none (or queues it). */
+export const dispatch = (
+  turn: Turn,
+  request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
+): Result<Replayable<Dispatched>, Refusal> => {
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  const budget = refuseOverBudget(turn);
+  if (!budget.ok) return budget;
+  return withIdempotency<Dispatched>(turn, "dispatch", request.idempotency, request.job, () => {
+    const created = createJob(request.job, turn.newId(), turn.nowAt);
+    const policy = routePolicy(turn);
+    const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
+    if (choice !== null) {
+      return ok({ job: presentJob(admitTo(turn, created, choice), request.job), isQueued: false });
+    }
+    if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
+    admit(turn, created, policy);
+    return ok({
+      job: presentJob(created.job, request.job, null, waitingReason(turn, created.job, policy)),
+      isQueued: true,
+    });
+  });
+};
+
+const MAX_EXPLAINED_WORKERS = 200;
+
+const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof routePolicy>): Refusal => ({
+  code: "no_eligible_workers",
+  detail: waitingReason(turn, job, policy) ?? "no worker may have this job now",
+  workers: explain(turn.memory.fleet, routeRequest(job), policy).workers.slice(0, MAX_EXPLAINED_WORKERS),
+});
+
+export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Refusal> => {
+  const open = turn.store.jobs.find(request.id);
+  const job = open ?? request.archived?.job ?? null;
+  if (job === null) return err(notFound("job", request.id));
+  if (!mayRead(turn, job))
+    return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
+  if (open !== null || request.archived === undefined) return ok(presentOpenJob(turn, job));
+  return ok(presentJob(job, request.archived, request.archived.result));
+};
+
+/** A key with role worker sees the jobs of workers that it speaks for. */
+export const mayRead = (turn: Turn, job: Pick<Job, "assignedWorker">): boolean => {
+  if (turn.caller.role !== "worker") return true;
+  if (job.assignedWorker === null) return false;
+  return turn.memory.fleet.get(job.assignedWorker)?.worker.keyId === turn.caller.keyId;
+};
+
+/** The live state of those of the given jobs that are open: what a page of history is overlaid with. */
+export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] }): Result<JobResource[], Refusal> =>
+  ok(turn.store.jobs.findMany(request.ids).map((job) => presentOpenJob(turn, job)));
+
+export interface JobCommand {
+  readonly id: string;
+  readonly archived?: Archived | undefined;
+}
+
+/** The record a command acts on: the object's own, else the one that history brought. */
+const findForCommand = (turn: Turn, command: JobCommand): Job | null =>
+  turn.store.jobs.find(command.id) ?? command.archived?.job ?? null;
+
+/** Stores the outcome of a command; a job that had left comes back with its payload. */
+const recordCommand = (
+  turn: Turn,
+  command: JobCommand,
+  before: Job,
+  decision: Parameters<Turn["record"]>[1],
+): JobResource => {
+  const isBack = command.archived !== undefined && turn.store.jobs.find(command.id) === null;
+  const payload = isBack ? { payload: { prompt: command.archived.prompt, input: command.archived.input } } : {};
+  turn.record(before, { ...decision, ...payload });
+  return presentOpenJob(turn, decision.job);
+};
+
+export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Result<JobResource, Refusal> => {
+  const job = findForCommand(turn, command);
+  if (job === null) return err(notFound("job", command.id));
+  const decided = patchJob(job, command.patch, turn.nowAt);
+  return decided.ok ? ok(recordCommand(turn, command, job, decided.value)) : decided;
+};
+
+export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
+  const job = findForCommand(turn, command);
+  if (job === null) return err(notFound("job", command.id));
+  const decided = cancelJob(job, turn.nowAt);
+  if (!decided.ok) return decided;
+  tellHalted(turn, job, "cancelled");
+  return ok(recordCommand(turn, command, job, decided.value));
+};
+
+export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
+  const job = findForCommand(turn, command);
+  if (job === null) return err(notFound("job", command.id));
+  const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
+  if (!decided.ok) return decided;
+  tellHalted(turn, job, "retried");
+  return ok(recordCommand(turn, command, job, decided.value));
+};
+
+/** Tells the worker that holds a job to drop it. */
+export const tellHalted = (turn: Turn, job: Job, reason: string): void => {
+  if (!isLeased(job) || job.assignedWorker === null) return;
+  turn.send(job.assignedWorker, { type: "job.halted", job_id: job.id, lease: job.lease, reason });
+};
+
+const isStuck = (turn: Turn, job: Job): boolean => {
+  if (!isLeased(job) || job.assignedWorker === null) return false;
+  const staleAt = staleAtOf(job, turn.memory.config);
+  if (staleAt !== null && staleAt <= turn.nowAt) return true;
+  const member = turn.memory.fleet.get(job.assignedWorker);
+  if (member === undefined) return true;
+  const lastSeenAt = Math.max(member.lastSeenAt, turn.lastSocketSign(job.assignedWorker) ?? 0);
+  return isOffline(lastSeenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt);
+};

@@ -1,0 +1,164 @@
+// Tenants, keys and sessions. The object holds digests; the secrets are made at the edge and shown once.
+
+import {
+  AUTHENTICATION_FAILED,
+  authenticate,
+  type KeyRecord,
+  type Role,
+  revokeKey,
+  rotateKey,
+} from "../../domain/key.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { toIso } from "../../src/contract/field.ts";
+import { type KeyResource, presentKey, type SessionAnswer } from "../../src/contract/key.ts";
+import type { Store } from "../store/open.ts";
+import type { Caller, Turn } from "./turn.ts";
+
+/** What the edge found in a bearer key or a cookie: public ids, and the digest of the whole. */
+export interface Credential {
+  readonly kind: "key" | "session";
+  readonly id: string;
+  readonly hash: string;
+}
+
+const USE_NOTED_EVERY_MS = 60_000;
+const SESSION_MS = 12 * 3_600_000;
+
+/** Who is calling; notes the use of the key now and then. */
+export const identify = (store: Store, credential: Credential, nowAt: number): Result<Caller, Refusal> => {
+  const key = credential.kind === "key" ? keyOf(store, credential, nowAt) : keyOfSession(store, credential, nowAt);
+  if (!key.ok) return key;
+  const { id, name, role, lastUsedAt } = key.value;
+  if (lastUsedAt === null || nowAt - lastUsedAt >= USE_NOTED_EVERY_MS)
+    store.keys.put({ ...key.value, lastUsedAt: nowAt });
+  return ok({ keyId: id, name, role });
+};
+
+const keyOf = (store: Store, credential: Credential, nowAt: number): Result<KeyRecord, Refusal> =>
+  authenticate(store.keys.find(credential.id), credential.hash, nowAt);
+
+const keyOfSession = (store: Store, credential: Credential, nowAt: number): Result<KeyRecord, Refusal> => {
+  const session = store.sessions.find(credential.id);
+  if (session === null || session.hash !== credential.hash || session.expiresAt <= nowAt)
+    return err(AUTHENTICATION_FAILED);
+  const key = store.keys.find(session.keyId);
+  if (key === null || key.revokedAt !== null) return err(AUTHENTICATION_FAILED);
+  return ok(key);
+};
+
+export interface NewKey {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly hash: string;
+}
+
+const keyRecord = (asked: NewKey, nowAt: number): KeyRecord => ({
+  ...asked,
+  createdAt: nowAt,
+  lastUsedAt: null,
+  revokedAt: null,
+  previousHash: null,
+  previousUntilAt: null,
+});
+
+export interface NewTenant {
+  readonly tenant: string;
+  readonly locationHint: DurableObjectLocationHint | null;
+  readonly jurisdiction: "eu" | "fedramp" | null;
+  readonly adminKey: NewKey;
+}
+
+export const createTenant = (turn: Turn, request: NewTenant): Result<null, Refusal> => {
+  if (turn.store.settings.identity() !== null) return err({ code: "tenant_exists", tenant: request.tenant });
+  const { tenant, locationHint, jurisdiction, adminKey } = request;
+  const identity = { tenant, locationHint, jurisdiction, createdAt: turn.nowAt };
+  turn.store.settings.putIdentity(identity);
+  turn.store.keys.put(keyRecord(adminKey, turn.nowAt));
+  turn.recordIdentity(identity);
+  turn.audit("tenant.created", tenant, { admin_key: adminKey.id });
+  return ok(null);
+};
+
+export const createKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
+  const key = keyRecord(request, turn.nowAt);
+  turn.store.keys.put(key);
+  turn.audit("key.created", key.id, { name: key.name, role: key.role });
+  return ok(presentKey(key));
+};
+
+export const listKeys = (turn: Turn): Result<KeyResource[], Refusal> => ok(turn.store.keys.all().map(presentKey));
+
+export const rotate = (
+  turn: Turn,
+  request: { id: string; hash: string; graceMs: number },
+): Result<KeyResource, Refusal> => {
+  const key = turn.store.keys.find(request.id);
+  if (key === null) return err(notFound("key", request.id));
+  const rotated = rotateKey(key, request.hash, request.graceMs, turn.nowAt);
+  if (!rotated.ok) return rotated;
+  turn.store.keys.put(rotated.value);
+  turn.audit("key.rotated", key.id, { name: key.name, grace_seconds: request.graceMs / 1000 });
+  endSockets(turn, key.id, request.graceMs);
+  return ok(presentKey(rotated.value));
+};
+
+export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
+  const keys = turn.store.keys.all();
+  const key = keys.find((one) => one.id === request.id);
+  if (key === undefined) return err(notFound("key", request.id));
+  const liveAdmins = keys.filter((one) => one.role === "admin" && one.revokedAt === null).length;
+  const revoked = revokeKey(key, liveAdmins, turn.nowAt);
+  if (!revoked.ok) return revoked;
+  turn.store.keys.put(revoked.value);
+  turn.audit("key.revoked", key.id, { name: key.name });
+  endSockets(turn, key.id, 0);
+  return ok(null);
+};
+
+/** Sockets and sessions of a key end with it, or with the grace of its rotation. */
+const endSockets = (turn: Turn, keyId: string, graceMs: number): void => {
+  turn.store.sessions.removeOfKey(keyId);
+  if (graceMs === 0) turn.effects.endedKeys.add(keyId);
+  else turn.due(turn.nowAt + graceMs);
+};
+
+/** The grace of a rotation is over: whoever still uses the old key is disconnected. */
+export const endGraces = (turn: Turn): void => {
+  for (const key of turn.store.keys.all()) {
+    if (key.previousUntilAt === null) continue;
+    if (key.previousUntilAt > turn.nowAt) turn.due(key.previousUntilAt);
+    else {
+      turn.store.keys.put({ ...key, previousUntilAt: null });
+      turn.effects.endedKeys.add(key.id);
+    }
+  }
+};
+
+export const createSession = (
+  turn: Turn,
+  request: { id: string; hash: string },
+): Result<Omit<SessionAnswer, "tenant">, Refusal> => {
+  const { keyId, name, role } = turn.caller;
+  if (keyId === null) return err(AUTHENTICATION_FAILED);
+  const expiresAt = turn.nowAt + SESSION_MS;
+  turn.store.sessions.put({ id: request.id, keyId, hash: request.hash, expiresAt });
+  turn.due(expiresAt);
+  return ok({ role, name, expires_at: toIso(expiresAt) });
+};
+
+/** Who is signed in, and until when; a bearer key has no end of its own. */
+export const readSession = (
+  turn: Turn,
+  request: { id: string | null },
+): Result<Omit<SessionAnswer, "tenant">, Refusal> => {
+  const { name, role } = turn.caller;
+  const session = request.id === null ? null : turn.store.sessions.find(request.id);
+  return ok({ role, name, expires_at: session === null ? null : toIso(session.expiresAt) });
+};
+
+export const endSession = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
+  turn.store.sessions.remove(request.id);
+  return ok(null);
+};

@@ -1,0 +1,134 @@
+// Stopping everything in one turn, and starting again. From the moment the answer leaves nobody is given anything.
+
+import type { Member } from "../../domain/fleet.ts";
+import { cancelJob } from "../../domain/job.ts";
+import { cancelsWork, clear, engage, type Killswitch } from "../../domain/killswitch.ts";
+import { haltJob } from "../../domain/lease.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import { ok, type Result } from "../../domain/result.ts";
+import type { Worker } from "../../domain/worker.ts";
+import { type KillswitchResource, presentKillswitch } from "../../src/contract/killswitch.ts";
+import type { Turn } from "./turn.ts";
+
+export const killswitchResource = (turn: Turn): KillswitchResource => {
+  const { killswitch, fleet } = turn.memory;
+  let confirmed = 0;
+  if (killswitch.level > 0) {
+    for (const { worker } of fleet.members()) if (worker.confirmedHalt >= killswitch.haltActivation) confirmed += 1;
+  }
+  return presentKillswitch(killswitch, confirmed);
+};
+
+export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(killswitchResource(turn));
+
+export interface KillswitchOrder {
+  readonly level: number;
+  readonly reason: string;
+}
+
+/** Level 0 does nothing; any other halts, pauses and refuses as its row in the table says. */
+export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchResource, Refusal> => {
+  if (order.level === 0) return read(turn);
+  const before = turn.memory.killswitch;
+  const next = engage(before, { ...order, by: turn.caller.name }, turn.nowAt);
+  const jobs = haltWork(turn, order.level, next);
+  const workers = pauseFleet(turn);
+  store(turn, { ...next, haltedJobs: next.haltedJobs + jobs, pausedWorkers: next.pausedWorkers + workers });
+  turn.audit("killswitch.activated", `level ${order.level}`, {
+    reason: order.reason,
+    before: before.level,
+    halted_jobs: jobs,
+    paused_workers: workers,
+  });
+  return announce(turn);
+};
+
+export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
+  const before = turn.memory.killswitch;
+  if (before.level === 0 && !request.resumeAll) return read(turn);
+  store(turn, clear(before));
+  const resumed = request.resumeAll ? resumeFleet(turn) : 0;
+  turn.isAllOpened = true;
+  turn.audit("killswitch.cleared", `level ${before.level}`, {
+    resume_all: request.resumeAll,
+    resumed_workers: resumed,
+  });
+  return announce(turn);
+};
+
+const store = (turn: Turn, killswitch: Killswitch): void => {
+  turn.memory.killswitch = killswitch;
+  turn.store.settings.putKillswitch(killswitch);
+};
+
+const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {
+  const killswitch = killswitchResource(turn);
+  turn.effects.broadcast.push({ type: "killswitch", killswitch });
+  turn.effects.changedTopics.add("killswitch");
+  return ok(killswitch);
+};
+
+/** Takes back every lease: to the queue, or cancelled at full halt. Answers how many. */
+const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => {
+  const leased = turn.store.jobs.allLeased();
+  for (const job of leased) {
+    const reason = `killswitch level ${level}`;
+    if (job.assignedWorker !== null) {
+      turn.send(job.assignedWorker, { type: "job.halted", job_id: job.id, lease: job.lease, reason });
+    }
+    const cancelled = cancelsWork(killswitch) ? cancelJob(job, turn.nowAt, reason) : null;
+    turn.record(job, cancelled?.ok ? cancelled.value : haltJob(job, level, turn.nowAt));
+  }
+  return leased.length;
+};
+
+const pauseFleet = (turn: Turn): number => {
+  let paused = 0;
+  for (const { worker } of [...turn.memory.fleet.members()]) {
+    if (worker.isHalted) continue;
+    turn.putWorker({ ...worker, isHalted: true });
+    paused += 1;
+  }
+  return paused;
+};
+
+const resumeFleet = (turn: Turn): number => {
+  let resumed = 0;
+  for (const { worker } of [...turn.memory.fleet.members()]) {
+    if (!worker.isHalted) continue;
+    turn.putWorker({ ...worker, isHalted: false });
+    turn.freedWorkers.add(worker.instance);
+    turn.send(worker.instance, { type: "worker.resumed" });
+    resumed += 1;
+  }
+  return resumed;
+};
+
+/**
+ * A worker has acknowledged the halt when it reports what it works on and none of it is halted, or, if it does not
+ * list its jobs, when it comes back after it was told.
+ */
+export const confirmHalt = (
+  turn: Turn,
+  member: Member,
+  reported: readonly string[] | null,
+  halted: readonly string[],
+): void => {
+  const { killswitch } = turn.memory;
+  const { worker } = member;
+  if (killswitch.level === 0 || worker.confirmedHalt >= killswitch.haltActivation) return;
+  const isTold = worker.toldHalt >= killswitch.haltActivation;
+  const isConfirmed = reported === null ? isTold : halted.length === 0;
+  const activation = killswitch.haltActivation;
+  if (!isConfirmed && isTold) return;
+  turn.putWorker({ ...worker, toldHalt: activation, confirmedHalt: isConfirmed ? activation : worker.confirmedHalt });
+  if (isConfirmed) turn.effects.changedTopics.add("killswitch");
+};
+
+/** A worker that was paused for misbehaving: told so, and written down. */
+export const withhold = (turn: Turn, worker: Worker): void => {
+  turn.putWorker(worker);
+  const reason = worker.pause?.reason ?? "";
+  turn.send(worker.instance, { type: "worker.paused", reason });
+  turn.audit("worker.paused", worker.instance, { reason, by: "signalbox" });
+};

@@ -1,0 +1,70 @@
+// What viewers are shown: reads only.
+
+import type { Job, JobStatus } from "../../domain/job.ts";
+import { periodAt } from "../../domain/period.ts";
+import { usdFromNano } from "../../domain/price.ts";
+import { toIso } from "../../src/contract/field.ts";
+import { presentJob } from "../../src/contract/job.ts";
+import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../src/contract/live.ts";
+import { presentSchedule } from "../../src/contract/schedule.ts";
+import { presentWorker } from "../../src/contract/worker.ts";
+import { killswitchResource } from "./killswitch.ts";
+import { viewOf } from "./presence.ts";
+import { waitingReason } from "./routing.ts";
+import type { Turn } from "./turn.ts";
+
+export interface LiveChanges {
+  readonly jobs: Set<string>;
+  readonly workers: Set<string>;
+  readonly forgotten: Set<string>;
+  readonly topics: Set<"killswitch" | "schedule" | "catalog" | "cost">;
+}
+
+const PROMPT_START_CHARS = 200;
+
+const presentLive = (turn: Turn, job: Job): LiveJob => {
+  const payload = turn.store.payloads.find(job.id);
+  const { prompt, input: _input, result: _result, ...rest } = presentJob(job, payload, null, waitingReason(turn, job));
+  return { ...rest, prompt_start: prompt.slice(0, PROMPT_START_CHARS) };
+};
+
+const statusCounts = (turn: Turn): Record<JobStatus, number> => {
+  const { open, counters } = turn.memory;
+  return { ...counters.jobsByStatus, pending: open.pending, assigned: open.assigned, running: open.running };
+};
+
+export const liveSnapshot = (turn: Turn): LiveMessage => ({
+  type: "snapshot",
+  server_time: toIso(turn.nowAt),
+  jobs: turn.store.jobs.newest(MAX_LIVE_RESOURCES).map((job) => presentLive(turn, job)),
+  workers: [...turn.memory.fleet.members()].slice(0, MAX_LIVE_RESOURCES).map((one) => presentWorker(viewOf(turn, one))),
+  workers_total: turn.memory.fleet.size,
+  schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(one)),
+  killswitch: killswitchResource(turn),
+  counts: statusCounts(turn),
+});
+
+export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => {
+  const messages: LiveMessage[] = [];
+  const counts = changes.jobs.size === 0 ? null : statusCounts(turn);
+  for (const job of turn.store.jobs.findMany([...changes.jobs])) {
+    if (counts !== null) messages.push({ type: "job.updated", job: presentLive(turn, job), counts });
+  }
+  for (const instance of changes.workers) {
+    const member = turn.memory.fleet.get(instance);
+    if (member !== undefined) messages.push({ type: "worker.updated", worker: presentWorker(viewOf(turn, member)) });
+  }
+  for (const instance of changes.forgotten) messages.push({ type: "worker.forgotten", instance });
+  if (changes.topics.has("killswitch"))
+    messages.push({ type: "killswitch.updated", killswitch: killswitchResource(turn) });
+  if (changes.topics.has("schedule")) {
+    const schedules = turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(one));
+    messages.push({ type: "schedule.updated", schedules });
+  }
+  if (changes.topics.has("catalog")) messages.push({ type: "catalog.updated" });
+  if (changes.topics.has("cost")) {
+    const { fromAt, toAt } = periodAt("day", turn.nowAt);
+    messages.push({ type: "cost.updated", today_usd: usdFromNano(turn.store.spending.between(fromAt, toAt)) });
+  }
+  return messages;
+};

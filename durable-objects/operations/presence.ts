@@ -1,0 +1,207 @@
+// Who is alive: presence reports, the fleet's listing, pause, resume and forgetting.
+
+import { storeBeatAfterMs } from "../../domain/config.ts";
+import type { Member } from "../../domain/fleet.ts";
+import { heartbeatJob, loseJob } from "../../domain/lease.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import {
+  isOffline,
+  isSameOffer,
+  type PresenceReport,
+  pauseReasonOf,
+  pauseWorker,
+  registerWorker,
+  resumeWorker,
+  statusOf,
+  type Worker,
+  type WorkerView,
+} from "../../domain/worker.ts";
+import { toIso } from "../../src/contract/field.ts";
+import { type JobResource, presentJob } from "../../src/contract/job.ts";
+import {
+  type PresenceAnswer,
+  presentWorker,
+  type WorkerDetail,
+  type WorkerResource,
+} from "../../src/contract/worker.ts";
+import { presentOpenJob } from "./jobs.ts";
+import { confirmHalt, killswitchResource } from "./killswitch.ts";
+import { settle } from "./routing.ts";
+import type { Turn } from "./turn.ts";
+
+/** A worker's stored sign of life is renewed once it is this share of `offline_after` old. */
+const STORED_SIGN_SHARE = 2;
+
+export interface Presence extends PresenceReport {
+  readonly viaSocket: boolean;
+}
+
+export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Refusal> => {
+  const halted = request.jobs === null ? [] : settleReportedJobs(turn, request.instance, request.jobs);
+  const member = hear(turn, request);
+  confirmHalt(turn, member, request.jobs, halted);
+  turn.freedWorkers.add(request.instance);
+  settle(turn);
+  return ok(presenceAnswer(turn, member, halted));
+};
+
+/** What a presence report is answered, and what `welcome` says. */
+export const presenceAnswer = (turn: Turn, member: Member, halted: readonly string[]): PresenceAnswer => ({
+  worker: presentWorker(viewOf(turn, member)),
+  jobs: unstartedJobs(turn, member.worker.instance),
+  halted: [...halted],
+  killswitch: killswitchResource(turn),
+  heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
+  server_time: toIso(turn.nowAt),
+});
+
+/** Leases that a worker holds and has not started. */
+export const unstartedJobs = (turn: Turn, instance: string): JobResource[] =>
+  turn.store.jobs
+    .leasedBy(instance)
+    .filter((job) => job.status === "assigned")
+    .map((job) => presentJob(job, turn.store.payloads.find(job.id)));
+
+/** Registers the worker or notes that it lives; stores only what a reader or the router would see differently. */
+const hear = (turn: Turn, request: Presence): Member => {
+  const { fleet, config, killswitch } = turn.memory;
+  const known = fleet.get(request.instance);
+  const isNew = known === undefined;
+  const storedAgeMs = isNew ? Number.POSITIVE_INFINITY : turn.nowAt - known.worker.lastHeartbeatAt;
+  const wasOffline = isNew || isSilent(turn, known);
+  const isStoreDue =
+    isNew ||
+    wasOffline ||
+    !isSameOffer(known.worker, request) ||
+    known.worker.keyId !== turn.caller.keyId ||
+    known.worker.viaSocket !== request.viaSocket ||
+    storedAgeMs >= config.presence.offlineAfterMs / STORED_SIGN_SHARE;
+  if (isStoreDue) {
+    const from = { keyId: turn.caller.keyId, viaSocket: request.viaSocket };
+    const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
+    turn.putWorker(isNew && killswitch.level > 0 ? { ...worker, isHalted: true } : worker);
+  }
+  const member = fleet.get(request.instance);
+  if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
+  member.lastSeenAt = turn.nowAt;
+  member.isConnected = turn.lastSocketSign(request.instance) !== null;
+  return member;
+};
+
+/** Jobs it holds and no longer works on go back to the queue; ids it works on and no longer holds are to be dropped. */
+const settleReportedJobs = (turn: Turn, instance: string, reported: readonly string[]): string[] => {
+  const named = new Set(reported);
+  const held = new Set<string>();
+  const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
+  for (const job of turn.store.jobs.leasedBy(instance)) {
+    held.add(job.id);
+    if (job.status === "running" && !named.has(job.id)) turn.record(job, loseJob(job, turn.nowAt));
+    else if (job.status === "running") {
+      const beat = heartbeatJob(job, job.lease, undefined, storeAfterMs, turn.nowAt);
+      if (beat.ok) turn.record(job, beat.value);
+    }
+  }
+  return reported.filter((id) => !held.has(id));
+};
+
+const isSilent = (turn: Turn, member: Member): boolean =>
+  isOffline(lastSeenAt(turn, member), turn.memory.config.presence.offlineAfterMs, turn.nowAt);
+
+const lastSeenAt = (turn: Turn, member: Member): number =>
+  Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY);
+
+export const viewOf = (turn: Turn, member: Member): WorkerView => {
+  const { worker, load } = member;
+  const seenAt = lastSeenAt(turn, member);
+  return {
+    worker,
+    load,
+    lastSeenAt: seenAt,
+    status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
+    pauseReason: pauseReasonOf(worker, turn.nowAt),
+    connected: member.isConnected,
+  };
+};
+
+const newestFirst = (one: Member, other: Member): number =>
+  other.worker.registeredAt - one.worker.registeredAt || (one.worker.instance < other.worker.instance ? -1 : 1);
+
+const allWorkers = (turn: Turn): Member[] => [...turn.memory.fleet.members()].sort(newestFirst);
+
+export const listPresent = (turn: Turn): Result<WorkerResource[], Refusal> =>
+  ok(
+    allWorkers(turn)
+      .filter((member) => !isSilent(turn, member))
+      .map((member) => presentWorker(viewOf(turn, member))),
+  );
+
+export const listWorkers = (
+  turn: Turn,
+  page: { limit: number; offset: number },
+): Result<{ workers: WorkerResource[]; total: number }, Refusal> =>
+  ok({
+    workers: allWorkers(turn)
+      .slice(page.offset, page.offset + page.limit)
+      .map((member) => presentWorker(viewOf(turn, member))),
+    total: turn.memory.fleet.size,
+  });
+
+export const getWorker = (turn: Turn, request: { instance: string }): Result<WorkerDetail, Refusal> => {
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  return ok({
+    ...presentWorker(viewOf(turn, member)),
+    jobs: turn.store.jobs.leasedBy(request.instance).map((job) => presentOpenJob(turn, job)),
+    recent_outcomes: member.worker.outcomes.map((one) => ({
+      job_id: one.jobId,
+      outcome: one.outcome,
+      code: one.code,
+      at: toIso(one.at),
+    })),
+  });
+};
+
+export const forgetWorker = (turn: Turn, request: { instance: string }): Result<null, Refusal> => {
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  if (!isSilent(turn, member)) return err({ code: "worker_not_offline", instance: request.instance });
+  for (const job of turn.store.jobs.leasedBy(request.instance)) turn.record(job, loseJob(job, turn.nowAt));
+  turn.store.workers.remove(request.instance);
+  turn.memory.fleet.remove(request.instance);
+  turn.effects.forgottenWorkers.add(request.instance);
+  turn.audit("worker.forgotten", request.instance);
+  return ok(null);
+};
+
+export const pause = (
+  turn: Turn,
+  request: { instance: string; reason: string | null; untilAt: number | null },
+): Result<WorkerResource, Refusal> => {
+  const paused = changeWorker(turn, request.instance, (worker) => pauseWorker(worker, request.reason, request.untilAt));
+  if (!paused.ok) return paused;
+  const reason = paused.value.pause_reason ?? "";
+  turn.send(request.instance, { type: "worker.paused", reason });
+  turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });
+  return paused;
+};
+
+export const resume = (turn: Turn, request: { instance: string }): Result<WorkerResource, Refusal> => {
+  const resumed = changeWorker(turn, request.instance, resumeWorker);
+  if (!resumed.ok) return resumed;
+  turn.freedWorkers.add(request.instance);
+  turn.send(request.instance, { type: "worker.resumed" });
+  turn.audit("worker.resumed", request.instance);
+  return resumed;
+};
+
+const changeWorker = (
+  turn: Turn,
+  instance: string,
+  change: (worker: Worker) => Worker,
+): Result<WorkerResource, Refusal> => {
+  const member = turn.memory.fleet.get(instance);
+  if (member === undefined) return err(notFound("worker", instance));
+  turn.putWorker(change(member.worker));
+  return ok(presentWorker(viewOf(turn, member)));
+};

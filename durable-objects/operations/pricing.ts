@@ -1,0 +1,69 @@
+// What attempts cost, recorded once each in the turn that ends them, and what providers cost before anything runs.
+
+import { type AttemptCost, blendedRate, LOCAL_PROVIDERS, priceAttempt } from "../../domain/cost.ts";
+import type { Job, Usage } from "../../domain/job.ts";
+import { configuredPrice } from "../../domain/price.ts";
+import { tablePrice } from "../../providers/price-table.ts";
+import type { Turn } from "./turn.ts";
+
+export interface Spent {
+  readonly usage: Usage | null;
+  readonly costUsd: number | null;
+  /** The model that answered, where the worker says so. */
+  readonly model: string | null;
+}
+
+const DAY_MS = 86_400_000;
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
+
+/** The cost of an attempt on its provider, and where it is known from. */
+export const costOfAttempt = (turn: Turn, job: Job, spent: Spent): AttemptCost => {
+  const provider = job.workerProvider ?? "";
+  const model = spent.model ?? job.model;
+  return priceAttempt({
+    usage: spent.usage,
+    reportedCostUsd: spent.costUsd,
+    configPrice: configuredPrice(turn.memory.config.providers.get(provider)?.pricing, model),
+    catalogPrice: model === null ? null : (turn.memory.catalog.get(provider)?.prices[model] ?? null),
+    tablePrice: model === null ? null : tablePrice(provider, model, spent.usage, turn.nowAt),
+    isLocal: LOCAL_PROVIDERS.has(provider),
+  });
+};
+
+/** Records what an attempt spent, if it spent anything; a failed attempt without usage spent nothing. */
+export const recordSpending = (turn: Turn, job: Job, outcome: "completed" | "failed", spent: Spent): AttemptCost => {
+  const cost = costOfAttempt(turn, job, spent);
+  const usage = spent.usage ?? NO_USAGE;
+  const isFree = outcome === "failed" && spent.usage === null && spent.costUsd === null;
+  if (isFree) return { costNanoUsd: null, source: "unknown", price: null };
+  turn.recordAttempt({
+    jobId: job.id,
+    lease: job.lease,
+    at: turn.nowAt,
+    provider: job.workerProvider ?? "",
+    model: spent.model ?? job.model,
+    worker: job.assignedWorker ?? "",
+    outcome,
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    cachedInputTokens: usage.cachedInputTokens ?? 0,
+    reasoningTokens: usage.reasoningTokens ?? 0,
+    nanoUsd: cost.costNanoUsd,
+    source: cost.source,
+    price: cost.price === null ? null : JSON.stringify(cost.price),
+  });
+  if (cost.costNanoUsd !== null && cost.costNanoUsd > 0) {
+    turn.store.spending.add(Math.floor(turn.nowAt / DAY_MS) * DAY_MS, cost.costNanoUsd);
+  }
+  return cost;
+};
+
+/** Nano-dollars for a million tokens of a typical mix; 0 on a local runtime, null where unknown. */
+export const blendedPrice = (turn: Turn, provider: string, model: string | null): number | null => {
+  const { config, catalog } = turn.memory;
+  const price =
+    configuredPrice(config.providers.get(provider)?.pricing, model) ??
+    (model === null ? null : (catalog.get(provider)?.prices[model] ?? tablePrice(provider, model, null, turn.nowAt)));
+  if (price !== null) return blendedRate(price);
+  return LOCAL_PROVIDERS.has(provider) ? 0 : null;
+};

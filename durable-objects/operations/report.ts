@@ -1,0 +1,184 @@
+// What workers say about the jobs they hold: the worker protocol's verbs, each fenced by its lease.
+
+import { storeBeatAfterMs } from "../../domain/config.ts";
+import type { Job, JobError } from "../../domain/job.ts";
+import type { Json } from "../../domain/json.ts";
+import { completeJob, failJob, heartbeatJob, releaseJob, startJob } from "../../domain/lease.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { firstRefusal } from "../../domain/routing.ts";
+import { recordOutcome } from "../../domain/worker.ts";
+import { type JobResource, presentJob } from "../../src/contract/job.ts";
+import type { ClaimAnswer } from "../../src/contract/worker.ts";
+import { withhold } from "./killswitch.ts";
+import { unstartedJobs } from "./presence.ts";
+import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
+import { routePolicy, settle, waitingReason } from "./routing.ts";
+import type { Turn } from "./turn.ts";
+
+export interface LeaseReport {
+  readonly id: string;
+  readonly lease: number;
+  /** From history, for a report that is repeated after its job has left. */
+  readonly archived?:
+    | { readonly job: Job; readonly prompt: string; readonly input: Json; readonly result: Json }
+    | undefined;
+}
+
+const present = (turn: Turn, request: LeaseReport, job: Job): JobResource => {
+  const { archived } = request;
+  if (archived !== undefined && archived.job === job) return presentJob(job, archived, archived.result);
+  const payload = turn.store.payloads.find(job.id);
+  return presentJob(job, payload, turn.store.payloads.findResult(job.id), waitingReason(turn, job));
+};
+
+const findJob = (turn: Turn, request: LeaseReport): Job | null =>
+  turn.store.jobs.find(request.id) ?? request.archived?.job ?? null;
+
+/** A report is a sign of life of the worker that sends it. */
+const noteSign = (turn: Turn, job: Job): void => {
+  const member = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker);
+  if (member !== undefined) member.lastSeenAt = turn.nowAt;
+};
+
+export const start = (turn: Turn, request: LeaseReport): Result<JobResource, Refusal> => {
+  const job = findJob(turn, request);
+  if (job === null) return err(notFound("job", request.id));
+  const decided = startJob(job, request.lease, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  noteStarted(turn, job);
+  turn.record(job, decided.value);
+  return ok(present(turn, request, decided.value.job));
+};
+
+/** A worker that starts what it is given is forgiven the leases it let expire. */
+const noteStarted = (turn: Turn, job: Job): void => {
+  const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
+  if (worker !== undefined && worker.expiredLeases > 0) turn.putWorker({ ...worker, expiredLeases: 0 });
+};
+
+export const heartbeat = (
+  turn: Turn,
+  request: LeaseReport & { progress?: Json | undefined },
+): Result<JobResource, Refusal> => {
+  const job = findJob(turn, request);
+  if (job === null) return err(notFound("job", request.id));
+  const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
+  const decided = heartbeatJob(job, request.lease, request.progress, storeAfterMs, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  turn.record(job, decided.value);
+  return ok(present(turn, request, decided.value.job));
+};
+
+export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<JobResource, Refusal> => {
+  const job = findJob(turn, request);
+  if (job === null) return err(notFound("job", request.id));
+  const { costNanoUsd } = costOfAttempt(turn, job, request);
+  const decided = completeJob(
+    job,
+    request.lease,
+    { result: request.result, usage: request.usage, costNanoUsd },
+    turn.nowAt,
+  );
+  if (!decided.ok) return decided;
+  if (decided.value.job !== job) {
+    noteSign(turn, job);
+    recordSpending(turn, job, "completed", request);
+    turn.record(job, decided.value);
+    noteOutcome(turn, job, "completed", null);
+  }
+  return ok(present(turn, request, decided.value.job));
+};
+
+export interface ReportedFailure {
+  readonly error: JobError;
+  readonly retryAfterMs: number | null;
+}
+
+export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent): Result<JobResource, Refusal> => {
+  const job = findJob(turn, request);
+  if (job === null) return err(notFound("job", request.id));
+  const spent = request.usage !== null || request.costUsd !== null;
+  const costNanoUsd = spent ? costOfAttempt(turn, job, request).costNanoUsd : null;
+  const decided = failJob(job, request.lease, { ...request, costNanoUsd }, failurePolicy(turn, job), turn.nowAt);
+  if (!decided.ok) return decided;
+  if (decided.value.job !== job) {
+    noteSign(turn, job);
+    recordSpending(turn, job, "failed", request);
+    backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
+    turn.record(job, decided.value);
+    noteOutcome(turn, job, "failed", request.error.code);
+  }
+  return ok(present(turn, request, decided.value.job));
+};
+
+const failurePolicy = (turn: Turn, job: Job) => {
+  const { config } = turn.memory;
+  const { strategy, chain } = config.routing;
+  const provider = job.workerProvider ?? "";
+  const after = strategy === "fallback" ? chain.indexOf(provider) + 1 : chain.length;
+  return {
+    rateLimit: config.providers.get(provider)?.rateLimit ?? null,
+    fallbackProviders: chain.slice(after).filter((next) => !job.excludedProviders.includes(next)),
+    jitter: turn.random(),
+  };
+};
+
+/** The provider takes no new job until then; a later end wins over an earlier one. */
+const backOff = (turn: Turn, provider: string | null, untilAt: number | null): void => {
+  if (provider === null || untilAt === null) return;
+  const until = Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0);
+  turn.memory.backoffs.set(provider, until);
+  turn.store.backoffs.put(provider, until);
+  turn.due(until);
+};
+
+const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code: string | null): void => {
+  const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
+  if (worker === undefined) return;
+  const next = recordOutcome(worker, { jobId: job.id, outcome, code, at: turn.nowAt });
+  if (worker.pause === null && next.pause !== null) withhold(turn, next);
+  else turn.rememberWorker(next);
+};
+
+export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<JobResource, Refusal> => {
+  const job = findJob(turn, request);
+  if (job === null) return err(notFound("job", request.id));
+  const decided = releaseJob(job, request.lease, request.reason, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  turn.record(job, decided.value);
+  return ok(present(turn, request, decided.value.job));
+};
+
+/** Leases the worker holds and has not started, up to `max`; with none, why the waiting jobs are not for it. */
+export const claim = (
+  turn: Turn,
+  request: { instance: string; max: number; isWaiting: boolean },
+): Result<ClaimAnswer, Refusal> => {
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  member.lastSeenAt = turn.nowAt;
+  member.isClaiming = request.isWaiting;
+  if (member.worker.viaSocket && !member.isConnected) turn.putWorker({ ...member.worker, viaSocket: false });
+  turn.freedWorkers.add(request.instance);
+  settle(turn);
+  const jobs = unstartedJobs(turn, request.instance).slice(0, request.max);
+  return ok({ jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, request.instance) });
+};
+
+const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
+  const { fleet, queue, killswitch } = turn.memory;
+  const member = fleet.get(instance);
+  const skipped: Record<string, number> = {};
+  if (member === undefined) return skipped;
+  if (killswitch.level > 0) return { [`killswitch level ${killswitch.level}`]: queue.count };
+  const policy = routePolicy(turn);
+  for (const group of queue.groups.values()) {
+    const reason = firstRefusal(member, group.requirements, policy);
+    if (reason !== null) skipped[reason] = (skipped[reason] ?? 0) + group.count;
+  }
+  return skipped;
+};

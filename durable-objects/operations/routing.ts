@@ -1,0 +1,190 @@
+// The router at work: the tenant's state as a policy, a new job's place, and the queue settled after every turn.
+// After `settle` no waiting job has an eligible worker.
+
+import type { Decision, Job } from "../../domain/job.ts";
+import { assignJob } from "../../domain/lease.ts";
+import { type Group, isBefore } from "../../domain/queue.ts";
+import {
+  type Choice,
+  choose,
+  firstRefusal,
+  type RoutePolicy,
+  type RouteRequest,
+  whyWaiting,
+} from "../../domain/routing.ts";
+import { presentJob } from "../../src/contract/job.ts";
+import { blendedPrice } from "./pricing.ts";
+import type { Turn } from "./turn.ts";
+
+export const routePolicy = (turn: Turn): RoutePolicy => {
+  const { config } = turn.memory;
+  const prices = new Map<string, number | null>();
+  return {
+    nowAt: turn.nowAt,
+    offlineAfterMs: config.presence.offlineAfterMs,
+    strategy: config.routing.strategy,
+    chain: config.routing.chain,
+    weights: config.routing.weights,
+    closedProviders: closedProviders(turn),
+    priceOf: (provider, model) => {
+      const key = `${provider} ${model}`;
+      const known = prices.get(key);
+      if (known !== undefined) return known;
+      const price = blendedPrice(turn, provider, model);
+      prices.set(key, price);
+      return price;
+    },
+    lastSignOf: (member) =>
+      Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY),
+  };
+};
+
+const closedProviders = (turn: Turn): Map<string, string> => {
+  const { backoffs, config, fleet } = turn.memory;
+  const closed = new Map<string, string>();
+  for (const [provider, given] of config.providers) {
+    const limit = given.rateLimit?.maxConcurrent ?? null;
+    if (limit !== null && fleet.providerLoad(provider) >= limit) {
+      closed.set(provider, `provider ${provider} is at its max_concurrent (${limit})`);
+    }
+  }
+  for (const [provider, untilAt] of backoffs) {
+    if (untilAt > turn.nowAt)
+      closed.set(provider, `provider ${provider} backs off until ${new Date(untilAt).toISOString()}`);
+  }
+  return closed;
+};
+
+export const routeRequest = (job: Job): RouteRequest => ({
+  provider: job.provider,
+  model: job.model,
+  tags: job.tags,
+  excludedProviders: job.excludedProviders,
+  tier: job.tier,
+  urgency: job.priority,
+});
+
+/** Who would get this job now; null under the killswitch or where nobody may. */
+export const chooseFor = (turn: Turn, job: Job, policy = routePolicy(turn)): Choice | null =>
+  turn.memory.killswitch.level > 0 ? null : choose(turn.memory.fleet, routeRequest(job), policy);
+
+const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
+  const { worker } = choice.member;
+  const detail = {
+    score: choice.score,
+    breakdown: { ...choice.breakdown },
+    strategy: turn.memory.config.routing.strategy,
+    chain_position: chainPosition(turn, worker.provider),
+    refused: { ...choice.refused },
+  };
+  return assignJob(job, worker, detail, turn.nowAt);
+};
+
+const chainPosition = (turn: Turn, provider: string): number | null => {
+  const { strategy, chain } = turn.memory.config.routing;
+  return strategy === "fallback" ? chain.indexOf(provider) : null;
+};
+
+const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): void => {
+  turn.record(before, decision);
+  const { job } = decision;
+  if (job.assignedWorker === null) return;
+  const payload = decision.payload ?? turn.store.payloads.find(job.id);
+  turn.send(job.assignedWorker, { type: "job.assigned", job: presentJob(job, payload) });
+};
+
+/** Stores a new job, at once with its worker: in one write, and in one frame to that worker. */
+export const admitTo = (turn: Turn, created: Decision, choice: Choice): Job => {
+  const assigned = assignment(turn, created.job, choice);
+  recordAssigned(turn, null, { ...created, job: assigned.job, events: [...created.events, ...assigned.events] });
+  return assigned.job;
+};
+
+/** Stores a new job: with a worker if one may have it and nobody waits for the same, else in the queue. */
+export const admit = (turn: Turn, created: Decision, policy: RoutePolicy): void => {
+  const { job } = created;
+  const isFirst = job.orderKey !== null && turn.memory.queue.waitingIn(job.groupKey) === 0;
+  const choice = isFirst ? chooseFor(turn, job, policy) : null;
+  if (choice !== null) admitTo(turn, created, choice);
+  else {
+    const wasOpened = turn.openedGroups.has(job.groupKey);
+    turn.record(null, created);
+    // Nobody may have it, or it stands behind others whom nobody may have: it gives nothing to settle.
+    if (!wasOpened) turn.openedGroups.delete(job.groupKey);
+  }
+};
+
+/** Gives waiting jobs to workers that became free, and newly waiting jobs to workers that are. */
+export const settle = (turn: Turn): void => {
+  const { queue, killswitch } = turn.memory;
+  if (queue.count === 0 || killswitch.level > 0) return;
+  if (turn.isAllOpened) settleGroups(turn, [...queue.groups.values()]);
+  else if (turn.openedGroups.size > 0) {
+    const opened = [...turn.openedGroups].map((key) => queue.groups.get(key));
+    settleGroups(
+      turn,
+      opened.filter((group) => group !== undefined),
+    );
+  }
+  for (const instance of turn.freedWorkers) while (takeNext(turn, instance));
+};
+
+/** Heads in queue order; a group whose head nobody may have is left alone. */
+const settleGroups = (turn: Turn, groups: Group[]): void => {
+  const policy = routePolicy(turn);
+  const isStuck = new Set<Group>();
+  for (let next = firstGroup(turn, groups, isStuck); next !== null; next = firstGroup(turn, groups, isStuck)) {
+    if (!assignHead(turn, next, policy)) isStuck.add(next);
+  }
+};
+
+const firstGroup = (turn: Turn, groups: Iterable<Group>, isStuck: ReadonlySet<Group>): Group | null => {
+  let best: Group | null = null;
+  for (const group of groups) {
+    if (group.count <= 0 || isStuck.has(group)) continue;
+    group.head ??= turn.store.jobs.headOf(group.key);
+    if (group.head !== null && (best?.head == null || isBefore(group.head, best.head))) best = group;
+  }
+  return best;
+};
+
+const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
+  const job = group.head === null ? null : turn.store.jobs.find(group.head.id);
+  const choice = job === null ? null : chooseFor(turn, job, policy);
+  if (job === null || choice === null) return false;
+  recordAssigned(turn, job, assignment(turn, job, choice));
+  return true;
+};
+
+const NONE_STUCK: ReadonlySet<Group> = new Set();
+
+/** The best waiting job that this worker may have goes to whom the router prefers for it. */
+const takeNext = (turn: Turn, instance: string): boolean => {
+  const member = turn.memory.fleet.get(instance);
+  if (member === undefined || member.load >= member.worker.concurrency) return false;
+  const policy = routePolicy(turn);
+  const open: Group[] = [];
+  for (const group of turn.memory.queue.groupsNear(member.worker)) {
+    if (firstRefusal(member, group.requirements, policy) === null) open.push(group);
+  }
+  const next = firstGroup(turn, open, NONE_STUCK);
+  return next !== null && assignHead(turn, next, policy);
+};
+
+/** What a pending job waits for; null for any other. */
+export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)): string | null => {
+  if (job.status !== "pending") return null;
+  const { killswitch, fleet, catalog } = turn.memory;
+  if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
+  if (job.readyAt !== null && job.readyAt > turn.nowAt) return delayReason(job, job.readyAt);
+  const facts = job.provider === null ? undefined : catalog.get(job.provider);
+  const isRemoved = job.model !== null && facts !== undefined && facts.removed.includes(job.model);
+  const reason = whyWaiting(fleet, routeRequest(job), policy) ?? "its turn: it is about to be assigned";
+  return isRemoved ? `${reason}; the catalog of ${job.provider} no longer lists model "${job.model}"` : reason;
+};
+
+const delayReason = (job: Job, readyAt: number): string => {
+  const until = new Date(readyAt).toISOString();
+  if (job.rateLimitRetries === 0) return `not to run before ${until}`;
+  return `a rate limit was met, retry ${job.rateLimitRetries} is due at ${until}`;
+};

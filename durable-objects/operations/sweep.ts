@@ -1,0 +1,144 @@
+// All recurring work of a tenant on one page. The alarm runs this timetable: each row says when it is due next and
+// does a bounded amount of it; running it twice, early or late changes nothing.
+
+import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
+import { isFinal, type Job, makeReady } from "../../domain/job.ts";
+import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
+import { recordExpiredLease } from "../../domain/worker.ts";
+import { staleAtOf, timeoutAtOf } from "./deadline.ts";
+import { tellHalted } from "./jobs.ts";
+import { endGraces } from "./keys.ts";
+import { withhold } from "./killswitch.ts";
+import { runIfDue } from "./schedules.ts";
+import type { Turn } from "./turn.ts";
+
+const JOBS_A_SWEEP = 500;
+const SCHEDULES_A_SWEEP = 200;
+const EXPIRED_ROWS_A_SWEEP = 1000;
+const HISTORY_WAIT_MS = 30_000;
+const KEPT_SPENDING_MS = 62 * 86_400_000;
+
+interface Row {
+  readonly what: string;
+  /** When this row is due, epoch ms; null for never. */
+  readonly dueAt: (turn: Turn) => number | null;
+  readonly run: (turn: Turn) => void;
+}
+
+const TIMETABLE: readonly Row[] = [
+  {
+    what: "schedules make the jobs that are due",
+    dueAt: (turn) => turn.store.schedules.nextRunAt(),
+    run: (turn) => {
+      for (const schedule of turn.store.schedules.due(turn.nowAt, SCHEDULES_A_SWEEP)) runIfDue(turn, schedule);
+    },
+  },
+  {
+    what: "jobs become ready, leases expire, stale jobs are reaped, long ones time out, final ones leave",
+    dueAt: (turn) => turn.store.jobs.nextDueAt(),
+    run: (turn) => {
+      for (const due of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, due.job, due.changedSeq);
+    },
+  },
+  {
+    what: "providers come back from their back-off",
+    dueAt: (turn) => turn.store.backoffs.nextEndAt(),
+    run: (turn) => {
+      for (const [provider, untilAt] of turn.memory.backoffs) {
+        if (untilAt <= turn.nowAt) turn.memory.backoffs.delete(provider);
+      }
+      turn.store.backoffs.removeEnded(turn.nowAt);
+      turn.isAllOpened = true;
+    },
+  },
+  {
+    what: "pauses that had an end are over",
+    dueAt: (turn) => earliest(pauseEnds(turn)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.members()]) {
+        if (worker.pause?.untilAt == null || worker.pause.untilAt > turn.nowAt) continue;
+        turn.putWorker({ ...worker, pause: null });
+        turn.freedWorkers.add(worker.instance);
+        turn.send(worker.instance, { type: "worker.resumed" });
+      }
+    },
+  },
+  {
+    what: "rotated keys lose their grace",
+    dueAt: (turn) => earliest(turn.store.keys.all().map((key) => key.previousUntilAt)),
+    run: endGraces,
+  },
+  {
+    what: "idempotency keys are forgotten",
+    dueAt: (turn) => turn.store.idempotency.nextExpiryAt(),
+    run: (turn) => turn.store.idempotency.removeExpired(turn.nowAt, EXPIRED_ROWS_A_SWEEP),
+  },
+  {
+    what: "sessions of the dashboard end; spending of past months is history's",
+    dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
+    run: (turn) => {
+      turn.store.sessions.removeExpired(turn.nowAt);
+      turn.store.spending.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
+    },
+  },
+];
+
+/** Does what is due. */
+export const sweep = (turn: Turn): void => {
+  for (const row of TIMETABLE) {
+    const dueAt = row.dueAt(turn);
+    if (dueAt !== null && dueAt <= turn.nowAt) row.run(turn);
+  }
+};
+
+/** The earliest instant at which any row is due; null where nothing ever is. */
+export const nextWakeAt = (turn: Turn): number | null => earliest(TIMETABLE.map((row) => row.dueAt(turn)));
+
+const earliest = (instants: readonly (number | null)[]): number | null => {
+  const known = instants.filter((at) => at !== null);
+  return known.length === 0 ? null : known.reduce((one, other) => Math.min(one, other));
+};
+
+const pauseEnds = (turn: Turn): (number | null)[] => {
+  const ends: (number | null)[] = [];
+  for (const { worker } of turn.memory.fleet.members()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
+  return ends;
+};
+
+/** What a job needs whose time has come, by its state. */
+const attend = (turn: Turn, job: Job, changedSeq: number): void => {
+  if (isFinal(job.status)) depart(turn, job, changedSeq);
+  else if (job.status === "pending") turn.record(job, makeReady(job));
+  else if (job.status === "assigned") expire(turn, job);
+  else attendRunning(turn, job);
+};
+
+/** A final job leaves once history has its last change. */
+const depart = (turn: Turn, job: Job, changedSeq: number): void => {
+  if (changedSeq <= turn.memory.drainedSeq) turn.store.jobs.remove(job.id);
+  else turn.store.jobs.postpone(job.id, turn.nowAt + HISTORY_WAIT_MS);
+};
+
+const expire = (turn: Turn, job: Job): void => {
+  tellHalted(turn, job, "not started in time");
+  turn.record(job, expireLease(job, turn.nowAt));
+  const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
+  if (worker === undefined) return;
+  const next = recordExpiredLease(worker);
+  if (worker.pause === null && next.pause !== null) withhold(turn, next);
+  else turn.putWorker(next);
+};
+
+const attendRunning = (turn: Turn, job: Job): void => {
+  const { config } = turn.memory;
+  const timeoutAt = timeoutAtOf(job, config);
+  const timeoutMs = timeoutOf(config, job);
+  const staleAt = staleAtOf(job, config);
+  if (timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {
+    tellHalted(turn, job, "timed out");
+    turn.record(job, timeOutJob(job, timeoutMs, turn.nowAt));
+  } else if (staleAt !== null && staleAt <= turn.nowAt) {
+    tellHalted(turn, job, "no heartbeat");
+    turn.record(job, reapJob(job, maxAttemptsOf(config, job), turn.nowAt));
+  }
+};

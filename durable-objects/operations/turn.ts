@@ -1,0 +1,227 @@
+// One turn: a synchronous step that reads, decides and writes. It is handed time, chance and identity; what must leave
+// the object (frames, answers to those who wait) is collected here and goes out after the write.
+
+import type { Actor, JobEvent } from "../../domain/event.ts";
+import { type Decision, isFinal, isLeased, type Job, type JobStatus } from "../../domain/job.ts";
+import type { Json } from "../../domain/json.ts";
+import type { Role } from "../../domain/key.ts";
+import type { Worker } from "../../domain/worker.ts";
+import type { CoordinatorMessage } from "../../src/contract/socket.ts";
+import type { Memory } from "../memory.ts";
+import type { OpenStatus } from "../store/jobs.ts";
+import type { Store } from "../store/open.ts";
+import type { Attempt, ScheduleRun, StoredEvent, Tidings } from "../store/outbox.ts";
+import type { TenantIdentity } from "../store/settings.ts";
+import { dueAtOf } from "./deadline.ts";
+
+export interface Caller extends Actor {
+  readonly role: Role;
+}
+
+/** Time, chance, identity and the state of sockets, as the shell sees them. */
+export interface Surroundings {
+  readonly nowAt: number;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** The last sign of life on a worker's socket, epoch ms; null where none is open. */
+  readonly lastSocketSign: (instance: string) => number | null;
+}
+
+/** What others hear of a turn once it is stored. */
+export interface Effects {
+  readonly frames: { readonly instance: string; readonly message: CoordinatorMessage }[];
+  /** To every worker with a socket. */
+  readonly broadcast: CoordinatorMessage[];
+  readonly changedJobs: Set<string>;
+  readonly finishedJobs: Set<string>;
+  readonly changedWorkers: Set<string>;
+  readonly changedTopics: Set<"killswitch" | "schedule" | "catalog" | "cost">;
+  /** Keys whose sockets must close. */
+  readonly endedKeys: Set<string>;
+  /** Workers that were forgotten. */
+  readonly forgottenWorkers: Set<string>;
+}
+
+export class Turn {
+  readonly effects: Effects = {
+    frames: [],
+    broadcast: [],
+    changedJobs: new Set(),
+    finishedJobs: new Set(),
+    changedWorkers: new Set(),
+    changedTopics: new Set(),
+    endedKeys: new Set(),
+    forgottenWorkers: new Set(),
+  };
+
+  /** Workers with new room, and groups with new jobs: whom `settle` looks at. */
+  readonly freedWorkers = new Set<string>();
+  readonly openedGroups = new Set<string>();
+  isAllOpened = false;
+  /** The earliest instant at which this turn made something due. */
+  wakeAt = Number.POSITIVE_INFINITY;
+
+  readonly store: Store;
+  readonly memory: Memory;
+  readonly caller: Caller;
+  readonly #surroundings: Surroundings;
+  readonly #tidings: Tidings = { events: [], attempts: [], audit: [], runs: [] };
+  #identity: TenantIdentity | null = null;
+  #seq: number | null = null;
+
+  constructor(store: Store, memory: Memory, surroundings: Surroundings, caller: Caller) {
+    this.store = store;
+    this.memory = memory;
+    this.caller = caller;
+    this.#surroundings = surroundings;
+  }
+
+  get nowAt(): number {
+    return this.#surroundings.nowAt;
+  }
+
+  random(): number {
+    return this.#surroundings.random();
+  }
+
+  newId(): string {
+    return this.#surroundings.newId();
+  }
+
+  lastSocketSign(instance: string): number | null {
+    return this.#surroundings.lastSocketSign(instance);
+  }
+
+  /** Stores a decision about a job: its row, its place in the indexes, its events. The only writer of jobs. */
+  record(before: Job | null, decision: Decision): void {
+    const { job } = decision;
+    if (before === job) return;
+    this.#reindex(before, job);
+    const dueAt = dueAtOf(job, this.memory.config);
+    this.due(dueAt);
+    if (job.version === before?.version) this.store.jobs.touch(job, dueAt);
+    else this.store.jobs.put(job, dueAt, this.#outboxSeq());
+    if (decision.payload !== undefined) this.store.payloads.put(job.id, decision.payload);
+    if (decision.result !== undefined) this.store.payloads.putResult(job.id, decision.result);
+    this.#tell(job, decision.events);
+    this.effects.changedJobs.add(job.id);
+    if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
+    this.#count(before, job);
+  }
+
+  putWorker(worker: Worker): void {
+    this.store.workers.put(worker);
+    this.memory.fleet.put(worker, this.nowAt);
+    if (worker.pause?.untilAt != null) this.due(worker.pause.untilAt);
+    this.effects.changedWorkers.add(worker.instance);
+  }
+
+  /** A change that may be lost with the object's memory; the worker's next stored heartbeat keeps it. */
+  rememberWorker(worker: Worker): void {
+    this.memory.fleet.put(worker, this.nowAt);
+    this.effects.changedWorkers.add(worker.instance);
+  }
+
+  audit(action: string, target: string, detail: Json = null): void {
+    this.#outboxSeq();
+    const { keyId, name } = this.caller;
+    this.#tidings.audit.push({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
+  }
+
+  recordAttempt(attempt: Attempt): void {
+    this.#outboxSeq();
+    this.#tidings.attempts.push(attempt);
+    this.effects.changedTopics.add("cost");
+  }
+
+  recordRun(run: ScheduleRun): void {
+    this.#outboxSeq();
+    this.#tidings.runs.push(run);
+    this.effects.changedTopics.add("schedule");
+  }
+
+  recordIdentity(identity: TenantIdentity): void {
+    this.#outboxSeq();
+    this.#identity = identity;
+  }
+
+  /** Says that something must be looked at no later than this. */
+  due(at: number | null): void {
+    if (at !== null && at < this.wakeAt) this.wakeAt = at;
+  }
+
+  send(instance: string, message: CoordinatorMessage): void {
+    this.effects.frames.push({ instance, message });
+  }
+
+  /** Writes the turn's outbox row; the last thing a turn does. Answers whether there was anything to tell. */
+  flush(): boolean {
+    if (this.#seq === null) return false;
+    const identity = this.#identity === null ? {} : { identity: this.#identity };
+    this.store.outbox.put(this.#seq, this.nowAt, { ...this.#tidings, ...identity });
+    return true;
+  }
+
+  #count(before: Job | null, after: Job): void {
+    const { counters } = this.memory;
+    if (before?.status !== after.status) {
+      counters.jobsByStatus[after.status] += 1;
+      if (before !== null && isOpen(before.status)) this.memory.open[before.status] -= 1;
+      if (isOpen(after.status)) this.memory.open[after.status] += 1;
+    }
+    if (after.status !== "assigned" || before?.status === "assigned") return;
+    const enqueuedAt = Math.max(after.createdAt, after.runAt ?? 0);
+    counters.assignmentLatency.observe(Math.max(0, this.nowAt - enqueuedAt) / 1000);
+  }
+
+  #outboxSeq(): number {
+    if (this.#seq === null) {
+      this.#seq = this.memory.nextSeq;
+      this.memory.nextSeq += 1;
+    }
+    return this.#seq;
+  }
+
+  #tell(job: Job, events: readonly JobEvent[]): void {
+    const firstVersion = job.version - events.length + 1;
+    const stored: StoredEvent[] = events.map((event, index) => ({ ...event, version: firstVersion + index }));
+    this.#tidings.events.push(...stored);
+  }
+
+  #reindex(before: Job | null, after: Job): void {
+    const { fleet, queue } = this.memory;
+    if (before !== null && before.orderKey !== null) queue.remove(before.groupKey, before.id);
+    if (after.orderKey !== null) {
+      queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
+      this.openedGroups.add(after.groupKey);
+    }
+    const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
+    const holds = isLeased(after) ? after.assignedWorker : null;
+    if (heldBy === holds) return;
+    if (heldBy !== null) {
+      this.#noteFreed(heldBy);
+      fleet.addLoad(heldBy, -1);
+    }
+    if (holds !== null) {
+      fleet.addLoad(holds, 1);
+      this.effects.changedWorkers.add(holds);
+    }
+  }
+
+  /** A worker has room again; where its provider was at its limit, so have all workers of that provider. */
+  #noteFreed(instance: string): void {
+    const { fleet, config } = this.memory;
+    this.freedWorkers.add(instance);
+    this.effects.changedWorkers.add(instance);
+    const provider = fleet.get(instance)?.worker.provider;
+    if (provider === undefined) return;
+    const limit = config.providers.get(provider)?.rateLimit?.maxConcurrent ?? null;
+    if (limit !== null && fleet.providerLoad(provider) >= limit) this.isAllOpened = true;
+  }
+}
+
+const isOpen = (status: JobStatus): status is OpenStatus => !isFinal(status);
+
+/** An operation: reads, decides, writes through its turn; refuses before its first write. Never asynchronous. */
+export type Operation<Request, Answer> = (turn: Turn, request: Request) => Answer;

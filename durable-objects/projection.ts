@@ -1,0 +1,196 @@
+// Outbox → D1. Rows travel as JSON arrays, one statement a table, in one transaction; every statement may be applied
+// twice. Jobs are written as they are now, so a batch that is late never takes one back.
+
+import type { Job, JobPayload } from "../domain/job.ts";
+import type { Json } from "../domain/json.ts";
+import type { Store } from "./store/open.ts";
+import type { OutboxRow } from "./store/outbox.ts";
+
+/** D1 allows 2 MB in a bound value; a statement's rows are split well below that. */
+const MAX_CHUNK_CHARS = 500_000;
+/** What one drain carries of prompts, inputs and results. */
+const MAX_DRAIN_CHARS = 8_000_000;
+
+const INSERTS = {
+  tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+  jobs: `INSERT INTO jobs (tenant, id, version, status, provider, worker, schedule, tags, created_at, finished_at, record)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+      value ->> 8, value ->> 9 FROM json_each(?2) WHERE true
+    ON CONFLICT (tenant, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+      worker = excluded.worker, tags = excluded.tags, finished_at = excluded.finished_at, record = excluded.record
+    WHERE excluded.version > jobs.version`,
+  payloads: `INSERT INTO payloads (tenant, job_id, prompt, input)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+  results: `INSERT INTO results (tenant, job_id, result)
+    SELECT ?1, value ->> 0, value ->> 1 FROM json_each(?2) WHERE true
+    ON CONFLICT (tenant, job_id) DO UPDATE SET result = excluded.result`,
+  events: `INSERT INTO events (tenant, job_id, version, at, type, worker, lease, detail)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+    FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+  attempts: `INSERT INTO attempts (tenant, job_id, lease, at, provider, model, worker, outcome, input_tokens,
+      output_tokens, cached_input_tokens, reasoning_tokens, nano_usd, source, price)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13
+    FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+  audit: `INSERT INTO audit (tenant, id, at, actor_key_id, actor_name, action, target, detail)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+    FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+  scheduleRuns: `INSERT INTO schedule_runs (tenant, schedule, id, scheduled_for, ran_at, outcome, reason, job_id, missed)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+    FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+} as const;
+
+/** For a row that is too large to travel inside JSON, whose quoting may double it. */
+const SINGLE_INSERTS = {
+  payloads: "INSERT INTO payloads (tenant, job_id, prompt, input) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+  results: `INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3)
+    ON CONFLICT (tenant, job_id) DO UPDATE SET result = excluded.result`,
+} as const;
+
+type Table = keyof typeof INSERTS;
+
+/** One statement; `?1` is the tenant, the values follow it. */
+export interface Insert {
+  readonly sql: string;
+  readonly values: Cells;
+}
+
+type Cells = readonly (string | number | null)[];
+
+/** As much of the outbox as one drain carries: at least a row. */
+export const drainable = (store: Store, outbox: readonly OutboxRow[]): readonly OutboxRow[] => {
+  let chars = 0;
+  const fits = outbox.findIndex((row, index) => {
+    chars += store.payloads.chars(row.tidings.events.map((event) => event.jobId));
+    return index > 0 && chars > MAX_DRAIN_CHARS;
+  });
+  return fits === -1 ? outbox : outbox.slice(0, fits);
+};
+
+/** What a stretch of the outbox says to D1. Reads the jobs it names as they are now. */
+export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert[] => {
+  const events = outbox.flatMap((row) => row.tidings.events);
+  const ids = [...new Set(events.map((event) => event.jobId))];
+  const createdIds = events.filter((event) => event.type === "job.created").map((event) => event.jobId);
+  return [
+    ...inserts("tenants", outbox.flatMap(tenantRows)),
+    ...inserts("jobs", store.jobs.findMany(ids).map(jobRow)),
+    ...largeInserts("payloads", payloadRows(store.payloads.findMany(createdIds))),
+    ...largeInserts("results", resultRows(ids, store.payloads.findResults(ids))),
+    ...inserts(
+      "events",
+      events.map((one) => [
+        one.jobId,
+        one.version,
+        one.at,
+        one.type,
+        one.worker,
+        one.lease,
+        JSON.stringify(one.detail),
+      ]),
+    ),
+    ...inserts("attempts", outbox.flatMap(attemptRows)),
+    ...inserts("audit", outbox.flatMap(auditRows)),
+    ...inserts("scheduleRuns", outbox.flatMap(runRows)),
+  ];
+};
+
+const tenantRows = ({ tidings: { identity } }: OutboxRow): Cells[] =>
+  identity === undefined ? [] : [[identity.createdAt, identity.locationHint, identity.jurisdiction]];
+
+const jobRow = (job: Job): Cells => [
+  job.id,
+  job.version,
+  job.status,
+  job.provider ?? job.workerProvider,
+  job.assignedWorker,
+  job.schedule,
+  JSON.stringify(job.tags),
+  job.createdAt,
+  job.finishedAt,
+  JSON.stringify(job),
+];
+
+const payloadRows = (payloads: ReadonlyMap<string, JobPayload>): Cells[] =>
+  [...payloads].map(([id, { prompt, input }]) => [id, prompt, JSON.stringify(input)]);
+
+/** A job without a result is written too: a retry may have cleared one. */
+const resultRows = (ids: readonly string[], results: ReadonlyMap<string, Json>): Cells[] =>
+  ids.map((id) => [id, JSON.stringify(results.get(id) ?? null)]);
+
+const attemptRows = ({ tidings }: OutboxRow): Cells[] =>
+  tidings.attempts.map((one) => [
+    one.jobId,
+    one.lease,
+    one.at,
+    one.provider,
+    one.model ?? "",
+    one.worker,
+    one.outcome,
+    one.inputTokens,
+    one.outputTokens,
+    one.cachedInputTokens,
+    one.reasoningTokens,
+    one.nanoUsd,
+    one.source,
+    one.price,
+  ]);
+
+const auditRows = ({ seq, tidings }: OutboxRow): Cells[] =>
+  tidings.audit.map(({ at, actor, action, target, detail }, index) => [
+    lineId(seq, index),
+    at,
+    actor.keyId,
+    actor.name,
+    action,
+    target,
+    JSON.stringify(detail),
+  ]);
+
+const runRows = ({ seq, tidings }: OutboxRow): Cells[] =>
+  tidings.runs.map((run, index) => [
+    run.schedule,
+    lineId(seq, index),
+    run.scheduledFor,
+    run.ranAt,
+    run.outcome,
+    run.reason,
+    run.jobId,
+    run.missed,
+  ]);
+
+/** Sorts as it counts. */
+const lineId = (seq: number, index: number): string =>
+  `${String(seq).padStart(15, "0")}-${String(index).padStart(4, "0")}`;
+
+/** A table's rows in as many statements as their size asks for. */
+const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
+  const statements: Insert[] = [];
+  let chunk: string[] = [];
+  let chars = 0;
+  const close = (): void => {
+    if (chunk.length > 0) statements.push({ sql: INSERTS[table], values: [`[${chunk.join(",")}]`] });
+    chunk = [];
+    chars = 0;
+  };
+  for (const row of rows) {
+    const text = JSON.stringify(row);
+    if (chars + text.length > MAX_CHUNK_CHARS) close();
+    chunk.push(text);
+    chars += text.length;
+  }
+  close();
+  return statements;
+};
+
+const isLarge = (row: Cells): boolean =>
+  row.reduce<number>((chars, cell) => chars + (typeof cell === "string" ? cell.length : 0), 0) > MAX_CHUNK_CHARS / 2;
+
+const largeInserts = (table: keyof typeof SINGLE_INSERTS, rows: readonly Cells[]): Insert[] => [
+  ...inserts(
+    table,
+    rows.filter((row) => !isLarge(row)),
+  ),
+  ...rows.filter(isLarge).map((values) => ({ sql: SINGLE_INSERTS[table], values })),
+];

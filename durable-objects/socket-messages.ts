@@ -1,0 +1,96 @@
+// What a worker says over its socket, as operations: parsed by the contract's schema, each message a turn of its own,
+// each answered by an `ack` that repeats its id.
+
+import type { Refusal } from "../domain/refusal.ts";
+import { invalid } from "../domain/refusal.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import { presentRefusal } from "../src/contract/refusal.ts";
+import { toReportedFailure, toSpent } from "../src/contract/report.ts";
+import {
+  type CoordinatorMessage,
+  MAX_FRAME_MESSAGES,
+  type WorkerMessage,
+  workerMessage,
+} from "../src/contract/socket.ts";
+import { fieldErrorsOf } from "../src/contract/validation.ts";
+import { toPresence } from "../src/contract/worker.ts";
+import * as presence from "./operations/presence.ts";
+import * as report from "./operations/report.ts";
+import type { Turn } from "./operations/turn.ts";
+
+export interface Incoming {
+  /** Null where the message has none that could be repeated. */
+  readonly id: string | null;
+  readonly message: Result<WorkerMessage, Refusal>;
+}
+
+/** The messages of a frame; refused as a whole if it is not one. */
+export const parseFrame = (frame: string): Result<Incoming[], Refusal> => {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(frame);
+  } catch {
+    return err(invalid("", "a frame must be JSON: one message or an array of messages"));
+  }
+  const messages = Array.isArray(parsed) ? parsed : [parsed];
+  if (messages.length > MAX_FRAME_MESSAGES) {
+    return err(invalid("", `a frame must have at most ${MAX_FRAME_MESSAGES} messages`));
+  }
+  return ok(messages.map(parseMessage));
+};
+
+const parseMessage = (candidate: unknown): Incoming => {
+  const parsed = workerMessage.safeParse(candidate);
+  if (parsed.success) return { id: parsed.data.id, message: ok(parsed.data) };
+  const id = idOf(candidate);
+  const errors = fieldErrorsOf(workerMessage, parsed.error, candidate);
+  const detail = errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+  return { id, message: err({ code: "invalid_request", detail, errors }) };
+};
+
+const idOf = (candidate: unknown): string | null => {
+  const id = typeof candidate === "object" && candidate !== null && "id" in candidate ? candidate.id : null;
+  return typeof id === "string" ? id : null;
+};
+
+/** Carries out one message for the worker whose socket it came on. */
+export const carryOut = (
+  turn: Turn,
+  instance: string,
+  message: WorkerMessage,
+): Result<Partial<CoordinatorMessage>, Refusal> => {
+  if (message.type === "presence") {
+    if (message.instance !== instance) {
+      return err(invalid("instance", `this socket belongs to "${instance}"`));
+    }
+    const { type: _type, id: _id, ...body } = message;
+    return presence.report(turn, { ...toPresence(body), viaSocket: true });
+  }
+  const done = reportOn(turn, message);
+  return done.ok ? ok({}) : done;
+};
+
+const reportOn = (turn: Turn, message: Exclude<WorkerMessage, { type: "presence" }>): Result<unknown, Refusal> => {
+  const held = { id: message.job_id, lease: message.lease };
+  switch (message.type) {
+    case "job.started":
+      return report.start(turn, held);
+    case "job.heartbeat":
+      return report.heartbeat(turn, { ...held, progress: message.progress });
+    case "job.completed":
+      return report.complete(turn, { ...held, result: message.result, ...toSpent(message) });
+    case "job.failed":
+      return report.fail(turn, { ...held, ...toReportedFailure(message.error), ...toSpent(message) });
+    case "job.released":
+      return report.release(turn, { ...held, reason: message.reason });
+  }
+};
+
+export const acknowledge = (
+  id: string | null,
+  done: Result<Partial<CoordinatorMessage>, Refusal>,
+): CoordinatorMessage => {
+  const ack = { type: "ack" as const, id: id ?? "" };
+  if (done.ok) return { ...done.value, ...ack, ok: true };
+  return { ...ack, ok: false, problem: presentRefusal(done.error, id ?? "") };
+};

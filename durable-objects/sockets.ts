@@ -1,0 +1,132 @@
+// The hibernating sockets of a tenant: which worker or viewer each belongs to, kept in its attachment so that it
+// survives the object's sleep. Messages to one socket leave in one frame.
+
+import type { Role } from "../domain/key.ts";
+import { type CoordinatorMessage, closeCodes } from "../src/contract/socket.ts";
+
+export interface Attachment {
+  readonly kind: "worker" | "viewer";
+  readonly keyId: string;
+  readonly name: string;
+  readonly role: Role;
+  /** Empty for a viewer. */
+  readonly instance: string;
+  readonly connectedAt: number;
+  /** Frames sent to a viewer so far. */
+  readonly seq: number;
+}
+
+export const PING = "ping";
+export const PONG = "pong";
+const NORMAL_CLOSURE = 1000;
+const MAX_CLOSE_REASON = 120;
+
+export class Sockets {
+  readonly #state: DurableObjectState;
+  readonly #workers = new Map<string, WebSocket>();
+  readonly #outgoing = new Map<WebSocket, CoordinatorMessage[]>();
+
+  constructor(state: DurableObjectState) {
+    this.#state = state;
+    state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
+    for (const socket of state.getWebSockets()) {
+      const attachment = attachmentOf(socket);
+      if (attachment?.kind === "worker") this.#workers.set(attachment.instance, socket);
+    }
+  }
+
+  connectedInstances(): Iterable<string> {
+    return this.#workers.keys();
+  }
+
+  /** Takes over from an older socket of the same worker. */
+  accept(socket: WebSocket, attachment: Attachment): void {
+    this.#state.acceptWebSocket(socket, [attachment.kind, `key:${attachment.keyId}`]);
+    socket.serializeAttachment(attachment);
+    if (attachment.kind !== "worker") return;
+    const older = this.#workers.get(attachment.instance);
+    this.#workers.set(attachment.instance, socket);
+    if (older !== undefined) close(older, closeCodes.replaced, "another connection of this instance took over");
+  }
+
+  /** Answers the worker whose current socket this was; null for any other. */
+  forget(socket: WebSocket): string | null {
+    this.#outgoing.delete(socket);
+    const attachment = attachmentOf(socket);
+    if (attachment?.kind !== "worker" || this.#workers.get(attachment.instance) !== socket) return null;
+    this.#workers.delete(attachment.instance);
+    return attachment.instance;
+  }
+
+  /** The last sign of life on a worker's open socket: its pings are answered while the object sleeps. */
+  lastSignOf(instance: string): number | null {
+    const socket = this.#workers.get(instance);
+    if (socket === undefined) return null;
+    const pingedAt = this.#state.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
+    return Math.max(pingedAt, attachmentOf(socket)?.connectedAt ?? 0);
+  }
+
+  isConnected(instance: string): boolean {
+    return this.#workers.has(instance);
+  }
+
+  viewers(): WebSocket[] {
+    return this.#state.getWebSockets("viewer");
+  }
+
+  /** Queues a message for a worker; answers whether its socket is open. */
+  queueFor(instance: string, message: CoordinatorMessage): boolean {
+    const socket = this.#workers.get(instance);
+    if (socket === undefined) return false;
+    this.queue(socket, message);
+    return true;
+  }
+
+  queue(socket: WebSocket, message: CoordinatorMessage): void {
+    const queued = this.#outgoing.get(socket);
+    if (queued === undefined) this.#outgoing.set(socket, [message]);
+    else queued.push(message);
+  }
+
+  queueForAll(message: CoordinatorMessage): void {
+    for (const socket of this.#workers.values()) this.queue(socket, message);
+  }
+
+  /** Sends what is queued: one frame a socket. The platform holds it until the write before it is durable. */
+  flush(): void {
+    for (const [socket, messages] of this.#outgoing) {
+      send(socket, JSON.stringify(messages.length === 1 ? messages[0] : messages));
+    }
+    this.#outgoing.clear();
+  }
+
+  endKey(keyId: string): void {
+    for (const socket of this.#state.getWebSockets(`key:${keyId}`))
+      close(socket, closeCodes.keyEnded, "the key has ended");
+  }
+
+  endWorker(instance: string): void {
+    const socket = this.#workers.get(instance);
+    if (socket !== undefined) close(socket, NORMAL_CLOSURE, "the worker was forgotten");
+  }
+}
+
+export const attachmentOf = (socket: WebSocket): Attachment | null =>
+  socket.deserializeAttachment() as Attachment | null;
+
+/** A socket that is closing takes nothing; its worker hears of it all when it reconnects. */
+export const send = (socket: WebSocket, text: string): void => {
+  try {
+    socket.send(text);
+  } catch {
+    // Closed between two steps: `webSocketClose` follows.
+  }
+};
+
+export const close = (socket: WebSocket, code: number, reason: string): void => {
+  try {
+    socket.close(code, reason.slice(0, MAX_CLOSE_REASON));
+  } catch {
+    // Already closed.
+  }
+};

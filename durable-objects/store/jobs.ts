@@ -1,0 +1,174 @@
+// Open jobs, and final ones until history has them. Rows in, rows out.
+
+import type { Job, JobPayload } from "../../domain/job.ts";
+import type { Json } from "../../domain/json.ts";
+import type { Place } from "../../domain/queue.ts";
+import { all, first, type Row, record, records, type Sql, scalar } from "./sql.ts";
+
+export type OpenStatus = "pending" | "assigned" | "running";
+
+export const jobsTable = (sql: Sql) => ({
+  find: (id: string): Job | null => record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
+
+  findMany: (ids: readonly string[]): Job[] =>
+    records<Job>(all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids))),
+
+  put: (job: Job, dueAt: number | null, changedSeq: number): void => {
+    const isLeased = job.status === "assigned" || job.status === "running";
+    const isOpen = isLeased || job.status === "pending";
+    sql.exec(
+      `INSERT INTO jobs (id, group_key, order_key, worker, schedule, due_at, changed_seq, record)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+       ON CONFLICT (id) DO UPDATE SET group_key = ?2, order_key = ?3, worker = ?4, schedule = ?5, due_at = ?6,
+         changed_seq = ?7, record = ?8`,
+      job.id,
+      job.groupKey,
+      job.orderKey,
+      isLeased ? job.assignedWorker : null,
+      isOpen ? job.schedule : null,
+      dueAt,
+      changedSeq,
+      JSON.stringify(job),
+    );
+  },
+
+  /** A change that history does not hear of: a heartbeat, a place in the queue. */
+  touch: (job: Job, dueAt: number | null): void => {
+    sql.exec(
+      "UPDATE jobs SET order_key = ?2, due_at = ?3, record = ?4 WHERE id = ?1",
+      job.id,
+      job.orderKey,
+      dueAt,
+      JSON.stringify(job),
+    );
+  },
+
+  /** The first waiting job of a group. */
+  headOf: (groupKey: string): Place | null => {
+    const row = first(
+      sql,
+      "SELECT id, order_key FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1",
+      groupKey,
+    );
+    return row === null ? null : { id: row.id as string, orderKey: row.order_key as number };
+  },
+
+  oldestCreatedAt: (groupKey: string): number | null =>
+    scalar(
+      sql,
+      `SELECT record ->> 'createdAt' FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1`,
+      groupKey,
+    ),
+
+  /** How many jobs wait in each group. */
+  waitingCounts: (): { groupKey: string; count: number }[] =>
+    all(sql, "SELECT group_key, COUNT(*) AS count FROM jobs WHERE order_key IS NOT NULL GROUP BY group_key").map(
+      (row) => ({ groupKey: row.group_key as string, count: row.count as number }),
+    ),
+
+  leaseCounts: (): { worker: string; count: number }[] =>
+    all(sql, "SELECT worker, COUNT(*) AS count FROM jobs WHERE worker IS NOT NULL GROUP BY worker").map((row) => ({
+      worker: row.worker as string,
+      count: row.count as number,
+    })),
+
+  leasedBy: (instance: string): Job[] =>
+    records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
+
+  allLeased: (): Job[] => records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
+
+  /** Jobs the sweep must look at, the longest due first, with the outbox row of their last change. */
+  due: (nowAt: number, limit: number): { job: Job; changedSeq: number }[] =>
+    all(
+      sql,
+      "SELECT record, changed_seq FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?",
+      nowAt,
+      limit,
+    ).map((row) => ({ job: JSON.parse(row.record as string) as Job, changedSeq: row.changed_seq as number })),
+
+  nextDueAt: (): number | null => scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL"),
+
+  postpone: (id: string, dueAt: number | null): void => {
+    sql.exec("UPDATE jobs SET due_at = ? WHERE id = ?", dueAt, id);
+  },
+
+  hasOpenOf: (schedule: string): boolean =>
+    first(sql, "SELECT id FROM jobs WHERE schedule = ? LIMIT 1", schedule) !== null,
+
+  openCounts: (): Record<OpenStatus, number> => {
+    const leased = (status: OpenStatus): number =>
+      scalar(sql, "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND record ->> 'status' = ?", status) ?? 0;
+    const pending =
+      (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE order_key IS NOT NULL") ?? 0) +
+      (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND record ->> 'status' = 'pending'") ?? 0);
+    return { pending, assigned: leased("assigned"), running: leased("running") };
+  },
+
+  newest: (limit: number): Job[] => records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit)),
+
+  count: (): number => scalar(sql, "SELECT COUNT(*) FROM jobs") ?? 0,
+
+  remove: (id: string): void => {
+    sql.exec("DELETE FROM jobs WHERE id = ?", id);
+    sql.exec("DELETE FROM payloads WHERE job_id = ?", id);
+    sql.exec("DELETE FROM results WHERE job_id = ?", id);
+  },
+});
+
+/** Prompts, inputs and results: rows of their own, so that a job's record stays small. */
+export const payloadsTable = (sql: Sql) => ({
+  put: (jobId: string, payload: JobPayload): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO payloads (job_id, prompt, input) VALUES (?, ?, ?)",
+      jobId,
+      payload.prompt,
+      JSON.stringify(payload.input),
+    );
+  },
+
+  find: (jobId: string): JobPayload => {
+    const row = first(sql, "SELECT prompt, input FROM payloads WHERE job_id = ?", jobId);
+    if (row === null) throw new Error(`job ${jobId} has no payload`);
+    return toPayload(row);
+  },
+
+  findMany: (ids: readonly string[]): Map<string, JobPayload> =>
+    new Map(
+      all(
+        sql,
+        "SELECT job_id, prompt, input FROM payloads WHERE job_id IN (SELECT value FROM json_each(?))",
+        JSON.stringify(ids),
+      ).map((row) => [row.job_id as string, toPayload(row)]),
+    ),
+
+  /** Characters of prompts, inputs and results of these jobs together. */
+  chars: (ids: readonly string[]): number =>
+    scalar(
+      sql,
+      `SELECT COALESCE((SELECT SUM(LENGTH(prompt) + LENGTH(input)) FROM payloads WHERE job_id IN (SELECT value FROM json_each(?1))), 0)
+            + COALESCE((SELECT SUM(LENGTH(result)) FROM results WHERE job_id IN (SELECT value FROM json_each(?1))), 0)`,
+      JSON.stringify(ids),
+    ) ?? 0,
+
+  putResult: (jobId: string, result: Json): void => {
+    if (result === null) sql.exec("DELETE FROM results WHERE job_id = ?", jobId);
+    else sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, JSON.stringify(result));
+  },
+
+  findResult: (jobId: string): Json =>
+    record<Json>(first(sql, "SELECT result FROM results WHERE job_id = ?", jobId), "result"),
+
+  findResults: (ids: readonly string[]): Map<string, Json> =>
+    new Map(
+      all(
+        sql,
+        "SELECT job_id, result FROM results WHERE job_id IN (SELECT value FROM json_each(?))",
+        JSON.stringify(ids),
+      ).map((row) => [row.job_id as string, JSON.parse(row.result as string) as Json]),
+    ),
+});
+
+const toPayload = (row: Row): JobPayload => ({
+  prompt: row.prompt as string,
+  input: JSON.parse(row.input as string) as Json,
+});

@@ -1,0 +1,59 @@
+// Keys and the dashboard's sessions: digests only, never the secrets.
+
+import type { KeyRecord } from "../../domain/key.ts";
+import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+
+export interface Session {
+  readonly id: string;
+  readonly keyId: string;
+  readonly hash: string;
+  readonly expiresAt: number;
+}
+
+export const keysTable = (sql: Sql) => ({
+  find: (id: string): KeyRecord | null => record<KeyRecord>(first(sql, "SELECT record FROM keys WHERE id = ?", id)),
+
+  all: (): KeyRecord[] =>
+    records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
+
+  put: (key: KeyRecord): void => {
+    sql.exec("INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)", key.id, JSON.stringify(key));
+  },
+});
+
+export const sessionsTable = (sql: Sql) => ({
+  find: (id: string): Session | null => {
+    const row = first(sql, "SELECT id, key_id, hash, expires_at FROM sessions WHERE id = ?", id);
+    if (row === null) return null;
+    return {
+      id: row.id as string,
+      keyId: row.key_id as string,
+      hash: row.hash as string,
+      expiresAt: row.expires_at as number,
+    };
+  },
+
+  put: (session: Session): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO sessions (id, key_id, hash, expires_at) VALUES (?, ?, ?, ?)",
+      session.id,
+      session.keyId,
+      session.hash,
+      session.expiresAt,
+    );
+  },
+
+  remove: (id: string): void => {
+    sql.exec("DELETE FROM sessions WHERE id = ?", id);
+  },
+
+  removeOfKey: (keyId: string): void => {
+    sql.exec("DELETE FROM sessions WHERE key_id = ?", keyId);
+  },
+
+  removeExpired: (nowAt: number): void => {
+    sql.exec("DELETE FROM sessions WHERE expires_at <= ?", nowAt);
+  },
+
+  nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM sessions"),
+});

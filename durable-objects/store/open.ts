@@ -1,0 +1,32 @@
+// The one door to the object's database: its tables, and when the earliest thing in them is due.
+
+import { idempotencyTable } from "./idempotency.ts";
+import { jobsTable, payloadsTable } from "./jobs.ts";
+import { keysTable, sessionsTable } from "./keys.ts";
+import { outboxTable } from "./outbox.ts";
+import { schedulesTable, spendingTable } from "./schedules.ts";
+import { migrate } from "./schema.ts";
+import { settingsTable } from "./settings.ts";
+import type { TenantStorage } from "./sql.ts";
+import { backoffsTable, workersTable } from "./workers.ts";
+
+export type Store = ReturnType<typeof tablesOf>;
+
+const tablesOf = (storage: TenantStorage) => ({
+  settings: settingsTable(storage.sql),
+  jobs: jobsTable(storage.sql),
+  payloads: payloadsTable(storage.sql),
+  workers: workersTable(storage.sql),
+  backoffs: backoffsTable(storage.sql),
+  keys: keysTable(storage.sql),
+  sessions: sessionsTable(storage.sql),
+  outbox: outboxTable(storage.sql),
+  idempotency: idempotencyTable(storage.sql),
+  schedules: schedulesTable(storage.sql),
+  spending: spendingTable(storage.sql),
+});
+
+export const openStore = (storage: TenantStorage): Store => {
+  storage.transactionSync(() => migrate(storage.sql));
+  return tablesOf(storage);
+};

@@ -1,0 +1,81 @@
+// What history has not got yet, in order. A row is written in the same transaction as the change it tells of and
+// deleted when D1 has it; numbers only grow.
+
+import type { AuditEntry, JobEvent } from "../../domain/event.ts";
+import type { TenantIdentity } from "./settings.ts";
+import { all, first, type Sql, scalar } from "./sql.ts";
+
+/** An event, with the version of the job that it made: (job, version) is its key in history. */
+export interface StoredEvent extends JobEvent {
+  readonly version: number;
+}
+
+/** What one attempt spent; (job, lease) is its key in history. */
+export interface Attempt {
+  readonly jobId: string;
+  readonly lease: number;
+  readonly at: number;
+  readonly provider: string;
+  readonly model: string | null;
+  readonly worker: string;
+  readonly outcome: "completed" | "failed";
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly reasoningTokens: number;
+  readonly nanoUsd: number | null;
+  readonly source: string;
+  readonly price: string | null;
+}
+
+export interface ScheduleRun {
+  readonly schedule: string;
+  readonly scheduledFor: number;
+  readonly ranAt: number;
+  readonly outcome: "created" | "skipped" | "failed";
+  readonly reason: string | null;
+  readonly jobId: string | null;
+  readonly missed: number;
+}
+
+/** All that one turn tells history. */
+export interface Tidings {
+  readonly events: StoredEvent[];
+  readonly attempts: Attempt[];
+  readonly audit: AuditEntry[];
+  readonly runs: ScheduleRun[];
+  readonly identity?: TenantIdentity;
+}
+
+export interface OutboxRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly tidings: Tidings;
+}
+
+export const outboxTable = (sql: Sql) => ({
+  put: (seq: number, at: number, tidings: Tidings): void => {
+    sql.exec("INSERT INTO outbox (seq, at, body) VALUES (?, ?, ?)", seq, at, JSON.stringify(tidings));
+  },
+
+  oldest: (limit: number): OutboxRow[] =>
+    all(sql, "SELECT seq, at, body FROM outbox ORDER BY seq LIMIT ?", limit).map((row) => ({
+      seq: row.seq as number,
+      at: row.at as number,
+      tidings: JSON.parse(row.body as string) as Tidings,
+    })),
+
+  oldestAt: (): number | null =>
+    (first(sql, "SELECT at FROM outbox ORDER BY seq LIMIT 1")?.at as number | undefined) ?? null,
+
+  /** Infinity while the outbox is empty. */
+  firstSeq: (): number => scalar(sql, "SELECT MIN(seq) FROM outbox") ?? Number.POSITIVE_INFINITY,
+
+  lastSeq: (): number => scalar(sql, "SELECT MAX(seq) FROM outbox") ?? 0,
+
+  count: (): number => scalar(sql, "SELECT COUNT(*) FROM outbox") ?? 0,
+
+  removeUpTo: (seq: number): void => {
+    sql.exec("DELETE FROM outbox WHERE seq <= ?", seq);
+  },
+});

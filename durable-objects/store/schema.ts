@@ -1,0 +1,60 @@
+// The object's tables. Append-only: a step that has shipped is never edited, a change is a new step. A table holds
+// what SQL must find a row by, and the record itself as JSON, so that a new field needs no new column.
+
+import { all, type Sql } from "./sql.ts";
+
+const STEPS: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID`,
+
+    // `due_at`: when the sweep must look at the job next. `changed_seq`: the outbox row of its last change.
+    `CREATE TABLE jobs (
+      id TEXT PRIMARY KEY,
+      group_key TEXT NOT NULL,
+      order_key INTEGER,
+      worker TEXT,
+      schedule TEXT,
+      due_at INTEGER,
+      changed_seq INTEGER NOT NULL,
+      record TEXT NOT NULL
+    )`,
+    `CREATE INDEX jobs_waiting ON jobs (group_key, order_key, id) WHERE order_key IS NOT NULL`,
+    `CREATE INDEX jobs_due ON jobs (due_at) WHERE due_at IS NOT NULL`,
+    `CREATE INDEX jobs_leased ON jobs (worker) WHERE worker IS NOT NULL`,
+    `CREATE INDEX jobs_scheduled ON jobs (schedule) WHERE schedule IS NOT NULL`,
+
+    `CREATE TABLE payloads (job_id TEXT PRIMARY KEY, prompt TEXT NOT NULL, input TEXT NOT NULL)`,
+    `CREATE TABLE results (job_id TEXT PRIMARY KEY, result TEXT NOT NULL)`,
+
+    `CREATE TABLE workers (instance TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE keys (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE sessions (
+      id TEXT PRIMARY KEY, key_id TEXT NOT NULL, hash TEXT NOT NULL, expires_at INTEGER NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE INDEX sessions_expiry ON sessions (expires_at)`,
+
+    `CREATE TABLE outbox (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, body TEXT NOT NULL)`,
+
+    `CREATE TABLE idempotency (
+      scope TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL, answer TEXT NOT NULL, expires_at INTEGER NOT NULL,
+      PRIMARY KEY (scope, key)
+    ) WITHOUT ROWID`,
+    `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
+
+    `CREATE TABLE backoffs (provider TEXT PRIMARY KEY, until_at INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE schedules (name TEXT PRIMARY KEY, next_run_at INTEGER, record TEXT NOT NULL) WITHOUT ROWID`,
+    `CREATE INDEX schedules_due ON schedules (next_run_at) WHERE next_run_at IS NOT NULL`,
+    `CREATE TABLE spending (day_at INTEGER PRIMARY KEY, nano_usd INTEGER NOT NULL)`,
+  ],
+];
+
+/** Brings the tables to the newest step; running it again does nothing. */
+export const migrate = (sql: Sql): void => {
+  sql.exec("CREATE TABLE IF NOT EXISTS schema_steps (step INTEGER PRIMARY KEY)");
+  const done = new Set(all(sql, "SELECT step FROM schema_steps").map((row) => row.step));
+  STEPS.forEach((statements, step) => {
+    if (done.has(step)) return;
+    for (const statement of statements) sql.exec(statement);
+    sql.exec("INSERT INTO schema_steps (step) VALUES (?)", step);
+  });
+};

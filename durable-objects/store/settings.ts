@@ -1,0 +1,51 @@
+// Single values of the tenant: its name, config, killswitch, and counters.
+
+import type { ModelPrice } from "../../domain/catalog-price.ts";
+import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
+import type { ConfigDocument } from "../../src/contract/config.ts";
+import { first, record, type Sql } from "./sql.ts";
+
+export interface TenantIdentity {
+  readonly tenant: string;
+  readonly createdAt: number;
+  readonly locationHint: string | null;
+  readonly jurisdiction: string | null;
+}
+
+/** What the last sync of a provider's catalog said. */
+export interface CatalogFacts {
+  readonly models: readonly string[];
+  /** Listed before, and gone since. */
+  readonly removed: readonly string[];
+  readonly prices: Readonly<Record<string, ModelPrice>>;
+}
+
+export interface StoredConfig {
+  readonly etag: string;
+  readonly document: ConfigDocument;
+}
+
+export const settingsTable = (sql: Sql) => {
+  const read = <T>(name: string): T | null =>
+    record<T>(first(sql, "SELECT value FROM settings WHERE name = ?", name), "value");
+  const write = (name: string, value: unknown): void => {
+    sql.exec("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", name, JSON.stringify(value));
+  };
+  return {
+    identity: (): TenantIdentity | null => read<TenantIdentity>("identity"),
+    putIdentity: (identity: TenantIdentity): void => write("identity", identity),
+
+    killswitch: (): Killswitch => read<Killswitch>("killswitch") ?? KILLSWITCH_OFF,
+    putKillswitch: (killswitch: Killswitch): void => write("killswitch", killswitch),
+
+    config: (): StoredConfig | null => read<StoredConfig>("config"),
+    putConfig: (config: StoredConfig): void => write("config", config),
+
+    /** The last outbox row that history has; sequence numbers go on from here when the outbox is empty. */
+    drainedSeq: (): number => read<number>("drained_seq") ?? 0,
+    putDrainedSeq: (seq: number): void => write("drained_seq", seq),
+
+    catalog: (): Record<string, CatalogFacts> => read<Record<string, CatalogFacts>>("catalog") ?? {},
+    putCatalog: (catalog: Record<string, CatalogFacts>): void => write("catalog", catalog),
+  };
+};

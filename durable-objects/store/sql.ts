@@ -1,0 +1,34 @@
+// The small port to SQLite that a Durable Object's storage and node:sqlite both satisfy. Values are null, number or
+// string; booleans and undefined would be stored as something else than they say, so the types keep them out.
+
+export type SqlValue = string | number | null;
+export type Row = Record<string, SqlValue>;
+
+export interface Sql {
+  /** Runs one statement; `toArray` reads all of its rows at once, so that no cursor outlives a turn. */
+  exec(query: string, ...bindings: SqlValue[]): { toArray(): Row[] };
+}
+
+/** Storage of one tenant. The callback must be synchronous: a promise would commit what a rejection should undo. */
+export interface TenantStorage {
+  readonly sql: Sql;
+  transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T;
+}
+
+export const all = (sql: Sql, query: string, ...bindings: SqlValue[]): Row[] => sql.exec(query, ...bindings).toArray();
+
+export const first = (sql: Sql, query: string, ...bindings: SqlValue[]): Row | null =>
+  sql.exec(query, ...bindings).toArray()[0] ?? null;
+
+/** One number out of one row; null where there is no row or no value. */
+export const scalar = (sql: Sql, query: string, ...bindings: SqlValue[]): number | null => {
+  const row = first(sql, query, ...bindings);
+  const value = row === null ? null : Object.values(row)[0];
+  return typeof value === "number" ? value : null;
+};
+
+export const record = <T>(row: Row | null, column = "record"): T | null =>
+  row === null ? null : (JSON.parse(row[column] as string) as T);
+
+export const records = <T>(rows: readonly Row[], column = "record"): T[] =>
+  rows.map((row) => JSON.parse(row[column] as string) as T);

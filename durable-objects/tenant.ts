@@ -1,0 +1,355 @@
+// One tenant: the single writer of its live state. Requests, frames and the alarm become turns; turns run in stretches
+// that share a commit; what they leave to say goes out behind the output gate. The verbs are in `operations/`.
+
+import { DurableObject } from "cloudflare:workers";
+import { SERVICE_ACTOR } from "../domain/event.ts";
+import { isFinal } from "../domain/job.ts";
+import { authorize } from "../domain/key.ts";
+import { FULL_HALT, permit } from "../domain/killswitch.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import type { JobResource } from "../src/contract/job.ts";
+import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../src/contract/socket.ts";
+import type { ClaimAnswer } from "../src/contract/worker.ts";
+import type { Env } from "../src/env.ts";
+import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
+import { newCounters } from "./counters.ts";
+import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
+import { idSource } from "./ids.ts";
+import { Live } from "./live.ts";
+import { loadMemory, type Memory } from "./memory.ts";
+import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
+import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
+import { killswitchResource } from "./operations/killswitch.ts";
+import { presenceAnswer } from "./operations/presence.ts";
+import { settle } from "./operations/routing.ts";
+import { nextWakeAt, sweep } from "./operations/sweep.ts";
+import { type Caller, type Effects, Turn } from "./operations/turn.ts";
+import { acknowledge, carryOut, parseFrame } from "./socket-messages.ts";
+import { type Attachment, attachmentOf, close, Sockets } from "./sockets.ts";
+import { openStore, type Store } from "./store/open.ts";
+import { TurnQueue } from "./turns.ts";
+import { Waiters } from "./waiters.ts";
+
+const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
+/** After a sweep that failed the alarm looks again this soon. */
+const FAILED_SWEEP_RETRY_MS = 5_000;
+const STATUS_SWITCHING = 101;
+
+export class Tenant extends DurableObject<Env> {
+  readonly #store: Store;
+  readonly #sockets: Sockets;
+  readonly #turns: TurnQueue;
+  readonly #drain: Drain;
+  readonly #live: Live;
+  readonly #waiters = new Waiters();
+  readonly #counters = newCounters();
+  readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
+  #memory: Memory | null = null;
+  #effects: Effects[] = [];
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #armedAt: number | null = null;
+
+  constructor(state: DurableObjectState, env: Env) {
+    super(state, env);
+    this.#store = openStore(state.storage);
+    this.#sockets = new Sockets(state);
+    this.#turns = new TurnQueue(
+      state.storage,
+      () => this.#afterStretch(),
+      (error) => this.#broken(error),
+    );
+    this.#drain = new Drain({
+      store: this.#store,
+      tenant: state.id.name ?? "",
+      now: Date.now,
+      random: Math.random,
+      apply: (inserts) => this.#applyToHistory(inserts),
+      settle: (seq) => this.#settleDrained(seq),
+    });
+    this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
+  }
+
+  /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
+  async create(request: NewTenant): Promise<Result<null, Refusal>> {
+    return this.#turns.run(() => this.#inTurn(SERVICE, (turn) => createTenant(turn, request)));
+  }
+
+  /** Any operation of `api.ts`, authenticated and carried out in one turn. */
+  async call<Name extends OperationName>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name>,
+  ): Promise<Result<AnswerOf<Name>, Refusal>> {
+    const operation = OPERATIONS[name];
+    const run = operation.run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>;
+    return this.#turns.run(() => {
+      const caller = identify(this.#store, credential, Date.now());
+      if (!caller.ok) return caller;
+      const authorized = authorize(caller.value.role, operation.needs);
+      if (!authorized.ok) return authorized;
+      const permitted = permit(this.#loaded().killswitch, operation.kind);
+      if (!permitted.ok) return permitted;
+      return this.#inTurn(caller.value, (turn) => run(turn, request));
+    });
+  }
+
+  /** A claim that waits for a job for up to `waitMs`. */
+  async claimWaiting(
+    credential: Credential,
+    request: { instance: string; max: number },
+    waitMs: number,
+  ): Promise<Result<ClaimAnswer, Refusal>> {
+    const { instance } = request;
+    const claimed = await this.call(credential, "claim", { ...request, isWaiting: true });
+    if (!claimed.ok || claimed.value.jobs.length > 0) return this.#endClaim(instance, claimed);
+    await this.#waiters.wait(`claim ${instance}`, waitMs);
+    return this.#endClaim(instance, await this.call(credential, "claim", { ...request, isWaiting: false }));
+  }
+
+  #endClaim(instance: string, answer: Result<ClaimAnswer, Refusal>): Result<ClaimAnswer, Refusal> {
+    const member = this.#memory?.fleet.get(instance);
+    if (member !== undefined) member.isClaiming = false;
+    return answer;
+  }
+
+  /** A job as it is now, or as it is when it is final, if that comes within `waitMs`. */
+  async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
+    const until = Date.now() + waitMs;
+    for (;;) {
+      const found = await this.call(credential, "getJob", { id });
+      const remainingMs = until - Date.now();
+      if (!found.ok || isFinal(found.value.status) || remainingMs <= 0) return found;
+      await this.#waiters.wait(`job ${id}`, remainingMs);
+    }
+  }
+
+  /** Brings D1 up to date with everything before this call; false while D1 is away. */
+  async drain(): Promise<boolean> {
+    return this.#drain.flush();
+  }
+
+  /** What a sync found; only the edge calls it, after it stored the list. */
+  async learnCatalog(report: CatalogReport): Promise<Result<null, Refusal>> {
+    return this.#turns.run(() => this.#inTurn(SERVICE, (turn) => applyCatalog(turn, report)));
+  }
+
+  async isSyncHalted(): Promise<boolean> {
+    return this.#turns.run(() => this.#loaded().killswitch.level >= FULL_HALT);
+  }
+
+  /** The Cron Trigger's nudge for a tenant whose alarm is long overdue. */
+  async poke(): Promise<void> {
+    await this.alarm();
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
+    const instance = request.headers.get("x-signalbox-instance");
+    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+    const accepted = await this.#turns.run(() => {
+      const caller = identify(this.#store, credential, Date.now());
+      if (!caller.ok) return caller;
+      const authorized = authorize(caller.value.role, instance === null ? "operate" : "work");
+      if (!authorized.ok) return authorized;
+      this.#accept(server, caller.value, instance);
+      return ok(null);
+    });
+    if (!accepted.ok) return Response.json(accepted.error, { status: 403 });
+    return new Response(null, { status: STATUS_SWITCHING, webSocket: client });
+  }
+
+  #accept(socket: WebSocket, caller: Caller, instance: string | null): void {
+    const attachment: Attachment = {
+      kind: instance === null ? "viewer" : "worker",
+      keyId: caller.keyId ?? "",
+      name: caller.name,
+      role: caller.role,
+      instance: instance ?? "",
+      connectedAt: Date.now(),
+      seq: 0,
+    };
+    this.#sockets.accept(socket, attachment);
+    if (instance === null) this.#live.welcome(socket);
+    else this.#inTurn(caller, (turn) => ok(this.#welcome(turn, socket, instance)));
+  }
+
+  /** The first message: what a presence report would be answered, as far as the worker is known. */
+  #welcome(turn: Turn, socket: WebSocket, instance: string): void {
+    const member = turn.memory.fleet.get(instance);
+    if (member === undefined) {
+      this.#sockets.queue(socket, {
+        type: "welcome",
+        jobs: [],
+        halted: [],
+        killswitch: killswitchResource(turn),
+        heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
+        server_time: new Date(turn.nowAt).toISOString(),
+      });
+      return;
+    }
+    member.isConnected = true;
+    member.lastSeenAt = turn.nowAt;
+    turn.freedWorkers.add(instance);
+    turn.effects.changedWorkers.add(instance);
+    this.#sockets.queue(socket, { type: "welcome", ...presenceAnswer(turn, member, []) });
+  }
+
+  override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
+    const attachment = attachmentOf(socket);
+    if (attachment === null || attachment.kind === "viewer") return;
+    if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES) {
+      close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
+      return;
+    }
+    const parsed = parseFrame(frame);
+    if (!parsed.ok) {
+      close(socket, closeCodes.badFrame, parsed.error.code === "invalid_request" ? parsed.error.detail : "bad frame");
+      return;
+    }
+    await Promise.all(
+      parsed.value.map(({ id, message }) =>
+        this.#turns.run(() => {
+          const done = message.ok ? this.#carryOut(socket, attachment, message.value) : message;
+          this.#sockets.queue(socket, acknowledge(id, done));
+        }),
+      ),
+    );
+  }
+
+  #carryOut(
+    socket: WebSocket,
+    { keyId, name, role, instance }: Attachment,
+    message: Parameters<typeof carryOut>[2],
+  ): Result<Partial<CoordinatorMessage>, Refusal> {
+    const key = this.#store.keys.find(keyId);
+    if (key === null || key.revokedAt !== null) {
+      close(socket, closeCodes.keyEnded, "the key has ended");
+      return err({ code: "key_revoked" });
+    }
+    return this.#inTurn({ keyId, name, role }, (turn) => carryOut(turn, instance, message));
+  }
+
+  override async webSocketClose(socket: WebSocket): Promise<void> {
+    const instance = this.#sockets.forget(socket);
+    if (instance === null) return;
+    await this.#turns.run(() =>
+      this.#inTurn(SERVICE, (turn) => {
+        const member = turn.memory.fleet.get(instance);
+        if (member !== undefined && !this.#sockets.isConnected(instance)) member.isConnected = false;
+        turn.effects.changedWorkers.add(instance);
+        return ok(null);
+      }),
+    );
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.webSocketClose(socket);
+  }
+
+  /** Runs the timetable; never throws, always arms the next. */
+  override async alarm(): Promise<void> {
+    this.#armedAt = null;
+    let wakeAt: number | null = null;
+    try {
+      wakeAt = await this.#turns.run(() => {
+        this.#inTurn(SERVICE, (turn) => ok(sweep(turn)));
+        return nextWakeAt(this.#newTurn(SERVICE));
+      });
+    } catch {
+      wakeAt = Date.now() + FAILED_SWEEP_RETRY_MS;
+    }
+    const draining = this.#drain.start();
+    if (draining !== null) this.ctx.waitUntil(draining.then(() => this.#arm(this.#drain.dueAt())));
+    this.#arm(wakeAt);
+    this.#arm(this.#drain.dueAt());
+  }
+
+  #loaded(): Memory {
+    if (this.#memory !== null) return this.#memory;
+    const memory = loadMemory(this.#store, Date.now(), this.#counters);
+    for (const instance of this.#sockets.connectedInstances()) {
+      const member = memory.fleet.get(instance);
+      if (member !== undefined) member.isConnected = true;
+    }
+    this.#memory = memory;
+    return memory;
+  }
+
+  #newTurn(caller: Caller): Turn {
+    const nowAt = Date.now();
+    const surroundings = {
+      nowAt,
+      random: Math.random,
+      newId: () => this.#nextId(nowAt),
+      lastSocketSign: (instance: string) => this.#sockets.lastSignOf(instance),
+    };
+    return new Turn(this.#store, this.#loaded(), surroundings, caller);
+  }
+
+  /** One turn: the verb, then the queue, then the outbox; its effects wait for the end of the stretch. */
+  #inTurn<T>(caller: Caller, work: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
+    const turn = this.#newTurn(caller);
+    const result = work(turn);
+    if (!result.ok) return result;
+    settle(turn);
+    if (turn.flush()) turn.due(turn.nowAt + DRAIN_DELAY_MS);
+    this.#wakeAt = Math.min(this.#wakeAt, turn.wakeAt);
+    this.#effects.push(turn.effects);
+    return result;
+  }
+
+  #afterStretch(): void {
+    const effects = this.#effects.splice(0);
+    for (const one of effects) this.#tell(one);
+    this.#sockets.flush();
+    if (Number.isFinite(this.#wakeAt)) this.#arm(this.#wakeAt);
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+  }
+
+  #tell(effects: Effects): void {
+    for (const { instance, message } of effects.frames) {
+      this.#sockets.queueFor(instance, message);
+      this.#waiters.notify(`claim ${instance}`);
+    }
+    for (const message of effects.broadcast) {
+      this.#sockets.queueForAll(message);
+      this.#waiters.notifyAll();
+    }
+    for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);
+    for (const keyId of effects.endedKeys) this.#sockets.endKey(keyId);
+    for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
+    this.#live.note(effects);
+  }
+
+  /** A turn threw: its rows are rolled back, so what memory took over from it must go, too. */
+  #broken(error: unknown): void {
+    this.#memory = null;
+    this.#effects = [];
+    console.error(`tenant ${this.ctx.id.name}: a turn failed`, error);
+  }
+
+  /** Moves the alarm forward, never back; the sweep computes it anew. */
+  #arm(at: number | null): void {
+    if (at === null || (this.#armedAt !== null && this.#armedAt <= at)) return;
+    this.#armedAt = at;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(at));
+  }
+
+  async #applyToHistory(
+    inserts: readonly { sql: string; values: readonly (string | number | null)[] }[],
+  ): Promise<void> {
+    const tenant = this.ctx.id.name ?? "";
+    const statements = inserts.map(({ sql, values }) => this.env.DB.prepare(sql).bind(tenant, ...values));
+    const wake = this.env.DB.prepare("UPDATE tenants SET wake_at = ?2 WHERE tenant = ?1").bind(tenant, this.#armedAt);
+    await this.env.DB.batch([...statements, wake]);
+  }
+
+  async #settleDrained(seq: number): Promise<void> {
+    await this.#turns.run(() => {
+      this.#store.outbox.removeUpTo(seq);
+      this.#store.settings.putDrainedSeq(seq);
+      this.#loaded().drainedSeq = seq;
+    });
+  }
+}

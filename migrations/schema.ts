@@ -1,0 +1,152 @@
+// The history in D1. The tenant stands first in every key. Jobs only move forward (version); events, attempts, audit
+// lines and schedule runs are inserted once by their key, so that applying a batch twice is applying it once.
+
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+export * from "./catalog.ts";
+
+export const tenants = sqliteTable("tenants", {
+  tenant: text("tenant").primaryKey(),
+  createdAt: integer("created_at").notNull(),
+  locationHint: text("location_hint"),
+  jurisdiction: text("jurisdiction"),
+  /** When the tenant's object is due to wake, as of its last drain; long past means that it lost its alarm. */
+  wakeAt: integer("wake_at"),
+});
+
+export const jobs = sqliteTable(
+  "jobs",
+  {
+    tenant: text("tenant").notNull(),
+    id: text("id").notNull(),
+    version: integer("version").notNull(),
+    status: text("status").notNull(),
+    provider: text("provider"),
+    worker: text("worker"),
+    schedule: text("schedule"),
+    tags: text("tags").notNull(),
+    createdAt: integer("created_at").notNull(),
+    finishedAt: integer("finished_at"),
+    record: text("record").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.id] }),
+    index("jobs_newest").on(table.tenant, table.createdAt, table.id),
+    index("jobs_by_status").on(table.tenant, table.status, table.createdAt, table.id),
+    index("jobs_by_provider").on(table.tenant, table.provider, table.createdAt, table.id),
+    index("jobs_by_schedule").on(table.tenant, table.schedule, table.createdAt, table.id),
+    index("jobs_by_worker").on(table.tenant, table.worker, table.createdAt, table.id),
+  ],
+);
+
+export const payloads = sqliteTable(
+  "payloads",
+  {
+    tenant: text("tenant").notNull(),
+    jobId: text("job_id").notNull(),
+    prompt: text("prompt").notNull(),
+    input: text("input").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.jobId] })],
+);
+
+export const results = sqliteTable(
+  "results",
+  { tenant: text("tenant").notNull(), jobId: text("job_id").notNull(), result: text("result").notNull() },
+  (table) => [primaryKey({ columns: [table.tenant, table.jobId] })],
+);
+
+export const events = sqliteTable(
+  "events",
+  {
+    tenant: text("tenant").notNull(),
+    jobId: text("job_id").notNull(),
+    version: integer("version").notNull(),
+    at: integer("at").notNull(),
+    type: text("type").notNull(),
+    worker: text("worker"),
+    lease: integer("lease").notNull(),
+    detail: text("detail").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.jobId, table.version] })],
+);
+
+export const attempts = sqliteTable(
+  "attempts",
+  {
+    tenant: text("tenant").notNull(),
+    jobId: text("job_id").notNull(),
+    lease: integer("lease").notNull(),
+    at: integer("at").notNull(),
+    provider: text("provider").notNull(),
+    model: text("model").notNull(),
+    worker: text("worker").notNull(),
+    outcome: text("outcome").notNull(),
+    inputTokens: integer("input_tokens").notNull(),
+    outputTokens: integer("output_tokens").notNull(),
+    cachedInputTokens: integer("cached_input_tokens").notNull(),
+    reasoningTokens: integer("reasoning_tokens").notNull(),
+    nanoUsd: integer("nano_usd"),
+    source: text("source").notNull(),
+    price: text("price"),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.jobId, table.lease] })],
+);
+
+/** Attempts added up by hour, provider and model: kept by a trigger on the insert of an attempt. */
+export const costHours = sqliteTable(
+  "cost_hours",
+  {
+    tenant: text("tenant").notNull(),
+    hourAt: integer("hour_at").notNull(),
+    provider: text("provider").notNull(),
+    model: text("model").notNull(),
+    jobs: integer("jobs").notNull(),
+    unpricedJobs: integer("unpriced_jobs").notNull(),
+    nanoUsd: integer("nano_usd").notNull(),
+    inputTokens: integer("input_tokens").notNull(),
+    outputTokens: integer("output_tokens").notNull(),
+    cachedInputTokens: integer("cached_input_tokens").notNull(),
+    reasoningTokens: integer("reasoning_tokens").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.hourAt, table.provider, table.model] })],
+);
+
+export const audit = sqliteTable(
+  "audit",
+  {
+    tenant: text("tenant").notNull(),
+    /** Unique in the tenant: the outbox row and the line in it, or a random id where the edge writes. */
+    id: text("id").notNull(),
+    at: integer("at").notNull(),
+    actorKeyId: text("actor_key_id"),
+    actorName: text("actor_name").notNull(),
+    action: text("action").notNull(),
+    target: text("target").notNull(),
+    detail: text("detail").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.id] }),
+    index("audit_newest").on(table.tenant, table.at, table.id),
+  ],
+);
+
+export const scheduleRuns = sqliteTable(
+  "schedule_runs",
+  {
+    tenant: text("tenant").notNull(),
+    schedule: text("schedule").notNull(),
+    /** The outbox row and the run in it. */
+    id: text("id").notNull(),
+    scheduledFor: integer("scheduled_for").notNull(),
+    ranAt: integer("ran_at").notNull(),
+    outcome: text("outcome").notNull(),
+    reason: text("reason"),
+    jobId: text("job_id"),
+    missed: integer("missed").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.schedule, table.id] }),
+    index("schedule_runs_newest").on(table.tenant, table.schedule, table.ranAt, table.id),
+  ],
+);

@@ -1,0 +1,45 @@
+// A folder of provider files on disk; Node only, the edge never imports it. Run as a program, it writes the files of
+// providers/catalog into src/catalog/bundled-providers.ts, which is how they get into the bundle on every runtime alike.
+
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { ProviderConfig } from "../domain/catalog.ts";
+import { readFiles } from "../src/catalog/providers.ts";
+
+export const BUNDLED_FOLDER = path.join(import.meta.dirname, "catalog");
+export const BUNDLED_MODULE = path.join(import.meta.dirname, "../src/catalog/bundled-providers.ts");
+
+/** The texts of the folder's YAML files by name: as JSON the value of SERVICE_CATALOG_FILES. */
+export async function providerFiles(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).filter((name) => /\.ya?ml$/.test(name)).sort();
+  const files = names.map(async (name) => [name, await readFile(path.join(folder, name), "utf8")] as const);
+  return Object.fromEntries(await Promise.all(files));
+}
+
+/** Every provider of the folder, by name. Throws one error that lists all problems, each with file, line and key. */
+export async function readProviderFolder(folder: string): Promise<ProviderConfig[]> {
+  return readFiles(await providerFiles(folder)).sort((a, b) => (a.provider < b.provider ? -1 : 1));
+}
+
+export function bundledModuleText(providers: readonly ProviderConfig[]): string {
+  const lines = providers.map((provider) => `  ${JSON.stringify(provider)},`).join("\n");
+  return `// Made from providers/catalog/*.yaml by providers/folder.ts. Do not edit: edit the YAML and run it again.
+import type { ProviderConfig } from "../../domain/catalog.ts";
+
+// biome-ignore format: one provider a line
+export const bundledProviders: readonly ProviderConfig[] = [
+${lines}
+];
+`;
+}
+
+/** Returns whether the file changed. */
+export async function writeBundledModule(): Promise<boolean> {
+  const text = bundledModuleText(await readProviderFolder(BUNDLED_FOLDER));
+  const before = await readFile(BUNDLED_MODULE, "utf8").catch(() => "");
+  if (before === text) return false;
+  await writeFile(BUNDLED_MODULE, text);
+  return true;
+}
+
+if (import.meta.main) await writeBundledModule();

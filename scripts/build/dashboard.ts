@@ -1,0 +1,44 @@
+// The dashboard's static files: a Vite build of dashboard/ into dist/dashboard.
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { ExitError } from "../exit-error.ts";
+import { ROOT, runCommand } from "../run-command.ts";
+import { buildIfChanged } from "./stamp.ts";
+
+export const DASHBOARD_DIRECTORY = "dist/dashboard";
+export const VITE_CONFIG = "dashboard/vite.config.ts";
+const PLACEHOLDER = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>Signalbox</title></head>
+  <body><h1>Signalbox</h1><p>This build has no dashboard. The API is described at <a href="/docs">/docs</a>.</p></body>
+</html>
+`;
+
+export const VITE_BUILD = [
+  "build",
+  "dashboard",
+  "--config",
+  VITE_CONFIG,
+  "--outDir",
+  `../${DASHBOARD_DIRECTORY}`,
+  "--emptyOutDir",
+];
+
+async function buildDashboard(): Promise<void> {
+  if (!existsSync(path.join(ROOT, VITE_CONFIG))) {
+    mkdirSync(path.join(ROOT, DASHBOARD_DIRECTORY), { recursive: true });
+    writeFileSync(path.join(ROOT, DASHBOARD_DIRECTORY, "index.html"), PLACEHOLDER);
+    return;
+  }
+  const { code, output } = await runCommand("vite", [...VITE_BUILD, "--logLevel", "warn"], { isQuiet: true });
+  if (code !== 0) throw new ExitError(`The dashboard does not build:\n${output}`);
+}
+
+export function ensureDashboard(): Promise<boolean> {
+  const inputs = ["dashboard", "src/contract", "package-lock.json", "tsconfig.base.json"];
+  return buildIfChanged(
+    { stamp: "dist/dashboard.stamp", product: `${DASHBOARD_DIRECTORY}/index.html`, inputs },
+    buildDashboard,
+  );
+}

@@ -1,0 +1,44 @@
+// Skips work whose inputs have not changed: a stamp in dist/ holds the hash of what the last build read.
+// Invariant: the stamp is removed before a build and written only after it succeeded.
+
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { ROOT } from "../run-command.ts";
+
+function filesBelow(place: string): string[] {
+  const found = statSync(place, { throwIfNoEntry: false });
+  if (!found) return [];
+  if (!found.isDirectory()) return [place];
+  return readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+/** The hash of every file below the given places (relative to the root), names included. */
+export function hashInputs(places: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const file of places.flatMap((place) => filesBelow(path.join(ROOT, place))).sort()) {
+    hash
+      .update(`${path.relative(ROOT, file)}\0`)
+      .update(readFileSync(file))
+      .update("\0");
+  }
+  return hash.digest("hex");
+}
+
+/** Runs `work` unless the inputs and the product are as the last successful run left them. True when it ran. */
+export async function buildIfChanged(
+  step: { stamp: string; product: string; inputs: readonly string[] },
+  work: () => Promise<void>,
+): Promise<boolean> {
+  const stamp = path.join(ROOT, step.stamp);
+  const hash = hashInputs(step.inputs);
+  const isFresh =
+    existsSync(path.join(ROOT, step.product)) && existsSync(stamp) && readFileSync(stamp, "utf8") === hash;
+  if (isFresh) return false;
+  rmSync(stamp, { force: true });
+  await work();
+  writeFileSync(stamp, hash);
+  return true;
+}

@@ -1,0 +1,66 @@
+// `npm run deploy`: from a checkout to a running service in a Cloudflare account, and the same command ever after.
+// `-- --dry-run` does everything that needs no account. Order matters: a database before its migrations, migrations
+// before the code that needs them, secrets in the same upload as the code.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { loadProject } from "./build/project.ts";
+import { buildAll } from "./build.ts";
+import { ensureDatabase, missingSecrets, requireLogin } from "./deploy/remote.ts";
+import { ExitError, runScript } from "./exit-error.ts";
+import { runCommand } from "./run-command.ts";
+
+const SECRETS = ["SERVICE_ROOT_KEY", "SERVICE_SIGNING_SECRET"];
+
+function readFlags(): { "dry-run"?: boolean } {
+  try {
+    return parseArgs({ options: { "dry-run": { type: "boolean" } } }).values;
+  } catch (error) {
+    throw new ExitError(`${(error as Error).message}\nUsage: npm run deploy [-- --dry-run]`, 2);
+  }
+}
+
+async function run(args: string[]): Promise<void> {
+  const { code } = await runCommand("wrangler", args);
+  if (code !== 0) throw new ExitError(`\`wrangler ${args.slice(0, 3).join(" ")}\` failed: nothing after it was done.`);
+}
+
+async function dryRun(): Promise<void> {
+  const { databases } = await loadProject();
+  await run(["deploy", "--dry-run"]);
+  const names = databases.flatMap(({ migrations }) => migrations.map(({ name }) => name));
+  console.log(`A deploy would apply these D1 migrations, unless they are: ${names.join(", ") || "none"}.`);
+  console.log(`It would make these secrets, unless they exist: ${SECRETS.join(", ")}.`);
+}
+
+/** Deploys with the secrets that are missing. They pass through a file that only the owner can read, for that time. */
+async function deployWithSecrets(secrets: Record<string, string>): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), "signalbox-deploy-"));
+  try {
+    const file = path.join(folder, "secrets.json");
+    writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
+    await run(["deploy", ...(Object.keys(secrets).length === 0 ? [] : ["--secrets-file", file])]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function deploy(): Promise<void> {
+  await requireLogin();
+  const { databases } = await loadProject();
+  for (const { databaseName } of databases) await ensureDatabase(databaseName);
+  for (const { binding } of databases) await run(["d1", "migrations", "apply", binding, "--remote"]);
+  const secrets = await missingSecrets(SECRETS);
+  await deployWithSecrets(secrets);
+  if (!secrets.SERVICE_ROOT_KEY || process.env.SERVICE_ROOT_KEY) return;
+  console.log(`\nThe root key, shown this once; it makes tenants (POST /admin/tenants):\n${secrets.SERVICE_ROOT_KEY}`);
+}
+
+await runScript(async () => {
+  const isDryRun = readFlags()["dry-run"] ?? false;
+  await buildAll((part) => console.log(`Built the ${part}.`));
+  await (isDryRun ? dryRun() : deploy());
+  return 0;
+});

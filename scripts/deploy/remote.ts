@@ -1,0 +1,74 @@
+// What a deploy finds and makes in the Cloudflare account, each step through wrangler and safe to repeat.
+
+import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { ExitError } from "../exit-error.ts";
+import { ROOT, runCommand } from "../run-command.ts";
+
+/** What stands in wrangler.toml until the database exists. */
+const NO_DATABASE_ID = "00000000-0000-0000-0000-000000000000";
+const SECRET_BYTES = 32;
+
+async function wrangler(failure: string, ...args: string[]): Promise<string> {
+  const { code, output } = await runCommand("wrangler", args, { isQuiet: true });
+  if (code !== 0) throw new ExitError(`${failure}\n${output.trim()}`);
+  return output;
+}
+
+/** The JSON document in wrangler's output, which may have a banner or warnings around it. */
+function parseJson<T>(output: string): T {
+  const start = output.search(/^[[{]/m);
+  try {
+    return JSON.parse(output.slice(start, output.search(/[\]}]\s*$/) + 1)) as T;
+  } catch {
+    throw new ExitError(`wrangler's answer is not the JSON expected:\n${output}`);
+  }
+}
+
+export async function requireLogin(): Promise<void> {
+  const { code } = await runCommand("wrangler", ["whoami", "--json"], { isQuiet: true });
+  if (code === 0) return;
+  throw new ExitError(
+    "wrangler is not logged in to Cloudflare. Run `node_modules/.bin/wrangler login`, or set CLOUDFLARE_API_TOKEN (and CLOUDFLARE_ACCOUNT_ID).",
+  );
+}
+
+interface RemoteDatabase {
+  name: string;
+  uuid: string;
+}
+
+/** Puts the id of the database into wrangler.toml if none is there yet, making the database if the account has none. */
+export async function ensureDatabase(name: string): Promise<void> {
+  const file = path.join(ROOT, "wrangler.toml");
+  const toml = readFileSync(file, "utf8");
+  if (!toml.includes(NO_DATABASE_ID)) return;
+  const find = async () =>
+    parseJson<RemoteDatabase[]>(
+      await wrangler("The account's D1 databases could not be listed.", "d1", "list", "--json"),
+    ).find((database) => database.name === name);
+  let database = await find();
+  if (!database) {
+    await wrangler(`The D1 database ${name} could not be made.`, "d1", "create", name);
+    database = await find();
+  }
+  if (!database)
+    throw new ExitError(`The D1 database ${name} was made but is not listed yet. Deploy again in a minute.`);
+  writeFileSync(file, toml.replace(NO_DATABASE_ID, database.uuid));
+  console.log(`wrangler.toml now names the D1 database ${name} (${database.uuid}): commit it.`);
+}
+
+/**
+ * Values for the secrets that the deployed worker does not have yet. An answer that is neither a list nor "no such
+ * worker" ends the deploy: a new signing secret in place of the real one would invalidate every key.
+ */
+export async function missingSecrets(names: readonly string[]): Promise<Record<string, string>> {
+  const { code, output } = await runCommand("wrangler", ["secret", "list", "--format", "json"], { isQuiet: true });
+  const isFirstDeploy = code !== 0 && /\b10007\b|does not exist|not found/i.test(output);
+  if (code !== 0 && !isFirstDeploy) throw new ExitError(`The worker's secrets could not be listed.\n${output.trim()}`);
+  const present = new Set(isFirstDeploy ? [] : parseJson<{ name: string }[]>(output).map((secret) => secret.name));
+  const absent = names.filter((name) => !present.has(name));
+  const made = () => randomBytes(SECRET_BYTES).toString("base64url");
+  return Object.fromEntries(absent.map((name) => [name, process.env[name] || made()]));
+}

@@ -1,0 +1,41 @@
+// `npm run dev`: the edge under `wrangler dev`, which reloads on every change, and the dashboard rebuilt beside it.
+// Its state is `wrangler dev`'s own, below .wrangler/: developing never touches the data of `npm start`.
+
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { VITE_BUILD, VITE_CONFIG } from "./build/dashboard.ts";
+import { loadProject } from "./build/project.ts";
+import { buildAll } from "./build.ts";
+import { ExitError, runScript } from "./exit-error.ts";
+import { ROOT, runCommand } from "./run-command.ts";
+
+/** Known to everyone on purpose: they guard a developer's own machine only. */
+const DEVELOPMENT_SECRETS = {
+  SERVICE_ROOT_KEY: "development-root-key",
+  SERVICE_SIGNING_SECRET: "development-signing-secret",
+};
+
+async function dev(): Promise<number> {
+  await buildAll();
+  const { databases } = await loadProject();
+  for (const { binding } of databases) {
+    const { code } = await runCommand("wrangler", ["d1", "migrations", "apply", binding, "--local"], {
+      env: { CI: "1" },
+    });
+    if (code !== 0) throw new ExitError(`The migrations of ${binding} could not be applied.`);
+  }
+  const secrets = Object.entries(DEVELOPMENT_SECRETS).map(
+    ([name, value]) => [name, process.env[name] ?? value] as const,
+  );
+  const vars = secrets.flatMap(([name, value]) => ["--var", `${name}:${value}`]);
+  const port = process.env.PORT || "8787";
+  const edge = runCommand("wrangler", ["dev", "--port", port, ...vars, ...process.argv.slice(2)]);
+  if (existsSync(path.join(ROOT, VITE_CONFIG))) void runCommand("vite", [...VITE_BUILD, "--watch"]);
+  console.log(
+    `Development root key: ${process.env.SERVICE_ROOT_KEY ? "SERVICE_ROOT_KEY" : DEVELOPMENT_SECRETS.SERVICE_ROOT_KEY}`,
+  );
+  const { code } = await edge;
+  process.exit(code);
+}
+
+await runScript(dev);

@@ -1,0 +1,73 @@
+// Writes providers/price-data.ts from @pydantic/genai-prices: only what pricing a text job takes.
+// Run it after updating that package: node scripts/price-table.ts. The whole package in the bundle would
+// cost every cold start some 50 ms; this table costs nothing until the first lookup.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { findProvider, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";
+
+const OUTPUT = new URL("../providers/price-data.ts", import.meta.url);
+const PACKAGE = new URL("../node_modules/@pydantic/genai-prices/package.json", import.meta.url);
+
+/** The package does not list its providers; a new one is added here. */
+const PROVIDERS =
+  "anthropic arcee avian aws azure baseten cerebras cloudflare cohere cursor deepseek doubleword fireworks google groq " +
+  "huggingface_cerebras huggingface_fireworks-ai huggingface_groq huggingface_hyperbolic huggingface_nebius " +
+  "huggingface_novita huggingface_nscale huggingface_ovhcloud huggingface_publicai huggingface_sambanova " +
+  "huggingface_together minimax mistral moonshotai novita openai openrouter ovhcloud perplexity together voyageai x-ai " +
+  "zai zhipuai";
+
+/** A key whose tokens a job's usage does not tell apart: such a model is left without a price. */
+const UNTOLD_KEYS = ["output_reasoning_mtok", "output_citation_mtok"];
+
+/** The text of price-data.ts. */
+export function priceData(): string {
+  const { version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
+  const blocks = PROVIDERS.split(" ").map((id) => {
+    const provider = findProvider({ providerId: id });
+    if (provider === undefined || provider.id !== id) throw new Error(`genai-prices no longer knows ${id}`);
+    return providerBlock(provider);
+  });
+  return [
+    `// Made by scripts/price-table.ts from @pydantic/genai-prices ${version} (MIT). Do not edit.`,
+    "// A line per model, in the order in which they are tried; US dollars per million tokens or thousand requests.",
+    "",
+    'import type { ProviderPrices } from "./price-table.ts";',
+    "",
+    `export const PRICE_DATA: readonly ProviderPrices[] = [\n${blocks.join("\n")}\n];`,
+    "",
+  ].join("\n");
+}
+
+function providerBlock(provider: Provider): string {
+  const match = provider.provider_match === undefined ? "null" : quoted(JSON.stringify(provider.provider_match));
+  const fallbacks = (provider.fallback_model_providers ?? []).map((id) => JSON.stringify(id)).join(", ");
+  const models = provider.models.map((model) => `      ${quoted(JSON.stringify(modelLine(model)))},`);
+  return [
+    "  {",
+    `    id: ${JSON.stringify(provider.id)},`,
+    `    match: ${match},`,
+    `    fallbacks: [${fallbacks}],`,
+    "    models: [",
+    ...models,
+    "    ],",
+    "  },",
+  ].join("\n");
+}
+
+function modelLine({ match, prices }: ModelInfo) {
+  const list = Array.isArray(prices) ? prices : [{ prices }];
+  return { match, prices: list.map(({ constraint, prices }) => ({ ...constraint, ...rates(prices) })) };
+}
+
+function rates(prices: ModelPrice) {
+  if (prices.input_mtok === undefined || UNTOLD_KEYS.some((key) => prices[key] !== undefined)) return {};
+  const { input_mtok, output_mtok, cache_read_mtok, requests_kcount } = prices;
+  return { input: input_mtok, output: output_mtok, cached: cache_read_mtok, requests: requests_kcount };
+}
+
+/** In single quotes, which the formatter keeps where double ones would take more escapes. */
+function quoted(json: string): string {
+  return `'${json.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+if (import.meta.main) writeFileSync(OUTPUT, priceData());

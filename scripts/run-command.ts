@@ -1,0 +1,44 @@
+// Child commands of the scripts: started from the checkout's root, with the project's own tools first on the PATH.
+
+import { spawn } from "node:child_process";
+import path from "node:path";
+
+export const ROOT = path.resolve(import.meta.dirname, "..");
+const BIN = path.join(ROOT, "node_modules", ".bin");
+
+export interface CommandOptions {
+  env?: Record<string, string>;
+  /** Text for the command's standard input, which otherwise is this process's. */
+  input?: string;
+  /** Keeps the output and hands it back instead of showing it. */
+  isQuiet?: boolean;
+}
+
+export interface CommandResult {
+  code: number;
+  output: string;
+}
+
+export function toolEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const PATH = `${BIN}${path.delimiter}${process.env.PATH ?? ""}`;
+  return { ...process.env, WRANGLER_SEND_METRICS: "false", ...extra, PATH };
+}
+
+/** Runs a command to its end. Signals that stop this process also reach the child: it shares the process group. */
+export function runCommand(command: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const output = options.isQuiet ? "pipe" : "inherit";
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: toolEnvironment(options.env),
+    stdio: [options.input === undefined ? "inherit" : "pipe", output, output],
+  });
+  const chunks: Buffer[] = [];
+  child.stdout?.on("data", (chunk: Buffer) => chunks.push(chunk));
+  child.stderr?.on("data", (chunk: Buffer) => chunks.push(chunk));
+  child.stdin?.on("error", () => {});
+  if (options.input !== undefined) child.stdin?.end(options.input);
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString("utf8") }));
+  });
+}

@@ -1,0 +1,47 @@
+// Cap'n Proto's text notation, as far as a workerd config needs it.
+
+/** A Cap'n Proto expression that stands as it is, such as a nested record. */
+export interface Expression {
+  text: string;
+}
+
+export type Field = string | boolean | Expression | readonly Expression[] | readonly string[] | undefined;
+
+function quote(text: string): string {
+  const escaped = text.replace(/[\\"]/g, "\\$&");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to be escaped
+  return `"${escaped.replace(/[\u0000-\u001f\u007f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`)}"`;
+}
+
+function render(field: Exclude<Field, undefined>): string {
+  if (typeof field === "string") return quote(field);
+  if (typeof field === "boolean") return String(field);
+  if ("text" in field) return field.text;
+  return `[${field.map(render).join(", ")}]`;
+}
+
+/** `(name = "value", …)`; fields that are undefined are left out. */
+export function record(fields: Record<string, Field>): Expression {
+  const present = Object.entries(fields).filter((entry): entry is [string, Exclude<Field, undefined>] => {
+    return entry[1] !== undefined;
+  });
+  return { text: `(${present.map(([name, field]) => `${name} = ${render(field)}`).join(", ")})` };
+}
+
+/** The text of a file, read when the config is. The path is relative to the config's own folder. */
+export function embed(relativePath: string): Expression {
+  return { text: `embed ${quote(relativePath)}` };
+}
+
+export function configText(services: readonly Expression[], sockets: readonly Expression[]): string {
+  const lines = (items: readonly Expression[]) => items.map((item) => `    ${item.text},\n`).join("");
+  return [
+    "# Written at every start from wrangler.toml: changes made here are lost.",
+    'using Workerd = import "/workerd/workerd.capnp";',
+    "const config :Workerd.Config = (",
+    `  services = [\n${lines(services)}  ],`,
+    `  sockets = [\n${lines(sockets)}  ],`,
+    ");",
+    "",
+  ].join("\n");
+}

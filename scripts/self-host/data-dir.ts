@@ -1,0 +1,91 @@
+// The data folder: its layout, and the lock that keeps a second server out of it.
+// The lock is SQLite's own, held by an open transaction: the system drops it with the process, also after kill -9,
+// so there is no stale lock to judge and no reused process id to be fooled by.
+
+import { chmodSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import { ExitError } from "../exit-error.ts";
+
+/** How long a start waits for the server before it, which may still be giving back its worker's jobs. */
+const LOCK_WAIT_MS = 15_000;
+const LOCK_POLL_MS = 100;
+
+export interface DataDir {
+  root: string;
+  objects: string;
+  databases: string;
+  crons: string;
+  /** Everything the runtime writes: the three folders above. */
+  state: string;
+  servingConfig: string;
+  migrationConfig: string;
+  migrationWorker: string;
+  rootKey: string;
+  signingSecret: string;
+  adminKey: string;
+  workerKey: string;
+  /** Present from before the first start until its admin key is kept. */
+  firstStart: string;
+}
+
+export function dataDirAt(root: string): DataDir {
+  const state = path.join(root, "state");
+  return {
+    root,
+    state,
+    objects: path.join(state, "objects"),
+    databases: path.join(state, "d1"),
+    crons: path.join(state, "cron"),
+    servingConfig: path.join(root, "serving.capnp"),
+    migrationConfig: path.join(root, "migration.capnp"),
+    migrationWorker: path.join(root, "migration-worker.js"),
+    rootKey: path.join(root, "root.key"),
+    signingSecret: path.join(root, "signing.secret"),
+    adminKey: path.join(root, "default.admin.key"),
+    workerKey: path.join(root, "default.worker.key"),
+    firstStart: path.join(root, "first-start"),
+  };
+}
+
+export function makeStateFolders(dir: DataDir): void {
+  for (const folder of [dir.objects, dir.databases, dir.crons]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/** Makes the folder, private to its owner, and takes it for this process. The result must stay referenced. */
+export async function lockDataDir(dir: DataDir): Promise<DatabaseSync> {
+  const lock = openLock(dir);
+  const giveUpAt = Date.now() + LOCK_WAIT_MS;
+  let isWaiting = false;
+  while (!tryLock(lock)) {
+    if (Date.now() > giveUpAt) {
+      throw new ExitError(`Another server is using ${dir.root}. Stop it, or set SERVICE_DATA_DIR to another folder.`);
+    }
+    if (!isWaiting) console.error(`Waiting for the server that is using ${dir.root} to end …`);
+    isWaiting = true;
+    await pause(LOCK_POLL_MS);
+  }
+  return lock;
+}
+
+function openLock(dir: DataDir): DatabaseSync {
+  try {
+    mkdirSync(dir.root, { recursive: true, mode: 0o700 });
+    chmodSync(dir.root, 0o700);
+    return new DatabaseSync(path.join(dir.root, "lock.sqlite"));
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new ExitError(`The data folder ${dir.root} cannot be used: ${why}. Set SERVICE_DATA_DIR to another folder.`);
+  }
+}
+
+function tryLock(lock: DatabaseSync): boolean {
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return true;
+  } catch (error) {
+    if (/database is locked/.test((error as Error).message)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+// Secrets that live as files in the data folder: one line each, readable by the owner alone.
+// Invariant: a file is either absent or whole and on disk, whatever moment the process is killed at.
+
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import path from "node:path";
+
+const SECRET_BYTES = 32;
+
+export function readSecret(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim() || undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+export function writeSecret(file: string, value: string): void {
+  const draft = `${file}.draft`;
+  const descriptor = openSync(draft, "w", 0o600);
+  writeSync(descriptor, `${value}\n`);
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+  renameSync(draft, file);
+  syncDirectory(path.dirname(file));
+}
+
+/** Makes a rename or a removal in the folder survive a power loss, too. */
+export function syncDirectory(directory: string): void {
+  if (process.platform === "win32") return;
+  const descriptor = openSync(directory, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+/** What the operator gave, else what an earlier start made and kept, else a new one. */
+export function keepSecret(given: string | undefined, file: string): string {
+  if (given) return given;
+  const kept = readSecret(file);
+  if (kept) return kept;
+  const made = randomBytes(SECRET_BYTES).toString("base64url");
+  writeSecret(file, made);
+  return made;
+}

@@ -1,0 +1,164 @@
+// The workerd config that serves the project: wrangler.toml's bindings, each on disk below the data folder.
+// It mirrors what `workerd serve wrangler.json` makes for itself, with three differences that a server needs: storage
+// keys that do not change with the project's name or database id, secrets that arrive by environment and so never
+// stand in a file, and LOCAL_NETWORK, the one way to private addresses (plain fetch() reaches public ones only).
+
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { DASHBOARD_DIRECTORY } from "../build/dashboard.ts";
+import type { Project } from "../build/project.ts";
+import { WORKER_DIRECTORY, WORKER_ENTRY } from "../build/worker-bundle.ts";
+import { ExitError } from "../exit-error.ts";
+import { ROOT } from "../run-command.ts";
+import { configText, type Expression, embed, type Field, record } from "./capnp-text.ts";
+import type { DataDir } from "./data-dir.ts";
+
+/** The compatibility date of the services that come with workerd, as workerd itself sets it. */
+const BUNDLED_DATE = "2026-01-01";
+const EDGE = "edge";
+/** Never change these: they name the folders that hold the data. */
+const STORAGE_KEY = {
+  database: "D1Database",
+  cron: "Schedule",
+  object: (className: string) => `signalbox-${className}`,
+};
+
+export interface Serving {
+  project: Project;
+  dir: DataDir;
+  host: string;
+  port: number;
+  /** Names of environment variables the edge gets as text bindings. */
+  environment: readonly string[];
+}
+
+export function servingConfig(serving: Serving): string {
+  const { project, dir } = serving;
+  const services = [
+    network("internet", { allow: ["public"] }),
+    // Link-local addresses stay out: cloud machines hand out credentials there.
+    network("private-network", { allow: ["private"], deny: ["169.254.0.0/16", "fe80::/10"] }),
+    disk("objects", dir.objects),
+    ...databaseServices(dir),
+    ...cronServices(project, dir),
+    ...assetServices(project),
+    edgeService(serving),
+  ];
+  // With run_worker_first the assets' router would pass every request on: the socket spares it.
+  const front = project.assets && project.assets.runWorkerFirst !== true ? "assets" : EDGE;
+  const address = `${serving.host.includes(":") ? `[${serving.host}]` : serving.host}:${serving.port}`;
+  return configText(services, [record({ name: "http", address, http: record({}), service: front })]);
+}
+
+/** D1 as workerd brings it: shared by serving and by the migrations that come before. */
+export function databaseServices(dir: DataDir): Expression[] {
+  const className = "D1Database";
+  return [
+    disk("d1-storage", dir.databases),
+    service("d1", {
+      modules: [record({ name: "d1.js", bundled: "/workerd/d1.js" })],
+      compatibilityDate: BUNDLED_DATE,
+      durableObjectNamespaces: [namespace(className, STORAGE_KEY.database, true)],
+      durableObjectStorage: record({ localDisk: "d1-storage" }),
+      bindings: [record({ name: "DATABASE", durableObjectNamespace: className })],
+    }),
+  ];
+}
+
+export function databaseBinding(name: string): Expression {
+  const props = record({ json: JSON.stringify({ database: name }) });
+  const fetcher = record({ name: "fetcher", service: record({ name: "d1", props }) });
+  return record({ name, wrapped: record({ moduleName: "cloudflare-internal:d1-api", innerBindings: [fetcher] }) });
+}
+
+export function service(name: string, worker: Record<string, Field>): Expression {
+  return record({ name, worker: record(worker) });
+}
+
+function disk(name: string, directory: string): Expression {
+  return record({ name, disk: record({ path: directory, writable: true }) });
+}
+
+function network(name: string, peers: { allow: string[]; deny?: string[] }): Expression {
+  return record({ name, network: record({ ...peers, tlsOptions: record({ trustBrowserCas: true }) }) });
+}
+
+function namespace(className: string, uniqueKey: string, enableSql: boolean): Expression {
+  return record({ className, uniqueKey, enableSql });
+}
+
+function cronServices(project: Project, dir: DataDir): Expression[] {
+  if (project.crons.length === 0) return [];
+  const worker = service("cron", {
+    modules: [record({ name: "cron.js", bundled: "/workerd/cron.js" })],
+    compatibilityDate: BUNDLED_DATE,
+    compatibilityFlags: ["service_binding_extra_handlers"],
+    durableObjectNamespaces: [namespace("Schedule", STORAGE_KEY.cron, true)],
+    durableObjectStorage: record({ localDisk: "cron-storage" }),
+    bindings: [
+      record({ name: "SCHEDULE", durableObjectNamespace: "Schedule" }),
+      record({ name: "CRONS", json: JSON.stringify({ [EDGE]: project.crons }) }),
+      record({ name: EDGE, service: EDGE }),
+    ],
+  });
+  return [disk("cron-storage", dir.crons), worker];
+}
+
+function assetServices({ assets }: Project): Expression[] {
+  if (!assets) return [];
+  if (path.normalize(assets.directory) !== path.normalize(DASHBOARD_DIRECTORY)) {
+    throw new ExitError(
+      `wrangler.toml has assets in ${assets.directory}, but the dashboard builds to ${DASHBOARD_DIRECTORY}.`,
+    );
+  }
+  const config = JSON.stringify({
+    run_worker_first: assets.runWorkerFirst,
+    ...(assets.notFoundHandling === undefined ? {} : { not_found_handling: assets.notFoundHandling }),
+  });
+  const directory = path.join(ROOT, assets.directory);
+  return [record({ name: "assets", assets: record({ path: directory, config, userWorker: EDGE }) })];
+}
+
+function edgeService({ project, dir, environment }: Serving): Expression {
+  const fromEnvironment = new Set(environment);
+  const vars = Object.entries(project.vars).filter(([name]) => !fromEnvironment.has(name));
+  return service(EDGE, {
+    modules: edgeModules(path.dirname(dir.servingConfig)),
+    compatibilityDate: project.compatibilityDate,
+    compatibilityFlags: project.compatibilityFlags,
+    durableObjectNamespaces: project.durableObjects.map(({ className, usesSql }) =>
+      namespace(className, STORAGE_KEY.object(className), usesSql),
+    ),
+    durableObjectStorage: record({ localDisk: "objects" }),
+    bindings: [
+      ...project.durableObjects.map(({ binding, className }) =>
+        record({ name: binding, durableObjectNamespace: className }),
+      ),
+      ...project.databases.map(({ binding }) => databaseBinding(binding)),
+      ...(project.assets?.binding
+        ? [record({ name: project.assets.binding, service: record({ name: "assets", entrypoint: "AssetWorker" }) })]
+        : []),
+      ...vars.map(([name, value]) =>
+        typeof value === "string" ? record({ name, text: value }) : record({ name, json: JSON.stringify(value) }),
+      ),
+      ...environment.map((name) => record({ name, fromEnvironment: name })),
+      record({ name: "LOCAL_NETWORK", service: "private-network" }),
+    ],
+  });
+}
+
+const MODULE_KIND: Record<string, string> = { ".js": "esModule", ".mjs": "esModule", ".wasm": "wasm", ".bin": "data" };
+
+/** The bundle's modules as the deploy's dry run wrote them, the entry first. */
+function edgeModules(configDirectory: string): Expression[] {
+  const bundle = path.join(ROOT, WORKER_DIRECTORY);
+  const others = readdirSync(bundle, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/^README\.md$|\.map$/.test(entry.name))
+    .map((entry) => path.relative(bundle, path.join(entry.parentPath, entry.name)))
+    .filter((name) => name !== WORKER_ENTRY)
+    .sort();
+  return [WORKER_ENTRY, ...others].map((name) => {
+    const kind = MODULE_KIND[path.extname(name)] ?? "text";
+    return record({ name, [kind]: embed(path.relative(configDirectory, path.join(bundle, name))) });
+  });
+}

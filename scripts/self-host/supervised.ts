@@ -1,0 +1,57 @@
+// A child process that this one answers for: in a process group of its own, so that Ctrl-C reaches only us and we
+// choose the order of stopping, and with a guard that kills it if we are killed (kill -9 leaves no orphan).
+
+import { type ChildProcess, spawn } from "node:child_process";
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface Supervised {
+  exited: Promise<Exit>;
+  isRunning: () => boolean;
+  /** SIGTERM, and SIGKILL when that did not help in time. Resolves once it is gone. */
+  stop: (graceMs: number) => Promise<void>;
+}
+
+/** A shell that waits on a pipe from us: it closes when we die in whatever way. Windows has no such shell. */
+function guardAgainstOrphaning(child: ChildProcess): void {
+  if (process.platform === "win32" || child.pid === undefined) return;
+  const script = 'read -r _; kill -s KILL -- "-$0" 2>/dev/null';
+  const guard = spawn("sh", ["-c", script, String(child.pid)], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+  guard.on("error", () => {});
+  guard.stdin?.on("error", () => {});
+  guard.unref();
+  child.once("exit", () => guard.kill("SIGKILL"));
+}
+
+export function supervise(command: string, args: string[], env: NodeJS.ProcessEnv, cwd: string): Supervised {
+  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "inherit", "inherit"], detached: true });
+  guardAgainstOrphaning(child);
+  let isRunning = child.pid !== undefined;
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => {
+      isRunning = false;
+      resolve({ code, signal });
+    });
+  });
+  // Whoever awaits it still sees the failure; unawaited it must not bring the process down.
+  exited.catch(() => {});
+  return {
+    exited,
+    isRunning: () => isRunning,
+    stop: async (graceMs) => {
+      if (!isRunning) return;
+      child.kill("SIGTERM");
+      const force = setTimeout(() => child.kill("SIGKILL"), graceMs);
+      await exited.catch(() => {});
+      clearTimeout(force);
+    },
+  };
+}
+
+export function describeExit({ code, signal }: Exit): string {
+  return signal ? `was ended by ${signal}` : `exited with code ${code}`;
+}

@@ -1,0 +1,69 @@
+// Starting workerd, and waiting until what it serves answers.
+
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { ExitError } from "../exit-error.ts";
+import type { DataDir } from "./data-dir.ts";
+import { describeExit, type Supervised, supervise } from "./supervised.ts";
+
+/** The native binary itself: signals must reach it, not a launcher in between. */
+export const WORKERD: string = createRequire(import.meta.url)("workerd").default;
+
+const PORT_WAIT_MS = 3_000;
+const PORT_POLL_MS = 100;
+const READY_WAIT_MS = 60_000;
+const READY_POLL_MS = 25;
+/** Of our own environment, what workerd itself may need: where certificates are. */
+const SYSTEM_VARIABLES = ["SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"];
+
+function tryPort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(port, host, () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address ? address.port : port));
+    });
+  });
+}
+
+/** The port to serve on (0 becomes a free one), once it is free: a server just killed gets a moment to let go. */
+export async function claimPort(host: string, port: number): Promise<number> {
+  const giveUpAt = Date.now() + PORT_WAIT_MS;
+  for (;;) {
+    try {
+      return await tryPort(host, port);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== "EADDRINUSE") {
+        throw new ExitError(
+          `Cannot listen on ${host}, port ${port}: ${message}. Set SERVICE_HOST or PORT to another one.`,
+        );
+      }
+      if (Date.now() > giveUpAt) {
+        throw new ExitError(`Port ${port} on ${host} is in use. Stop what uses it, or set PORT to another one.`);
+      }
+      await pause(PORT_POLL_MS);
+    }
+  }
+}
+
+export function startWorkerd(dir: DataDir, environment: Record<string, string>): Supervised {
+  const system = SYSTEM_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
+  const env = { ...Object.fromEntries(system), ...environment };
+  return supervise(WORKERD, ["serve", "--experimental", dir.servingConfig], env, dir.root);
+}
+
+/** Resolves when GET /health is 200; fails when workerd ends first or does not get there in time. */
+export async function waitUntilHealthy(workerd: Supervised, url: string): Promise<void> {
+  const giveUpAt = Date.now() + READY_WAIT_MS;
+  while (Date.now() < giveUpAt) {
+    if (!workerd.isRunning()) throw new ExitError(`workerd ${describeExit(await workerd.exited)} before it served.`);
+    const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(READY_WAIT_MS) }).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.status === 200) return;
+    await pause(READY_POLL_MS);
+  }
+  throw new ExitError(`The service does not answer GET ${url}/health with 200.`);
+}

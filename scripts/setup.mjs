@@ -1,0 +1,210 @@
+// The door of every npm script: `node scripts/setup.mjs <target.ts> [arguments]`. Installs what package-lock.json
+// names when node_modules is missing or older, then runs the target on the Node that the project pins, with the
+// target's own exit code. Plain JavaScript, as the machine's Node may be too old to strip types.
+// Invariant: when whoever started this is killed, so is what this started; nothing is left holding a port.
+
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import path from "node:path";
+
+const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "..");
+const MODULES = path.join(ROOT, "node_modules");
+const BIN = path.join(MODULES, ".bin");
+const STAMP = path.join(MODULES, ".signalbox-setup");
+const LOCK_WAIT_MS = 10 * 60_000;
+const LOCK_POLL_MS = 200;
+const ORPHAN_POLL_MS = 250;
+/** The first release of Node 22 that strips types without a flag. */
+const OLDEST_NODE = [22, 18];
+
+function readJson(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function lockfileHash() {
+  const hash = createHash("sha256");
+  for (const name of ["package.json", "package-lock.json"]) hash.update(readFileSync(path.join(ROOT, name)));
+  return hash.update(`${process.platform}-${process.arch}`).digest("hex");
+}
+
+function isStamped(hash) {
+  return existsSync(STAMP) && readFileSync(STAMP, "utf8") === hash;
+}
+
+/** True when an `npm install` by hand has already put every locked package in place: npm writes this list last. */
+function isInstalled() {
+  const wanted = readJson(path.join(ROOT, "package-lock.json"))?.packages;
+  const present = readJson(path.join(MODULES, ".package-lock.json"))?.packages;
+  if (!wanted || !present) return false;
+  return Object.entries(wanted).every(
+    ([place, entry]) => place === "" || entry.optional || present[place]?.version === entry.version,
+  );
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+function lockOwner(lock) {
+  try {
+    return Number(readFileSync(path.join(lock, "pid"), "utf8"));
+  } catch {
+    return 0;
+  }
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Only one process of this checkout installs at a time. A lock whose owner is gone is taken over. */
+async function withInstallLock(work) {
+  const lock = path.join(tmpdir(), `signalbox-setup-${createHash("sha256").update(ROOT).digest("hex").slice(0, 16)}`);
+  const giveUpAt = Date.now() + LOCK_WAIT_MS;
+  let ownerless = 0;
+  for (;;) {
+    try {
+      mkdirSync(lock);
+      break;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    const owner = lockOwner(lock);
+    // A lock without a name is one being made; it may stay so for a moment only.
+    ownerless = owner === 0 ? ownerless + 1 : 0;
+    if (ownerless > 10 || (owner > 0 && !isAlive(owner))) rmSync(lock, { recursive: true, force: true });
+    else if (Date.now() > giveUpAt)
+      throw new Error(`Another install (process ${owner}) does not end: stop it, or remove ${lock}.`);
+    else await pause(LOCK_POLL_MS);
+  }
+  try {
+    writeFileSync(path.join(lock, "pid"), String(process.pid));
+    return work();
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+}
+
+/** npm's own output goes to stderr, so that a script's stdout stays the script's. */
+function npm(args, cwd = ROOT) {
+  const { NODE_ENV: _, ...env } = process.env;
+  const cli = process.env.npm_execpath;
+  const [command, ...prefix] = cli?.endsWith(".js") ? [process.execPath, cli] : ["npm"];
+  const shell = command === "npm" && process.platform === "win32";
+  const { status, error } = spawnSync(command, [...prefix, ...args], { cwd, env, shell, stdio: ["ignore", 2, 2] });
+  if (error) throw new Error(`npm could not be started (${error.message}). Install npm 10 or newer.`);
+  if (status !== 0) throw new Error(`\`npm ${args.join(" ")}\` failed with code ${status}.`);
+}
+
+function runsTypeScript(node) {
+  const { status, stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
+  if (status !== 0) return false;
+  const [major, minor] = stdout.slice(1).split(".").map(Number);
+  return major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+}
+
+/** The pinned Node arrives by an install script, which a careful npm does not run: then it is run from here. */
+function ensureNode() {
+  const pinned = path.join(BIN, process.platform === "win32" ? "node.cmd" : "node");
+  if (runsTypeScript(pinned)) return pinned;
+  const directory = path.join(MODULES, "node");
+  const { NODE_ENV: _, ...env } = process.env;
+  spawnSync(process.execPath, ["installArchSpecificPackage.js"], { cwd: directory, env, stdio: ["ignore", 2, 2] });
+  // npm links what exists when it installs, and this did not.
+  const binary = path.join(directory, "bin", "node");
+  if (process.platform !== "win32" && existsSync(binary) && !existsSync(pinned)) symlinkSync(binary, pinned);
+  if (runsTypeScript(pinned)) return pinned;
+  if (runsTypeScript(process.execPath)) return process.execPath;
+  throw new Error(
+    `Node ${OLDEST_NODE.join(".")} or newer is needed and could not be installed. Install it and try again.`,
+  );
+}
+
+async function ensureInstalled() {
+  if (isStamped(lockfileHash())) return;
+  await withInstallLock(() => {
+    const hash = lockfileHash();
+    if (isStamped(hash)) return;
+    if (!isInstalled()) {
+      console.error("Installing dependencies …");
+      // Not `npm ci`: it refuses a lock file made where a registry lacked another platform's optional packages.
+      // This installs the locked versions just the same, checks their hashes, and leaves the lock file alone.
+      npm(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
+    }
+    ensureNode();
+    writeFileSync(STAMP, hash);
+  });
+}
+
+/** The parent's parent, where the system tells: npm starts a shell, and the shell starts this. */
+function grandparent() {
+  try {
+    const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * npm's shell does not pass signals on. When it is gone, npm was told to end: so is the child. When npm is gone and
+ * its shell is not, npm was killed: so is the child.
+ */
+function followNpm(child) {
+  const born = { parent: process.ppid, grandparent: grandparent() };
+  const poll = setInterval(() => {
+    const isParentGone = process.ppid !== born.parent;
+    if (!isParentGone && grandparent() === born.grandparent) return;
+    clearInterval(poll);
+    child.kill(isParentGone ? "SIGTERM" : "SIGKILL");
+  }, ORPHAN_POLL_MS);
+  poll.unref();
+}
+
+/** kill -9 of this process does not reach the child by itself: a shell on a pipe from us does it then. */
+function guardAgainstOrphaning(child) {
+  if (process.platform === "win32") return;
+  const script = 'read -r _; kill -KILL "$0" 2>/dev/null';
+  const guard = spawn("sh", ["-c", script, String(child.pid)], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+  guard.on("error", () => {});
+  guard.stdin.on("error", () => {});
+  child.on("exit", () => guard.kill("SIGKILL"));
+}
+
+function run(node, target, args) {
+  const env = { ...process.env, PATH: `${BIN}${path.delimiter}${process.env.PATH ?? ""}` };
+  const flags = ["--disable-warning=ExperimentalWarning"];
+  const child = spawn(node, [...flags, path.resolve(ROOT, target), ...args], { stdio: "inherit", env });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", (error) => {
+    console.error(`${target} could not be started: ${error.message}`);
+    process.exit(1);
+  });
+  child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+  if (child.pid === undefined) return;
+  guardAgainstOrphaning(child);
+  if (process.env.npm_lifecycle_event !== undefined) followNpm(child);
+}
+
+const [target, ...args] = process.argv.slice(2);
+if (!target) {
+  console.error("Usage: node scripts/setup.mjs <script.ts> [arguments]");
+  process.exit(2);
+}
+try {
+  await ensureInstalled();
+  const pinned = path.join(BIN, process.platform === "win32" ? "node.cmd" : "node");
+  run(existsSync(pinned) ? pinned : process.execPath, target, args);
+} catch (error) {
+  console.error(`Setup failed: ${error.message}`);
+  process.exit(1);
+}

@@ -1,0 +1,16 @@
+// `npm test`: builds what tests use, then runs Vitest with the arguments given (`npm test -- test/domain`).
+// Every run also leaves a JSON report, from which CI takes its count.
+
+import { buildAll } from "./build.ts";
+import { runScript } from "./exit-error.ts";
+import { runCommand } from "./run-command.ts";
+
+export const TEST_REPORT = "dist/test-report.json";
+
+export async function runTests(args: string[]): Promise<number> {
+  await buildAll();
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${TEST_REPORT}`];
+  return (await runCommand("vitest", ["run", ...reporters, ...args])).code;
+}
+
+if (import.meta.main) await runScript(() => runTests(process.argv.slice(2)));

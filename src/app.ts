@@ -1,0 +1,61 @@
+// The edge: middleware, the mounted routes, and the one place where errors become answers.
+
+import { Hono } from "hono";
+import type { Env } from "./env.ts";
+import { secured } from "./http/headers.ts";
+import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
+import { mount } from "./http/router.ts";
+import { catalogRoutes } from "./routes/catalog.ts";
+import { configRoutes } from "./routes/config.ts";
+import { costRoutes } from "./routes/cost.ts";
+import { jobRoutes } from "./routes/jobs.ts";
+import { keyRoutes } from "./routes/keys.ts";
+import { killswitchRoutes } from "./routes/killswitch.ts";
+import { scheduleRoutes } from "./routes/schedules.ts";
+import { serviceRoutes } from "./routes/service.ts";
+import { socketRoutes } from "./routes/sockets.ts";
+import { workerRoutes } from "./routes/workers.ts";
+
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+
+const apiRoutes = [
+  ...jobRoutes,
+  ...workerRoutes,
+  ...socketRoutes,
+  ...killswitchRoutes,
+  ...scheduleRoutes,
+  ...catalogRoutes,
+  ...costRoutes,
+  ...configRoutes,
+  ...keyRoutes,
+];
+
+export const endpoints = [...apiRoutes, ...serviceRoutes(apiRoutes)];
+
+export const app = new Hono<{ Bindings: Env; Variables: { requestId: string } }>({ strict: true });
+
+app.use(async (c, next) => {
+  const given = c.req.header("x-request-id");
+  c.set("requestId", given !== undefined && REQUEST_ID.test(given) ? given : crypto.randomUUID());
+  await next();
+  c.res = secured(c.res, c.get("requestId"));
+});
+
+app.onError((error, c) => {
+  const requestId = c.get("requestId");
+  if (error instanceof Refused) return problemResponse(error.refusal, requestId);
+  console.error(`request ${requestId} failed`, error);
+  return internalProblem(requestId);
+});
+
+mount(app, endpoints);
+
+/** What is not of the API is the dashboard's; what is not there either is nothing. */
+app.notFound(async (c) => {
+  const isRead = c.req.method === "GET" || c.req.method === "HEAD";
+  if (isRead && c.env.ASSETS !== undefined) {
+    const asset = await c.env.ASSETS.fetch(c.req.raw as unknown as Request);
+    if (asset.status !== 404) return asset as unknown as Response;
+  }
+  return problemResponse({ code: "not_found", kind: "route", id: c.req.path }, c.get("requestId"));
+});

@@ -1,0 +1,32 @@
+// Reads a response's body within a budget of bytes and time, counted as it streams and after decompression, so that
+// neither a lying Content-Length, a compression bomb nor a slow drip holds more than the budget. Portable: no runtime's own APIs.
+
+import { whenAborted } from "./when-aborted.ts";
+
+export type BodyReading = { ok: true; text: string; byteCount: number } | { ok: false; reason: string };
+
+export async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<BodyReading> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return { ok: true, text: "", byteCount: 0 };
+  const stopped = whenAborted(signal);
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  let text = "";
+  let byteCount = 0;
+  try {
+    for (;;) {
+      const chunk = await Promise.race([reader.read(), stopped.promise]);
+      if (chunk === "aborted") return { ok: false, reason: "the answer took too long" };
+      if (chunk.done) return { ok: true, text: text + decoder.decode(), byteCount };
+      byteCount += chunk.value.byteLength;
+      if (byteCount > maxBytes) return { ok: false, reason: `the answer is larger than ${maxBytes} bytes` };
+      text += decoder.decode(chunk.value, { stream: true });
+    }
+  } catch (error) {
+    if (signal.aborted) return { ok: false, reason: "the answer took too long" };
+    if (error instanceof TypeError) return { ok: false, reason: "the answer broke off or is not UTF-8" };
+    return { ok: false, reason: "the answer broke off" };
+  } finally {
+    stopped.forget();
+    reader.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,110 @@
+// The cron's pass over the catalog: whatever is due, longest overdue first, a bounded number and a few at a time. What
+// one pass leaves the next one takes up; a sync that fails goes behind what has waited longer, so none starves.
+
+import type { SyncReport } from "../../domain/catalog-subscription.ts";
+import { type SyncTools, syncSubscription } from "./sync.ts";
+
+/** A sync costs about ten queries of the thousand that an invocation has. */
+export const DUE_MAX_PER_PASS = 80;
+/** Of the six connections that an invocation has; each may hold a whole answer in memory. */
+export const DUE_CONCURRENCY = 4;
+/** No sync begins later than this into a pass: the next minute's pass goes on. */
+export const DUE_BEGIN_WITHIN_MS = 45_000;
+/** How long a tenant's subscriptions are put off while it is halted. */
+export const HALTED_FOR_MS = 5 * 60_000;
+
+export interface DueTools extends SyncTools {
+  /** False puts the tenant's subscriptions off (killswitch level 4). */
+  readonly mayRun?: (tenant: string) => Promise<boolean>;
+  /** Called after each sync that changed something: live event, flags on what names a removed model. */
+  readonly onChanged?: (tenant: string, report: SyncReport) => Promise<void>;
+  readonly maxPerPass?: number;
+  readonly concurrency?: number;
+}
+
+export interface DueReport {
+  readonly synced: number;
+  readonly changed: number;
+  readonly failed: number;
+  /** Put off, taken by another pass, or not begun in time. */
+  readonly left: number;
+}
+
+/** SERVICE_CATALOG_SYNC=0 turns the pass off; forced syncs go on. */
+export const isCatalogSyncOn = (setting: string | undefined): boolean => setting?.trim() !== "0";
+
+export async function syncDueSubscriptions(tools: DueTools): Promise<DueReport> {
+  const startedAt = tools.now();
+  const due = await dueSubscriptions(tools.db, startedAt, tools.maxPerPass ?? DUE_MAX_PER_PASS);
+  const mayRun = rememberPerTenant(tools.mayRun);
+  const tally = { synced: 0, changed: 0, failed: 0, left: 0 };
+  const queue = due.values();
+  const drain = async (): Promise<void> => {
+    for (const { tenant, id } of queue) {
+      if (tools.now() - startedAt >= DUE_BEGIN_WITHIN_MS) tally.left++;
+      else tally[await syncOne(tools, mayRun, tenant, id)]++;
+    }
+  };
+  await Promise.all(Array.from({ length: tools.concurrency ?? DUE_CONCURRENCY }, drain));
+  return { ...tally, synced: tally.synced + tally.changed };
+}
+
+/** Never throws: one subscription's trouble is not the others'. */
+async function syncOne(
+  tools: DueTools,
+  mayRun: (tenant: string) => Promise<boolean>,
+  tenant: string,
+  id: string,
+): Promise<"synced" | "changed" | "failed" | "left"> {
+  try {
+    if (!(await mayRun(tenant))) {
+      await putOff(tools, tenant, id);
+      return "left";
+    }
+    const result = await syncSubscription(tools, tenant, id, undefined, { onlyIfDue: true });
+    if (!result.ok) return result.error.code === "provider_failed" ? "failed" : "left";
+    if (!result.value.isChanged) return "synced";
+    await tellOfChange(tools, tenant, result.value);
+    return "changed";
+  } catch (error) {
+    logTrouble("a sync failed", tenant, id, error);
+    return "failed";
+  }
+}
+
+/** The change is stored by now: a listener's trouble does not undo it. */
+async function tellOfChange(tools: DueTools, tenant: string, report: SyncReport): Promise<void> {
+  try {
+    await tools.onChanged?.(tenant, report);
+  } catch (error) {
+    logTrouble("a change could not be told of", tenant, report.subscriptionId, error);
+  }
+}
+
+function logTrouble(what: string, tenant: string, id: string, error: unknown): void {
+  console.error(`catalog: ${what}`, { tenant, id, error: error instanceof Error ? error.message : "unknown" });
+}
+
+async function dueSubscriptions(db: D1Database, now: number, limit: number): Promise<{ tenant: string; id: string }[]> {
+  const { results } = await db
+    .prepare("SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 ORDER BY next_sync_at LIMIT ?2")
+    .bind(now, limit)
+    .all<{ tenant: string; id: string }>();
+  return results;
+}
+
+async function putOff(tools: DueTools, tenant: string, id: string): Promise<void> {
+  await tools.db
+    .prepare("UPDATE catalog_subscriptions SET next_sync_at = ?3 WHERE tenant = ?1 AND id = ?2 AND next_sync_at < ?3")
+    .bind(tenant, id, tools.now() + HALTED_FOR_MS)
+    .run();
+}
+
+function rememberPerTenant(ask: DueTools["mayRun"]): (tenant: string) => Promise<boolean> {
+  const answers = new Map<string, Promise<boolean>>();
+  return (tenant) => {
+    const answer = answers.get(tenant) ?? ask?.(tenant) ?? Promise.resolve(true);
+    answers.set(tenant, answer);
+    return answer;
+  };
+}

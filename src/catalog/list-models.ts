@@ -1,0 +1,152 @@
+// Fetches a provider's whole model list, or fails: no page is ever left out, and nothing but a well-formed list passes
+// for one. Every budget is counted over all pages together. Failures name what happened, in our words: a provider's
+// own are not repeated, because they may hold whatever was sent to it.
+
+import {
+  type ListedModel,
+  nextPage,
+  normaliseRow,
+  type ProviderAuth,
+  type ProviderConfig,
+  readRows,
+} from "../../domain/catalog.ts";
+import { readBody } from "./bounded-body.ts";
+import { explainStatus, retryAfterMs } from "./provider-status.ts";
+import { checkSyncUrl, isKeyAddress, keyHosts, withoutQuery } from "./url-policy.ts";
+import type { VaultConnector, VaultOutcome } from "./vault/connector.ts";
+import { deadline, discardBody, orAborted } from "./when-aborted.ts";
+
+export type ListBudget = { timeoutMs: number; maxBytes: number; maxRows: number; maxPages: number };
+
+export const LIST_BUDGET: ListBudget = {
+  timeoutMs: 30_000,
+  maxBytes: 5 * 1024 * 1024,
+  maxRows: 5_000,
+  maxPages: 50,
+};
+
+/** `isRetryable`: a later try may succeed with nothing changed. `retryAfterMs` is what the provider asked for, or 0. */
+export type ListFailure = { detail: string; isRetryable: boolean; retryAfterMs: number };
+export type Listing = { ok: true; models: Map<string, ListedModel> } | { ok: false; failure: ListFailure };
+
+type Page = { ok: true; body: unknown; byteCount: number } | { ok: false; failure: ListFailure };
+
+export async function listModels(
+  connector: VaultConnector,
+  provider: ProviderConfig,
+  syncUrl: string | null,
+  budget: ListBudget = LIST_BUDGET,
+): Promise<Listing> {
+  const address = syncUrl ?? provider.list_url;
+  const problem = checkSyncUrl(address, provider);
+  if (problem !== null) return failed(`the address of the list ${problem}`, false);
+  const { signal, clear } = deadline(budget.timeoutMs);
+  try {
+    return await listPages(connector, provider, address, budget, signal);
+  } finally {
+    clear();
+  }
+}
+
+async function listPages(
+  connector: VaultConnector,
+  provider: ProviderConfig,
+  address: string,
+  budget: ListBudget,
+  signal: AbortSignal,
+): Promise<Listing> {
+  const models = new Map<string, ListedModel>();
+  const cursors = new Set<string>();
+  const url = new URL(address);
+  let bytesLeft = budget.maxBytes;
+  let rowCount = 0;
+  for (let pageCount = 1; pageCount <= budget.maxPages; pageCount++) {
+    const page = await fetchPage(connector, provider, url, bytesLeft, signal);
+    if (!page.ok) return page;
+    bytesLeft -= page.byteCount;
+    const reading = readRows(page.body, provider.response_path);
+    if (!reading.ok) return failed(reading.reason, true);
+    rowCount += reading.rows.length;
+    if (rowCount > budget.maxRows) return failed(`the list has more than ${budget.maxRows} models`, false);
+    addModels(models, reading.rows, provider);
+    const next = nextPage(page.body, provider.pagination);
+    if (next.kind === "broken") return failed(next.reason, true);
+    if (next.kind === "end") return wholeList(models, rowCount);
+    if (cursors.has(next.cursor)) return failed("the list's pages lead in a circle", true);
+    cursors.add(next.cursor);
+    url.searchParams.set(provider.pagination?.cursor_param ?? "", next.cursor);
+  }
+  return failed(`the list has more than ${budget.maxPages} pages`, false);
+}
+
+function addModels(models: Map<string, ListedModel>, rows: readonly unknown[], provider: ProviderConfig): void {
+  for (const row of rows) {
+    const model = normaliseRow(row, provider);
+    if (model !== null && !models.has(model.id)) models.set(model.id, model);
+  }
+}
+
+/** Rows of which none names a model are another shape of answer, and no reason to remove every model. */
+function wholeList(models: Map<string, ListedModel>, rowCount: number): Listing {
+  if (rowCount > 0 && models.size === 0) return failed("no row of the list names a model", true);
+  return { ok: true, models };
+}
+
+async function fetchPage(
+  connector: VaultConnector,
+  provider: ProviderConfig,
+  url: URL,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Page> {
+  const answer = request(connector, provider, url, signal);
+  const outcome = await orAborted(answer, signal, (late) => late.ok && discardBody(late.response));
+  if (outcome === "aborted") return failed(`${withoutQuery(url)} did not answer in time`, true);
+  if (!outcome.ok) {
+    return failed(outcome.detail, outcome.code === "network" || outcome.code === "secret_unavailable");
+  }
+  const { response, isKeyed } = outcome;
+  const complaint = explainStatus(response.status, provider, isKeyed);
+  if (complaint !== null) {
+    discardBody(response);
+    return failed(complaint.detail, complaint.isRetryable, retryAfterMs(response.headers));
+  }
+  const reading = await readBody(response, maxBytes, signal);
+  if (!reading.ok) return failed(reading.reason, true);
+  if (outcome.holdsKey(reading.text)) return failed("the answer repeats the provider's key", false);
+  const body = parse(reading.text);
+  if (body === undefined) return failed("the answer is not JSON", true);
+  return { ok: true, body, byteCount: reading.byteCount };
+}
+
+/** A local runtime's key is optional: most of them ask for none. */
+async function request(
+  connector: VaultConnector,
+  provider: ProviderConfig,
+  url: URL,
+  signal: AbortSignal,
+): Promise<VaultOutcome> {
+  const isOwn = isKeyAddress(url, provider);
+  const headers = new Headers({ accept: "application/json" });
+  if (isOwn) for (const [name, value] of Object.entries(provider.extra_headers ?? {})) headers.set(name, value);
+  const send = (auth: ProviderAuth | null) => {
+    const message = new Request(url, { method: provider.method, headers, redirect: "manual", signal });
+    return connector.fetch(message, auth, keyHosts(provider));
+  };
+  const auth = isOwn ? (provider.auth ?? null) : null;
+  const outcome = await send(auth);
+  if (!outcome.ok && outcome.code === "secret_missing" && provider.local) return send(null);
+  return outcome;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function failed(detail: string, isRetryable: boolean, retryAfterMs = 0): { ok: false; failure: ListFailure } {
+  return { ok: false, failure: { detail, isRetryable, retryAfterMs } };
+}

@@ -1,0 +1,46 @@
+// The catalog's tools out of what the platform binds: the providers, the vault and the way to the network. Made anew in
+// each invocation, because what a connector waits for belongs to the request that began it.
+
+import type { AuditEntry } from "../../domain/event.ts";
+import { loadProviders, type ProviderSet } from "./providers.ts";
+import type { SyncTools } from "./sync.ts";
+import { isPrivateAddress } from "./url-policy.ts";
+import { vaultConnector } from "./vault/connector.ts";
+import { openSecrets } from "./vault/open.ts";
+
+export interface CatalogBindings {
+  readonly DB: D1Database;
+  readonly SERVICE_CATALOG_FILES?: string;
+  readonly LOCAL_NETWORK?: Fetcher;
+}
+
+export function openCatalog(
+  env: CatalogBindings,
+  now: () => number,
+  audit: (db: D1Database, tenant: string, entry: AuditEntry) => D1PreparedStatement,
+): SyncTools {
+  const fetch = networkOf(env.LOCAL_NETWORK);
+  // Provider keys stand under names of their own (PROVIDER_<NAME>_KEY), which no interface can list.
+  const source = openSecrets(env as unknown as Readonly<Record<string, unknown>>, { fetch, now });
+  return {
+    db: env.DB,
+    providers: providersOf(env.SERVICE_CATALOG_FILES),
+    now,
+    audit: (tenant, entry) => audit(env.DB, tenant, entry),
+    connector: vaultConnector({ source, fetch, now }),
+  };
+}
+
+/** Self-hosted, fetch reaches public hosts alone: whatever a name resolves to, only a private address leads inside. */
+function networkOf(local: Fetcher | undefined): (request: Request) => Promise<Response> {
+  return (request) =>
+    local !== undefined && isPrivateAddress(new URL(request.url)) ? local.fetch(request) : fetch(request);
+}
+
+let known: { files: string | undefined; providers: ProviderSet } | null = null;
+
+/** Read once an isolate: the files are the same for as long as it lives. */
+export function providersOf(files: string | undefined): ProviderSet {
+  if (known === null || known.files !== files) known = { files, providers: loadProviders(files) };
+  return known.providers;
+}

@@ -1,0 +1,43 @@
+// What a provider's status means for a sync. Providers differ: a bad key is 400 at Gemini and xAI, and 429 or 402 may
+// say that there is no money left.
+
+import type { ProviderConfig } from "../../domain/catalog.ts";
+
+export const RETRY_AFTER_MAX_MS = 24 * 60 * 60_000;
+
+/** What is wrong, or null for an answer to read. */
+export function explainStatus(
+  status: number,
+  provider: Pick<ProviderConfig, "provider" | "auth">,
+  isKeyed: boolean,
+): { detail: string; isRetryable: boolean } | null {
+  if (status >= 200 && status < 300) return null;
+  const said = `the provider answered ${status}`;
+  if (status === 0 || (status >= 300 && status < 400)) {
+    return {
+      detail: `${said}: redirects are not followed; set models_sync_url to the final address`,
+      isRetryable: false,
+    };
+  }
+  if (status === 400 || status === 401 || status === 403) {
+    return { detail: `${said}: ${aboutKey(provider, isKeyed)}`, isRetryable: false };
+  }
+  if (status === 402) return { detail: `${said}: its account wants money`, isRetryable: false };
+  if (status === 404) return { detail: `${said}: there is no model list at this address`, isRetryable: false };
+  if (status === 429)
+    return { detail: `${said}: it limits the rate of requests, or its account has no money left`, isRetryable: true };
+  return { detail: said, isRetryable: status >= 500 || status === 408 || status === 425 };
+}
+
+function aboutKey(provider: Pick<ProviderConfig, "provider" | "auth">, isKeyed: boolean): string {
+  if (isKeyed) return `it may not take the key of ${provider.auth?.ref}`;
+  if (provider.auth === undefined) return `the file of ${provider.provider} names no key for it`;
+  return "no key was sent, because the provider's file does not name this host in key_hosts, or there is none";
+}
+
+/** Retry-After in seconds, or 0. A date would need a clock; providers send seconds. */
+export function retryAfterMs(headers: Headers): number {
+  const value = headers.get("retry-after")?.trim() ?? "";
+  if (!/^\d{1,9}(\.\d+)?$/.test(value)) return 0;
+  return Math.min(RETRY_AFTER_MAX_MS, Math.ceil(Number(value) * 1000));
+}

@@ -1,0 +1,140 @@
+// A subscription's stored models, and the statements that turn them into the newly listed ones. Only what differs is
+// written. Rows travel as JSON arrays in one parameter each, in pieces well under the platform's limits.
+
+import type { CatalogChange, ListedModel } from "../../domain/catalog.ts";
+
+const PIECE_MAX_ROWS = 1_000;
+
+interface ModelRow {
+  model_id: string;
+  name: string;
+  context_window: number | null;
+  input_nano_per_mtok: number | null;
+  output_nano_per_mtok: number | null;
+  cached_input_nano_per_mtok: number | null;
+  request_nano: number | null;
+}
+
+export async function storedModels(db: D1Database, tenant: string, id: string): Promise<Map<string, ListedModel>> {
+  const { results } = await db
+    .prepare(
+      `SELECT model_id, name, context_window, input_nano_per_mtok, output_nano_per_mtok, cached_input_nano_per_mtok, request_nano
+       FROM catalog_models WHERE tenant = ?1 AND subscription_id = ?2`,
+    )
+    .bind(tenant, id)
+    .all<ModelRow>();
+  return new Map(results.map((row) => [row.model_id, toModel(row)]));
+}
+
+function toModel(row: ModelRow): ListedModel {
+  const { input_nano_per_mtok: input, output_nano_per_mtok: output } = row;
+  const price =
+    input === null || output === null
+      ? {}
+      : {
+          price: {
+            input_nano_per_mtok: input,
+            output_nano_per_mtok: output,
+            ...(row.cached_input_nano_per_mtok === null
+              ? {}
+              : { cached_input_nano_per_mtok: row.cached_input_nano_per_mtok }),
+            ...(row.request_nano === null ? {} : { request_nano: row.request_nano }),
+          },
+        };
+  const contextWindow = row.context_window === null ? {} : { context_window: row.context_window };
+  return { id: row.model_id, name: row.name, ...contextWindow, ...price };
+}
+
+/** The models to write: those that the diff names, and those whose price alone has moved. */
+export function modelsToWrite(
+  before: ReadonlyMap<string, ListedModel>,
+  after: ReadonlyMap<string, ListedModel>,
+  changes: readonly CatalogChange[],
+): ListedModel[] {
+  const changed = new Set(changes.map((change) => change.model_id));
+  return [...after.values()].filter((model) => changed.has(model.id) || !isSamePrice(before.get(model.id), model));
+}
+
+function isSamePrice(a: ListedModel | undefined, b: ListedModel): boolean {
+  return (
+    a?.price?.input_nano_per_mtok === b.price?.input_nano_per_mtok &&
+    a?.price?.output_nano_per_mtok === b.price?.output_nano_per_mtok &&
+    a?.price?.cached_input_nano_per_mtok === b.price?.cached_input_nano_per_mtok &&
+    a?.price?.request_nano === b.price?.request_nano
+  );
+}
+
+export function writeModels(
+  db: D1Database,
+  tenant: string,
+  id: string,
+  models: readonly ListedModel[],
+): D1PreparedStatement[] {
+  const rows = models.map((model) => [
+    model.id,
+    model.name,
+    model.context_window ?? null,
+    model.price?.input_nano_per_mtok ?? null,
+    model.price?.output_nano_per_mtok ?? null,
+    model.price?.cached_input_nano_per_mtok ?? null,
+    model.price?.request_nano ?? null,
+  ]);
+  return pieces(rows).map((piece) =>
+    db
+      .prepare(
+        `INSERT OR REPLACE INTO catalog_models (tenant, subscription_id, model_id, name, context_window,
+           input_nano_per_mtok, output_nano_per_mtok, cached_input_nano_per_mtok, request_nano)
+         SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+         FROM json_each(?3)`,
+      )
+      .bind(tenant, id, JSON.stringify(piece)),
+  );
+}
+
+export function removeModels(
+  db: D1Database,
+  tenant: string,
+  id: string,
+  modelIds: readonly string[],
+): D1PreparedStatement[] {
+  return pieces(modelIds).map((piece) =>
+    db
+      .prepare(
+        `DELETE FROM catalog_models
+         WHERE tenant = ?1 AND subscription_id = ?2 AND model_id IN (SELECT value FROM json_each(?3))`,
+      )
+      .bind(tenant, id, JSON.stringify(piece)),
+  );
+}
+
+/** `firstSeq` is the number of the first change; the others follow it. */
+export function appendHistory(
+  db: D1Database,
+  tenant: string,
+  id: string,
+  changes: readonly CatalogChange[],
+  firstSeq: number,
+  at: number,
+): D1PreparedStatement[] {
+  const text = (model: unknown) => (model === null ? null : JSON.stringify(model));
+  const rows = changes.map((change, index) => [
+    firstSeq + index,
+    change.kind,
+    change.model_id,
+    text(change.before),
+    text(change.after),
+  ]);
+  return pieces(rows).map((piece) =>
+    db
+      .prepare(
+        `INSERT INTO catalog_history (tenant, subscription_id, seq, at, kind, model_id, before, after)
+         SELECT ?1, ?2, value ->> 0, ?4, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?3)`,
+      )
+      .bind(tenant, id, JSON.stringify(piece), at),
+  );
+}
+
+function pieces<T>(rows: readonly T[]): T[][] {
+  const count = Math.ceil(rows.length / PIECE_MAX_ROWS);
+  return Array.from({ length: count }, (_, index) => rows.slice(index * PIECE_MAX_ROWS, (index + 1) * PIECE_MAX_ROWS));
+}

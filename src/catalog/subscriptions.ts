@@ -1,0 +1,178 @@
+// Subscriptions: a tenant's wish to follow a provider's model list. Written with their audit line in one transaction.
+// What is stored is fit to run: the provider exists, the schedule fires, the address is one that a sync may fetch.
+
+import { and, count, eq } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Subscription } from "../../domain/catalog-subscription.ts";
+import { parseCron } from "../../domain/cron.ts";
+import type { Actor } from "../../domain/event.ts";
+import { invalid, notFound, type RefusalOf } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { catalogSubscriptions } from "../../migrations/catalog.ts";
+import { type CatalogTools, subscriptionColumns, toSubscription } from "./subscription.ts";
+import { checkSyncUrl } from "./url-policy.ts";
+
+export const DEFAULT_SYNC_SCHEDULE = "0 */6 * * *";
+export const MAX_SUBSCRIPTIONS_PER_TENANT = 500;
+
+export interface NewSubscription {
+  readonly provider: string;
+  readonly models_sync_schedule?: string | null | undefined;
+  readonly models_sync_url?: string | null | undefined;
+}
+export type SubscriptionPatch = Omit<NewSubscription, "provider">;
+type Invalid = RefusalOf<"invalid_request">;
+type Exists = RefusalOf<"subscription_exists">;
+type NotFound = RefusalOf<"not_found">;
+
+/** Due at once, so that the next minute's pass fetches its first list. */
+export async function createSubscription(
+  tools: CatalogTools,
+  tenant: string,
+  actor: Actor,
+  input: NewSubscription,
+): Promise<Result<Subscription, Invalid | Exists>> {
+  const schedule = input.models_sync_schedule ?? DEFAULT_SYNC_SCHEDULE;
+  const url = input.models_sync_url ?? null;
+  const problem = checkSubscription(tools, input.provider, schedule, url);
+  if (problem !== null) return err(problem);
+  if ((await countSubscriptions(tools.db, tenant)) >= MAX_SUBSCRIPTIONS_PER_TENANT) {
+    return err(invalid("", `a tenant has at most ${MAX_SUBSCRIPTIONS_PER_TENANT} subscriptions: delete one first`));
+  }
+  const id = `sub_${crypto.randomUUID().replaceAll("-", "")}`;
+  const at = tools.now();
+  const insert = tools.db
+    .prepare(
+      `INSERT INTO catalog_subscriptions
+         (tenant, id, provider, models_sync_schedule, models_sync_url, next_sync_at, created_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
+    )
+    .bind(tenant, id, input.provider, schedule, url ?? "", at);
+  const detail = { provider: input.provider, models_sync_schedule: schedule, models_sync_url: shown(url) };
+  const entry = { at, actor, action: "catalog.subscription_created", target: id, detail };
+  const written = await writeOnce(tools, [insert, tools.audit(tenant, entry)]);
+  if (!written) return err({ code: "subscription_exists", provider: input.provider });
+  return ok({
+    id,
+    provider: input.provider,
+    modelsSyncSchedule: schedule,
+    modelsSyncUrl: url,
+    modelCount: 0,
+    modelsSyncedAt: null,
+    nextSyncAt: at,
+    lastError: null,
+    lastErrorAt: null,
+    createdAt: at,
+  });
+}
+
+/** A field that is absent stays; null puts the default schedule, or the provider's own address, back. */
+export async function editSubscription(
+  tools: CatalogTools,
+  tenant: string,
+  id: string,
+  actor: Actor,
+  patch: SubscriptionPatch,
+): Promise<Result<Subscription, Invalid | Exists | NotFound>> {
+  const before = await getSubscription(tools.db, tenant, id);
+  if (!before.ok) return before;
+  const old = before.value;
+  const schedule =
+    patch.models_sync_schedule === undefined
+      ? old.modelsSyncSchedule
+      : (patch.models_sync_schedule ?? DEFAULT_SYNC_SCHEDULE);
+  const url = patch.models_sync_url === undefined ? old.modelsSyncUrl : patch.models_sync_url;
+  if (schedule === old.modelsSyncSchedule && url === old.modelsSyncUrl) return before;
+  const problem = checkSubscription(tools, old.provider, schedule, url);
+  if (problem !== null) return err(problem);
+  const at = tools.now();
+  const update = tools.db
+    .prepare(
+      `UPDATE catalog_subscriptions
+       SET models_sync_schedule = ?3, models_sync_url = ?4, next_sync_at = ?5, version = version + 1
+       WHERE tenant = ?1 AND id = ?2`,
+    )
+    .bind(tenant, id, schedule, url ?? "", at);
+  const detail = { models_sync_schedule: schedule, models_sync_url: shown(url) };
+  const entry = { at, actor, action: "catalog.subscription_updated", target: id, detail };
+  const written = await writeOnce(tools, [update, tools.audit(tenant, entry)]);
+  if (!written) return err({ code: "subscription_exists", provider: old.provider });
+  return getSubscription(tools.db, tenant, id);
+}
+
+/** Its models and its history go with it. */
+export async function deleteSubscription(
+  tools: CatalogTools,
+  tenant: string,
+  id: string,
+  actor: Actor,
+): Promise<Result<Subscription, NotFound>> {
+  const before = await getSubscription(tools.db, tenant, id);
+  if (!before.ok) return before;
+  const remove = (table: string, column: string) =>
+    tools.db.prepare(`DELETE FROM ${table} WHERE tenant = ?1 AND ${column} = ?2`).bind(tenant, id);
+  const detail = { provider: before.value.provider };
+  await tools.db.batch([
+    remove("catalog_subscriptions", "id"),
+    remove("catalog_models", "subscription_id"),
+    remove("catalog_history", "subscription_id"),
+    tools.audit(tenant, { at: tools.now(), actor, action: "catalog.subscription_deleted", target: id, detail }),
+  ]);
+  return before;
+}
+
+export async function getSubscription(
+  db: D1Database,
+  tenant: string,
+  id: string,
+): Promise<Result<Subscription, NotFound>> {
+  const row = await drizzle(db)
+    .select(subscriptionColumns)
+    .from(catalogSubscriptions)
+    .where(and(eq(catalogSubscriptions.tenant, tenant), eq(catalogSubscriptions.id, id)))
+    .get();
+  return row === undefined ? err(notFound("subscription", id)) : ok(toSubscription(row));
+}
+
+/** All of a tenant's, by provider; their number is bounded when they are created. */
+export async function listSubscriptions(db: D1Database, tenant: string): Promise<Subscription[]> {
+  const rows = await drizzle(db)
+    .select(subscriptionColumns)
+    .from(catalogSubscriptions)
+    .where(eq(catalogSubscriptions.tenant, tenant))
+    .orderBy(catalogSubscriptions.provider, catalogSubscriptions.createdAt, catalogSubscriptions.id);
+  return rows.map(toSubscription);
+}
+
+async function countSubscriptions(db: D1Database, tenant: string): Promise<number> {
+  const where = eq(catalogSubscriptions.tenant, tenant);
+  const row = await drizzle(db).select({ count: count() }).from(catalogSubscriptions).where(where).get();
+  return row?.count ?? 0;
+}
+
+function checkSubscription(tools: CatalogTools, name: string, schedule: string, url: string | null): Invalid | null {
+  const provider = tools.providers.get(name);
+  if (provider === undefined) {
+    return invalid("provider", `must be one of GET /catalog/providers: ${[...tools.providers.keys()].join(", ")}`);
+  }
+  const cron = parseCron(schedule);
+  if (!cron.ok) return invalid("models_sync_schedule", cron.error);
+  const problem = url === null ? null : checkSyncUrl(url, provider);
+  return problem === null ? null : invalid("models_sync_url", problem);
+}
+
+/** False where another subscription of the tenant already follows the same list. */
+async function writeOnce(tools: CatalogTools, statements: D1PreparedStatement[]): Promise<boolean> {
+  try {
+    await tools.db.batch(statements);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && /UNIQUE constraint failed: catalog_subscriptions/.test(error.message)) return false;
+    throw error;
+  }
+}
+
+/** For the audit: a tenant may have written a key of its own into the query. */
+function shown(url: string | null): string | null {
+  return url === null ? null : (url.split("?", 1)[0] ?? null);
+}

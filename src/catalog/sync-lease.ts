@@ -1,0 +1,93 @@
+// The lease of one sync: two syncs of one subscription never run at once, in whatever isolates they run.
+// Taking it also moves the next sync behind the lease's end, so that a sync which takes its isolate down with it waits
+// at the end of the queue instead of coming first again. Only the holder's own lease is ever given back.
+
+export const SYNC_LEASE_MS = 2 * 60_000;
+
+export interface HeldSubscription {
+  readonly leaseId: string;
+  readonly provider: string;
+  readonly schedule: string;
+  readonly syncUrl: string | null;
+  readonly version: number;
+  readonly failureCount: number;
+  readonly historyCount: number;
+}
+
+interface Row {
+  provider: string;
+  models_sync_schedule: string;
+  models_sync_url: string;
+  version: number;
+  failure_count: number;
+  history_count: number;
+}
+
+/** Null where another sync holds it, it does not exist, or `onlyIfDue` and it is not due any more. */
+export async function takeLease(
+  db: D1Database,
+  tenant: string,
+  id: string,
+  now: number,
+  onlyIfDue: boolean,
+): Promise<HeldSubscription | null> {
+  const leaseId = crypto.randomUUID();
+  const row = await db
+    .prepare(
+      `UPDATE catalog_subscriptions SET lease_id = ?3, lease_until = ?5, next_sync_at = max(next_sync_at, ?5)
+       WHERE tenant = ?1 AND id = ?2 AND (lease_until IS NULL OR lease_until <= ?4) AND (?6 = 0 OR next_sync_at <= ?4)
+       RETURNING provider, models_sync_schedule, models_sync_url, version, failure_count, history_count`,
+    )
+    .bind(tenant, id, leaseId, now, now + SYNC_LEASE_MS, onlyIfDue ? 1 : 0)
+    .first<Row>();
+  if (row === null) return null;
+  return {
+    leaseId,
+    provider: row.provider,
+    schedule: row.models_sync_schedule,
+    syncUrl: row.models_sync_url === "" ? null : row.models_sync_url,
+    version: row.version,
+    failureCount: row.failure_count,
+    historyCount: row.history_count,
+  };
+}
+
+/** At the head of a batch: fails it as a whole unless the lease is still held and the subscription not edited. */
+export function leaseFence(db: D1Database, tenant: string, id: string, held: HeldSubscription): D1PreparedStatement {
+  return db
+    .prepare(
+      `SELECT CASE count(*) WHEN 1 THEN 1 ELSE json('lease lost ' || count(*)) END FROM catalog_subscriptions
+       WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3 AND version = ?4`,
+    )
+    .bind(tenant, id, held.leaseId, held.version);
+}
+
+export async function isLeaseHeld(
+  db: D1Database,
+  tenant: string,
+  id: string,
+  held: HeldSubscription,
+): Promise<boolean> {
+  const row = await db
+    .prepare("SELECT 1 FROM catalog_subscriptions WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3 AND version = ?4")
+    .bind(tenant, id, held.leaseId, held.version)
+    .first();
+  return row !== null;
+}
+
+/** For a sync that stored nothing because the subscription was edited meanwhile: due again at once. */
+export async function giveBackLease(
+  db: D1Database,
+  tenant: string,
+  id: string,
+  leaseId: string,
+  now: number,
+): Promise<void> {
+  await db
+    .prepare(
+      `UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL, next_sync_at = ?4
+       WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3`,
+    )
+    .bind(tenant, id, leaseId, now)
+    .run();
+}

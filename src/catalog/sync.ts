@@ -1,0 +1,162 @@
+// One sync of one subscription: lease → list → diff → one transaction with snapshot, history and audit.
+//
+//   due or forced ──lease──▶ listing ──whole list──▶ stored (an identical list moves models_synced_at alone)
+//                              └──anything else──▶ last_error; the snapshot stays as it is
+//
+// No key is ever in reach here: the connector makes the requests.
+
+import { type CatalogChange, diffModels, type ListedModel } from "../../domain/catalog.ts";
+import type { SyncReport } from "../../domain/catalog-subscription.ts";
+import { nextRetryAt, nextSyncAt } from "../../domain/catalog-timing.ts";
+import { nextCronAt } from "../../domain/cron-times.ts";
+import { type Actor, SERVICE_ACTOR } from "../../domain/event.ts";
+import type { RefusalOf } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { LIST_BUDGET, type ListBudget, type ListFailure, type Listing, listModels } from "./list-models.ts";
+import { appendHistory, modelsToWrite, removeModels, storedModels, writeModels } from "./snapshot.ts";
+import type { CatalogTools } from "./subscription.ts";
+import { getSubscription } from "./subscriptions.ts";
+import { giveBackLease, type HeldSubscription, isLeaseHeld, leaseFence, takeLease } from "./sync-lease.ts";
+import type { VaultConnector } from "./vault/connector.ts";
+
+export interface SyncTools extends CatalogTools {
+  readonly connector: VaultConnector;
+  readonly budget?: ListBudget;
+}
+
+export type SyncRefusal = RefusalOf<"not_found"> | RefusalOf<"sync_in_progress"> | RefusalOf<"provider_failed">;
+
+/** `onlyIfDue` is the cron pass; a forced sync runs whenever no other one does. */
+export async function syncSubscription(
+  tools: SyncTools,
+  tenant: string,
+  id: string,
+  actor: Actor = SERVICE_ACTOR,
+  { onlyIfDue = false }: { onlyIfDue?: boolean } = {},
+): Promise<Result<SyncReport, SyncRefusal>> {
+  const held = await takeLease(tools.db, tenant, id, tools.now(), onlyIfDue);
+  if (held === null) return refusal(tools.db, tenant, id);
+  const listing = await list(tools, held);
+  if (!listing.ok) {
+    await recordFailure(tools, tenant, id, held, listing.failure);
+    return err({ code: "provider_failed", detail: `${held.provider}: ${listing.failure.detail}` });
+  }
+  return store(tools, tenant, id, held, listing.models, actor);
+}
+
+async function refusal(db: D1Database, tenant: string, id: string): Promise<Result<never, SyncRefusal>> {
+  const subscription = await getSubscription(db, tenant, id);
+  return subscription.ok ? err({ code: "sync_in_progress", id }) : subscription;
+}
+
+async function list(tools: SyncTools, held: HeldSubscription): Promise<Listing> {
+  const provider = tools.providers.get(held.provider);
+  if (provider !== undefined) return listModels(tools.connector, provider, held.syncUrl, tools.budget ?? LIST_BUDGET);
+  const detail = "this installation has no file for the provider any more";
+  return { ok: false, failure: { detail, isRetryable: false, retryAfterMs: 0 } };
+}
+
+async function store(
+  tools: SyncTools,
+  tenant: string,
+  id: string,
+  held: HeldSubscription,
+  models: ReadonlyMap<string, ListedModel>,
+  actor: Actor,
+): Promise<Result<SyncReport, SyncRefusal>> {
+  const before = await storedModels(tools.db, tenant, id);
+  const changes = diffModels(before, models);
+  const at = tools.now();
+  const report = reportOf(id, held.provider, changes, at);
+  const statements = [
+    leaseFence(tools.db, tenant, id, held),
+    ...writeModels(tools.db, tenant, id, modelsToWrite(before, models, changes)),
+    ...removeModels(tools.db, tenant, id, report.removed),
+    ...appendHistory(tools.db, tenant, id, changes, held.historyCount + 1, at),
+    finishStatement(tools.db, tenant, id, held, models.size, changes.length, at),
+    ...(report.isChanged ? [tools.audit(tenant, auditOf(report, actor))] : []),
+  ];
+  try {
+    await tools.db.batch(statements);
+    return ok(report);
+  } catch (error) {
+    if (await isLeaseHeld(tools.db, tenant, id, held)) throw error;
+    // Edited, deleted or taken over while it was listing: whatever it found belongs to what is no more.
+    await giveBackLease(tools.db, tenant, id, held.leaseId, at);
+    return refusal(tools.db, tenant, id);
+  }
+}
+
+function finishStatement(
+  db: D1Database,
+  tenant: string,
+  id: string,
+  held: HeldSubscription,
+  modelCount: number,
+  changeCount: number,
+  at: number,
+): D1PreparedStatement {
+  return db
+    .prepare(
+      `UPDATE catalog_subscriptions
+       SET model_count = ?3, models_synced_at = ?4, next_sync_at = ?5, history_count = history_count + ?6,
+           last_error = NULL, last_error_at = NULL, failure_count = 0, lease_id = NULL, lease_until = NULL
+       WHERE tenant = ?1 AND id = ?2`,
+    )
+    .bind(tenant, id, modelCount, at, scheduledAt(held.schedule, id, at), changeCount);
+}
+
+async function recordFailure(
+  tools: SyncTools,
+  tenant: string,
+  id: string,
+  held: HeldSubscription,
+  failure: ListFailure,
+): Promise<void> {
+  const at = tools.now();
+  const scheduled = scheduledAt(held.schedule, id, at);
+  const next = failure.isRetryable
+    ? nextRetryAt(at, held.failureCount + 1, failure.retryAfterMs, scheduled)
+    : scheduled;
+  const { meta } = await tools.db
+    .prepare(
+      `UPDATE catalog_subscriptions
+       SET last_error = ?4, last_error_at = ?5, next_sync_at = ?6,
+           failure_count = failure_count + 1, lease_id = NULL, lease_until = NULL
+       WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3 AND version = ?7`,
+    )
+    .bind(tenant, id, held.leaseId, failure.detail, at, next, held.version)
+    .run();
+  // Edited meanwhile: the failure is that of an address that is no more.
+  if (meta.changes === 0) await giveBackLease(tools.db, tenant, id, held.leaseId, at);
+}
+
+/** A stored schedule always fires within eight years; the fallback keeps a damaged one from stopping the pass. */
+function scheduledAt(schedule: string, id: string, now: number): number {
+  const timing = { cron: schedule, timezone: "UTC" };
+  const slot = nextCronAt(timing, now) ?? now + 24 * 60 * 60_000;
+  return nextSyncAt(slot, nextCronAt(timing, slot), id);
+}
+
+function reportOf(id: string, provider: string, changes: readonly CatalogChange[], at: number): SyncReport {
+  const ids = (kind: CatalogChange["kind"]) => changes.filter((c) => c.kind === kind).map((c) => c.model_id);
+  return {
+    subscriptionId: id,
+    provider,
+    isChanged: changes.length > 0,
+    added: ids("added"),
+    removed: ids("removed"),
+    updated: ids("changed"),
+    modelsSyncedAt: at,
+  };
+}
+
+function auditOf(report: SyncReport, actor: Actor) {
+  const detail = {
+    provider: report.provider,
+    added: report.added.length,
+    removed: report.removed.length,
+    updated: report.updated.length,
+  };
+  return { at: report.modelsSyncedAt, actor, action: "catalog.synced", target: report.subscriptionId, detail };
+}

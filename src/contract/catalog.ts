@@ -1,0 +1,157 @@
+// The catalog on the wire: providers, subscriptions, their models and history.
+
+import { z } from "zod";
+import type { ProviderConfig } from "../../domain/catalog.ts";
+import type {
+  ModelsHistoryEntry,
+  ModelsSnapshot,
+  Subscription,
+  SyncReport,
+} from "../../domain/catalog-subscription.ts";
+import { count, identifier, instant, listQuery, page, providerName, toIso, toIsoOrNull } from "./field.ts";
+
+const MAX_CRON_CHARACTERS = 128;
+const MAX_URL_CHARACTERS = 2048;
+
+export const providerResource = z
+  .object({
+    provider: z.string(),
+    list_url: z.string(),
+    method: z.enum(["GET", "POST"]),
+    auth: z
+      .object({ header: z.string(), ref: z.string() })
+      .nullable()
+      .meta({ description: "null: no key is needed. The ref names a key in the vault and is none itself" }),
+    local: z.boolean(),
+  })
+  .meta({ id: "CatalogProvider" });
+
+export const providerList = z.object({ providers: z.array(providerResource) }).meta({ id: "CatalogProviderList" });
+
+const syncSchedule = z.string().min(1, "must not be empty").max(MAX_CRON_CHARACTERS).meta({
+  description: "five-field cron in UTC; each subscription runs up to half an hour after it",
+  example: "0 */6 * * *",
+});
+
+const syncUrl = z
+  .string()
+  .min(1, "must not be empty")
+  .max(MAX_URL_CHARACTERS)
+  .meta({ description: "where the list is, instead of the provider's list_url; https, fetched without key elsewhere" });
+
+export const newSubscriptionRequest = z
+  .strictObject({
+    provider: providerName,
+    models_sync_schedule: syncSchedule.nullish(),
+    models_sync_url: syncUrl.nullish(),
+  })
+  .meta({ id: "NewSubscription" });
+
+export const subscriptionPatchRequest = z
+  .strictObject({ models_sync_schedule: syncSchedule.nullish(), models_sync_url: syncUrl.nullish() })
+  .meta({ id: "SubscriptionPatch" });
+
+export const subscriptionResource = z
+  .object({
+    id: z.string(),
+    provider: z.string(),
+    models_sync_schedule: z.string(),
+    models_sync_url: z.string().nullable(),
+    model_count: count,
+    models_synced_at: instant.nullable(),
+    next_sync_at: instant.nullable(),
+    last_error: z.string().nullable(),
+    last_error_at: instant.nullable(),
+  })
+  .meta({ id: "Subscription" });
+
+export const subscriptionList = z
+  .object({ subscriptions: z.array(subscriptionResource) })
+  .meta({ id: "SubscriptionList" });
+
+export const subscriptionIdParam = z.object({ id: identifier(/^[A-Za-z0-9_]+$/, 64, "letters, digits and _") });
+
+export const catalogModel = z
+  .object({ id: z.string(), name: z.string(), context_window: z.int().min(1).optional() })
+  .meta({ id: "CatalogModel" });
+
+export const modelList = z
+  .object({ models: z.array(catalogModel), models_synced_at: instant.nullable() })
+  .meta({ id: "CatalogModelList" });
+
+export const historyQuery = z.strictObject(listQuery);
+
+export const catalogHistoryList = z
+  .object({
+    history: z.array(
+      z.object({
+        at: instant,
+        kind: z.enum(["added", "removed", "changed"]),
+        model_id: z.string(),
+        before: catalogModel.nullable(),
+        after: catalogModel.nullable(),
+      }),
+    ),
+    ...page,
+  })
+  .meta({ id: "CatalogHistory" });
+
+export const syncAnswer = z
+  .object({ changed: z.boolean(), added: count, removed: count, updated: count, models_synced_at: instant })
+  .meta({ id: "SyncResult" });
+
+export type NewSubscriptionRequest = z.infer<typeof newSubscriptionRequest>;
+export type SubscriptionPatchRequest = z.infer<typeof subscriptionPatchRequest>;
+export type ProviderResource = z.infer<typeof providerResource>;
+export type SubscriptionResource = z.infer<typeof subscriptionResource>;
+export type ModelList = z.infer<typeof modelList>;
+export type CatalogHistoryList = z.infer<typeof catalogHistoryList>;
+export type SyncAnswer = z.infer<typeof syncAnswer>;
+
+export const presentProvider = (config: ProviderConfig): ProviderResource => ({
+  provider: config.provider,
+  list_url: config.list_url,
+  method: config.method,
+  auth: config.auth ?? null,
+  local: config.local,
+});
+
+export const presentSubscription = (subscription: Subscription): SubscriptionResource => ({
+  id: subscription.id,
+  provider: subscription.provider,
+  models_sync_schedule: subscription.modelsSyncSchedule,
+  models_sync_url: subscription.modelsSyncUrl,
+  model_count: subscription.modelCount,
+  models_synced_at: toIsoOrNull(subscription.modelsSyncedAt),
+  next_sync_at: toIsoOrNull(subscription.nextSyncAt),
+  last_error: subscription.lastError,
+  last_error_at: toIsoOrNull(subscription.lastErrorAt),
+});
+
+export const presentSnapshot = (snapshot: ModelsSnapshot): ModelList => ({
+  models: [...snapshot.models],
+  models_synced_at: toIsoOrNull(snapshot.modelsSyncedAt),
+});
+
+export const presentHistory = (
+  found: { history: readonly ModelsHistoryEntry[]; total: number },
+  query: { limit: number; offset: number },
+): CatalogHistoryList => ({
+  history: found.history.map((entry) => ({
+    at: toIso(entry.at),
+    kind: entry.kind,
+    model_id: entry.modelId,
+    before: entry.before,
+    after: entry.after,
+  })),
+  total: found.total,
+  ...query,
+});
+
+export const presentSync = (report: SyncReport): SyncAnswer => ({
+  changed: report.isChanged,
+  added: report.added.length,
+  removed: report.removed.length,
+  updated: report.updated.length,
+  models_synced_at: toIso(report.modelsSyncedAt),
+});

@@ -1,0 +1,163 @@
+// The tenant's configuration as a document: what PUT /config takes and GET /config gives, with every default visible.
+
+import { z } from "zod";
+import {
+  BUDGET_ACTIONS,
+  type Config,
+  DEFAULT_RATE_LIMIT,
+  DEFAULT_WEIGHTS,
+  type ProviderConfig,
+  SCORE_PARTS,
+  STRATEGIES,
+} from "../../domain/config.ts";
+import { modelName, providerName, usd } from "./field.ts";
+
+const MAX_PROVIDERS = 200;
+const MAX_PRICES = 1000;
+const DAY_SECONDS = 86_400;
+const seconds = (min: number, max: number) => z.number().min(min).max(max);
+
+const bounded = <Value extends z.ZodType>(key: z.ZodString, value: Value, max: number) =>
+  z.record(key, value).refine((entries) => Object.keys(entries).length <= max, `must have at most ${max} entries`);
+
+const price = z
+  .strictObject({
+    input_per_mtok: usd.optional(),
+    output_per_mtok: usd.optional(),
+    cached_input_per_mtok: usd.optional(),
+    per_request: usd.optional(),
+  })
+  .meta({ id: "Price", description: "US dollars, per million tokens or per request" });
+
+const rateLimit = z.strictObject({
+  max_concurrent: z.int().min(1).max(100_000).nullish(),
+  retry_after_seconds: seconds(0, DAY_SECONDS).default(DEFAULT_RATE_LIMIT.retryAfterMs / 1000),
+  max_retries: z.int().min(0).max(100).default(DEFAULT_RATE_LIMIT.maxRetries),
+});
+
+const provider = z.strictObject({
+  rate_limit: rateLimit.nullish(),
+  pricing: bounded(modelName, price, MAX_PRICES).optional(),
+});
+
+const weight = z.number().min(0).max(1000);
+const weights = z.strictObject(Object.fromEntries(SCORE_PARTS.map((part) => [part, weight.optional()])));
+
+/** Local runtimes whose model the config names: `ollama: {model: llama3.2}`. */
+export const LOCAL_RUNTIMES = [
+  "echo",
+  "ollama",
+  "lmstudio",
+  "llama.cpp",
+  "llamacpp",
+  "vllm",
+  "localai",
+  "jan",
+  "sglang",
+  "tgi",
+  "nim",
+] as const;
+
+const runtime = z.strictObject({ model: modelName.nullish() });
+
+export const configDocument = z
+  .strictObject({
+    jobs: z
+      .strictObject({
+        timeout_seconds: seconds(0.1, 30 * DAY_SECONDS)
+          .nullable()
+          .default(900),
+        reap_stale_after_seconds: seconds(0.1, 30 * DAY_SECONDS)
+          .nullable()
+          .default(120),
+        max_attempts: z.int().min(1).max(100).default(5),
+        accept_within_seconds: seconds(0.1, DAY_SECONDS).default(30),
+      })
+      .prefault({}),
+    presence: z
+      .strictObject({
+        heartbeat_interval_seconds: seconds(0.1, 3600).default(15),
+        offline_after_seconds: seconds(0.2, DAY_SECONDS).default(60),
+      })
+      .prefault({}),
+    providers: bounded(providerName, provider, MAX_PROVIDERS).prefault({}),
+    routing: z
+      .strictObject({
+        strategy: z.enum(STRATEGIES).default("score"),
+        chain: z.array(providerName).max(50).default([]),
+        weights: weights.prefault({}),
+      })
+      .refine((routing) => routing.strategy !== "fallback" || routing.chain.length > 0, {
+        path: ["chain"],
+        message: "name at least one provider: the fallback strategy goes down this chain",
+      })
+      .prefault({}),
+    budget: z
+      .strictObject({
+        day_usd: usd.nullable().default(null),
+        month_usd: usd.nullable().default(null),
+        on_reached: z.enum(BUDGET_ACTIONS).default("reject"),
+      })
+      .prefault({}),
+    ...Object.fromEntries(LOCAL_RUNTIMES.map((name) => [name, runtime.optional()])),
+  })
+  .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
+    path: ["presence", "offline_after_seconds"],
+    message:
+      "must be longer than presence.heartbeat_interval_seconds, or every worker is offline between two heartbeats",
+  })
+  .meta({ id: "Config" });
+
+export type ConfigDocument = z.infer<typeof configDocument>;
+
+const toMs = (value: number): number => Math.round(value * 1000);
+const toMsOrNull = (value: number | null): number | null => (value === null ? null : toMs(value));
+
+export const DEFAULT_CONFIG_DOCUMENT: ConfigDocument = configDocument.parse({});
+
+/** The document as the rules read it. */
+export const toConfig = (document: ConfigDocument): Config => ({
+  jobs: {
+    timeoutMs: toMsOrNull(document.jobs.timeout_seconds),
+    reapStaleAfterMs: toMsOrNull(document.jobs.reap_stale_after_seconds),
+    maxAttempts: document.jobs.max_attempts,
+    acceptWithinMs: toMs(document.jobs.accept_within_seconds),
+  },
+  presence: {
+    heartbeatIntervalMs: toMs(document.presence.heartbeat_interval_seconds),
+    offlineAfterMs: toMs(document.presence.offline_after_seconds),
+  },
+  providers: new Map(Object.entries(document.providers).map(([name, given]) => [name, toProvider(given)])),
+  routing: {
+    strategy: document.routing.strategy,
+    chain: document.routing.chain,
+    weights: { ...DEFAULT_WEIGHTS, ...document.routing.weights },
+  },
+  budget: {
+    dayUsd: document.budget.day_usd,
+    monthUsd: document.budget.month_usd,
+    onReached: document.budget.on_reached,
+  },
+});
+
+const toProvider = (given: z.infer<typeof provider>): ProviderConfig => ({
+  rateLimit:
+    given.rate_limit == null
+      ? null
+      : {
+          maxConcurrent: given.rate_limit.max_concurrent ?? null,
+          retryAfterMs: toMs(given.rate_limit.retry_after_seconds),
+          maxRetries: given.rate_limit.max_retries,
+        },
+  pricing: Object.fromEntries(
+    Object.entries(given.pricing ?? {}).map(([model, dollars]) => [
+      model,
+      {
+        inputPerMtok: dollars.input_per_mtok,
+        outputPerMtok: dollars.output_per_mtok,
+        cachedInputPerMtok: dollars.cached_input_per_mtok,
+        perRequest: dollars.per_request,
+      },
+    ]),
+  ),
+});

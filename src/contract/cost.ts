@@ -1,0 +1,45 @@
+// Cost on the wire: decimal US dollars, calendar periods in UTC.
+
+import { z } from "zod";
+import { PERIODS } from "../../domain/period.ts";
+import { count, instant } from "./field.ts";
+import { usage } from "./job.ts";
+
+export const costQuery = z.strictObject({ period: z.enum(PERIODS).default("day") });
+
+const bounds = { period: z.enum(PERIODS), from: instant, to: instant };
+const sums = {
+  usd: z.number(),
+  jobs: count,
+  unpriced_jobs: count.meta({ description: "jobs with an attempt of unknown cost; not in the sums" }),
+  usage,
+};
+
+export const costSummary = z
+  .object({
+    ...bounds,
+    total_usd: z.number(),
+    jobs: count,
+    unpriced_jobs: count,
+    usage,
+    previous_total_usd: z.number(),
+    series: z.array(z.object({ at: instant, usd: z.number(), jobs: count })),
+  })
+  .meta({ id: "CostSummary" });
+
+export const costByProvider = z
+  .object({
+    ...bounds,
+    total_usd: z.number(),
+    providers: z.array(
+      z.object({
+        provider: z.string(),
+        ...sums,
+        models: z.array(z.object({ model: z.string(), usd: z.number(), jobs: count, usage })),
+      }),
+    ),
+  })
+  .meta({ id: "CostByProvider" });
+
+export type CostSummary = z.infer<typeof costSummary>;
+export type CostByProvider = z.infer<typeof costByProvider>;

@@ -1,0 +1,74 @@
+// Dispatch and its explanation on the wire.
+
+import { z } from "zod";
+import type { Routing, WorkerVerdict } from "../../domain/routing.ts";
+import { modelName, providerName } from "./field.ts";
+import { priority, tier } from "./job.ts";
+
+export const dispatchQuery = z.strictObject({ queue: z.enum(["true", "false"]).default("false") });
+
+export const explainQuery = z.strictObject({
+  job_tags: z.string().max(2200).optional(),
+  urgency: priority.optional(),
+  provider: providerName.optional(),
+  model: modelName.optional(),
+  tier: tier.optional(),
+  job_id: z.string().max(64).optional(),
+});
+
+export const workerVerdict = z
+  .object({
+    instance: z.string(),
+    provider: z.string(),
+    eligible: z.boolean(),
+    score: z.number().nullable(),
+    breakdown: z.record(z.string(), z.number()),
+    reasons: z.array(z.string()),
+  })
+  .meta({ id: "WorkerVerdict" });
+
+export const explanation = z
+  .object({
+    request: z.object({
+      provider: z.string().nullable(),
+      model: z.string().nullable(),
+      tags: z.array(z.string()),
+      tier: tier.nullable(),
+      urgency: priority,
+    }),
+    strategy: z.string(),
+    selected: z.string().nullable(),
+    weights: z
+      .record(z.string(), z.number())
+      .meta({ description: "points of each part; score = sum of part x weight" }),
+    notes: z.array(z.string()).meta({ description: "what holds for the whole request, e.g. an active killswitch" }),
+    workers: z.array(workerVerdict),
+  })
+  .meta({ id: "Explanation" });
+
+export type WorkerVerdictResource = z.infer<typeof workerVerdict>;
+export type Explanation = z.infer<typeof explanation>;
+
+export const presentVerdict = (verdict: WorkerVerdict): WorkerVerdictResource => ({
+  instance: verdict.instance,
+  provider: verdict.provider,
+  eligible: verdict.eligible,
+  score: verdict.score,
+  breakdown: { ...verdict.breakdown },
+  reasons: [...verdict.reasons],
+});
+
+export const presentExplanation = (routing: Routing): Explanation => ({
+  request: {
+    provider: routing.request.provider,
+    model: routing.request.model,
+    tags: [...routing.request.tags],
+    tier: routing.request.tier,
+    urgency: routing.request.urgency,
+  },
+  strategy: routing.strategy,
+  selected: routing.selected,
+  weights: { ...routing.weights },
+  notes: [...routing.notes],
+  workers: routing.workers.map(presentVerdict),
+});

@@ -1,0 +1,67 @@
+// Building blocks of the wire: hostile text stops here, so no NUL, lone surrogate or overlong value gets further.
+
+import { z } from "zod";
+import type { Json } from "../../domain/json.ts";
+
+export const MAX_BODY_BYTES = 1024 * 1024;
+export const MAX_PROMPT_BYTES = 256 * 1024;
+export const MAX_RESULT_BYTES = 1024 * 1024;
+export const MAX_TAGS = 32;
+export const MAX_BATCH_JOBS = 500;
+export const MAX_WAIT_SECONDS = 25;
+
+const encoder = new TextEncoder();
+export const utf8Bytes = (text: string): number => encoder.encode(text).length;
+
+const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
+const CLEAN_TEXT = "must be well-formed text without NUL characters";
+
+/** Free text of 1 to `maxBytes` UTF-8 bytes. */
+export const text = (maxBytes: number) =>
+  z
+    .string()
+    .min(1, "must not be empty")
+    .refine(isCleanText, CLEAN_TEXT)
+    .refine(
+      (value) => value.length <= maxBytes && utf8Bytes(value) <= maxBytes,
+      `must be at most ${maxBytes} bytes of UTF-8`,
+    );
+
+/** A short label for people: one line, at most `max` characters. */
+export const label = (max: number) =>
+  z
+    .string()
+    .min(1, "must not be empty")
+    .max(max)
+    .refine(isCleanText, CLEAN_TEXT)
+    .refine((value) => !/\p{Cc}/u.test(value), "must not contain control characters");
+
+export const identifier = (pattern: RegExp, max: number, says: string) =>
+  z.string().min(1, "must not be empty").max(max).regex(pattern, `must consist of ${says}`);
+
+export const TAG_CHARACTERS = "characters from A-Z a-z 0-9 . _ : / -";
+export const tag = identifier(/^[A-Za-z0-9._:/-]+$/, 64, TAG_CHARACTERS);
+export const tags = z.array(tag).max(MAX_TAGS);
+export const instanceName = identifier(/^[A-Za-z0-9._:-]+$/, 128, "characters from A-Z a-z 0-9 . _ : -");
+export const providerName = label(128);
+export const modelName = label(128);
+
+export const instant = z.iso.datetime({ offset: true }).meta({ description: "RFC 3339 time" });
+export const count = z.int().min(0);
+export const usd = z.number().min(0).max(9_000_000).meta({ description: "decimal US dollars" });
+
+/** Any JSON value; depth and size are bounded by the body that carried it. */
+export const json: z.ZodType<Json> = z.any().meta({ description: "any JSON value" });
+
+export const toIso = (at: number): string => new Date(at).toISOString();
+export const toIsoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
+export const fromIso = (iso: string): number => Date.parse(iso);
+
+/** Query parameters of every list. */
+export const listQuery = {
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  offset: z.coerce.number().int().min(0).max(10_000).default(0),
+};
+
+export const page = { total: count, limit: count, offset: count };
+export const waitQuery = { wait: z.coerce.number().int().min(0).max(MAX_WAIT_SECONDS).default(0) };

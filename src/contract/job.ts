@@ -1,0 +1,216 @@
+// Jobs on the wire: requests in, the Job resource out. Snake_case and RFC 3339 stand here; inside it is camelCase and ms.
+
+import { z } from "zod";
+import type { JobEvent } from "../../domain/event.ts";
+import {
+  JOB_STATUSES,
+  type Job,
+  type JobPatch,
+  type JobPayload,
+  type NewJob,
+  PRIORITIES,
+  TIERS,
+  type Usage,
+} from "../../domain/job.ts";
+import type { Json } from "../../domain/json.ts";
+import { usdFromNano } from "../../domain/price.ts";
+import {
+  count,
+  fromIso,
+  instanceName,
+  instant,
+  json,
+  listQuery,
+  MAX_BATCH_JOBS,
+  MAX_PROMPT_BYTES,
+  modelName,
+  page,
+  providerName,
+  tags,
+  text,
+  toIso,
+  toIsoOrNull,
+} from "./field.ts";
+
+export const priority = z.enum(PRIORITIES);
+export const tier = z.enum(TIERS);
+export const jobStatus = z.enum(JOB_STATUSES);
+
+export const usage = z
+  .strictObject({
+    input_tokens: count,
+    output_tokens: count,
+    cached_input_tokens: count.optional(),
+    reasoning_tokens: count.optional(),
+  })
+  .meta({ id: "Usage" });
+
+export const newJobRequest = z
+  .strictObject({
+    prompt: text(MAX_PROMPT_BYTES),
+    input: json.optional(),
+    provider: providerName.nullish(),
+    model: modelName.nullish(),
+    priority: priority.optional(),
+    urgency: priority.optional().meta({ description: "another name for priority" }),
+    tier: tier.nullish(),
+    tags: tags.optional(),
+    timeout_seconds: z.number().positive().max(604_800).nullish(),
+    run_at: instant.nullish(),
+    max_attempts: z.int().min(1).max(100).nullish(),
+  })
+  .refine((body) => body.priority === undefined || body.urgency === undefined || body.priority === body.urgency, {
+    path: ["urgency"],
+    message: "differs from priority; give one of the two",
+  })
+  .meta({ id: "NewJob" });
+
+export const newJobBatchRequest = z
+  .strictObject({ jobs: z.array(newJobRequest).min(1).max(MAX_BATCH_JOBS) })
+  .meta({ id: "NewJobBatch" });
+
+export const patchJobRequest = z
+  .strictObject({ tags: tags.optional(), priority: priority.optional(), tier: tier.nullish() })
+  .refine((body) => Object.keys(body).length > 0, "give at least one of tags, priority, tier")
+  .meta({ id: "JobPatch" });
+
+export const jobResource = z
+  .object({
+    id: z.string(),
+    status: jobStatus,
+    prompt: z.string(),
+    input: json,
+    provider: z.string().nullable(),
+    model: z.string().nullable(),
+    priority,
+    tier: tier.nullable(),
+    tags: z.array(z.string()),
+    assigned_worker: z.string().nullable(),
+    lease: count,
+    attempts: count,
+    result: json,
+    error: z
+      .object({ code: z.string(), message: z.string(), status: z.int().optional(), retryable: z.boolean() })
+      .nullable(),
+    progress: json,
+    usage: usage.nullable(),
+    cost_usd: z.number().nullable(),
+    schedule: z.string().nullable(),
+    timeout_seconds: z.number().nullable(),
+    max_attempts: z.int().nullable(),
+    waiting_reason: z.string().nullable(),
+    run_at: instant.nullable(),
+    created_at: instant,
+    assigned_at: instant.nullable(),
+    started_at: instant.nullable(),
+    finished_at: instant.nullable(),
+    updated_at: instant,
+    truncated: z
+      .array(z.enum(["prompt", "input", "result"]))
+      .optional()
+      .meta({ description: "only in lists: long values that were shortened; read the job itself for them" }),
+  })
+  .meta({ id: "Job" });
+
+export const jobListQuery = z.strictObject({
+  ...listQuery,
+  status: jobStatus.optional(),
+  provider: providerName.optional(),
+  tag: z.string().max(64).optional(),
+  schedule: z.string().max(64).optional(),
+  worker: instanceName.optional(),
+  since: instant.optional(),
+});
+
+export const jobList = z.object({ jobs: z.array(jobResource), ...page }).meta({ id: "JobList" });
+export const jobBatch = z.object({ jobs: z.array(jobResource) }).meta({ id: "JobBatch" });
+
+export const jobEventResource = z
+  .object({ at: instant, type: z.string(), worker: z.string().nullable(), lease: count, detail: json })
+  .meta({ id: "JobEvent" });
+
+export const jobEventList = z.object({ events: z.array(jobEventResource) }).meta({ id: "JobEventList" });
+
+export type NewJobRequest = z.infer<typeof newJobRequest>;
+export type JobResource = z.infer<typeof jobResource>;
+export type JobListQuery = z.infer<typeof jobListQuery>;
+export type JobEventResource = z.infer<typeof jobEventResource>;
+export type UsageResource = z.infer<typeof usage>;
+
+export const toNewJob = (body: NewJobRequest, schedule: string | null = null): NewJob => ({
+  prompt: body.prompt,
+  input: body.input ?? null,
+  provider: body.provider ?? null,
+  model: body.model ?? null,
+  priority: body.priority ?? body.urgency ?? "normal",
+  tier: body.tier ?? null,
+  tags: body.tags ?? [],
+  timeoutMs: body.timeout_seconds == null ? null : Math.ceil(body.timeout_seconds * 1000),
+  maxAttempts: body.max_attempts ?? null,
+  runAt: body.run_at == null ? null : fromIso(body.run_at),
+  schedule,
+});
+
+export const toJobPatch = (body: z.infer<typeof patchJobRequest>): JobPatch => ({
+  ...(body.tags === undefined ? {} : { tags: body.tags }),
+  ...(body.priority === undefined ? {} : { priority: body.priority }),
+  ...(body.tier === undefined ? {} : { tier: body.tier }),
+});
+
+export const toUsage = (body: UsageResource): Usage => ({
+  inputTokens: body.input_tokens,
+  outputTokens: body.output_tokens,
+  ...(body.cached_input_tokens === undefined ? {} : { cachedInputTokens: body.cached_input_tokens }),
+  ...(body.reasoning_tokens === undefined ? {} : { reasoningTokens: body.reasoning_tokens }),
+});
+
+export const presentUsage = (spent: Usage): UsageResource => ({
+  input_tokens: spent.inputTokens,
+  output_tokens: spent.outputTokens,
+  ...(spent.cachedInputTokens === undefined ? {} : { cached_input_tokens: spent.cachedInputTokens }),
+  ...(spent.reasoningTokens === undefined ? {} : { reasoning_tokens: spent.reasoningTokens }),
+});
+
+/** The Job resource of a record, its payload, its result, and why it waits (null unless pending). */
+export const presentJob = (
+  job: Job,
+  payload: JobPayload,
+  result: Json = null,
+  waitingReason: string | null = null,
+): JobResource => ({
+  id: job.id,
+  status: job.status,
+  prompt: payload.prompt,
+  input: payload.input,
+  provider: job.provider,
+  model: job.model,
+  priority: job.priority,
+  tier: job.tier,
+  tags: [...job.tags],
+  assigned_worker: job.assignedWorker,
+  lease: job.lease,
+  attempts: job.attempts,
+  result,
+  error: job.error === null ? null : { ...job.error },
+  progress: job.progress,
+  usage: job.usage === null ? null : presentUsage(job.usage),
+  cost_usd: job.costNanoUsd === null ? null : usdFromNano(job.costNanoUsd),
+  schedule: job.schedule,
+  timeout_seconds: job.timeoutMs === null ? null : job.timeoutMs / 1000,
+  max_attempts: job.maxAttempts,
+  waiting_reason: waitingReason,
+  run_at: toIsoOrNull(job.runAt),
+  created_at: toIso(job.createdAt),
+  assigned_at: toIsoOrNull(job.assignedAt),
+  started_at: toIsoOrNull(job.startedAt),
+  finished_at: toIsoOrNull(job.finishedAt),
+  updated_at: toIso(job.updatedAt),
+});
+
+export const presentJobEvent = (event: JobEvent): JobEventResource => ({
+  at: toIso(event.at),
+  type: event.type,
+  worker: event.worker,
+  lease: event.lease,
+  detail: event.detail,
+});

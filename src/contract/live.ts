@@ -1,0 +1,45 @@
+// The dashboard's WebSocket: a snapshot first, then the latest state of what changed. A frame is one message or an
+// array; `seq` grows by one a message, so a gap means that a new snapshot is needed (reconnect).
+
+import { z } from "zod";
+import { count, instant } from "./field.ts";
+import { jobResource, jobStatus } from "./job.ts";
+import { killswitchResource } from "./killswitch.ts";
+import { scheduleResource } from "./schedule.ts";
+import { workerResource } from "./worker.ts";
+
+/** Resources a frame carries at most; beyond that a viewer is told how many there are, and pages through the API. */
+export const MAX_LIVE_RESOURCES = 200;
+
+const counts = z
+  .record(jobStatus, count)
+  .meta({ description: "open jobs by status, final ones since the object woke" });
+
+/** A job in the live view: without its long values, which the job's own page reads. */
+export const liveJob = jobResource.omit({ prompt: true, input: true, result: true, truncated: true }).extend({
+  prompt_start: z.string().meta({ description: "the first 200 characters" }),
+});
+
+export const liveMessage = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("snapshot"),
+    server_time: instant,
+    jobs: z.array(liveJob),
+    workers: z.array(workerResource),
+    workers_total: count,
+    schedules: z.array(scheduleResource),
+    killswitch: killswitchResource,
+    counts,
+  }),
+  z.object({ type: z.literal("job.updated"), job: liveJob, counts }),
+  z.object({ type: z.literal("worker.updated"), worker: workerResource }),
+  z.object({ type: z.literal("worker.forgotten"), instance: z.string() }),
+  z.object({ type: z.literal("killswitch.updated"), killswitch: killswitchResource }),
+  z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),
+  z.object({ type: z.literal("catalog.updated") }),
+  z.object({ type: z.literal("cost.updated"), today_usd: z.number() }),
+]);
+
+export type LiveMessage = z.infer<typeof liveMessage>;
+export type LiveJob = z.infer<typeof liveJob>;
+export type NumberedLiveMessage = LiveMessage & { seq: number };

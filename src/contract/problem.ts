@@ -1,0 +1,19 @@
+// RFC 9457 problem documents: every error of the service is one.
+
+import { z } from "zod";
+import { json } from "./field.ts";
+
+export const problemResource = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string().meta({ description: "the request id" }),
+    code: z.string(),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    workers: z.array(json).optional().meta({ description: "with `no_eligible_workers`: each worker and why not" }),
+  })
+  .meta({ id: "Problem" });
+
+export type ProblemResource = z.infer<typeof problemResource>;

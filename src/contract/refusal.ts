@@ -1,0 +1,158 @@
+// Refusal → wire: one row a code, so that a refusal without its status does not compile. Titles carry the
+// specification's own words where it has any.
+
+import type { Refusal, RefusalCode, RefusalOf } from "../../domain/refusal.ts";
+import { presentVerdict } from "./dispatch.ts";
+import type { ProblemResource } from "./problem.ts";
+
+interface Wire<Code extends RefusalCode> {
+  readonly status: number;
+  readonly title: string;
+  readonly detail: (refusal: RefusalOf<Code>) => string;
+  /** Seconds for `Retry-After`. */
+  readonly retryAfter?: (refusal: RefusalOf<Code>) => number;
+}
+
+const AUTHENTICATION_FAILED = "Authentication failed";
+const seconds = (refusal: { retryAfterSeconds: number }): number => Math.max(1, Math.ceil(refusal.retryAfterSeconds));
+
+export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
+  invalid_request: { status: 400, title: "Invalid request", detail: ({ detail }) => detail },
+  authentication_failed: { status: 401, title: AUTHENTICATION_FAILED, detail: ({ detail }) => detail },
+  key_revoked: { status: 401, title: AUTHENTICATION_FAILED, detail: () => "this key was revoked" },
+  key_rotated: { status: 401, title: AUTHENTICATION_FAILED, detail: () => "this key was rotated: use the new one" },
+  forbidden: { status: 403, title: "Forbidden", detail: ({ detail }) => detail },
+  not_found: {
+    status: 404,
+    title: "Not found",
+    detail: ({ kind, id }) => `no ${kind} ${JSON.stringify(id.slice(0, 128))} here`,
+  },
+  method_not_allowed: {
+    status: 405,
+    title: "Method not allowed",
+    detail: ({ allow }) => `this path takes ${allow.join(", ")}`,
+  },
+  payload_too_large: {
+    status: 413,
+    title: "Payload too large",
+    detail: ({ limitBytes }) => `a body may have at most ${limitBytes} bytes`,
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: "Unsupported media type",
+    detail: ({ expected }) => `send the body as Content-Type: ${expected}`,
+  },
+  request_timeout: {
+    status: 408,
+    title: "Request timeout",
+    detail: ({ afterMs }) => `the body did not arrive within ${afterMs / 1000} s`,
+  },
+  upgrade_required: {
+    status: 426,
+    title: "Upgrade required",
+    detail: () => "this is a WebSocket: connect with Upgrade: websocket",
+  },
+  job_completed: {
+    status: 409,
+    title: "Job is completed",
+    detail: ({ id }) => `job ${id} is completed: its metadata is final`,
+  },
+  job_state: {
+    status: 409,
+    title: "Job state forbids it",
+    detail: ({ id, status, command }) => `job ${id} is ${status}, which does not allow to ${command} it`,
+  },
+  lease_lost: {
+    status: 409,
+    title: "Lease lost",
+    detail: ({ id, lease, current }) =>
+      `lease ${lease} of job ${id} is over (it is at lease ${current}): drop the work`,
+  },
+  worker_not_offline: {
+    status: 409,
+    title: "Worker is not offline",
+    detail: ({ instance }) => `worker ${instance} still sends heartbeats: stop it first`,
+  },
+  last_admin_key: {
+    status: 409,
+    title: "Last admin key",
+    detail: () => "this is the tenant's last admin key: create another one first",
+  },
+  key_inactive: { status: 409, title: "Key is revoked", detail: ({ id }) => `key ${id} was revoked: create a new one` },
+  tenant_exists: { status: 409, title: "Tenant exists", detail: ({ tenant }) => `tenant "${tenant}" exists` },
+  schedule_exists: {
+    status: 409,
+    title: "Schedule exists",
+    detail: ({ name }) => `schedule "${name}" exists: change it with PUT, or choose another name`,
+  },
+  subscription_exists: {
+    status: 409,
+    title: "Subscription exists",
+    detail: ({ provider }) => `provider "${provider}" is subscribed to with this url`,
+  },
+  sync_in_progress: {
+    status: 409,
+    title: "Sync in progress",
+    detail: ({ id }) => `subscription ${id} is being synced: try again when it is done`,
+  },
+  etag_mismatch: {
+    status: 412,
+    title: "Precondition failed",
+    detail: ({ current }) => `the config has changed, its ETag is now ${current}: read it again`,
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: "Idempotency key reused",
+    detail: () => "this Idempotency-Key came with another body before: use a new one",
+  },
+  rate_limited: { status: 429, title: "Too many requests", detail: () => "slow down", retryAfter: seconds },
+  provider_failed: { status: 502, title: "Provider failed", detail: ({ detail }) => detail },
+  no_eligible_workers: {
+    status: 503,
+    title: "No eligible workers",
+    detail: ({ detail }) => detail,
+    retryAfter: () => 5,
+  },
+  killswitch_active: {
+    status: 503,
+    title: "Killswitch active",
+    detail: ({ level, reason }) => `the killswitch is at level ${level}: ${reason}`,
+    retryAfter: () => 30,
+  },
+  budget_reached: { status: 503, title: "Budget reached", detail: ({ detail }) => detail, retryAfter: seconds },
+  history_backlog: {
+    status: 503,
+    title: "History backlog",
+    detail: () => "too much waits to be written to the history store: no new jobs until it has caught up",
+    retryAfter: seconds,
+  },
+  history_unavailable: {
+    status: 503,
+    title: "History unavailable",
+    detail: () => "the history store does not answer; dispatch goes on",
+    retryAfter: seconds,
+  },
+  overloaded: { status: 503, title: "Overloaded", detail: () => "this tenant is at its limit", retryAfter: seconds },
+};
+
+const PROBLEM_BASE = "/docs#problem-";
+
+const wireOf = <Code extends RefusalCode>(code: Code): Wire<Code> => WIRE[code];
+
+export const retryAfterOf = (refusal: Refusal): number | null =>
+  wireOf(refusal.code).retryAfter?.(refusal as never) ?? null;
+
+/** The problem document of a refusal; `instance` is the request's or message's id. */
+export const presentRefusal = (refusal: Refusal, instance: string): ProblemResource => {
+  const wire = wireOf(refusal.code);
+  return {
+    type: `${PROBLEM_BASE}${refusal.code}`,
+    title: wire.title,
+    status: wire.status,
+    detail: wire.detail(refusal as never),
+    instance,
+    code: refusal.code,
+    ...(refusal.code === "invalid_request" ? { errors: [...refusal.errors] } : {}),
+    ...(refusal.code === "no_eligible_workers" ? { workers: refusal.workers.map(presentVerdict) } : {}),
+  };
+};

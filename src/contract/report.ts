@@ -1,0 +1,65 @@
+// What a worker says about its jobs, over HTTP and over the socket: one set of fields for both.
+
+import { z } from "zod";
+import type { JobError, Usage } from "../../domain/job.ts";
+import { count, json, label, usd } from "./field.ts";
+import { toUsage, type UsageResource, usage } from "./job.ts";
+
+export const lease = count;
+const errorMessage = z.string().max(8192);
+
+export const reportedError = z
+  .strictObject({
+    code: label(64),
+    message: errorMessage,
+    status: z.int().min(100).max(599).nullish(),
+    retryable: z.boolean().optional(),
+    retry_after_seconds: z.number().min(0).max(86_400).nullish(),
+  })
+  .meta({ id: "ReportedError" });
+
+export const startFields = { lease };
+export const heartbeatFields = { lease, progress: json.optional() };
+export const completeFields = {
+  lease,
+  result: json,
+  usage: usage.nullish(),
+  cost_usd: usd.nullish(),
+  model: label(256).nullish(),
+};
+export const failFields = { lease, error: reportedError, usage: usage.nullish(), cost_usd: usd.nullish() };
+export const releaseFields = { lease, reason: label(500) };
+
+export const startRequest = z.strictObject(startFields).meta({ id: "Start" });
+export const heartbeatRequest = z.strictObject(heartbeatFields).meta({ id: "JobHeartbeat" });
+export const completeRequest = z.strictObject(completeFields).meta({ id: "Complete" });
+export const failRequest = z.strictObject(failFields).meta({ id: "Fail" });
+export const releaseRequest = z.strictObject(releaseFields).meta({ id: "Release" });
+
+export type ReportedErrorBody = z.infer<typeof reportedError>;
+export type CompleteBody = z.infer<typeof completeRequest>;
+export type FailBody = z.infer<typeof failRequest>;
+
+/** What a report says it spent, as the rules take it. */
+export const toSpent = (body: {
+  usage?: UsageResource | null | undefined;
+  cost_usd?: number | null | undefined;
+  model?: string | null | undefined;
+}): { usage: Usage | null; costUsd: number | null; model: string | null } => ({
+  usage: body.usage == null ? null : toUsage(body.usage),
+  costUsd: body.cost_usd ?? null,
+  model: body.model ?? null,
+});
+
+const isRetryableStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+/** A reported error; whether it may be retried follows from its status where the worker does not say. */
+export const toReportedFailure = (body: ReportedErrorBody): { error: JobError; retryAfterMs: number | null } => ({
+  error: {
+    code: body.code,
+    message: body.message,
+    ...(body.status == null ? {} : { status: body.status }),
+    retryable: body.retryable ?? (body.status == null ? false : isRetryableStatus(body.status)),
+  },
+  retryAfterMs: body.retry_after_seconds == null ? null : Math.ceil(body.retry_after_seconds * 1000),
+});

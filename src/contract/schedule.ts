@@ -1,0 +1,126 @@
+// Schedules on the wire.
+
+import { z } from "zod";
+import {
+  type NewSchedule,
+  OVERLAPS,
+  SCHEDULE_STATUSES,
+  type Schedule,
+  type SchedulePatch,
+} from "../../domain/schedule.ts";
+import {
+  count,
+  identifier,
+  instant,
+  json,
+  listQuery,
+  MAX_PROMPT_BYTES,
+  modelName,
+  page,
+  providerName,
+  tags,
+  text,
+  toIso,
+  toIsoOrNull,
+} from "./field.ts";
+import { jobStatus, priority, tier } from "./job.ts";
+
+export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -");
+export const scheduleNameParam = z.object({ name: scheduleName });
+
+const timing = {
+  cron: z.string().max(128).nullish(),
+  interval: z.string().max(32).nullish(),
+  timezone: z.string().max(64).optional(),
+};
+
+const request = {
+  input: json.optional(),
+  provider: providerName.nullish(),
+  model: modelName.nullish(),
+  priority: priority.optional(),
+  tier: tier.nullish(),
+  tags: tags.optional(),
+  overlap: z.enum(OVERLAPS).optional(),
+  status: z.enum(SCHEDULE_STATUSES).optional(),
+};
+
+export const newScheduleRequest = z
+  .strictObject({ name: scheduleName, ...timing, prompt: text(MAX_PROMPT_BYTES), ...request })
+  .meta({ id: "NewSchedule" });
+
+export const editScheduleRequest = z
+  .strictObject({ ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request })
+  .refine((body) => Object.keys(body).length > 0, "give at least one field to change")
+  .meta({ id: "ScheduleEdit" });
+
+const MAX_PREVIEW = 50;
+const previewCount = z.coerce.number().int().min(1).max(MAX_PREVIEW);
+export const scheduleQuery = z.strictObject({ preview: previewCount.optional() });
+export const previewQuery = z.strictObject({ preview: previewCount.default(5) });
+export const scheduleListQuery = z.strictObject(listQuery);
+
+export const scheduleResource = z
+  .object({
+    name: z.string(),
+    cron: z.string().nullable(),
+    interval: z.string().nullable(),
+    timezone: z.string(),
+    prompt: z.string(),
+    input: json,
+    provider: z.string().nullable(),
+    model: z.string().nullable(),
+    priority,
+    tier: tier.nullable(),
+    tags: z.array(z.string()),
+    overlap: z.enum(OVERLAPS),
+    status: z.enum(SCHEDULE_STATUSES),
+    next_run_at: instant.nullable(),
+    last_run_at: instant.nullable(),
+    created_at: instant,
+    next_runs: z.array(instant).optional().meta({ description: "with ?preview=<n>" }),
+  })
+  .meta({ id: "Schedule" });
+
+export const scheduleList = z.object({ schedules: z.array(scheduleResource), ...page }).meta({ id: "ScheduleList" });
+export const schedulePreview = z.object({ next_runs: z.array(instant) }).meta({ id: "SchedulePreview" });
+
+export const scheduleRun = z
+  .object({
+    scheduled_for: instant,
+    ran_at: instant,
+    outcome: z.enum(["created", "skipped", "failed"]),
+    reason: z.string().nullable(),
+    job_id: z.string().nullable(),
+    job_status: jobStatus.nullable(),
+    missed: count,
+  })
+  .meta({ id: "ScheduleRun" });
+
+export const scheduleHistory = z.object({ history: z.array(scheduleRun), ...page }).meta({ id: "ScheduleHistory" });
+
+export type ScheduleResource = z.infer<typeof scheduleResource>;
+export type ScheduleRunResource = z.infer<typeof scheduleRun>;
+
+export const toNewSchedule = (body: z.infer<typeof newScheduleRequest>): NewSchedule => body;
+export const toSchedulePatch = (body: z.infer<typeof editScheduleRequest>): SchedulePatch => body as SchedulePatch;
+
+export const presentSchedule = (schedule: Schedule, nextRunsAt: readonly number[] | null = null): ScheduleResource => ({
+  name: schedule.name,
+  cron: schedule.cron,
+  interval: schedule.interval,
+  timezone: schedule.timezone,
+  prompt: schedule.prompt,
+  input: schedule.input,
+  provider: schedule.provider,
+  model: schedule.model,
+  priority: schedule.priority,
+  tier: schedule.tier,
+  tags: [...schedule.tags],
+  overlap: schedule.overlap,
+  status: schedule.status,
+  next_run_at: toIsoOrNull(schedule.nextRunAt),
+  last_run_at: toIsoOrNull(schedule.lastRunAt),
+  created_at: toIso(schedule.createdAt),
+  ...(nextRunsAt === null ? {} : { next_runs: nextRunsAt.map(toIso) }),
+});

@@ -1,0 +1,158 @@
+// Workers on the wire: presence, the fleet, and the answers of the worker protocol.
+
+import { z } from "zod";
+import { TIERS } from "../../domain/job.ts";
+import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../../domain/worker.ts";
+import {
+  count,
+  fromIso,
+  identifier,
+  instanceName,
+  instant,
+  label,
+  listQuery,
+  MAX_TAGS,
+  modelName,
+  page,
+  providerName,
+  tag,
+  toIso,
+} from "./field.ts";
+import { jobResource } from "./job.ts";
+import { killswitchResource } from "./killswitch.ts";
+
+const MAX_MODELS = 500;
+const MAX_REPORTED_JOBS = 1000;
+
+/** The tags of a presence report: comma-separated, spaces around them ignored, kept as given. */
+const tagList = z
+  .string()
+  .max(MAX_TAGS * 66)
+  .refine(
+    (given) => splitTags(given).every((one) => tag.safeParse(one).success),
+    "must be tags separated by commas, each 1 to 64 characters from A-Z a-z 0-9 . _ : / -",
+  )
+  .refine((given) => splitTags(given).length <= MAX_TAGS, `must be at most ${MAX_TAGS} tags`);
+
+export const splitTags = (given: string): string[] => [
+  ...new Set(
+    given
+      .split(",")
+      .map((one) => one.trim())
+      .filter((one) => one !== ""),
+  ),
+];
+
+const presenceFields = {
+  instance: instanceName,
+  status: z.enum(["online", "idle", "busy"]).optional(),
+  tags: tagList.optional(),
+  provider: providerName,
+  concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional(),
+  models: z.array(modelName).max(MAX_MODELS).nullish(),
+  tier: z.enum(TIERS).nullish(),
+  version: label(64).nullish(),
+  jobs: z.array(z.string().min(1).max(64)).max(MAX_REPORTED_JOBS).optional(),
+};
+
+export const presenceRequest = z.strictObject(presenceFields).meta({ id: "Presence" });
+
+export const workerResource = z
+  .object({
+    instance: z.string(),
+    provider: z.string(),
+    status: z.enum(WORKER_STATUSES),
+    tags: z.string(),
+    models: z.array(z.string()).nullable(),
+    tier: z.enum(TIERS).nullable(),
+    concurrency: count,
+    current_load: count,
+    paused: z.boolean(),
+    pause_reason: z.string().nullable(),
+    last_heartbeat: instant,
+    connected: z.boolean(),
+    version: z.string().nullable(),
+    registered_at: instant,
+  })
+  .meta({ id: "Worker" });
+
+export const presenceAnswer = z
+  .object({
+    worker: workerResource,
+    jobs: z.array(jobResource),
+    halted: z.array(z.string()),
+    killswitch: killswitchResource,
+    heartbeat_interval_seconds: z.number(),
+    server_time: instant,
+  })
+  .meta({ id: "PresenceAnswer" });
+
+export const workerDetail = workerResource
+  .extend({
+    jobs: z.array(jobResource),
+    recent_outcomes: z.array(
+      z.object({
+        job_id: z.string(),
+        outcome: z.enum(["completed", "failed"]),
+        code: z.string().nullable(),
+        at: instant,
+      }),
+    ),
+  })
+  .meta({ id: "WorkerDetail" });
+
+export const presenceList = z.object({ workers: z.array(workerResource) }).meta({ id: "PresenceList" });
+export const workerListQuery = z.strictObject(listQuery);
+export const workerList = z.object({ workers: z.array(workerResource), ...page }).meta({ id: "WorkerList" });
+
+export const pauseRequest = z
+  .strictObject({ reason: label(500).nullish(), until: instant.nullish() })
+  .meta({ id: "Pause" });
+
+export const claimRequest = z.strictObject({ max: z.int().min(1).max(100).default(1) }).meta({ id: "Claim" });
+export const claimAnswer = z
+  .object({ jobs: z.array(jobResource), skipped: z.record(z.string(), count) })
+  .meta({ id: "ClaimAnswer" });
+
+export const instanceParam = z.object({ instance: instanceName });
+export const jobIdParam = z.object({ id: identifier(/^[A-Za-z0-9_-]+$/, 64, "characters from A-Z a-z 0-9 _ -") });
+
+export type PresenceRequest = z.infer<typeof presenceRequest>;
+export type PresenceAnswer = z.infer<typeof presenceAnswer>;
+export type WorkerResource = z.infer<typeof workerResource>;
+export type WorkerDetail = z.infer<typeof workerDetail>;
+export type ClaimAnswer = z.infer<typeof claimAnswer>;
+
+export const toPresence = (body: PresenceRequest): PresenceReport => ({
+  instance: body.instance,
+  provider: body.provider,
+  tagList: body.tags ?? "",
+  tags: splitTags(body.tags ?? ""),
+  concurrency: body.concurrency ?? 1,
+  models: body.models ?? null,
+  tier: body.tier ?? null,
+  version: body.version ?? null,
+  jobs: body.jobs ?? null,
+});
+
+export const toPause = (body: z.infer<typeof pauseRequest>): { reason: string | null; untilAt: number | null } => ({
+  reason: body.reason ?? null,
+  untilAt: body.until == null ? null : fromIso(body.until),
+});
+
+export const presentWorker = (view: WorkerView): WorkerResource => ({
+  instance: view.worker.instance,
+  provider: view.worker.provider,
+  status: view.status,
+  tags: view.worker.tagList,
+  models: view.worker.models === null ? null : [...view.worker.models],
+  tier: view.worker.tier,
+  concurrency: view.worker.concurrency,
+  current_load: view.load,
+  paused: view.pauseReason !== null,
+  pause_reason: view.pauseReason,
+  last_heartbeat: toIso(view.lastSeenAt),
+  connected: view.connected,
+  version: view.worker.version,
+  registered_at: toIso(view.worker.registeredAt),
+});

@@ -1,0 +1,19 @@
+// What the platform binds: wrangler.toml is the source, this its type.
+
+import type { Tenant } from "../durable-objects/tenant.ts";
+
+export interface Env {
+  readonly TENANT: DurableObjectNamespace<Tenant>;
+  readonly DB: D1Database;
+  readonly ASSETS: Fetcher;
+  /** Manages tenants and nothing else. */
+  readonly SERVICE_ROOT_KEY?: string;
+  /** Makes the tags of keys; changing it ends every key. */
+  readonly SERVICE_SIGNING_SECRET?: string;
+  /** `0` turns the catalog's sync loop off. */
+  readonly SERVICE_CATALOG_SYNC?: string;
+  /** Self-hosted, the files of SERVICE_CATALOG_DIR: JSON of their texts by name. */
+  readonly SERVICE_CATALOG_FILES?: string;
+  /** Self-hosted, the way to model runtimes on this machine and its network; `fetch` itself reaches public hosts only. */
+  readonly LOCAL_NETWORK?: Fetcher;
+}

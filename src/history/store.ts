@@ -1,0 +1,15 @@
+// Reads of history in D1. Every query binds the tenant first; with D1 away the reader is told so, and nothing else stops.
+
+import { Refused } from "../http/refused.ts";
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** Runs a read; what D1 throws becomes `history_unavailable`. */
+export const readHistory = async <T>(read: () => Promise<T>): Promise<T> => {
+  try {
+    return await read();
+  } catch (error) {
+    console.error(`history read failed: ${String(error)}`);
+    throw new Refused({ code: "history_unavailable", retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
+};

@@ -1,0 +1,93 @@
+// Who is calling, as far as the edge can tell: a bearer key or the dashboard's cookie, checked by its tag. Everything
+// else about it the tenant's object decides, in the same step as the operation.
+
+import type { Context } from "hono";
+import { getCookie } from "hono/cookie";
+import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
+import type { Env } from "../env.ts";
+import { digest, read, type TokenFacts } from "./key-format.ts";
+import { Refused } from "./refused.ts";
+
+export type AppContext = Context<{ Bindings: Env; Variables: { requestId: string } }>;
+
+/** Over https the browser keeps the first to this host alone; over plain http only the second is stored. */
+export const SESSION_COOKIES = ["__Host-signalbox", "signalbox"] as const;
+
+const MAX_CHECKED_TOKENS = 1000;
+const checkedTokens = new Map<string, TokenFacts>();
+
+export const signingSecret = (env: Env): string => {
+  const secret = env.SERVICE_SIGNING_SECRET ?? "";
+  if (secret === "") throw new Error("SERVICE_SIGNING_SECRET is not set: set it with `wrangler secret put`");
+  return secret;
+};
+
+/** A token's facts. What the tag says of a token never changes, so the last ones checked are kept. */
+const factsOf = async (env: Env, token: string): Promise<TokenFacts | null> => {
+  const known = checkedTokens.get(token);
+  if (known !== undefined) return known;
+  const facts = await read(signingSecret(env), token);
+  if (facts === null) return null;
+  if (checkedTokens.size >= MAX_CHECKED_TOKENS) checkedTokens.clear();
+  checkedTokens.set(token, facts);
+  return facts;
+};
+
+const BEARER = /^Bearer ([\x21-\x7e]+)$/i;
+
+const bearerOf = (c: AppContext): string | null => {
+  const header = c.req.header("authorization");
+  if (header === undefined) return null;
+  const token = BEARER.exec(header)?.[1];
+  if (token === undefined) throw new Refused(AUTHENTICATION_FAILED);
+  return token;
+};
+
+/** The caller's token, or a refusal with 401. */
+export const authenticateCaller = async (c: AppContext): Promise<TokenFacts> => {
+  const bearer = bearerOf(c);
+  if (bearer === null) return authenticateSession(c);
+  const facts = await factsOf(c.env, bearer);
+  if (facts === null || facts.kind !== "key") throw new Refused(AUTHENTICATION_FAILED);
+  return facts;
+};
+
+const authenticateSession = async (c: AppContext): Promise<TokenFacts> => {
+  const cookie = SESSION_COOKIES.map((name) => getCookie(c, name)).find((value) => value !== undefined);
+  if (cookie === undefined) throw new Refused(AUTHENTICATION_FAILED);
+  refuseForeignOrigin(c);
+  const facts = await factsOf(c.env, cookie);
+  if (facts === null || facts.kind !== "session") throw new Refused(AUTHENTICATION_FAILED);
+  return facts;
+};
+
+/** A cookie comes along by itself, so what changes something or opens a socket must come from our own page. */
+export const refuseForeignOrigin = (c: AppContext): void => {
+  const isSocket = c.req.header("upgrade")?.toLowerCase() === "websocket";
+  const isRead = c.req.method === "GET" || c.req.method === "HEAD";
+  if (isRead && !isSocket) return;
+  const origin = c.req.header("origin");
+  const site = c.req.header("sec-fetch-site");
+  const isOwn =
+    origin === undefined ? !isSocket && (site === undefined || site === "same-origin") : isOwnOrigin(c, origin);
+  if (!isOwn)
+    throw new Refused({ code: "forbidden", detail: "a session is used from the dashboard's own origin only" });
+};
+
+/** Behind a proxy that ends TLS the scheme differs, the host does not. */
+const isOwnOrigin = (c: AppContext, origin: string): boolean => {
+  const host = c.req.header("host") ?? new URL(c.req.url).host;
+  return URL.canParse(origin) && new URL(origin).host === host;
+};
+
+/** Whether the caller holds the operator's root key; compared by digest, so that time tells nothing. */
+export const authenticateOperator = async (c: AppContext): Promise<void> => {
+  const rootKey = c.env.SERVICE_ROOT_KEY ?? "";
+  const bearer = bearerOf(c);
+  if (rootKey === "" || bearer === null) throw new Refused(AUTHENTICATION_FAILED);
+  const [given, expected] = await Promise.all([digest(bearer), digest(rootKey)]);
+  if (given === expected) return;
+  const facts = await factsOf(c.env, bearer);
+  if (facts === null) throw new Refused(AUTHENTICATION_FAILED);
+  throw new Refused({ code: "forbidden", detail: "tenants are managed with the operator's root key" });
+};

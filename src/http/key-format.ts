@@ -1,0 +1,127 @@
+// Keys and session tokens: sbx_<kind>_<tenant>_<id>_<secret+tag>_<checksum>. The tag is an HMAC with the signing secret,
+// so a forged or mistyped one is refused here, without waking any object; the object holds only the digest of the whole.
+
+import type { Role } from "../../domain/key.ts";
+
+const PREFIX = "sbx";
+const KINDS = { admin: "a", standard: "s", worker: "w", session: "d" } as const;
+export type TokenKind = keyof typeof KINDS;
+
+export const MAX_TOKEN_CHARS = 512;
+const ID_CHARS = 12;
+const SECRET_BYTES = 32;
+const SECRET_CHARS = 43;
+const TAG_BYTES = 8;
+const TAG_CHARS = 11;
+const CHECKSUM_CHARS = 6;
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SHAPE = new RegExp(
+  `^${PREFIX}_([aswd])(-eu|-fedramp)?_([a-z0-9][a-z0-9-]{0,62})_([0-9A-Za-z]{${ID_CHARS}})_([0-9A-Za-z]{${SECRET_CHARS + TAG_CHARS}})_([0-9A-Za-z]{${CHECKSUM_CHARS}})$`,
+);
+
+export interface TokenFacts {
+  readonly kind: "key" | "session";
+  readonly tenant: string;
+  /** Pins the tenant's object to a region; part of the key because it is part of the object's id. */
+  readonly jurisdiction: "eu" | "fedramp" | null;
+  readonly id: string;
+  /** SHA-256 of the whole token, hex. */
+  readonly hash: string;
+}
+
+const encoder = new TextEncoder();
+
+/** The number that the bytes spell, in base 62, padded to `chars`. */
+const base62 = (bytes: Uint8Array, chars: number): string => {
+  let value = 0n;
+  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
+  let text = "";
+  for (; value > 0n; value /= 62n) text = ALPHABET.charAt(Number(value % 62n)) + text;
+  return text.padStart(chars, "0");
+};
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+  let crc = index;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});
+
+/** CRC-32 (ISO 3309), so that scanners can tell a real key from a typo offline. */
+const checksum = (text: string): string => {
+  let crc = 0xffffffff;
+  for (const byte of encoder.encode(text)) crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0);
+  const value = (crc ^ 0xffffffff) >>> 0;
+  return base62(new Uint8Array([value >>> 24, value >>> 16, value >>> 8, value]), CHECKSUM_CHARS);
+};
+
+const macKeys = new Map<string, Promise<CryptoKey>>();
+
+const macKey = (secret: string): Promise<CryptoKey> => {
+  const known = macKeys.get(secret);
+  if (known !== undefined) return known;
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
+  macKeys.set(secret, imported);
+  return imported;
+};
+
+const tagOf = async (secret: string, text: string): Promise<string> => {
+  const mac = await crypto.subtle.sign("HMAC", await macKey(secret), encoder.encode(text));
+  return base62(new Uint8Array(mac).subarray(0, TAG_BYTES), TAG_CHARS);
+};
+
+export const digest = async (text: string): Promise<string> => {
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+};
+
+const randomChars = (chars: number): string => {
+  let text = "";
+  while (text.length < chars) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(chars))) {
+      // 248 is the greatest multiple of 62 in a byte: what lies above would favour the first letters.
+      if (byte < 248 && text.length < chars) text += ALPHABET.charAt(byte % 62);
+    }
+  }
+  return text;
+};
+
+export interface Minted {
+  readonly id: string;
+  readonly token: string;
+  readonly hash: string;
+}
+
+/** A new token; `id` is given when a key is rotated, so that it stays the same key. */
+export const mint = async (
+  secret: string,
+  kind: Role | "session",
+  tenant: string,
+  jurisdiction: string | null,
+  id: string = randomChars(ID_CHARS),
+): Promise<Minted> => {
+  const region = jurisdiction === null ? "" : `-${jurisdiction}`;
+  const secretPart = base62(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)), SECRET_CHARS);
+  const body = `${PREFIX}_${KINDS[kind]}${region}_${tenant}_${id}_${secretPart}`;
+  const tagged = `${body}${await tagOf(secret, body)}`;
+  const token = `${tagged}_${checksum(tagged)}`;
+  return { id, token, hash: await digest(token) };
+};
+
+/** What a token says, if it is one of ours; null otherwise. Whether it still lives only the object knows. */
+export const read = async (secret: string, token: string): Promise<TokenFacts | null> => {
+  const match = token.length > MAX_TOKEN_CHARS ? null : SHAPE.exec(token);
+  if (match === null) return null;
+  const [, kind, region, tenant, id, , sum] = match;
+  const tagged = token.slice(0, -(CHECKSUM_CHARS + 1));
+  if (tenant === undefined || id === undefined || checksum(tagged) !== sum) return null;
+  const body = tagged.slice(0, -TAG_CHARS);
+  if ((await tagOf(secret, body)) !== tagged.slice(-TAG_CHARS)) return null;
+  return {
+    kind: kind === KINDS.session ? "session" : "key",
+    tenant,
+    jurisdiction: region === "-eu" ? "eu" : region === "-fedramp" ? "fedramp" : null,
+    id,
+    hash: await digest(token),
+  };
+};

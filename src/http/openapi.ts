@@ -1,0 +1,80 @@
+// The OpenAPI document, made from the same endpoint descriptions that validate and mount.
+
+import { OpenAPIRegistry, OpenApiGeneratorV31 } from "@asteasolutions/zod-to-openapi";
+import type { RefusalCode } from "../../domain/refusal.ts";
+import { problemResource } from "../contract/problem.ts";
+import { WIRE } from "../contract/refusal.ts";
+import type { Access, Description, Endpoint } from "./router.ts";
+
+const PROBLEM = { "application/problem+json": { schema: problemResource } };
+
+const ACCESS: Record<Access, string> = {
+  none: "Needs no key.",
+  root: "Needs the operator's root key.",
+  worker: "Needs a key of any role.",
+  standard: "Needs a key with role standard or admin.",
+  admin: "Needs a key with role admin.",
+};
+
+/** What an endpoint of this kind may answer beside what it lists itself. */
+const commonRefusals = ({ access, body, rawBody }: Description): RefusalCode[] => [
+  "invalid_request",
+  ...(body === undefined && rawBody === undefined
+    ? []
+    : (["payload_too_large", "unsupported_media_type", "request_timeout"] as const)),
+  ...(access === "none" ? [] : (["authentication_failed", "forbidden", "overloaded"] as const)),
+];
+
+const responsesOf = (description: Description): Record<string, object> => {
+  const responses: Record<string, object> = {};
+  for (const [status, { description: says, schema, media }] of Object.entries(description.answers)) {
+    const content = schema === undefined ? {} : { content: { [media ?? "application/json"]: { schema } } };
+    responses[status] = { description: says, ...content };
+  }
+  for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {
+    const status = String(WIRE[code].status);
+    responses[status] ??= { description: WIRE[code].title, content: PROBLEM };
+  }
+  return responses;
+};
+
+const bodyOf = ({ body, rawBody, isBodyOptional }: Description): object => {
+  if (rawBody !== undefined) {
+    const content = Object.fromEntries(rawBody.media.map((media) => [media, { schema: rawBody.schema }]));
+    return { body: { required: true, content } };
+  }
+  if (body === undefined) return {};
+  return { body: { required: isBodyOptional !== true, content: { "application/json": { schema: body } } } };
+};
+
+export const openApiDocument = (endpoints: readonly Endpoint[], version: string): object => {
+  const registry = new OpenAPIRegistry();
+  const bearer = registry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+  for (const { description } of endpoints) {
+    const { method, path, summary, tag, access, params, query, headers } = description;
+    registry.registerPath({
+      method,
+      path,
+      summary,
+      tags: [tag],
+      description: [description.description, ACCESS[access]].filter((part) => part !== undefined).join("\n\n"),
+      security: access === "none" ? [] : [{ [bearer.name]: [] }],
+      request: {
+        ...(params === undefined ? {} : { params }),
+        ...(query === undefined ? {} : { query }),
+        ...(headers === undefined ? {} : { headers }),
+        ...bodyOf(description),
+      },
+      responses: responsesOf(description),
+    } as Parameters<OpenAPIRegistry["registerPath"]>[0]);
+  }
+  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+    openapi: "3.1.0",
+    info: {
+      title: "Signalbox",
+      version,
+      description: "A job router for AI workers: accepts jobs and gives each to the best available worker.",
+    },
+    servers: [{ url: "/" }],
+  });
+};

@@ -1,0 +1,44 @@
+// A refusal on its way to the wire: thrown by `unwrap`, turned into a problem document by the app's one onError.
+
+import type { Refusal } from "../../domain/refusal.ts";
+import type { Result } from "../../domain/result.ts";
+import { presentRefusal, retryAfterOf } from "../contract/refusal.ts";
+
+export class Refused extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.code);
+    this.refusal = refusal;
+  }
+}
+
+export const unwrap = <T>(result: Result<T, Refusal>): T => {
+  if (!result.ok) throw new Refused(result.error);
+  return result.value;
+};
+
+const PROBLEM_JSON = "application/problem+json";
+
+export const problemResponse = (refusal: Refusal, requestId: string): Response => {
+  const problem = presentRefusal(refusal, requestId);
+  const headers = new Headers({ "content-type": PROBLEM_JSON });
+  const retryAfter = retryAfterOf(refusal);
+  if (retryAfter !== null) headers.set("retry-after", String(retryAfter));
+  if (refusal.code === "method_not_allowed") headers.set("allow", refusal.allow.join(", "));
+  if (problem.status === 401) headers.set("www-authenticate", 'Bearer realm="signalbox", error="invalid_token"');
+  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+};
+
+/** A bug: told without a word of its inside; the log has it under the same id. */
+export const internalProblem = (requestId: string): Response => {
+  const problem = {
+    type: "/docs#problem-internal",
+    title: "Internal error",
+    status: 500,
+    detail: "something went wrong here; the log has it under this request id",
+    instance: requestId,
+    code: "internal",
+  };
+  return new Response(JSON.stringify(problem), { status: 500, headers: { "content-type": PROBLEM_JSON } });
+};

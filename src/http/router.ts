@@ -1,0 +1,114 @@
+// Endpoints: what a path takes and gives, said once. The same description validates, documents itself in the OpenAPI
+// document and mounts the handler, so the three cannot differ.
+
+import type { Hono } from "hono";
+import type { z } from "zod";
+import { invalid, type RefusalCode } from "../../domain/refusal.ts";
+import { fieldErrorsOf } from "../contract/validation.ts";
+import type { Env } from "../env.ts";
+import type { AppContext } from "./auth.ts";
+import { readJson } from "./body.ts";
+import { Refused } from "./refused.ts";
+
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+/** Who may call it, for the document: the tenant's object decides. */
+export type Access = "none" | "root" | "worker" | "standard" | "admin";
+
+export interface Description {
+  readonly method: Method;
+  /** As OpenAPI writes it: `/api/jobs/{id}`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly access: Access;
+  readonly description?: string;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** A body that the handler reads itself, because it comes in more than one media type. */
+  readonly rawBody?: { readonly schema: z.ZodType; readonly media: readonly string[] };
+  /** A body may be left out: it is then read as `{}`. */
+  readonly isBodyOptional?: boolean;
+  readonly answers: Readonly<
+    Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly media?: string }>
+  >;
+  /** Refusals beside those that every endpoint of its kind may give. */
+  readonly refuses?: readonly RefusalCode[];
+}
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined;
+
+export interface Input<D extends Description> {
+  readonly params: Parsed<D["params"]>;
+  readonly query: Parsed<D["query"]>;
+  readonly body: Parsed<D["body"]>;
+}
+
+export interface Endpoint {
+  readonly description: Description;
+  readonly handle: (c: AppContext) => Promise<Response>;
+}
+
+export const endpoint = <const D extends Description>(
+  description: D,
+  handle: (c: AppContext, input: Input<D>) => Promise<Response> | Response,
+): Endpoint => ({
+  description,
+  handle: async (c) => {
+    const input = {
+      params: parse(description.params, c.req.param(), "path"),
+      query: parse(description.query ?? NO_QUERY, singleValues(c), "query"),
+      body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
+    };
+    return handle(c, input as Input<D>);
+  },
+});
+
+const NO_QUERY = undefined;
+
+const bodyOf = async (c: AppContext, description: Description): Promise<unknown> => {
+  const body = await readJson(c.req.raw);
+  if (body !== undefined) return body;
+  if (description.isBodyOptional === true) return {};
+  throw new Refused(invalid("", "a JSON body is required"));
+};
+
+/** A parameter given twice is refused: which one counts would be a guess. */
+const singleValues = (c: AppContext): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(c.req.queries()).map(([name, values]) => {
+      if (values.length > 1) throw new Refused(invalid(name, "is given more than once"));
+      return [name, values[0] ?? ""];
+    }),
+  );
+
+const parse = (schema: z.ZodType | undefined, given: unknown, where: string): unknown => {
+  if (schema === undefined) return undefined;
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const errors = fieldErrorsOf(schema, parsed.error, given);
+  const detail = errors
+    .map(({ path, message }) => (path === "" ? `${where}: ${message}` : `${path}: ${message}`))
+    .join("; ");
+  throw new Refused({ code: "invalid_request", detail, errors });
+};
+
+/** Mounts every endpoint, and for each path an answer to the methods that it does not take. */
+export const mount = (
+  app: Hono<{ Bindings: Env; Variables: { requestId: string } }>,
+  endpoints: readonly Endpoint[],
+): void => {
+  const methodsByPath = new Map<string, string[]>();
+  for (const { description, handle } of endpoints) {
+    const path = description.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    app.on(description.method.toUpperCase(), path, handle);
+    methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), description.method.toUpperCase()]);
+  }
+  for (const [path, methods] of methodsByPath) {
+    const allow = methods.includes("GET") ? [...methods, "HEAD"] : methods;
+    app.all(path, () => {
+      throw new Refused({ code: "method_not_allowed", allow });
+    });
+  }
+};

@@ -1,0 +1,113 @@
+// The way to a tenant's object. One function finds it, so it alone would know if a tenant were ever spread over several.
+
+import type { Refusal } from "../../domain/refusal.ts";
+import { err, type Result } from "../../domain/result.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
+import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
+import type { Credential, NewTenant } from "../../durable-objects/operations/keys.ts";
+import type { Tenant } from "../../durable-objects/tenant.ts";
+import type { JobResource } from "../contract/job.ts";
+import type { ClaimAnswer } from "../contract/worker.ts";
+import type { Env } from "../env.ts";
+import type { TokenFacts } from "./key-format.ts";
+import { Refused } from "./refused.ts";
+
+const MAX_TRIES = 3;
+const RETRY_BASE_MS = 20;
+const OVERLOAD_RETRY_SECONDS = 2;
+
+/** Carried out twice, these would do twice what was asked; everything else is safe to repeat. */
+const NOT_REPEATABLE: ReadonlySet<OperationName> = new Set(["createJob", "createJobs", "dispatch", "runSchedule"]);
+
+export interface TenantName {
+  readonly tenant: string;
+  readonly jurisdiction: "eu" | "fedramp" | null;
+}
+
+export const tenantObject = (
+  env: Env,
+  { tenant, jurisdiction }: TenantName,
+  locationHint?: DurableObjectLocationHint,
+): DurableObjectStub<Tenant> => {
+  const namespace = jurisdiction === null ? env.TENANT : env.TENANT.jurisdiction(jurisdiction);
+  const id = namespace.idFromName(tenant);
+  return namespace.get(id, locationHint === undefined ? {} : { locationHint });
+};
+
+interface PlatformError {
+  readonly retryable?: boolean;
+  readonly overloaded?: boolean;
+}
+
+/** Calls the object with a new stub each try; an overloaded one is not tried again. */
+export const withTenant = async <T>(
+  env: Env,
+  name: TenantName,
+  isRepeatable: boolean,
+  use: (stub: DurableObjectStub<Tenant>) => Promise<Result<T, Refusal>>,
+): Promise<Result<T, Refusal>> => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await use(tenantObject(env, name));
+    } catch (error) {
+      const { retryable, overloaded } = error as PlatformError;
+      if (overloaded === true) return err({ code: "overloaded", retryAfterSeconds: OVERLOAD_RETRY_SECONDS });
+      if (retryable !== true || !isRepeatable || tries >= MAX_TRIES) throw error;
+      await scheduler.wait(RETRY_BASE_MS * 2 ** tries * Math.random());
+    }
+  }
+};
+
+export const credentialOf = ({ kind, id, hash }: TokenFacts): Credential => ({ kind, id, hash });
+
+/** One operation of the tenant that the token names. */
+export const callTenant = <Name extends OperationName>(
+  env: Env,
+  token: TokenFacts,
+  name: Name,
+  request: RequestOf<Name>,
+  isRepeatable = !NOT_REPEATABLE.has(name),
+): Promise<Result<AnswerOf<Name>, Refusal>> =>
+  withTenant(env, token, isRepeatable, (stub) => remote(stub).call(credentialOf(token), name, request));
+
+export const waitForJob = (
+  env: Env,
+  token: TokenFacts,
+  id: string,
+  waitMs: number,
+): Promise<Result<JobResource, Refusal>> =>
+  withTenant(env, token, true, (stub) => remote(stub).getJobWaiting(credentialOf(token), id, waitMs));
+
+export const claimWaiting = (
+  env: Env,
+  token: TokenFacts,
+  request: { instance: string; max: number },
+  waitMs: number,
+): Promise<Result<ClaimAnswer, Refusal>> =>
+  withTenant(env, token, true, (stub) => remote(stub).claimWaiting(credentialOf(token), request, waitMs));
+
+/** Made near `request.locationHint`, on the first call to the object; then history learns of it. */
+export const createTenant = async (env: Env, request: NewTenant): Promise<Result<null, Refusal>> => {
+  const object = tenantObject(env, request, request.locationHint ?? undefined);
+  const created = await remote(object).create(request);
+  if (created.ok) await object.drain();
+  return created;
+};
+
+/** What a sync found, for the tenant's routing and cost; `models: null` where nothing follows the provider any more. */
+export const learnCatalog = async (env: Env, name: TenantName, report: CatalogReport): Promise<void> => {
+  await withTenant(env, name, true, (stub) => remote(stub).learnCatalog(report));
+};
+
+export const isSyncHalted = (env: Env, name: TenantName): Promise<boolean> => tenantObject(env, name).isSyncHalted();
+
+type Remote = Pick<Tenant, "call" | "getJobWaiting" | "claimWaiting" | "create" | "learnCatalog">;
+
+/** The stub's own types wrap every answer once more; what crosses is plain data, as the class says. */
+const remote = (stub: DurableObjectStub<Tenant>): Remote => stub as unknown as Remote;
+
+/** History holds everything before this, or the reader is told that it is away. */
+export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {
+  const isDrained = await tenantObject(env, token).drain();
+  if (!isDrained) throw new Refused({ code: "history_unavailable", retryAfterSeconds: 5 });
+};

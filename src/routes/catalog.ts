@@ -1,0 +1,207 @@
+// The catalog: providers, subscriptions, their models and history, and a sync at once.
+
+import { z } from "zod";
+import type { SyncReport } from "../../domain/catalog-subscription.ts";
+import type { Actor } from "../../domain/event.ts";
+import { readHistory as readModelHistory, readSnapshot } from "../catalog/models.ts";
+import { openCatalog, providersOf } from "../catalog/open.ts";
+import { storedModels } from "../catalog/snapshot.ts";
+import {
+  createSubscription,
+  deleteSubscription,
+  editSubscription,
+  listSubscriptions,
+} from "../catalog/subscriptions.ts";
+import { syncSubscription } from "../catalog/sync.ts";
+import {
+  catalogHistoryList,
+  historyQuery,
+  modelList,
+  newSubscriptionRequest,
+  presentHistory,
+  presentProvider,
+  presentSnapshot,
+  presentSubscription,
+  presentSync,
+  providerList,
+  subscriptionIdParam,
+  subscriptionList,
+  subscriptionPatchRequest,
+  subscriptionResource,
+  syncAnswer,
+} from "../contract/catalog.ts";
+import type { Env } from "../env.ts";
+import { auditStatement } from "../history/administration.ts";
+import { readHistory } from "../history/store.ts";
+import { type AppContext, authenticateCaller } from "../http/auth.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant, learnCatalog, type TenantName } from "../http/tenant.ts";
+
+const BASE = { tag: "Catalog", access: "admin" } as const;
+const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;
+const WRITE_REFUSALS = ["history_unavailable", "killswitch_active"] as const;
+
+export const catalogTools = (env: Env) => openCatalog(env, Date.now, auditStatement);
+
+const mayRead = async (c: AppContext): Promise<TokenFacts> => {
+  const token = await authenticateCaller(c);
+  unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
+  return token;
+};
+
+const mayWrite = async (c: AppContext): Promise<{ token: TokenFacts; actor: Actor }> => {
+  const token = await authenticateCaller(c);
+  const { keyId, name } = unwrap(await callTenant(c.env, token, "authorizeAdminWrite", null));
+  return { token, actor: { keyId, name } };
+};
+
+/** Tells the tenant's object what a provider lists now: routing and cost read it there. */
+export const tellTenant = async (env: Env, tenant: TenantName, report: SyncReport): Promise<void> => {
+  const models = await storedModels(env.DB, tenant.tenant, report.subscriptionId);
+  const listed = [...models.values()].map(({ id, price }) => ({ id, price }));
+  await learnCatalog(env, tenant, { provider: report.provider, models: listed });
+};
+
+const providers = endpoint(
+  {
+    ...BASE,
+    method: "get",
+    path: "/catalog/providers",
+    summary: "Providers this installation knows",
+    answers: {
+      200: { description: "Them; `auth.ref` names a key in the vault and is none itself.", schema: providerList },
+    },
+  },
+  async (c) => {
+    await mayRead(c);
+    return c.json({ providers: [...providersOf(c.env.SERVICE_CATALOG_FILES).values()].map(presentProvider) });
+  },
+);
+
+const create = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/catalog/subscriptions",
+    summary: "Follow a provider's model list",
+    body: newSubscriptionRequest,
+    answers: { 201: { description: "The subscription; its first sync is due at once.", schema: subscriptionResource } },
+    refuses: [...WRITE_REFUSALS, "subscription_exists"],
+  },
+  async (c, { body }) => {
+    const { token, actor } = await mayWrite(c);
+    const created = await readHistory(() => createSubscription(catalogTools(c.env), token.tenant, actor, body));
+    return c.json(presentSubscription(unwrap(created)), 201);
+  },
+);
+
+const list = endpoint(
+  {
+    ...BASE,
+    method: "get",
+    path: "/catalog/subscriptions",
+    summary: "All subscriptions",
+    answers: { 200: { description: "Them, by provider.", schema: subscriptionList } },
+    refuses: ["history_unavailable"],
+  },
+  async (c) => {
+    const token = await mayRead(c);
+    const subscriptions = await readHistory(() => listSubscriptions(c.env.DB, token.tenant));
+    return c.json({ subscriptions: subscriptions.map(presentSubscription) });
+  },
+);
+
+const edit = endpoint(
+  {
+    ...ONE,
+    method: "patch",
+    summary: "Change a subscription's schedule or address",
+    body: subscriptionPatchRequest,
+    answers: { 200: { description: "The subscription.", schema: subscriptionResource } },
+    refuses: [...WRITE_REFUSALS, "not_found", "subscription_exists"],
+  },
+  async (c, { params, body }) => {
+    const { token, actor } = await mayWrite(c);
+    const edited = await readHistory(() => editSubscription(catalogTools(c.env), token.tenant, params.id, actor, body));
+    return c.json(presentSubscription(unwrap(edited)));
+  },
+);
+
+const remove = endpoint(
+  {
+    ...ONE,
+    method: "delete",
+    summary: "Stop following a provider's model list",
+    answers: { 204: { description: "Deleted, with its models and history." } },
+    refuses: [...WRITE_REFUSALS, "not_found"],
+  },
+  async (c, { params }) => {
+    const { token, actor } = await mayWrite(c);
+    const { provider } = unwrap(
+      await readHistory(() => deleteSubscription(catalogTools(c.env), token.tenant, params.id, actor)),
+    );
+    await learnCatalog(c.env, token, { provider, models: null });
+    return c.body(null, 204);
+  },
+);
+
+const models = endpoint(
+  {
+    ...BASE,
+    method: "get",
+    path: "/catalog/subscriptions/{id}/models",
+    params: subscriptionIdParam,
+    summary: "The models of the last good sync",
+    answers: { 200: { description: "Them, by id.", schema: modelList } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params }) => {
+    const token = await mayRead(c);
+    const snapshot = await readHistory(() => readSnapshot(c.env.DB, token.tenant, params.id));
+    return c.json(presentSnapshot(unwrap(snapshot)));
+  },
+);
+
+const history = endpoint(
+  {
+    ...BASE,
+    method: "get",
+    path: "/catalog/subscriptions/{id}/history",
+    params: subscriptionIdParam,
+    summary: "How the list came to be so, newest first",
+    query: historyQuery,
+    answers: { 200: { description: "A page of changes.", schema: catalogHistoryList } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params, query }) => {
+    const token = await mayRead(c);
+    const found = await readHistory(() => readModelHistory(c.env.DB, token.tenant, params.id, query));
+    return c.json(presentHistory(unwrap(found), query));
+  },
+);
+
+const sync = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/catalog/subscriptions/{id}/sync",
+    params: subscriptionIdParam,
+    summary: "Sync a subscription now",
+    description: "A provider that fails, or lies about its shape, keeps the last good list.",
+    body: z.strictObject({}),
+    isBodyOptional: true,
+    answers: { 200: { description: "What changed.", schema: syncAnswer } },
+    refuses: [...WRITE_REFUSALS, "not_found", "sync_in_progress", "provider_failed"],
+  },
+  async (c, { params }) => {
+    const { token, actor } = await mayWrite(c);
+    const synced = await readHistory(() => syncSubscription(catalogTools(c.env), token.tenant, params.id, actor));
+    const report = unwrap(synced);
+    await tellTenant(c.env, token, report);
+    return c.json(presentSync(report));
+  },
+);
+
+export const catalogRoutes: readonly Endpoint[] = [providers, create, list, edit, remove, models, history, sync];

@@ -1,0 +1,49 @@
+// What the tenant's work cost.
+
+import { costByProvider, costQuery, costSummary } from "../contract/cost.ts";
+import * as history from "../history/cost.ts";
+import { authenticateCaller } from "../http/auth.ts";
+import { unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant, drainTenant } from "../http/tenant.ts";
+
+const BASE = {
+  method: "get",
+  tag: "Cost",
+  access: "standard",
+  query: costQuery,
+  refuses: ["history_unavailable"],
+  description: "Periods are calendar days, ISO weeks and months in UTC, up to now.",
+} as const;
+
+const summary = endpoint(
+  {
+    ...BASE,
+    path: "/api/cost",
+    summary: "Cost of today, this week or this month",
+    answers: { 200: { description: "Sums, a series to draw, and the period before.", schema: costSummary } },
+  },
+  async (c, { query }) => {
+    const token = await authenticateCaller(c);
+    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    await drainTenant(c.env, token);
+    return c.json(await history.costSummary(c.env.DB, token.tenant, query.period, Date.now()));
+  },
+);
+
+const byProvider = endpoint(
+  {
+    ...BASE,
+    path: "/api/cost/providers",
+    summary: "Cost by provider and model",
+    answers: { 200: { description: "Most expensive first.", schema: costByProvider } },
+  },
+  async (c, { query }) => {
+    const token = await authenticateCaller(c);
+    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    await drainTenant(c.env, token);
+    return c.json(await history.costByProvider(c.env.DB, token.tenant, query.period, Date.now()));
+  },
+);
+
+export const costRoutes: readonly Endpoint[] = [summary, byProvider];

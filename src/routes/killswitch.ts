@@ -1,0 +1,49 @@
+// The killswitch: engage, look, clear.
+
+import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../contract/killswitch.ts";
+import { authenticateCaller } from "../http/auth.ts";
+import { unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant } from "../http/tenant.ts";
+
+const BASE = { path: "/killswitch", tag: "Killswitch", access: "standard" } as const;
+const answers = { 200: { description: "The state now.", schema: killswitchResource } } as const;
+
+const activate = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    summary: "Stop everything",
+    description:
+      "Levels 1 to 4, each doing what the one before does, too; 0 does nothing. May be raised or lowered while active.",
+    body: killswitchRequest,
+    answers,
+  },
+  async (c, { body }) => {
+    const token = await authenticateCaller(c);
+    return c.json(unwrap(await callTenant(c.env, token, "activateKillswitch", body)));
+  },
+);
+
+const read = endpoint({ ...BASE, method: "get", summary: "The killswitch now", answers }, async (c) => {
+  const token = await authenticateCaller(c);
+  return c.json(unwrap(await callTenant(c.env, token, "readKillswitch", null)));
+});
+
+const clear = endpoint(
+  {
+    ...BASE,
+    method: "delete",
+    summary: "Clear the killswitch",
+    description: "Workers stay paused unless `resume_all=true`; one paused by hand stays paused in any case.",
+    query: clearKillswitchQuery,
+    answers,
+  },
+  async (c, { query }) => {
+    const token = await authenticateCaller(c);
+    const request = { resumeAll: query.resume_all === "true" };
+    return c.json(unwrap(await callTenant(c.env, token, "clearKillswitch", request)));
+  },
+);
+
+export const killswitchRoutes: readonly Endpoint[] = [activate, read, clear];

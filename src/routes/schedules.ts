@@ -1,0 +1,165 @@
+// Schedules: kept by their owner, run by the tenant's alarm.
+
+import { z } from "zod";
+import {
+  editScheduleRequest,
+  newScheduleRequest,
+  previewQuery,
+  scheduleHistory,
+  scheduleList,
+  scheduleListQuery,
+  scheduleNameParam,
+  schedulePreview,
+  scheduleQuery,
+  scheduleResource,
+  scheduleRun,
+  toNewSchedule,
+  toSchedulePatch,
+} from "../contract/schedule.ts";
+import { listRuns } from "../history/administration.ts";
+import { authenticateCaller } from "../http/auth.ts";
+import { unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant, drainTenant } from "../http/tenant.ts";
+
+const BASE = { tag: "Schedules", access: "standard" } as const;
+const ONE = { ...BASE, path: "/api/schedules/{name}", params: scheduleNameParam } as const;
+const answers = { 200: { description: "The schedule.", schema: scheduleResource } } as const;
+
+const create = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/schedules",
+    summary: "Create a schedule",
+    description: "Give either `cron` (five fields) or `interval` (`<integer><s|m|h|d>`).",
+    body: newScheduleRequest,
+    answers: { 201: { description: "The schedule.", schema: scheduleResource } },
+    refuses: ["schedule_exists", "killswitch_active"],
+  },
+  async (c, { body }) => {
+    const token = await authenticateCaller(c);
+    return c.json(unwrap(await callTenant(c.env, token, "createSchedule", toNewSchedule(body))), 201);
+  },
+);
+
+const preview = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/schedules/preview",
+    summary: "The next runs of a schedule, without storing it",
+    query: previewQuery,
+    body: newScheduleRequest,
+    answers: { 200: { description: "When it would run.", schema: schedulePreview } },
+  },
+  async (c, { body, query }) => {
+    const token = await authenticateCaller(c);
+    const request = { schedule: toNewSchedule(body), count: query.preview };
+    return c.json({ next_runs: [...unwrap(await callTenant(c.env, token, "previewSchedule", request))] });
+  },
+);
+
+const list = endpoint(
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/schedules",
+    summary: "All schedules, newest first",
+    query: scheduleListQuery,
+    answers: { 200: { description: "A page of schedules.", schema: scheduleList } },
+  },
+  async (c, { query }) => {
+    const token = await authenticateCaller(c);
+    return c.json({ ...unwrap(await callTenant(c.env, token, "listSchedules", query)), ...query });
+  },
+);
+
+const get = endpoint(
+  {
+    ...ONE,
+    method: "get",
+    summary: "Read a schedule",
+    description: "`?preview=5` adds the next five runs.",
+    query: scheduleQuery,
+    answers,
+    refuses: ["not_found"],
+  },
+  async (c, { params, query }) => {
+    const token = await authenticateCaller(c);
+    const request = { ...params, preview: query.preview ?? null };
+    return c.json(unwrap(await callTenant(c.env, token, "getSchedule", request)));
+  },
+);
+
+const edit = endpoint(
+  {
+    ...ONE,
+    method: "put",
+    summary: "Change a schedule",
+    description: "Takes any of the fields; `status` pauses and resumes it. A run that is already due still runs.",
+    body: editScheduleRequest,
+    answers,
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params, body }) => {
+    const token = await authenticateCaller(c);
+    const request = { ...params, patch: toSchedulePatch(body) };
+    return c.json(unwrap(await callTenant(c.env, token, "editSchedule", request)));
+  },
+);
+
+const remove = endpoint(
+  {
+    ...ONE,
+    method: "delete",
+    summary: "Delete a schedule",
+    answers: { 204: { description: "Deleted; the jobs it made stay." } },
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params }) => {
+    const token = await authenticateCaller(c);
+    unwrap(await callTenant(c.env, token, "deleteSchedule", params));
+    return c.body(null, 204);
+  },
+);
+
+const run = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/schedules/{name}/run",
+    params: scheduleNameParam,
+    summary: "Run a schedule now",
+    description: "Its next due time stays as it is.",
+    body: z.strictObject({}),
+    isBodyOptional: true,
+    answers: { 200: { description: "The run.", schema: scheduleRun } },
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params }) => {
+    const token = await authenticateCaller(c);
+    return c.json(unwrap(await callTenant(c.env, token, "runSchedule", params)));
+  },
+);
+
+const history = endpoint(
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/schedules/{name}/history",
+    params: scheduleNameParam,
+    summary: "A schedule's runs, newest first",
+    query: scheduleListQuery,
+    answers: { 200: { description: "A page of runs.", schema: scheduleHistory } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params, query }) => {
+    const token = await authenticateCaller(c);
+    unwrap(await callTenant(c.env, token, "getSchedule", { ...params, preview: null }));
+    await drainTenant(c.env, token);
+    return c.json({ ...(await listRuns(c.env.DB, token.tenant, params.name, query)), ...query });
+  },
+);
+
+export const scheduleRoutes: readonly Endpoint[] = [create, preview, list, get, edit, remove, run, history];

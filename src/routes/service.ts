@@ -1,0 +1,118 @@
+// The service about itself: health, metrics, the OpenAPI document and its page. The page is made here from the same
+// descriptions, with no script and nothing from elsewhere.
+
+import { z } from "zod";
+import { WIRE } from "../contract/refusal.ts";
+import { authenticateCaller } from "../http/auth.ts";
+import { openApiDocument } from "../http/openapi.ts";
+import { unwrap } from "../http/refused.ts";
+import { type Description, type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant } from "../http/tenant.ts";
+import { VERSION } from "../version.ts";
+
+const BASE = { method: "get", tag: "Service", access: "none" } as const;
+const HEALTHY = JSON.stringify({ status: "ok", version: VERSION });
+
+const health = endpoint(
+  {
+    ...BASE,
+    path: "/health",
+    summary: "Whether the service answers",
+    description: "Touches no database.",
+    answers: { 200: { description: "It does.", schema: z.object({ status: z.literal("ok"), version: z.string() }) } },
+  },
+  (c) => c.body(HEALTHY, 200, { "content-type": "application/json" }),
+);
+
+const metrics = endpoint(
+  {
+    ...BASE,
+    path: "/metrics",
+    access: "standard",
+    summary: "Prometheus metrics of the tenant",
+    answers: { 200: { description: "Exposition format 0.0.4.", schema: z.string(), media: "text/plain" } },
+  },
+  async (c) => {
+    const token = await authenticateCaller(c);
+    const text = unwrap(await callTenant(c.env, token, "readMetrics", null));
+    return c.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+  },
+);
+
+const documentation = (path: string, media: string, summary: string, render: () => string): Endpoint => {
+  let rendered: string | null = null;
+  return endpoint(
+    { ...BASE, path, summary, answers: { 200: { description: "It.", schema: z.string(), media } } },
+    (c) => {
+      rendered ??= render();
+      return c.body(rendered, 200, { "content-type": `${media}; charset=utf-8` });
+    },
+  );
+};
+
+/** The service's own endpoints; the documents describe all that are given and themselves. */
+export const serviceRoutes = (others: readonly Endpoint[]): Endpoint[] => {
+  const routes: Endpoint[] = [];
+  const openapi = documentation("/openapi.json", "application/json", "The OpenAPI document (3.1)", () =>
+    JSON.stringify(openApiDocument([...others, ...routes], VERSION)),
+  );
+  const docs = documentation("/docs", "text/html", "The API as a page", () =>
+    docsPage([...others, ...routes].map(({ description }) => description)),
+  );
+  routes.push(health, metrics, openapi, docs);
+  return routes;
+};
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+const prose = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
+
+const fieldsOf = (schema: z.ZodType | undefined): string => {
+  if (schema === undefined) return "";
+  const { properties, required } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const names = Object.keys(properties ?? {});
+  if (names.length === 0) return "";
+  return names
+    .map((name) => `<code>${escapeHtml(name)}</code>${required?.includes(name) === true ? "" : "?"}`)
+    .join(", ");
+};
+
+const endpointHtml = (description: Description): string => {
+  const { method, path, summary, access, answers, refuses } = description;
+  const rows = [
+    [
+      "Needs",
+      access === "none" ? "no key" : `a key: ${access === "root" ? "the root key" : `role ${access} or greater`}`,
+    ],
+    ["Query", fieldsOf(description.query)],
+    ["Body", fieldsOf(description.body ?? description.rawBody?.schema)],
+    [
+      "Answers",
+      Object.entries(answers)
+        .map(([status, answer]) => `<b>${status}</b> ${prose(answer.description)} ${fieldsOf(answer.schema)}`)
+        .join("<br>"),
+    ],
+    [
+      "Refuses",
+      (refuses ?? []).map((code) => `<a href="#problem-${code}">${WIRE[code].status} ${code}</a>`).join(", "),
+    ],
+  ].filter(([, text]) => text !== "");
+  return `<article id="${method}-${escapeHtml(path)}"><h3><code>${method.toUpperCase()} ${escapeHtml(path)}</code></h3>
+<p>${prose(summary)}. ${prose(description.description ?? "")}</p>
+<dl>${rows.map(([term, text]) => `<dt>${term}</dt><dd>${text}</dd>`).join("")}</dl></article>`;
+};
+
+const docsPage = (descriptions: readonly Description[]): string => {
+  const byTag = Map.groupBy(descriptions, ({ tag }) => tag);
+  const problems = Object.entries(WIRE).map(
+    ([code, { status, title }]) => `<dt id="problem-${code}"><code>${code}</code></dt><dd>${status} ${title}</dd>`,
+  );
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Signalbox API</title><link rel="stylesheet" href="/docs.css"></head><body><main><h1>Signalbox API</h1>
+<p>Version ${VERSION}. Bodies are JSON; every error is a problem document (RFC 9457). The machine-readable twin of this page is
+<a href="/openapi.json">openapi.json</a>. Send <code>Authorization: Bearer &lt;key&gt;</code>.</p>
+<nav>${[...byTag.keys()].map((tag) => `<a href="#${tag.replaceAll(" ", "-")}">${tag}</a>`).join(" · ")} · <a href="#problems">Problems</a></nav>
+${[...byTag].map(([tag, list]) => `<section id="${tag.replaceAll(" ", "-")}"><h2>${tag}</h2>${list.map(endpointHtml).join("\n")}</section>`).join("\n")}
+<section id="problems"><h2>Problems</h2><dl>${problems.join("")}</dl></section></main></body></html>`;
+};

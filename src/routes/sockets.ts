@@ -1,0 +1,62 @@
+// The two WebSockets: a worker's, and the dashboard's live view. The upgrade is handed to the tenant's object, which
+// decides on the key in the same step as it accepts.
+
+import { instanceParam } from "../contract/worker.ts";
+import { type AppContext, authenticateCaller } from "../http/auth.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant, credentialOf, tenantObject } from "../http/tenant.ts";
+
+const requireUpgrade = (c: AppContext): void => {
+  if (c.req.header("upgrade")?.toLowerCase() !== "websocket") throw new Refused({ code: "upgrade_required" });
+};
+
+const upgrade = (c: AppContext, token: TokenFacts, instance: string | null): Promise<Response> => {
+  const headers = new Headers({ upgrade: "websocket" });
+  headers.set("x-signalbox-credential", JSON.stringify(credentialOf(token)));
+  if (instance !== null) headers.set("x-signalbox-instance", instance);
+  return tenantObject(c.env, token).fetch("https://tenant/", { headers }) as unknown as Promise<Response>;
+};
+
+const connect = endpoint(
+  {
+    method: "get",
+    path: "/api/workers/{instance}/connect",
+    tag: "Worker protocol",
+    access: "worker",
+    summary: "A worker's WebSocket",
+    description: "Flat JSON messages, one or an array of them in a frame, both ways; `ping` is answered `pong`.",
+    params: instanceParam,
+    answers: { 101: { description: "Switching protocols." } },
+    refuses: ["upgrade_required"],
+  },
+  async (c, { params }) => {
+    const token = await authenticateCaller(c);
+    requireUpgrade(c);
+    unwrap(await callTenant(c.env, token, "authorizeWork", null));
+    return upgrade(c, token, params.instance);
+  },
+);
+
+const live = endpoint(
+  {
+    method: "get",
+    path: "/live",
+    tag: "Dashboard session",
+    access: "standard",
+    summary: "The dashboard's live view",
+    description:
+      "A snapshot first, then the latest state of what changed, at most ten frames a second, numbered by `seq`.",
+    answers: { 101: { description: "Switching protocols." } },
+    refuses: ["upgrade_required"],
+  },
+  async (c) => {
+    const token = await authenticateCaller(c);
+    requireUpgrade(c);
+    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    return upgrade(c, token, null);
+  },
+);
+
+export const socketRoutes: readonly Endpoint[] = [connect, live];

@@ -1,0 +1,276 @@
+// Presence, the fleet, and the worker protocol over HTTP.
+
+import { z } from "zod";
+import { MAX_WAIT_SECONDS } from "../contract/field.ts";
+import { jobResource } from "../contract/job.ts";
+import {
+  completeRequest,
+  failRequest,
+  heartbeatRequest,
+  releaseRequest,
+  startRequest,
+  toReportedFailure,
+  toSpent,
+} from "../contract/report.ts";
+import {
+  claimAnswer,
+  claimRequest,
+  instanceParam,
+  jobIdParam,
+  pauseRequest,
+  presenceAnswer,
+  presenceList,
+  presenceRequest,
+  toPause,
+  toPresence,
+  workerDetail,
+  workerList,
+  workerListQuery,
+  workerResource,
+} from "../contract/worker.ts";
+import { authenticateCaller } from "../http/auth.ts";
+import { unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant, claimWaiting } from "../http/tenant.ts";
+import { commandJob } from "./jobs.ts";
+
+const FLEET = "Workers";
+const PROTOCOL = "Worker protocol";
+const nothing = z.strictObject({});
+
+const report = endpoint(
+  {
+    method: "post",
+    path: "/presence",
+    tag: FLEET,
+    access: "worker",
+    summary: "Report presence",
+    description:
+      "Registers the worker or renews its heartbeat. `jobs` lists what it works on and settles what was lost.",
+    body: presenceRequest,
+    answers: { 200: { description: "What the coordinator knows and wants of it.", schema: presenceAnswer } },
+  },
+  async (c, { body }) => {
+    const token = await authenticateCaller(c);
+    const presence = { ...toPresence(body), viaSocket: false };
+    return c.json(unwrap(await callTenant(c.env, token, "reportPresence", presence)));
+  },
+);
+
+const present = endpoint(
+  {
+    method: "get",
+    path: "/presence",
+    tag: FLEET,
+    access: "worker",
+    summary: "Workers that are not offline",
+    answers: { 200: { description: "Them.", schema: presenceList } },
+  },
+  async (c) => {
+    const token = await authenticateCaller(c);
+    return c.json({ workers: unwrap(await callTenant(c.env, token, "listPresent", null)) });
+  },
+);
+
+const list = endpoint(
+  {
+    method: "get",
+    path: "/api/workers",
+    tag: FLEET,
+    access: "standard",
+    summary: "All registered workers, newest first",
+    query: workerListQuery,
+    answers: { 200: { description: "A page of workers.", schema: workerList } },
+  },
+  async (c, { query }) => {
+    const token = await authenticateCaller(c);
+    const { workers, total } = unwrap(await callTenant(c.env, token, "listWorkers", query));
+    return c.json({ workers, total, ...query });
+  },
+);
+
+const get = endpoint(
+  {
+    method: "get",
+    path: "/api/workers/{instance}",
+    tag: FLEET,
+    access: "standard",
+    summary: "A worker, its open jobs and recent outcomes",
+    params: instanceParam,
+    answers: { 200: { description: "The worker.", schema: workerDetail } },
+    refuses: ["not_found"],
+  },
+  async (c, { params }) => {
+    const token = await authenticateCaller(c);
+    return c.json(unwrap(await callTenant(c.env, token, "getWorker", params)));
+  },
+);
+
+const forget = endpoint(
+  {
+    method: "delete",
+    path: "/api/workers/{instance}",
+    tag: FLEET,
+    access: "standard",
+    summary: "Forget an offline worker",
+    params: instanceParam,
+    answers: { 204: { description: "Forgotten; what it held is back in the queue." } },
+    refuses: ["not_found", "worker_not_offline", "killswitch_active"],
+  },
+  async (c, { params }) => {
+    const token = await authenticateCaller(c);
+    unwrap(await callTenant(c.env, token, "forgetWorker", params));
+    return c.body(null, 204);
+  },
+);
+
+const pause = endpoint(
+  {
+    method: "post",
+    path: "/api/workers/{instance}/pause",
+    tag: FLEET,
+    access: "standard",
+    summary: "Give a worker no new jobs",
+    description: "Its running jobs go on. Kept across its restarts, until it is resumed or `until` is over.",
+    params: instanceParam,
+    body: pauseRequest,
+    isBodyOptional: true,
+    answers: { 200: { description: "The worker.", schema: workerResource } },
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params, body }) => {
+    const token = await authenticateCaller(c);
+    return c.json(unwrap(await callTenant(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
+  },
+);
+
+const resume = endpoint(
+  {
+    method: "post",
+    path: "/api/workers/{instance}/resume",
+    tag: FLEET,
+    access: "standard",
+    summary: "Give a worker jobs again",
+    params: instanceParam,
+    body: nothing,
+    isBodyOptional: true,
+    answers: { 200: { description: "The worker.", schema: workerResource } },
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params }) => {
+    const token = await authenticateCaller(c);
+    return c.json(unwrap(await callTenant(c.env, token, "resumeWorker", params)));
+  },
+);
+
+const claim = endpoint(
+  {
+    method: "post",
+    path: "/api/workers/{instance}/claim",
+    tag: PROTOCOL,
+    access: "worker",
+    summary: "Take leases",
+    description:
+      "Leases the worker holds and has not started, waiting for one if there is none; `skipped` says why it stays idle.",
+    params: instanceParam,
+    query: z.strictObject({ wait: z.coerce.number().int().min(0).max(MAX_WAIT_SECONDS).default(0) }),
+    body: claimRequest,
+    isBodyOptional: true,
+    answers: { 200: { description: "Up to `max` jobs.", schema: claimAnswer } },
+    refuses: ["not_found"],
+  },
+  async (c, { params, query, body }) => {
+    const token = await authenticateCaller(c);
+    const request = { ...params, max: body.max };
+    const claimed =
+      query.wait > 0
+        ? await claimWaiting(c.env, token, request, query.wait * 1000)
+        : await callTenant(c.env, token, "claim", { ...request, isWaiting: false });
+    return c.json(unwrap(claimed));
+  },
+);
+
+const REPORT = {
+  method: "post",
+  tag: PROTOCOL,
+  access: "worker",
+  params: jobIdParam,
+  answers: { 200: { description: "The job.", schema: jobResource } },
+  refuses: ["not_found", "lease_lost", "history_unavailable"],
+} as const;
+
+const start = endpoint(
+  { ...REPORT, path: "/api/jobs/{id}/start", summary: "Start a job: assigned to running", body: startRequest },
+  async (c, { params, body }) => {
+    const token = await authenticateCaller(c);
+    return c.json(await commandJob(c, token, "startJob", { ...params, ...body }));
+  },
+);
+
+const heartbeat = endpoint(
+  {
+    ...REPORT,
+    path: "/api/jobs/{id}/heartbeat",
+    summary: "Keep a job from being reaped",
+    body: heartbeatRequest,
+  },
+  async (c, { params, body }) => {
+    const token = await authenticateCaller(c);
+    return c.json(await commandJob(c, token, "heartbeatJob", { ...params, ...body }));
+  },
+);
+
+const complete = endpoint(
+  {
+    ...REPORT,
+    path: "/api/jobs/{id}/complete",
+    summary: "Report a result",
+    description: "An assigned job may be completed directly. Repeated, it is answered as it was the first time.",
+    body: completeRequest,
+  },
+  async (c, { params, body }) => {
+    const token = await authenticateCaller(c);
+    const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };
+    return c.json(await commandJob(c, token, "completeJob", request));
+  },
+);
+
+const fail = endpoint(
+  {
+    ...REPORT,
+    path: "/api/jobs/{id}/fail",
+    summary: "Report a failure",
+    description:
+      "A rate limit waits and tries again where the provider's `rate_limit` is configured; any other failure is final, but for the fallback strategy.",
+    body: failRequest,
+  },
+  async (c, { params, body }) => {
+    const token = await authenticateCaller(c);
+    const request = { ...params, lease: body.lease, ...toReportedFailure(body.error), ...toSpent(body) };
+    return c.json(await commandJob(c, token, "failJob", request));
+  },
+);
+
+const release = endpoint(
+  { ...REPORT, path: "/api/jobs/{id}/release", summary: "Give a job back unworked", body: releaseRequest },
+  async (c, { params, body }) => {
+    const token = await authenticateCaller(c);
+    return c.json(await commandJob(c, token, "releaseJob", { ...params, ...body }));
+  },
+);
+
+export const workerRoutes: readonly Endpoint[] = [
+  report,
+  present,
+  list,
+  get,
+  forget,
+  pause,
+  resume,
+  claim,
+  start,
+  heartbeat,
+  complete,
+  fail,
+  release,
+];

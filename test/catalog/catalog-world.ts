@@ -1,0 +1,88 @@
+// One catalog on the real D1, a provider to be told what to answer, and a clock to be turned. Each world has tenants of
+// its own, so that tests share a database without seeing each other, as tenants do.
+
+import { env } from "cloudflare:workers";
+import type { Subscription } from "../../domain/catalog-subscription.ts";
+import type { Actor } from "../../domain/event.ts";
+import { loadProviders } from "../../src/catalog/providers.ts";
+import { createSubscription, getSubscription, type NewSubscription } from "../../src/catalog/subscriptions.ts";
+import type { SyncTools } from "../../src/catalog/sync.ts";
+import { vaultConnector } from "../../src/catalog/vault/connector.ts";
+import { environmentSecrets } from "../../src/catalog/vault/environment.ts";
+import { ACME_KEY, type Answer, acme, json, modelRows } from "./fake-provider.ts";
+
+export const ANA: Actor = { keyId: "k1", name: "ana" };
+const NOON = Date.UTC(2026, 10, 21, 12);
+
+export interface AuditLine {
+  readonly tenant: string;
+  readonly action: string;
+  readonly actor: string;
+  readonly target: string;
+  readonly detail: Record<string, unknown>;
+}
+
+export interface CatalogWorld {
+  readonly db: D1Database;
+  readonly tenant: string;
+  readonly tools: SyncTools;
+  readonly clock: { now: number };
+  readonly requests: Request[];
+  answer: Answer;
+  lists(...ids: string[]): void;
+  subscribe(input?: Partial<NewSubscription>, tenant?: string): Promise<Subscription>;
+  see(id: string): Promise<Subscription>;
+  audit(): Promise<AuditLine[]>;
+}
+
+export async function catalogWorld(): Promise<CatalogWorld> {
+  const db = (env as unknown as { DB: D1Database }).DB;
+  await db.prepare("CREATE TABLE IF NOT EXISTS test_audit (tenant TEXT, line TEXT)").run();
+  const tenant = `t-${crypto.randomUUID()}`;
+  const clock = { now: NOON };
+  const requests: Request[] = [];
+  const fetch = async (request: Request) => {
+    requests.push(request);
+    return world.answer(request);
+  };
+  const source = environmentSecrets({ PROVIDER_ACME_KEY: ACME_KEY });
+  const tools: SyncTools = {
+    db,
+    providers: new Map([...loadProviders(), ["acme", acme]]),
+    now: () => clock.now,
+    audit: (owner, { action, actor, target, detail }) =>
+      db
+        .prepare("INSERT INTO test_audit VALUES (?1, ?2)")
+        .bind(owner, JSON.stringify({ tenant: owner, action, actor: actor.name, target, detail })),
+    connector: vaultConnector({ source, fetch, now: () => clock.now }),
+  };
+  const world: CatalogWorld = {
+    db,
+    tenant,
+    tools,
+    clock,
+    requests,
+    answer: () => json({ data: [] }),
+    lists: (...ids) => {
+      world.answer = () => json(modelRows(...ids));
+    },
+    subscribe: async (input = {}, owner = tenant) => {
+      const created = await createSubscription(tools, owner, ANA, { provider: "acme", ...input });
+      if (!created.ok) throw new Error(JSON.stringify(created.error));
+      return created.value;
+    },
+    see: async (id) => {
+      const found = await getSubscription(db, tenant, id);
+      if (!found.ok) throw new Error(`no subscription ${id}`);
+      return found.value;
+    },
+    audit: async () => {
+      const { results } = await db
+        .prepare("SELECT line FROM test_audit WHERE tenant = ?1")
+        .bind(tenant)
+        .all<{ line: string }>();
+      return results.map(({ line }) => JSON.parse(line) as AuditLine);
+    },
+  };
+  return world;
+}

@@ -1,0 +1,90 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readPrice, scaledInteger } from "../../domain/catalog-price.ts";
+import { nextRetryAt, nextSyncAt, RETRY_FIRST_MS, RETRY_MAX_MS, SPREAD_MAX_MS } from "../../domain/catalog-timing.ts";
+
+describe("a catalog price", () => {
+  it.each([
+    ["per_token", "0.0000006", 600_000_000],
+    ["per_token", 6e-7, 600_000_000],
+    ["per_token", "0.000000000000001", 1],
+    ["per_token", "0", 0],
+    ["per_1m", 0.0375, 37_500_000],
+    ["per_1m", "3", 3_000_000_000],
+    ["cents_per_100m", 30000, 3_000_000_000],
+  ] as const)("of %s %s is exact in nano-dollars per million tokens", (unit, price, nano) => {
+    const read = readPrice({ in: price, out: price }, { unit, input: "in", output: "out" });
+    expect(read).toEqual({ input_nano_per_mtok: nano, output_nano_per_mtok: nano });
+  });
+
+  it.each(["-1", -1, "", "free", null, undefined, true, {}, Number.NaN, Number.POSITIVE_INFINITY, "1e99", "0x10"])(
+    "of %s is unknown, and not zero",
+    (price) => {
+      const pricing = { unit: "per_token", input: "in", output: "out" } as const;
+      expect(readPrice({ in: price, out: "0" }, pricing)).toBeUndefined();
+      expect(readPrice({ in: "0", out: price }, pricing)).toBeUndefined();
+    },
+  );
+
+  it("leaves out a cached or request price that it cannot read", () => {
+    const pricing = {
+      unit: "per_token",
+      input: "in",
+      output: "out",
+      cached_input: "cached",
+      request: "request",
+    } as const;
+    expect(readPrice({ in: "0", out: "0", cached: "-1", request: "0.005" }, pricing)).toEqual({
+      input_nano_per_mtok: 0,
+      output_nano_per_mtok: 0,
+      request_nano: 5_000_000,
+    });
+  });
+
+  it("drops no digit: every decimal with nine places is an exact integer of billionths", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 9_000_000_000_000_000n }), (nano) => {
+        const text = `${nano / 1_000_000_000n}.${String(nano % 1_000_000_000n).padStart(9, "0")}`;
+        expect(scaledInteger(text, 9)).toBe(Number(nano));
+      }),
+    );
+  });
+});
+
+describe("the next sync", () => {
+  const slot = Date.UTC(2026, 10, 21, 6);
+  const hour = 3_600_000;
+
+  it("of thousands with one schedule is spread over the slot, each at its own place for ever", () => {
+    const ids = Array.from({ length: 5_000 }, (_, index) => `sub_${index}`);
+    const times = ids.map((id) => nextSyncAt(slot, slot + 6 * hour, id));
+    expect(ids.map((id) => nextSyncAt(slot, slot + 6 * hour, id))).toEqual(times);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(slot);
+    expect(Math.max(...times)).toBeLessThan(slot + SPREAD_MAX_MS);
+    const perMinute = Map.groupBy(times, (at) => Math.floor((at - slot) / 60_000));
+    expect(perMinute.size).toBe(30);
+    expect(Math.max(...[...perMinute.values()].map((minute) => minute.length))).toBeLessThan(250);
+  });
+
+  it("never leaves its slot, however short the schedule", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.integer({ min: 1, max: 1_000_000 }), (id, gapMs) => {
+        const at = nextSyncAt(slot, slot + gapMs, id);
+        expect(at).toBeGreaterThanOrEqual(slot);
+        expect(at).toBeLessThan(slot + gapMs);
+      }),
+    );
+  });
+
+  it("after a failure comes sooner than the schedule, ever more slowly, and never later than it", () => {
+    const far = slot + 24 * hour;
+    expect(nextRetryAt(slot, 1, 0, far)).toBe(slot + RETRY_FIRST_MS);
+    expect(nextRetryAt(slot, 2, 0, far)).toBe(slot + 2 * RETRY_FIRST_MS);
+    expect(nextRetryAt(slot, 1000, 0, far)).toBe(slot + RETRY_MAX_MS);
+    expect(nextRetryAt(slot, 1, 0, slot + 1000)).toBe(slot + 1000);
+  });
+
+  it("never comes before the provider's own Retry-After", () => {
+    expect(nextRetryAt(slot, 1, 2 * hour, slot + hour)).toBe(slot + 2 * hour);
+  });
+});

@@ -1,0 +1,371 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { SERVICE_ACTOR } from "../../domain/event.ts";
+import { LIST_BUDGET } from "../../src/catalog/list-models.ts";
+import { findModel, findPrice, pruneHistory, readHistory, readSnapshot } from "../../src/catalog/models.ts";
+import { deleteSubscription, editSubscription } from "../../src/catalog/subscriptions.ts";
+import { syncSubscription } from "../../src/catalog/sync.ts";
+import { SYNC_LEASE_MS } from "../../src/catalog/sync-lease.ts";
+import { ANA, type CatalogWorld, catalogWorld } from "./catalog-world.ts";
+import { ACME_KEY, acme, json, modelRows, unending } from "./fake-provider.ts";
+
+let world: CatalogWorld;
+let id = "";
+beforeEach(async () => {
+  world = await catalogWorld();
+  id = (await world.subscribe()).id;
+});
+
+const sync = () => syncSubscription(world.tools, world.tenant, id, ANA);
+const idsNow = async () => {
+  const snapshot = await readSnapshot(world.db, world.tenant, id);
+  return snapshot.ok ? snapshot.value.models.map((model) => model.id) : [];
+};
+const history = async (limit = 50, offset = 0) => {
+  const found = await readHistory(world.db, world.tenant, id, { limit, offset });
+  if (!found.ok) throw new Error("no history");
+  return found.value;
+};
+const everything = async () => {
+  const of = (table: string) =>
+    world.db.prepare(`SELECT rowid, * FROM ${table} WHERE tenant = ?1`).bind(world.tenant).all();
+  const tables = await Promise.all(
+    ["catalog_subscriptions", "catalog_models", "catalog_history", "test_audit"].map(of),
+  );
+  return tables.map((table) => table.results);
+};
+
+/** A provider that answers when it is told to. */
+function held() {
+  let release = (_: Response) => {};
+  let arrive = () => {};
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const answer = () =>
+    new Promise<Response>((resolve) => {
+      release = resolve;
+      arrive();
+    });
+  return { answer, arrived, release: (response: Response) => release(response) };
+}
+
+describe("a sync", () => {
+  it("stores what is listed, and tells what it did", async () => {
+    world.answer = () => json({ data: [{ id: "b", name: "B", context: 8192 }, { id: "a" }] });
+    expect(await sync()).toEqual({
+      ok: true,
+      value: {
+        subscriptionId: id,
+        provider: "acme",
+        isChanged: true,
+        added: ["a", "b"],
+        removed: [],
+        updated: [],
+        modelsSyncedAt: world.clock.now,
+      },
+    });
+    expect(await readSnapshot(world.db, world.tenant, id)).toEqual({
+      ok: true,
+      value: {
+        models: [
+          { id: "a", name: "a" },
+          { id: "b", name: "B", context_window: 8192 },
+        ],
+        modelsSyncedAt: world.clock.now,
+      },
+    });
+    expect(await world.see(id)).toMatchObject({ modelCount: 2, modelsSyncedAt: world.clock.now, lastError: null });
+  });
+
+  it("writes the history of each model, newest first", async () => {
+    world.lists("a", "b");
+    await sync();
+    world.clock.now += 60_000;
+    world.answer = () => json({ data: [{ id: "b", name: "Bee" }, { id: "c" }] });
+    expect(await sync()).toMatchObject({ value: { added: ["c"], removed: ["a"], updated: ["b"] } });
+    const { history: lines, total } = await history(3);
+    expect(total).toBe(5);
+    expect(lines.map(({ kind, modelId, before, after }) => [kind, modelId, before?.name, after?.name])).toEqual([
+      ["added", "c", undefined, "c"],
+      ["changed", "b", "b", "Bee"],
+      ["removed", "a", "a", undefined],
+    ]);
+    expect(lines.every((line) => line.at === world.clock.now)).toBe(true);
+    expect((await history(2, 3)).history.map((line) => line.modelId)).toEqual(["b", "a"]);
+    expect(await idsNow()).toEqual(["b", "c"]);
+  });
+
+  it("of an identical list changes nothing but the times of the sync", async () => {
+    world.answer = () =>
+      json({
+        data: [
+          { id: "a", created: 1 },
+          { id: "b", created: 1 },
+        ],
+      });
+    await sync();
+    const [before, ...rest] = await everything();
+    world.clock.now += 60_000;
+    world.answer = () =>
+      json({
+        data: [
+          { id: "b", created: 2, throughput: 9 },
+          { id: "a", created: 2 },
+        ],
+      });
+    expect(await sync()).toMatchObject({ value: { isChanged: false, added: [], removed: [], updated: [] } });
+    const [after, ...same] = await everything();
+    expect(same).toEqual(rest);
+    expect({ ...after?.[0], models_synced_at: 0, next_sync_at: 0 }).toEqual({
+      ...before?.[0],
+      models_synced_at: 0,
+      next_sync_at: 0,
+    });
+    expect((await world.see(id)).modelsSyncedAt).toBe(world.clock.now);
+  });
+
+  it("is written down in the audit only when it changed something, with who asked for it", async () => {
+    world.lists("a");
+    await sync();
+    await sync();
+    world.lists();
+    await syncSubscription(world.tools, world.tenant, id);
+    const lines = (await world.audit()).filter((line) => line.action === "catalog.synced");
+    expect(lines.map((line) => [line.actor, line.detail])).toEqual([
+      ["ana", { provider: "acme", added: 1, removed: 0, updated: 0 }],
+      [SERVICE_ACTOR.name, { provider: "acme", added: 0, removed: 1, updated: 0 }],
+    ]);
+  });
+
+  it("of a truly empty list removes every model", async () => {
+    world.lists("a", "b");
+    await sync();
+    world.answer = () => json({ data: null });
+    expect(await sync()).toMatchObject({ value: { removed: ["a", "b"] } });
+    expect(await world.see(id)).toMatchObject({ modelCount: 0 });
+  });
+
+  it("of thousands of models stores and removes them all", async () => {
+    const ids = Array.from({ length: 5_000 }, (_, index) => `m${String(index).padStart(4, "0")}`);
+    world.lists(...ids);
+    expect(await sync()).toMatchObject({ value: { added: { length: 5_000 } } });
+    expect(await idsNow()).toEqual(ids);
+    world.lists("m0000");
+    expect(await sync()).toMatchObject({ value: { removed: { length: 4_999 } } });
+    expect(await idsNow()).toEqual(["m0000"]);
+    expect((await history()).total).toBe(9_999);
+  });
+
+  it("keeps hostile names as the text they are", async () => {
+    const hostile = ["'; DROP TABLE catalog_models; --", "<img src=x onerror=alert(1)>", "__proto__", "%2e%2e/", '"]'];
+    world.lists(...hostile, "a\u0000b");
+    expect(await sync()).toMatchObject({ ok: true });
+    expect(await idsNow()).toEqual([...hostile].sort());
+  });
+
+  it("keeps prices beside the models and out of the history", async () => {
+    const pricing = { unit: "per_1m", input: "in", output: "out" } as const;
+    const tools = { ...world.tools, providers: new Map([["acme", { ...acme, pricing }]]) };
+    world.answer = () => json({ data: [{ id: "a", in: 3, out: 15 }, { id: "b" }] });
+    await syncSubscription(tools, world.tenant, id, ANA);
+    expect(await findPrice(world.db, world.tenant, "acme", "a")).toEqual({
+      input_nano_per_mtok: 3_000_000_000,
+      output_nano_per_mtok: 15_000_000_000,
+    });
+    expect(await findPrice(world.db, world.tenant, "acme", "b")).toBeNull();
+    world.answer = () => json({ data: [{ id: "a", in: 2, out: 10 }, { id: "b" }] });
+    expect(await syncSubscription(tools, world.tenant, id, ANA)).toMatchObject({ value: { isChanged: false } });
+    expect(await findPrice(world.db, world.tenant, "acme", "a")).toMatchObject({ input_nano_per_mtok: 2_000_000_000 });
+    expect((await history()).total).toBe(2);
+  });
+});
+
+describe("a sync that fails", () => {
+  beforeEach(async () => {
+    world.lists("a", "b");
+    await sync();
+    world.clock.now += 60_000;
+  });
+
+  it.each<[string, () => Response]>([
+    ["refuses the key", () => json({ error: { message: `bad key ${ACME_KEY}` } }, 401)],
+    ["answers 200 with an error", () => json({ error: "no quota" })],
+    ["answers something else", () => new Response("<html>")],
+    ["says that there is more", () => json({ ...modelRows("a"), has_more: true })],
+    ["redirects", () => new Response(null, { status: 302, headers: { location: "https://evil.example/" } })],
+    ["repeats the key", () => json(modelRows(ACME_KEY))],
+    ["drips", () => unending('{"data":[').response],
+    [
+      "throws",
+      () => {
+        throw new Error(`boom ${ACME_KEY}`);
+      },
+    ],
+  ])("because the provider %s keeps the snapshot, shows the error and holds no key", async (_name, answer) => {
+    world.answer = answer;
+    const tools = { ...world.tools, budget: { ...LIST_BUDGET, timeoutMs: 40 } };
+    const result = await syncSubscription(tools, world.tenant, id, ANA);
+    expect(result).toMatchObject({ ok: false, error: { code: "provider_failed" } });
+    expect(await idsNow()).toEqual(["a", "b"]);
+    expect((await history()).total).toBe(2);
+    expect(await world.see(id)).toMatchObject({
+      modelCount: 2,
+      modelsSyncedAt: world.clock.now - 60_000,
+      lastError: expect.stringMatching(/./),
+      lastErrorAt: world.clock.now,
+    });
+    expect(JSON.stringify([result, await everything()])).not.toContain(ACME_KEY);
+  });
+
+  it("is well again after one that does not", async () => {
+    world.answer = () => json({}, 500);
+    await sync();
+    world.lists("a", "b");
+    expect(await sync()).toMatchObject({ ok: true, value: { isChanged: false } });
+    expect(await world.see(id)).toMatchObject({ lastError: null, lastErrorAt: null });
+  });
+
+  it("is tried again sooner than its schedule when that may help, ever more slowly", async () => {
+    world.answer = () => json({}, 503);
+    await sync();
+    expect((await world.see(id)).nextSyncAt).toBe(world.clock.now + 5 * 60_000);
+    await sync();
+    expect((await world.see(id)).nextSyncAt).toBe(world.clock.now + 10 * 60_000);
+  });
+
+  it("waits for its schedule when trying again cannot help", async () => {
+    world.answer = () => json({}, 401);
+    await sync();
+    expect((await world.see(id)).nextSyncAt).toBeGreaterThan(world.clock.now + 5 * 60 * 60_000);
+  });
+
+  it("waits as long as the provider asks", async () => {
+    world.answer = () => json({}, 429, { "retry-after": "36000" });
+    await sync();
+    expect((await world.see(id)).nextSyncAt).toBe(world.clock.now + 36_000_000);
+  });
+
+  it("because its provider's file is gone says so", async () => {
+    const tools = { ...world.tools, providers: new Map() };
+    expect(await syncSubscription(tools, world.tenant, id, ANA)).toMatchObject({
+      error: { code: "provider_failed", detail: expect.stringContaining("no file for the provider") },
+    });
+  });
+});
+
+describe("two syncs of one subscription", () => {
+  it("never run at once: the second is refused while the first is listing", async () => {
+    const provider = held();
+    world.answer = provider.answer;
+    const first = sync();
+    await provider.arrived;
+    expect(await sync()).toEqual({ ok: false, error: { code: "sync_in_progress", id } });
+    provider.release(json(modelRows("a")));
+    expect(await first).toMatchObject({ ok: true, value: { added: ["a"] } });
+    expect(world.requests).toHaveLength(1);
+    world.lists("a");
+    expect(await sync()).toMatchObject({ ok: true });
+  });
+
+  it("cannot both store, even if the first one outlived its lease", async () => {
+    const provider = held();
+    world.answer = provider.answer;
+    const late = sync();
+    await provider.arrived;
+    world.clock.now += SYNC_LEASE_MS;
+    world.lists("new");
+    expect(await sync()).toMatchObject({ ok: true, value: { added: ["new"] } });
+    provider.release(json(modelRows("old")));
+    expect(await late).toEqual({ ok: false, error: { code: "sync_in_progress", id } });
+    expect(await idsNow()).toEqual(["new"]);
+    expect((await history()).total).toBe(1);
+  });
+
+  it("a late failure does not overwrite the other's success", async () => {
+    const provider = held();
+    world.answer = provider.answer;
+    const late = sync();
+    await provider.arrived;
+    world.clock.now += SYNC_LEASE_MS;
+    world.lists("new");
+    await sync();
+    provider.release(json({}, 500));
+    expect(await late).toMatchObject({ ok: false });
+    expect(await world.see(id)).toMatchObject({ lastError: null });
+  });
+});
+
+describe("a subscription that changes while it syncs", () => {
+  it("stores nothing of its old address, and is due again", async () => {
+    const provider = held();
+    world.answer = provider.answer;
+    const running = sync();
+    await provider.arrived;
+    await editSubscription(world.tools, world.tenant, id, ANA, {
+      models_sync_url: "https://mirror.example.com/models",
+    });
+    provider.release(json(modelRows("old")));
+    expect(await running).toEqual({ ok: false, error: { code: "sync_in_progress", id } });
+    expect(await idsNow()).toEqual([]);
+    expect((await world.see(id)).nextSyncAt).toBe(world.clock.now);
+    world.lists("new");
+    expect(await sync()).toMatchObject({ ok: true, value: { added: ["new"] } });
+  });
+
+  it("does not bear the failure of its old address", async () => {
+    const provider = held();
+    world.answer = provider.answer;
+    const running = sync();
+    await provider.arrived;
+    await editSubscription(world.tools, world.tenant, id, ANA, {
+      models_sync_url: "https://mirror.example.com/models",
+    });
+    provider.release(json({}, 500));
+    expect(await running).toMatchObject({ ok: false, error: { code: "provider_failed" } });
+    expect(await world.see(id)).toMatchObject({ lastError: null, nextSyncAt: world.clock.now });
+    world.lists("new");
+    expect(await sync()).toMatchObject({ ok: true });
+  });
+
+  it("and is deleted leaves nothing behind", async () => {
+    const provider = held();
+    world.answer = provider.answer;
+    const running = sync();
+    await provider.arrived;
+    await deleteSubscription(world.tools, world.tenant, id, ANA);
+    provider.release(json(modelRows("a")));
+    expect(await running).toMatchObject({ ok: false, error: { code: "not_found" } });
+    const [subscriptions, models, lines] = await everything();
+    expect([subscriptions, models, lines]).toEqual([[], [], []]);
+  });
+});
+
+describe("what the catalog knows of a model", () => {
+  it("is nothing before the first sync, and then whether it is listed", async () => {
+    expect(await findModel(world.db, world.tenant, "acme", "a")).toBe("unknown");
+    world.lists("a");
+    await sync();
+    expect(await findModel(world.db, world.tenant, "acme", "a")).toBe("listed");
+    expect(await findModel(world.db, world.tenant, "acme", "b")).toBe("not_listed");
+    expect(await findModel(world.db, world.tenant, "openai", "a")).toBe("unknown");
+    expect(await findModel(world.db, "another-tenant", "acme", "a")).toBe("unknown");
+  });
+});
+
+describe("retention", () => {
+  it("removes old lines of the history a bounded number at a time", async () => {
+    await world.db.prepare("DELETE FROM catalog_history").run();
+    world.lists("a", "b", "c");
+    await sync();
+    world.clock.now += 60_000;
+    world.lists("a", "b", "c", "d");
+    await sync();
+    const total = async () => (await history()).total;
+    expect(await pruneHistory(world.db, world.clock.now, 2)).toBe(2);
+    expect(await pruneHistory(world.db, world.clock.now, 100)).toBe(1);
+    expect(await total()).toBe(1);
+    world.lists("a");
+    expect(await sync()).toMatchObject({ ok: true });
+    expect(await total()).toBe(4);
+  });
+});

@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+import { calcPrice, findProvider } from "@pydantic/genai-prices";
+import { describe, expect, test } from "vitest";
+import { costOf, LOCAL_PROVIDERS } from "../../domain/cost.ts";
+import { PRICE_DATA } from "../../providers/price-data.ts";
+import { tablePrice } from "../../providers/price-table.ts";
+import { priceData } from "../../scripts/price-table.ts";
+
+const at = Date.parse("2026-11-21T12:00:00Z");
+const UNTOLD = ["output_reasoning_mtok", "output_citation_mtok"];
+
+/** What the package itself says, in nano-dollars; null where it states no rate for tokens. */
+function packageCost(provider: string, model: string, inputTokens: number, cachedInputTokens: number, when: number) {
+  const usage = { input_tokens: inputTokens, cache_read_tokens: cachedInputTokens, output_tokens: 700 };
+  const found = calcPrice(usage, model, { providerId: provider, timestamp: new Date(when) });
+  if (found === null || found.model_price.input_mtok === undefined) return null;
+  return UNTOLD.some((key) => found.model_price[key] !== undefined) ? null : found.total_price * 1e9;
+}
+
+describe("the price table", () => {
+  test("is the one that the installed package gives", () => {
+    expect(readFileSync(new URL("../../providers/price-data.ts", import.meta.url), "utf8")).toBe(priceData());
+  });
+
+  test("prices every model as the package does, in every tier and at every hour of the day", () => {
+    const wrong: string[] = [];
+    let pricedCount = 0;
+    for (const { id } of PRICE_DATA) {
+      for (const { id: model, prices } of findProvider({ providerId: id })?.models ?? []) {
+        // Only a list of prices changes with time.
+        const hours = Array.isArray(prices) ? Array.from({ length: 24 }, (_, hour) => hour) : [0];
+        const probes = [150_000, 900_000, ...hours.map(() => 1000)].map((tokens, hour) => [
+          tokens,
+          at + hour * 3_600_000,
+        ]);
+        for (const [inputTokens = 0, when = 0] of probes) {
+          const expected = packageCost(id, model, inputTokens, 300, when);
+          const usage = { inputTokens, outputTokens: 700, cachedInputTokens: 300 };
+          const price = tablePrice(id, model, usage, when);
+          const actual = price === null ? null : costOf(price, usage);
+          if (actual !== null) pricedCount++;
+          // The package calculates with floats; what differs by more than their error is wrong.
+          const isSame = expected === null || actual === null ? expected === actual : Math.abs(expected - actual) < 1;
+          if (!isSame) wrong.push(`${id} ${model} ${inputTokens}: ${actual} for ${expected}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(pricedCount).toBeGreaterThan(4000);
+  });
+
+  test.each([
+    ["openai", "gpt-4o-mini", 150_000_000],
+    ["OpenAI", " GPT-4o-mini ", 150_000_000],
+    ["gemini", "gemini-2.5-flash", 300_000_000],
+    ["xai", "grok-4", 3_000_000_000],
+  ])("knows %s %s", (provider, model, expected) => {
+    expect(tablePrice(provider, model, null, at)).toMatchObject({ input_nano_per_mtok: expected });
+  });
+
+  test("knows nothing of local runtimes, of unknown models, nor of models that it lists without a price", () => {
+    for (const provider of LOCAL_PROVIDERS) expect(tablePrice(provider, "gpt-4o", null, at)).toBeNull();
+    expect(tablePrice("openai", "no-such-model", null, at)).toBeNull();
+    expect(tablePrice("no-such-provider", "gpt-4o", null, at)).toBeNull();
+    expect(tablePrice("google", "gemma-3", null, at)).toBeNull();
+  });
+});

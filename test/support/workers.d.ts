@@ -1,0 +1,16 @@
+import type { Env } from "../../src/env.ts";
+
+declare global {
+  namespace Cloudflare {
+    interface Env extends ServiceEnv {
+      readonly TEST_MIGRATIONS: D1Migration[];
+    }
+    interface GlobalProps {
+      mainModule: typeof import("../../src/index.ts");
+    }
+  }
+  type ServiceEnv = import("../../src/env.ts").Env;
+  type D1Migration = import("cloudflare:test").D1Migration;
+}
+
+export type { Env };

@@ -1,0 +1,54 @@
+// Against a server of OpenAI's, Anthropic's and Gemini's APIs that is not of our making.
+
+import { LLMock } from "@copilotkit/aimock";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { environmentKeys } from "../../worker/provider-keys.ts";
+import { runJob } from "../../worker/run-job.ts";
+import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
+import type { Runtime } from "../../worker/runtimes/runtime.ts";
+import { assignedJob } from "./job-fixture.ts";
+
+const mock = new LLMock({ port: 0, latency: 0 });
+beforeAll(async () => {
+  mock.onMessage("capital of France", { content: "The capital of France is Paris." });
+  await mock.start();
+});
+afterAll(() => mock.stop());
+
+const keys = environmentKeys({ PROVIDER_MOCK_KEY: "mock" });
+const options = { keys, keyRefs: ["provider:mock"], runtimeUrl: null };
+
+function ask(runtime: Runtime, model: string | null) {
+  const job = assignedJob({ id: "j1", prompt: "What is the capital of France?", model });
+  const settings = { runtime, configuredModel: null, offeredModels: [], timeoutSeconds: 30, onProgress: () => {} };
+  return runJob(job, settings, new AbortController().signal);
+}
+
+const answered = {
+  type: "job.completed",
+  result: { text: "The capital of France is Paris.", finish_reason: "stop" },
+  usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+};
+
+test("a job completes on an OpenAI-compatible server with text and token counts", async () => {
+  const outcome = await ask(openHosted("openai", { baseUrl: `${mock.url}/v1`, api: "openai" }, options), "gpt-4o");
+  expect(outcome).toMatchObject(answered);
+  expect(outcome?.usage?.input_tokens).toBeGreaterThan(0);
+  expect(outcome?.usage?.output_tokens).toBeGreaterThan(0);
+});
+
+test("the same server as a local runtime is asked for its models, and one of them runs the job", async () => {
+  const runtime = openRuntime("openai-compatible", { ...options, runtimeUrl: `${mock.url}/v1/` });
+  const outcome = await ask(runtime, null);
+  expect(outcome).toMatchObject(answered);
+});
+
+test("a job completes over Anthropic's API", async () => {
+  const runtime = openHosted("anthropic", { baseUrl: `${mock.url}/v1`, api: "anthropic" }, options);
+  expect(await ask(runtime, "claude-sonnet-4-5")).toMatchObject(answered);
+});
+
+test("a job completes over Gemini's API", async () => {
+  const runtime = openHosted("gemini", { baseUrl: `${mock.url}/v1beta`, api: "gemini" }, options);
+  expect(await ask(runtime, "gemini-2.5-flash")).toMatchObject(answered);
+});

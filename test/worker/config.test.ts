@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { readConfig, watchConfig } from "../../worker/config.ts";
+import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
+
+describe("the config as a worker reads it", () => {
+  test.each([
+    ["", { model: null, timeoutSeconds: 900 }],
+    ["ollama: { model: llama3.2 }", { model: "llama3.2", timeoutSeconds: 900 }],
+    ['{"jobs":{"timeout_seconds":60},"vllm":{"model":"other"}}', { model: null, timeoutSeconds: 60 }],
+    ["jobs: { timeout_seconds: null }", { model: null, timeoutSeconds: null }],
+  ])("%s", (text, config) => {
+    expect(readConfig(text, "ollama")).toEqual(config);
+  });
+
+  test("what makes no sense is refused by name", () => {
+    expect(() => readConfig("jobs: { timeout_seconds: soon }", "ollama")).toThrow("jobs.timeout_seconds");
+    expect(() => readConfig("ollama: { model: 3 }", "ollama")).toThrow("ollama.model");
+    expect(() => readConfig("just text", "ollama")).toThrow("mapping");
+  });
+});
+
+describe("watching the config", () => {
+  const coordinators: FakeCoordinator[] = [];
+  afterEach(async () => {
+    await Promise.all(coordinators.splice(0).map((one) => one.stop()));
+  });
+  async function coordinator() {
+    const one = new FakeCoordinator();
+    await one.start();
+    coordinators.push(one);
+    return one;
+  }
+
+  test("a change applies without a restart, and what has not changed is not sent again", async () => {
+    const server = await coordinator();
+    server.config = { text: "ollama: { model: first }", etag: '"1"' };
+    const lines: string[] = [];
+    const log = (line: string) => lines.push(line);
+    const watch = watchConfig({
+      configUrl: `${server.url}/config`,
+      apiUrl: server.url,
+      apiKey: KEY,
+      runtime: "ollama",
+      log,
+    });
+    await watch.refresh();
+    expect(watch.current().model).toBe("first");
+    await watch.refresh();
+    expect(server.configRequests).toEqual([
+      { ifNoneMatch: undefined, authorization: `Bearer ${KEY}` },
+      { ifNoneMatch: '"1"', authorization: `Bearer ${KEY}` },
+    ]);
+    server.config = { text: "ollama: { model: second }", etag: '"2"' };
+    await watch.refresh();
+    expect(watch.current().model).toBe("second");
+  });
+
+  test("a config that lies elsewhere is fetched without the key", async () => {
+    const [server, elsewhere] = [await coordinator(), await coordinator()];
+    const watch = watchConfig({
+      configUrl: `${elsewhere.url}/config`,
+      apiUrl: server.url,
+      apiKey: KEY,
+      runtime: "x",
+      log: () => {},
+    });
+    await watch.refresh();
+    expect(elsewhere.configRequests).toEqual([{ ifNoneMatch: undefined, authorization: undefined }]);
+  });
+
+  test("while it cannot be had or read, the last known stays in force, and that is said once", async () => {
+    const server = await coordinator();
+    server.config = { text: "ollama: { model: first }", etag: '"1"' };
+    const lines: string[] = [];
+    const log = (line: string) => lines.push(line);
+    const watch = watchConfig({
+      configUrl: `${server.url}/config`,
+      apiUrl: server.url,
+      apiKey: KEY,
+      runtime: "ollama",
+      log,
+    });
+    await watch.refresh();
+    lines.splice(0);
+    server.config = { text: "ollama: { model: 7 }", etag: '"2"' };
+    await watch.refresh();
+    await watch.refresh();
+    expect(watch.current().model).toBe("first");
+    expect(lines).toEqual([expect.stringMatching(/^config not read from .*ollama\.model must be/)]);
+  });
+});

@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { closeCodes } from "../../src/contract/socket.ts";
+import { backoffMs } from "../../worker/backoff.ts";
+import { keepConnected } from "../../worker/connection.ts";
+import { openHttpSession } from "../../worker/http-session.ts";
+import { Loop } from "../../worker/loop.ts";
+import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
+import { frames, openSocketSession } from "../../worker/socket-session.ts";
+import { FakeCoordinator, KEY, problem } from "./fake-coordinator.ts";
+import { assignedJob } from "./job-fixture.ts";
+
+let coordinator: FakeCoordinator;
+const stops: AbortController[] = [];
+
+beforeEach(async () => {
+  coordinator = new FakeCoordinator();
+  await coordinator.start();
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0)) stop.abort();
+  await coordinator.stop();
+});
+
+function connectWorker({ concurrency = 1, apiKey = KEY, instance = "w1" } = {}) {
+  const stop = new AbortController();
+  stops.push(stop);
+  const lines: string[] = [];
+  const log = (line: string) => void lines.push(line);
+  const line = { apiUrl: coordinator.url, apiKey, instance, random: () => 0 };
+  const loop = new Loop({
+    identity: { instance, provider: "echo", tags: "", models: [], tier: null, concurrency, version: "1" },
+    runtime: createEchoRuntime(),
+    config: { current: () => ({ model: null, timeoutSeconds: null }), refresh: async () => {} },
+    log,
+    onRefused: () => {},
+  });
+  const ended = keepConnected({
+    loop,
+    log,
+    stop: stop.signal,
+    random: () => 0,
+    openSocket: (host) => openSocketSession(line, host),
+    openHttp: (host) => openHttpSession(line, host),
+  });
+  return { loop, stop, ended, lines };
+}
+
+describe.each([
+  ["the WebSocket", true],
+  ["plain HTTP, where no WebSocket can be had", false],
+])("over %s", (_name, allowsSocket) => {
+  beforeEach(() => {
+    coordinator.allowsSocket = allowsSocket;
+  });
+
+  test("a worker makes itself known, takes a job and reports its result", async () => {
+    connectWorker();
+    const presence = await coordinator.waitFor("presence");
+    expect(presence).toMatchObject({ instance: "w1", jobs: [] });
+    coordinator.assign(assignedJob({ id: "a", prompt: "hello there" }));
+    const completed = await coordinator.waitFor("job.completed");
+    expect(completed).toMatchObject({
+      job_id: "a",
+      lease: 1,
+      result: { text: "hello there" },
+      usage: { output_tokens: 2 },
+    });
+    const [first, started] = coordinator.received.map(({ type }) => type);
+    expect([first, started]).toEqual(["presence", "job.started"]);
+  });
+
+  test("a failed job is reported with its error", async () => {
+    connectWorker();
+    await coordinator.waitFor("presence");
+    const fail = { code: "rate_limited", message: "slow down", status: 429, retryable: true, retry_after_seconds: 3 };
+    coordinator.assign(assignedJob({ id: "a", input: { fail } }));
+    expect(await coordinator.waitFor("job.failed")).toMatchObject({ job_id: "a", error: fail });
+  });
+
+  test("a stopped worker hangs up", async () => {
+    const { stop, ended } = connectWorker();
+    await coordinator.waitFor("presence");
+    stop.abort();
+    expect(await ended).toBeNull();
+    await coordinator.until(() => coordinator.socketCount === 0);
+  });
+
+  test("a key that is refused ends the worker with what to change, and no second try", async () => {
+    const { ended } = connectWorker({ apiKey: "wrong" });
+    const reason = await ended;
+    expect(reason).toMatch(/refused the key: set SERVICE_API_KEY to a key that is valid/);
+    expect(reason).not.toContain("wrong");
+    expect(coordinator.received).toEqual([]);
+  });
+
+  test("a result that was ready while the coordinator was away is told when it is back, under the same lease", async () => {
+    const { loop } = connectWorker();
+    await coordinator.waitFor("presence");
+    coordinator.judge = (message) => (message.type === "job.completed" ? "silence" : "ack");
+    coordinator.assign(assignedJob({ id: "a", lease: 7, prompt: "kept" }));
+    await coordinator.waitFor("job.completed");
+    await coordinator.stop();
+    coordinator.received.splice(0);
+    coordinator.judge = () => "ack";
+    await coordinator.start();
+    expect(await coordinator.waitFor("presence")).toMatchObject({ jobs: ["a"] });
+    expect(await coordinator.waitFor("job.completed")).toMatchObject({
+      job_id: "a",
+      lease: 7,
+      result: { text: "kept" },
+    });
+    await vi.waitFor(() => expect(loop.heldJobIds).toEqual([]));
+  });
+
+  test("a result under a lease that was lost is dropped", async () => {
+    const { loop } = connectWorker();
+    await coordinator.waitFor("presence");
+    coordinator.judge = (message) => (message.type === "job.completed" ? problem(409, "lease_lost") : "ack");
+    coordinator.assign(assignedJob({ id: "a" }));
+    await coordinator.waitFor("job.completed");
+    coordinator.judge = () => "ack";
+    coordinator.assign(assignedJob({ id: "b" }));
+    await coordinator.waitFor("job.completed", ({ job_id }) => job_id === "b");
+    expect(loop.heldJobIds).not.toContain("a");
+    expect(coordinator.received.filter((one) => one.type === "job.completed" && one.job_id === "a").length).toBe(1);
+  });
+});
+
+describe("plain HTTP", () => {
+  test("lets no report overtake the presence before it, which would name the job as not worked on", async () => {
+    coordinator.allowsSocket = false;
+    const { loop } = connectWorker();
+    await coordinator.waitFor("presence");
+    const release = coordinator.holdBack("/presence");
+    void loop.drain(0);
+    loop.receive({ type: "job.assigned", job: assignedJob({ id: "late" }) });
+    await coordinator.until(() => coordinator.requests.filter((path) => path === "/presence").length === 2);
+    expect(coordinator.requests.some((path) => path.endsWith("/release"))).toBe(false);
+    release();
+    await coordinator.waitFor("job.released");
+  });
+});
+
+describe("the WebSocket", () => {
+  test("carries the messages of one moment in one frame, and understands such frames", async () => {
+    connectWorker({ concurrency: 3 });
+    await coordinator.waitFor("presence");
+    const jobs = ["a", "b", "c"].map((id) => ({ type: "job.assigned" as const, job: assignedJob({ id }) }));
+    coordinator.say(...jobs);
+    await coordinator.waitFor("job.completed", ({ job_id }) => job_id === "c");
+    expect(Math.max(...coordinator.frameSizes)).toBeGreaterThanOrEqual(3);
+  });
+
+  test("is tried again after a restart of the coordinator", async () => {
+    connectWorker();
+    await coordinator.waitFor("presence");
+    await coordinator.stop();
+    await coordinator.start();
+    coordinator.received.splice(0);
+    await coordinator.until(() => coordinator.socketCount === 1);
+    await coordinator.waitFor("presence");
+  });
+
+  test("whose key was revoked ends the worker", async () => {
+    const { ended } = connectWorker();
+    await coordinator.waitFor("presence");
+    coordinator.closeSockets(closeCodes.keyEnded, "the key was rotated");
+    expect(await ended).toMatch(/refused the key.*\(the key was rotated\)/);
+  });
+
+  test("that another process took over ends the worker, lest the two take it from each other for ever", async () => {
+    const { ended } = connectWorker();
+    await coordinator.waitFor("presence");
+    coordinator.closeSockets(closeCodes.replaced, "");
+    expect(await ended).toMatch(/another worker process connected as "w1": give each process an --instance of its own/);
+  });
+
+  test("a message that this worker does not know is passed over", async () => {
+    connectWorker();
+    await coordinator.waitFor("presence");
+    coordinator.say({ type: "job.praised" } as never, { type: "job.assigned", job: assignedJob({ id: "a" }) });
+    await coordinator.waitFor("job.completed");
+  });
+
+  test("a frame keeps to the contract's bounds", () => {
+    const heartbeat = (id: number) => ({ type: "job.heartbeat" as const, id: String(id), job_id: "a", lease: 1 });
+    const many = frames(Array.from({ length: 1500 }, (_, id) => heartbeat(id))).map(
+      (frame) => JSON.parse(frame).length,
+    );
+    expect(many).toEqual([1000, 500]);
+    const large = {
+      type: "job.completed" as const,
+      id: "1",
+      job_id: "a",
+      lease: 1,
+      result: "x".repeat(1024 * 1024 - 100),
+    };
+    expect(frames([large, large, large, large, large]).length).toBe(2);
+    expect(frames([heartbeat(1)])).toEqual([JSON.stringify(heartbeat(1))]);
+  });
+});
+
+describe("the wait before another try", () => {
+  test("lies anywhere under a ceiling that doubles, to an end", () => {
+    expect(backoffMs(0, 0)).toBe(0);
+    expect(backoffMs(0, 0.999)).toBeLessThanOrEqual(500);
+    expect(backoffMs(3, 0.5)).toBe(2000);
+    expect(backoffMs(1_000, 0.999)).toBeLessThanOrEqual(30_000);
+  });
+});

@@ -1,0 +1,37 @@
+// A job as the coordinator hands it out, with the fields that a test cares about.
+
+import type { JobResource } from "../../src/contract/job.ts";
+
+const AT = "2026-01-01T00:00:00.000Z";
+
+export function assignedJob(fields: Partial<JobResource> & { id: string }): JobResource {
+  return {
+    status: "assigned",
+    prompt: "say it",
+    input: null,
+    provider: null,
+    model: null,
+    priority: "normal",
+    tier: null,
+    tags: [],
+    assigned_worker: "w1",
+    lease: 1,
+    attempts: 0,
+    result: null,
+    error: null,
+    progress: null,
+    usage: null,
+    cost_usd: null,
+    schedule: null,
+    timeout_seconds: null,
+    max_attempts: null,
+    waiting_reason: null,
+    run_at: null,
+    created_at: AT,
+    assigned_at: AT,
+    started_at: null,
+    finished_at: null,
+    updated_at: AT,
+    ...fields,
+  };
+}

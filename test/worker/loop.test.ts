@@ -1,0 +1,358 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Loop } from "../../worker/loop.ts";
+import { RESEND_AFTER_MS } from "../../worker/outbox.ts";
+import type { Outcome, RunOptions, Task } from "../../worker/runtimes/runtime.ts";
+import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
+import { killswitch, problem } from "./fake-coordinator.ts";
+import { assignedJob } from "./job-fixture.ts";
+
+type Run = { task: Task; options: RunOptions; finish: (text: string) => Promise<void> };
+
+/** A session that keeps what it is given; a test speaks the coordinator's part. */
+class FakeSession implements Session {
+  readonly kind = "socket";
+  readonly sent: WorkerMessage[] = [];
+  readonly ended = new Promise<Ending>(() => {});
+  pings = 0;
+  send(message: WorkerMessage): void {
+    this.sent.push(structuredClone(message));
+  }
+  ping(): void {
+    this.pings += 1;
+  }
+  slotsChanged(): void {}
+  close(): void {}
+
+  of<T extends WorkerMessage["type"]>(type: T): Extract<WorkerMessage, { type: T }>[] {
+    return this.sent.filter((one): one is Extract<WorkerMessage, { type: T }> => one.type === type);
+  }
+}
+
+function createWorker(concurrency = 1) {
+  const runs: Run[] = [];
+  const refusals: string[] = [];
+  const config = { model: null as string | null, timeoutSeconds: null as number | null };
+  const run = (task: Task, options: RunOptions) =>
+    new Promise<Outcome>((resolve, reject) => {
+      options.signal.addEventListener("abort", () => reject(options.signal.reason));
+      const finish = async (text: string) => {
+        resolve({ ok: true, result: { text } });
+        await vi.advanceTimersByTimeAsync(0);
+      };
+      runs.push({ task, options, finish });
+    });
+  const refresh = vi.fn(async () => {});
+  const loop = new Loop({
+    identity: { instance: "w1", provider: "echo", tags: "gpu", models: [], tier: null, concurrency, version: "1" },
+    runtime: { name: "echo", run },
+    config: { current: () => config, refresh },
+    log: () => {},
+    onRefused: (reason) => refusals.push(reason),
+  });
+  const session = new FakeSession();
+  loop.attach(session);
+  const assign = (id: string, lease = 1) =>
+    loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id }) });
+  return { loop, session, runs, refusals, config, refresh, assign };
+}
+
+function ack(
+  loop: Loop,
+  message: WorkerMessage | undefined,
+  fields: Partial<Extract<CoordinatorMessage, { type: "ack" }>> = {},
+) {
+  if (message === undefined) throw new Error("there is nothing to acknowledge");
+  loop.receive({ type: "ack", id: message.id, ok: true, ...fields });
+}
+
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("running jobs", () => {
+  test("a worker speaks first, with its presence, and reports a job from start to result", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    expect(session.sent).toMatchObject([
+      { type: "presence", instance: "w1", tags: "gpu", status: "idle", concurrency: 1, jobs: [] },
+    ]);
+    assign("a");
+    await runs[0]?.finish("done");
+    expect(session.sent.slice(1)).toMatchObject([
+      { type: "job.started", job_id: "a", lease: 1 },
+      { type: "job.completed", job_id: "a", lease: 1, result: { text: "done" } },
+    ]);
+    expect(loop.heldJobIds).toEqual(["a"]);
+    ack(loop, session.of("job.completed")[0]);
+    expect(loop.heldJobIds).toEqual([]);
+  });
+
+  test("no more jobs run at a time than the worker has slots; the next starts when one ends", async () => {
+    const { loop, runs, assign } = createWorker(2);
+    for (const id of ["a", "b", "c"]) assign(id);
+    expect(runs.map(({ task }) => task.prompt)).toEqual(["a", "b"]);
+    expect(loop.freeSlots()).toBe(0);
+    await runs[0]?.finish("done");
+    expect(runs.map(({ task }) => task.prompt)).toEqual(["a", "b", "c"]);
+  });
+
+  test("an assignment that is repeated starts nothing twice, not even after the job is done", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    assign("a");
+    await runs[0]?.finish("done");
+    assign("a");
+    ack(loop, session.of("job.completed")[0]);
+    assign("a");
+    expect(runs.length).toBe(1);
+    assign("a", 2);
+    expect(runs.length).toBe(2);
+  });
+
+  test("a job that is leased anew to the same worker is begun anew, and the older run says nothing more", async () => {
+    const { session, runs, assign } = createWorker(2);
+    assign("a", 1);
+    assign("a", 2);
+    expect(runs[0]?.options.signal.aborted).toBe(true);
+    await runs[1]?.finish("second");
+    expect(session.of("job.completed")).toMatchObject([{ lease: 2, result: { text: "second" } }]);
+  });
+
+  test("a changed config holds for the next job", async () => {
+    const { runs, assign, config } = createWorker(2);
+    assign("a");
+    config.model = "llama3.2";
+    assign("b");
+    expect(runs.map(({ options }) => options.configuredModel)).toEqual([null, "llama3.2"]);
+  });
+
+  test("progress is told at most once a second, the latest with each heartbeat", async () => {
+    const { session, runs, assign } = createWorker();
+    assign("a");
+    for (let chars = 1; chars <= 30; chars++) {
+      runs[0]?.options.onProgress({ output_chars: chars });
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    const told = session.of("job.heartbeat");
+    expect(told.map(({ progress }) => progress)).toEqual([{ output_chars: 11 }, { output_chars: 21 }]);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(session.of("job.heartbeat").at(-1)).toMatchObject({ job_id: "a", progress: { output_chars: 30 } });
+  });
+});
+
+describe("the pulse", () => {
+  test("follows the interval that the coordinator gives, with pings in between and a look at the config", async () => {
+    const { loop, session, refresh } = createWorker();
+    ack(loop, session.sent[0], { heartbeat_interval_seconds: 4 });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([session.of("presence").length, session.pings]).toEqual([1, 1]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([session.of("presence").length, session.pings]).toEqual([2, 1]);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect([session.of("presence").length, session.pings]).toEqual([3, 2]);
+    expect(refresh).toHaveBeenCalledTimes(2);
+  });
+
+  test("names the jobs held, those whose result is still on its way too", async () => {
+    const { session, runs, assign } = createWorker(2);
+    assign("a");
+    assign("b");
+    await runs[0]?.finish("done");
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(session.of("presence").at(-1)?.jobs).toEqual(["a", "b"]);
+    expect(session.of("job.heartbeat").map(({ job_id }) => job_id)).toEqual(["b"]);
+  });
+
+  test("a presence that the coordinator cannot take ends the worker with the reason", () => {
+    const { loop, session, refusals } = createWorker();
+    ack(loop, session.sent[0], { ok: false, problem: problem(400, "invalid_request", "tags.0: must not be empty") });
+    expect(refusals).toEqual(["the coordinator refused this worker: tags.0: must not be empty"]);
+  });
+
+  test("a presence that comes at a bad time does not", () => {
+    const { loop, session, refusals } = createWorker();
+    ack(loop, session.sent[0], { ok: false, problem: problem(503, "overloaded") });
+    expect(refusals).toEqual([]);
+  });
+});
+
+describe("reports", () => {
+  test("are repeated, the same, until they are acknowledged", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    ack(loop, session.of("job.started")[0]);
+    await runs[0]?.finish("done");
+    await vi.advanceTimersByTimeAsync(15_000 + RESEND_AFTER_MS);
+    const told = session.of("job.completed");
+    expect(told.length).toBe(2);
+    expect(told[1]).toEqual(told[0]);
+    ack(loop, told[0]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(session.of("job.completed").length).toBe(2);
+    expect(session.of("job.started").length).toBe(1);
+  });
+
+  test("that could not be sent wait for the next session, under the same lease, after its presence", async () => {
+    const { loop, runs, assign } = createWorker();
+    assign("a");
+    loop.detach();
+    await runs[0]?.finish("done while away");
+    const next = new FakeSession();
+    loop.attach(next);
+    expect(next.sent).toMatchObject([
+      { type: "presence", jobs: ["a"] },
+      { type: "job.started", job_id: "a", lease: 1 },
+      { type: "job.completed", job_id: "a", lease: 1, result: { text: "done while away" } },
+    ]);
+  });
+
+  test("of a lease that was lost are dropped, and the run is stopped", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    ack(loop, session.of("job.started")[0], { ok: false, problem: problem(409, "lease_lost") });
+    await settle();
+    expect(runs[0]?.options.signal.aborted).toBe(true);
+    expect(loop.heldJobIds).toEqual([]);
+    const next = new FakeSession();
+    loop.attach(next);
+    expect(next.sent.map(({ type }) => type)).toEqual(["presence"]);
+  });
+
+  test("that the coordinator has no time for are kept", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    await runs[0]?.finish("done");
+    ack(loop, session.of("job.completed")[0], { ok: false, problem: problem(503, "overloaded") });
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(session.of("job.completed").length).toBe(2);
+  });
+
+  test("a result that the coordinator cannot take fails the job instead of vanishing", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    await runs[0]?.finish("done");
+    ack(loop, session.of("job.completed")[0], {
+      ok: false,
+      problem: problem(413, "payload_too_large", "at most 1 MiB"),
+    });
+    expect(session.of("job.failed")).toMatchObject([
+      { job_id: "a", lease: 1, error: { code: "result_refused", retryable: false } },
+    ]);
+  });
+});
+
+describe("a halt", () => {
+  test("of a job stops its run, and nothing more is said about it", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    loop.receive({ type: "job.halted", job_id: "a", lease: 1, reason: "cancelled" });
+    await settle();
+    expect(runs[0]?.options.signal.aborted).toBe(true);
+    expect(loop.heldJobIds).toEqual([]);
+    expect(loop.freeSlots()).toBe(1);
+    expect(session.sent.map(({ type }) => type)).toEqual(["presence", "job.started"]);
+  });
+
+  test("of an older lease does not touch the newer one", async () => {
+    const { loop, runs, assign } = createWorker();
+    assign("a", 3);
+    loop.receive({ type: "job.halted", job_id: "a", lease: 2, reason: "cancelled" });
+    expect(runs[0]?.options.signal.aborted).toBe(false);
+  });
+
+  test("named in the answer to a presence counts as well", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    ack(loop, session.of("presence")[0], { halted: ["a"] });
+    expect(runs[0]?.options.signal.aborted).toBe(true);
+  });
+
+  test("by the killswitch stops all jobs, and is confirmed by a presence without jobs once every run has ended", async () => {
+    const { loop, session, runs, assign } = createWorker(2);
+    assign("a");
+    assign("b");
+    await runs[1]?.finish("done, not yet told");
+    loop.receive({ type: "killswitch", killswitch: killswitch(1) });
+    expect(session.of("presence").length).toBe(1);
+    await settle();
+    expect(runs[0]?.options.signal.aborted).toBe(true);
+    expect(session.of("presence").length).toBe(2);
+    expect(session.sent.at(-1)).toMatchObject({ type: "presence", jobs: [] });
+  });
+
+  test("by the killswitch is confirmed by an idle worker at once, and only once", async () => {
+    const { loop, session } = createWorker();
+    loop.receive({ type: "killswitch", killswitch: killswitch(4) });
+    expect(session.of("presence").length).toBe(2);
+    ack(loop, session.of("presence")[1], { killswitch: killswitch(4), halted: [], jobs: [] });
+    expect(session.of("presence").length).toBe(2);
+  });
+
+  test("that happened while the worker was away is learned from the welcome", async () => {
+    const { loop, runs, assign } = createWorker();
+    assign("a");
+    loop.detach();
+    const next = new FakeSession();
+    loop.attach(next);
+    const facts = { jobs: [], halted: [], heartbeat_interval_seconds: 15, server_time: "2026-01-01T00:00:00Z" };
+    loop.receive({ type: "welcome", ...facts, killswitch: killswitch(2) });
+    await settle();
+    expect(runs[0]?.options.signal.aborted).toBe(true);
+    expect(next.sent.at(-1)).toMatchObject({ type: "presence", jobs: [] });
+  });
+});
+
+describe("shutting down", () => {
+  test("a worker offers no slot, lets its jobs end, and goes when all is told", async () => {
+    const { loop, session, runs, assign } = createWorker(2);
+    assign("a");
+    let isGone = false;
+    const drained = loop.drain(20_000).then(() => {
+      isGone = true;
+    });
+    expect(session.sent.at(-1)).toMatchObject({ type: "presence", concurrency: 0, status: "busy", jobs: ["a"] });
+    expect(loop.freeSlots()).toBe(0);
+    await runs[0]?.finish("done");
+    expect(isGone).toBe(false);
+    for (const report of session.sent) ack(loop, report);
+    await drained;
+    expect(session.of("job.released")).toEqual([]);
+  });
+
+  test("a job that comes too late is given back at once", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    void loop.drain(20_000);
+    assign("b");
+    expect(session.of("job.released")).toMatchObject([
+      { job_id: "b", lease: 1, reason: "the worker is shutting down" },
+    ]);
+    expect(runs.length).toBe(1);
+  });
+
+  test("what has not ended within the grace period is stopped and given back", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    const drained = loop.drain(20_000);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(runs[0]?.options.signal.aborted).toBe(true);
+    expect(session.of("job.released")).toMatchObject([{ job_id: "a", lease: 1 }]);
+    for (const report of session.sent) ack(loop, report);
+    await drained;
+    expect(loop.heldJobIds).toEqual([]);
+  });
+
+  test("a coordinator that is away does not keep a worker from going", async () => {
+    const { loop, runs, assign } = createWorker();
+    assign("a");
+    loop.detach();
+    const drained = loop.drain(20_000);
+    await runs[0]?.finish("nobody hears it");
+    await vi.advanceTimersByTimeAsync(25_000);
+    await drained;
+  });
+});

@@ -1,0 +1,89 @@
+// The process as an operator starts it.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
+import { assignedJob } from "./job-fixture.ts";
+
+const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+
+let coordinator: FakeCoordinator;
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  coordinator = new FakeCoordinator();
+  await coordinator.start();
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  await coordinator.stop();
+});
+
+function startWorker(args: string[], env: Record<string, string> = {}) {
+  const settings = { PATH: process.env.PATH ?? "", SERVICE_API_URL: coordinator.url, SERVICE_API_KEY: KEY, ...env };
+  const child = spawn(process.execPath, ["--no-warnings", MAIN, ...args], { env: settings });
+  children.push(child);
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    output += chunk;
+  });
+  const exited = once(child, "close").then(([code]) => ({ code, output }));
+  return { child, exited };
+}
+
+test("a worker ends its job after SIGTERM and exits with 0", async () => {
+  const { child, exited } = startWorker([
+    "--runtime",
+    "echo",
+    "--instance",
+    "w1",
+    "--tags",
+    "a,b",
+    "--concurrency",
+    "2",
+  ]);
+  expect(await coordinator.waitFor("presence")).toMatchObject({
+    instance: "w1",
+    provider: "echo",
+    tags: "a,b",
+    concurrency: 2,
+  });
+  coordinator.assign(assignedJob({ id: "a", prompt: "slowly", input: { delay_ms: 300 } }));
+  await coordinator.waitFor("job.started");
+  child.kill("SIGTERM");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a", result: { text: "slowly" } });
+  expect((await exited).code).toBe(0);
+  expect(coordinator.received.some((one) => one.type === "presence" && one.concurrency === 0)).toBe(true);
+});
+
+test("a key that the coordinator refuses ends the process with 1 and what to change", async () => {
+  const { code, output } = await startWorker(["--runtime", "echo"], { SERVICE_API_KEY: "sb_wrong_key" }).exited;
+  expect(code).toBe(1);
+  expect(output).toContain("set SERVICE_API_KEY to a key that is valid");
+  expect(output).not.toContain("sb_wrong_key");
+});
+
+test.each([
+  ["a flag that is none", ["--concurency", "2"], {}, "did you mean --concurrency?"],
+  ["no key", [], { SERVICE_API_KEY: "" }, "SERVICE_API_KEY: is not set"],
+  ["a hosted provider without its key", ["--runtime", "openai"], {}, "no key for openai: set PROVIDER_OPENAI_KEY"],
+  ["a runtime that is not there", [], { SERVICE_RUNTIME_URL: "http://127.0.0.1:9" }, "no model runtime answers at"],
+])("%s ends the process with 1 and says so", async (_what, args, env, says) => {
+  const { code, output } = await startWorker(args, env).exited;
+  expect(code).toBe(1);
+  expect(output).toContain(says);
+  expect(output).not.toContain("    at ");
+});
+
+test("--help tells the flags and ends with 0", async () => {
+  const { code, output } = await startWorker(["--help"]).exited;
+  expect(code).toBe(0);
+  for (const flag of ["--instance", "--provider", "--tags", "--models", "--concurrency", "--runtime", "--tier"]) {
+    expect(output).toContain(flag);
+  }
+});

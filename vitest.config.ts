@@ -1,0 +1,42 @@
+import path from "node:path";
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+const ROOT = import.meta.dirname;
+const IN_WORKERD = "test/**/*.workers.test.ts";
+
+/** Two kinds of tests: plain Node, and real workerd (`*.workers.test.ts`) with the bindings of wrangler.toml. */
+export default defineConfig(async () => ({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "node",
+          include: ["test/**/*.test.ts"],
+          exclude: [IN_WORKERD],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
+                SERVICE_ROOT_KEY: "root-key-of-the-tests",
+                SERVICE_SIGNING_SECRET: "signing-secret-of-the-tests",
+              },
+            },
+          }),
+        ],
+        test: {
+          name: "workerd",
+          include: [IN_WORKERD],
+          setupFiles: ["./test/support/migrate.ts"],
+          testTimeout: 30_000,
+        },
+      },
+    ],
+  },
+}));

@@ -1,0 +1,83 @@
+// Keeps the loop on a line to the coordinator: a WebSocket, or HTTP where none can be had; a new one when it is lost,
+// after a back-off. Returns when told to stop, or with the reason when the coordinator will never take this worker.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "./backoff.ts";
+import type { Loop } from "./loop.ts";
+import type { Ending, Opened, Session, SessionHost } from "./session.ts";
+
+/** A session that lived this long was a good one: the next try comes soon. */
+const GOOD_SESSION_MS = 10_000;
+
+export type ConnectionOptions = {
+  loop: Pick<Loop, "attach" | "detach" | "receive" | "freeSlots">;
+  openSocket: (host: SessionHost) => Promise<Opened>;
+  openHttp: (host: SessionHost) => Promise<Opened>;
+  log: (line: string) => void;
+  /** Aborted to stop: the session sends what is queued and closes. */
+  stop: AbortSignal;
+  random?: () => number;
+  nowMs?: () => number;
+};
+
+/** @returns the reason of a refusal, or null after a stop. */
+export async function keepConnected(options: ConnectionOptions): Promise<string | null> {
+  const { stop, log, random = Math.random, nowMs = () => performance.now() } = options;
+  let failures = 0;
+  const tell = tellingChanges(log);
+  while (!stop.aborted) {
+    const openedAt = nowMs();
+    const ending = await oneSession(options, tell);
+    if (ending.kind === "refused") return ending.reason;
+    if (stop.aborted) break;
+    failures = nowMs() - openedAt >= GOOD_SESSION_MS ? 0 : failures + 1;
+    tell("connection", `not connected: ${ending.reason}; trying again`);
+    await delay(backoffMs(failures, random()), undefined, { signal: stop }).catch(() => {});
+  }
+  return null;
+}
+
+async function oneSession(
+  { loop, openSocket, openHttp, stop }: ConnectionOptions,
+  tell: (about: string, line: string) => void,
+): Promise<Ending> {
+  // A session that was given up may still have frames to deliver: they are another's business by then.
+  let isOver = false;
+  let kind: Session["kind"] = "socket";
+  const host: SessionHost = {
+    receive: (message) => {
+      if (isOver) return;
+      tell("connection", `connected over ${kind === "socket" ? "WebSocket" : "HTTP"}`);
+      loop.receive(message);
+    },
+    freeSlots: () => loop.freeSlots(),
+  };
+  let opened = await openSocket(host);
+  if (!opened.ok && opened.kind === "no_socket") {
+    tell("fallback", `${opened.reason}; falling back to HTTP`);
+    kind = "http";
+    opened = await openHttp(host);
+  }
+  if (!opened.ok) return { kind: opened.kind === "refused" ? "refused" : "lost", reason: opened.reason };
+  const { session } = opened;
+  const close = () => session.close();
+  stop.addEventListener("abort", close, { once: true });
+  if (stop.aborted) close();
+  loop.attach(session);
+  try {
+    return await session.ended;
+  } finally {
+    isOver = true;
+    stop.removeEventListener("abort", close);
+    loop.detach();
+  }
+}
+
+/** Hours of the same trouble are one line in the log. */
+function tellingChanges(log: (line: string) => void): (about: string, line: string) => void {
+  const last = new Map<string, string>();
+  return (about, line) => {
+    if (last.get(about) !== line) log(line);
+    last.set(about, line);
+  };
+}

@@ -1,0 +1,245 @@
+// The worker protocol over plain HTTP, for networks that let no WebSocket through. Every message becomes its request, and
+// every answer the message that the socket would have brought. One job's reports go out in their order.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { problemResource } from "../src/contract/problem.ts";
+import { claimAnswer, presenceAnswer } from "../src/contract/worker.ts";
+import { backoffMs } from "./backoff.ts";
+import {
+  type Ending,
+  explainRefusal,
+  isRefusal,
+  type Opened,
+  problemDetail,
+  type Session,
+  type SessionHost,
+  type SessionSettings,
+  type WorkerMessage,
+} from "./session.ts";
+
+const CLAIM_WAIT_SECONDS = 25;
+const MAX_CLAIM = 100;
+const REQUEST_TIMEOUT_MS = 40_000;
+const MAX_FAILURES_IN_A_ROW = 3;
+const PRESENCE_LANE = "";
+const HASTY_CLAIM_MS = 1_000;
+/** How long to live without the WebSocket before trying for one again. */
+const LIFETIME_MS = 300_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+
+type Answer = { status: number; body: string; location: string | undefined };
+
+const PATHS = {
+  "job.started": "start",
+  "job.heartbeat": "heartbeat",
+  "job.completed": "complete",
+  "job.failed": "fail",
+  "job.released": "release",
+} as const;
+
+export type HttpSessionOptions = SessionSettings & { fetch?: typeof fetch; random?: () => number };
+
+/** Nothing is asked here: the loop's presence, which comes first on every session, shows whether anybody is there. */
+export async function openHttpSession(options: HttpSessionOptions, host: SessionHost): Promise<Opened> {
+  return { ok: true, session: new HttpSession(options, host) };
+}
+
+class HttpLine {
+  readonly #options: HttpSessionOptions;
+  readonly #closing = new AbortController();
+
+  constructor(options: HttpSessionOptions) {
+    this.#options = options;
+  }
+
+  /** @throws on anything but an answer. */
+  async request(method: string, path: string, body?: unknown): Promise<Answer> {
+    const { apiUrl, apiKey, fetch: send = fetch } = this.#options;
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const response = await send(apiUrl + path, {
+      method,
+      headers,
+      redirect: "manual",
+      signal: AbortSignal.any([this.#closing.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return {
+      status: response.status,
+      body: await response.text(),
+      location: response.headers.get("location") ?? undefined,
+    };
+  }
+
+  abort(): void {
+    this.#closing.abort();
+  }
+}
+
+class HttpSession implements Session {
+  readonly kind = "http";
+  readonly ended: Promise<Ending>;
+  readonly #line: HttpLine;
+  readonly #options: HttpSessionOptions;
+  readonly #host: SessionHost;
+  /** The last request of each job, so that the next one waits for it. */
+  readonly #lanes = new Map<string, Promise<void>>();
+  readonly #inFlight = new Set<string>();
+  readonly #end: (ending: Ending) => void;
+  #isOpen = true;
+  /** Jobs are claimed only once the coordinator knows this worker. */
+  #isKnown = false;
+  #failures = 0;
+  #wakeClaim = () => {};
+
+  constructor(options: HttpSessionOptions, host: SessionHost) {
+    this.#line = new HttpLine(options);
+    this.#options = options;
+    this.#host = host;
+    const { promise, resolve } = Promise.withResolvers<Ending>();
+    this.ended = promise;
+    const retire = setTimeout(
+      () => this.#finish({ kind: "lost", reason: "looking for a WebSocket again" }),
+      LIFETIME_MS,
+    );
+    this.#end = (ending) => {
+      clearTimeout(retire);
+      resolve(ending);
+    };
+  }
+
+  send(message: WorkerMessage): void {
+    if (!this.#isOpen || this.#inFlight.has(message.id)) return;
+    const lane = message.type === "presence" ? PRESENCE_LANE : message.job_id;
+    // A heartbeat says nothing that the report before it, which is still on its way, does not say.
+    if (message.type === "job.heartbeat" && this.#lanes.has(lane)) return;
+    this.#inFlight.add(message.id);
+    // No report may overtake the presence before it: a job that runs, but is not named there, would be taken for lost.
+    const before = [this.#lanes.get(lane), this.#lanes.get(PRESENCE_LANE)];
+    const sent = Promise.all(before)
+      .then(() => this.#post(message))
+      .finally(() => {
+        this.#inFlight.delete(message.id);
+        if (this.#lanes.get(lane) === sent) this.#lanes.delete(lane);
+      });
+    this.#lanes.set(lane, sent);
+  }
+
+  ping(): void {}
+
+  slotsChanged(): void {
+    this.#wakeClaim();
+  }
+
+  close(): void {
+    const settled = Promise.allSettled(this.#lanes.values());
+    const ending: Ending = { kind: "lost", reason: "closed" };
+    void Promise.race([settled, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]).then(() => this.#finish(ending));
+    this.#isOpen = false;
+    this.#wakeClaim();
+  }
+
+  #finish(ending: Ending): void {
+    this.#isOpen = false;
+    this.#line.abort();
+    this.#wakeClaim();
+    this.#end(ending);
+  }
+
+  async #post(message: WorkerMessage): Promise<void> {
+    const { type, id, ...fields } = message;
+    if (type === "presence") {
+      const answer = await this.#attempt("POST", "/presence", fields);
+      if (answer?.status === 200) this.#receivePresence(id, answer.body);
+      else if (answer) this.#receiveProblem(id, answer);
+      return;
+    }
+    const { job_id, ...report } = fields as { job_id: string };
+    const answer = await this.#attempt("POST", `/api/jobs/${encodeURIComponent(job_id)}/${PATHS[type]}`, report);
+    if (answer === null) return;
+    if (answer.status >= 200 && answer.status < 300) this.#host.receive({ type: "ack", id, ok: true });
+    else this.#receiveProblem(id, answer);
+  }
+
+  #receivePresence(id: string, body: string): void {
+    const answer = presenceAnswer.safeParse(parseJson(body));
+    if (!answer.success) {
+      this.#countFailure("the answer to a presence is not one of this service");
+      return;
+    }
+    this.#host.receive({ type: "ack", id, ok: true, ...answer.data });
+    if (!this.#isKnown) void this.#claimForever();
+    this.#isKnown = true;
+  }
+
+  #receiveProblem(id: string, { status, body }: Answer): void {
+    const parsed = problemResource.safeParse(parseJson(body));
+    const bare = { type: "about:blank", title: `HTTP ${status}`, status, detail: "", instance: "", code: "unknown" };
+    this.#host.receive({ type: "ack", id, ok: false, problem: parsed.success ? parsed.data : bare });
+  }
+
+  /** The answer, or null where there is none to act on: away, overloaded, or the end of this session. */
+  async #attempt(method: string, path: string, body: unknown): Promise<Answer | null> {
+    try {
+      const answer = await this.#line.request(method, path, body);
+      if (isRefusal(answer.status)) {
+        const reason = explainRefusal(answer.status, problemDetail(answer.body), this.#options, answer.location);
+        this.#finish({ kind: "refused", reason });
+        return null;
+      }
+      if (answer.status < 500 && answer.status !== 429 && answer.status !== 408) {
+        this.#failures = 0;
+        return answer;
+      }
+      this.#countFailure(`HTTP ${answer.status} ${problemDetail(answer.body)}`.trim());
+    } catch (error) {
+      // The line is gone, as when a socket closes: a new session starts with the presence and all that is unanswered.
+      this.#finish({ kind: "lost", reason: reasonOf(error) });
+    }
+    return null;
+  }
+
+  #countFailure(reason: string): void {
+    this.#failures += 1;
+    if (!this.#isKnown || this.#failures >= MAX_FAILURES_IN_A_ROW) this.#finish({ kind: "lost", reason });
+  }
+
+  async #claimForever(): Promise<void> {
+    const path = `/api/workers/${encodeURIComponent(this.#options.instance)}/claim?wait=${CLAIM_WAIT_SECONDS}`;
+    let hasty = 0;
+    while (this.#isOpen) {
+      const max = Math.min(this.#host.freeSlots(), MAX_CLAIM);
+      if (max === 0) {
+        await new Promise<void>((resolve) => {
+          this.#wakeClaim = resolve;
+        });
+        continue;
+      }
+      const askedAt = performance.now();
+      const jobs = await this.#claim(path, max);
+      for (const job of jobs) this.#host.receive({ type: "job.assigned", job });
+      // Paused and refused workers are answered at once, without the wait: do not ask in a tight circle.
+      const isHasty = jobs.length === 0 && performance.now() - askedAt < HASTY_CLAIM_MS;
+      hasty = isHasty ? hasty + 1 : 0;
+      if (isHasty) await delay(backoffMs(hasty, (this.#options.random ?? Math.random)()), undefined, { ref: false });
+    }
+  }
+
+  async #claim(path: string, max: number) {
+    const answer = await this.#attempt("POST", path, { max });
+    const parsed = answer?.status === 200 ? claimAnswer.safeParse(parseJson(answer.body)) : null;
+    return parsed?.success ? parsed.data.jobs : [];
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,24 @@
+/**
+ * Where the worker gets a provider's key from. A key is asked for right before each call, lives in that call alone, and
+ * is never logged, stored or put into an error. The environment is the only source here.
+ */
+export type ProviderKeys = {
+  /** The key behind a reference like `provider:openai`, or null where there is none. */
+  resolve: (ref: string) => Promise<string | null>;
+};
+
+const REF = /^provider:([a-z0-9][a-z0-9_.-]{0,63})$/;
+
+export function environmentKeys(env: Readonly<Record<string, string | undefined>>): ProviderKeys {
+  return {
+    resolve: async (ref) => {
+      const name = REF.exec(ref)?.[1];
+      return name === undefined ? null : env[keyVariable(name)]?.trim() || null;
+    },
+  };
+}
+
+/** `github-models` → `PROVIDER_GITHUB_MODELS_KEY`. */
+export function keyVariable(provider: string): string {
+  return `PROVIDER_${provider.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY`;
+}

@@ -1,0 +1,231 @@
+// Says what went wrong in the contract's words: one ordered table of rules, first match wins. Pure.
+// The status alone does not decide: LM Studio answers 400 for a missing model, Gemini 400 for a bad key, OpenAI 429 for
+// an empty account, so the words of the body are asked first.
+
+import {
+  APICallError,
+  InvalidResponseDataError,
+  JSONParseError,
+  RetryError,
+  StreamProviderError,
+  TypeValidationError,
+} from "ai";
+import { type ErrorBody, readErrorBody } from "./error-body.ts";
+import type { JobFailure } from "./runtime.ts";
+
+const MAX_MESSAGE_CHARS = 500;
+
+/** A failure as the runtime told it: over HTTP, inside a stream (no status), or by not answering (no body). */
+export type RuntimeFailure = {
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+  body?: unknown;
+};
+
+type Facts = { status: number | undefined; text: string; words: readonly string[] };
+
+type Rule = {
+  code: string;
+  retryable: boolean;
+  /** How the message starts; the runtime's own words follow. */
+  lead: string;
+  when: (facts: Facts) => boolean;
+};
+
+const NO_MODEL_LOADED = /no models? (is |are )?(currently )?loaded|model is not loaded|model not loaded/i;
+const MODEL_NOT_FOUND =
+  /model\b.*(not found|does not exist|is not supported for)|model_not_found|model_not_available|invalid model (identifier|id|name)|unknown model|no such model/i;
+const CONTEXT_LENGTH =
+  /context[_ ]?(length|window|size)|prompt is too long|too many (input )?tokens|input token count.*exceed/i;
+const QUOTA =
+  /insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|out of credits|payment required|billing_hard_limit/i;
+const BAD_KEY = /api[_ ]key[_ ](not valid|invalid)|(incorrect|invalid|missing) api key/i;
+
+const RULES: readonly Rule[] = [
+  {
+    code: "no_model_loaded",
+    retryable: false,
+    lead: "No model loaded",
+    when: ({ status, text }) => status !== 503 && NO_MODEL_LOADED.test(text),
+  },
+  { code: "model_not_found", retryable: false, lead: "Model not found", when: isModelNotFound },
+  {
+    code: "context_length",
+    retryable: false,
+    lead: "The prompt is longer than the model's context",
+    when: ({ status, text, words }) =>
+      words.includes("context_length_exceeded") || (isOneOf(status, 400, 413, 422) && CONTEXT_LENGTH.test(text)),
+  },
+  {
+    code: "quota_exhausted",
+    retryable: false,
+    lead: "The provider account's quota or credit is used up",
+    when: ({ status, text, words }) => status === 402 || QUOTA.test(text) || words.some((word) => QUOTA.test(word)),
+  },
+  {
+    code: "overloaded",
+    retryable: true,
+    lead: "The model is overloaded",
+    when: ({ status, words }) => isOneOf(status, 503, 529) || words.some((word) => word.startsWith("overloaded")),
+  },
+  {
+    code: "rate_limited",
+    retryable: true,
+    lead: "429 Too Many Requests / Rate limit exceeded",
+    when: ({ status }) => status === 429,
+  },
+  {
+    code: "unauthorized",
+    retryable: false,
+    lead: "The provider refused the key",
+    when: ({ status, text, words }) =>
+      isOneOf(status, 401, 403) || words.includes("api_key_invalid") || (status === 400 && BAD_KEY.test(text)),
+  },
+  {
+    code: "timeout",
+    retryable: true,
+    lead: "The runtime ran out of time",
+    when: ({ status }) => isOneOf(status, 408, 504, 524),
+  },
+  {
+    code: "internal",
+    retryable: true,
+    lead: "The runtime failed",
+    when: ({ status }) => status !== undefined && status >= 500,
+  },
+  {
+    code: "bad_request",
+    retryable: false,
+    lead: "The runtime refused the request",
+    when: ({ status }) => status !== undefined && status >= 400,
+  },
+];
+
+const UNKNOWN = { code: "internal", retryable: true, lead: "The runtime answered with something unreadable" };
+
+export function classifyFailure(failure: RuntimeFailure, nowMs: number): JobFailure {
+  const body = readErrorBody(failure.body ?? "");
+  const status = failure.status !== undefined && failure.status >= 400 ? failure.status : body.status;
+  const facts = { status, text: body.message, words: body.words };
+  const rule = RULES.find(({ when }) => when(facts)) ?? UNKNOWN;
+  const retryAfter = rule.retryable ? retryAfterSeconds(failure.headers ?? {}, body, nowMs) : undefined;
+  return {
+    code: rule.code,
+    message: withDetail(rule.lead, body.message),
+    retryable: rule.retryable,
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfter === undefined ? {} : { retry_after_seconds: retryAfter }),
+  };
+}
+
+/** Whatever the AI SDK throws or puts into its stream. Errors that are no runtime's doing are `internal`, not retried. */
+export function classifyError(error: unknown, nowMs: number): JobFailure {
+  const cause = RetryError.isInstance(error) ? error.lastError : error;
+  if (APICallError.isInstance(cause) && (cause.statusCode ?? 0) >= 400) {
+    const { statusCode = 500, responseHeaders = {}, responseBody, data, message } = cause;
+    return classifyFailure(
+      { status: statusCode, headers: responseHeaders, body: responseBody || data || message },
+      nowMs,
+    );
+  }
+  if (StreamProviderError.isInstance(cause)) return classifyStreamError(cause, nowMs);
+  if (TypeValidationError.isInstance(cause) && isErrorChunk(cause.value)) {
+    return classifyFailure({ body: cause.value }, nowMs);
+  }
+  if (isUnreachable(cause)) {
+    const message = withDetail("The runtime cannot be reached", reasonOf(cause));
+    return { code: "runtime_unreachable", message, retryable: true };
+  }
+  if (isUnreadable(cause)) {
+    return { code: UNKNOWN.code, message: withDetail(UNKNOWN.lead, reasonOf(cause)), retryable: UNKNOWN.retryable };
+  }
+  if (cause instanceof Error) {
+    const message = withDetail("The worker could not run the job", cause.message);
+    return { code: "internal", message, retryable: false };
+  }
+  return classifyFailure({ body: cause }, nowMs);
+}
+
+/** The status that the provider's own words stand for goes before the one that the SDK infers from them. */
+function classifyStreamError({ data, message, statusCode }: StreamProviderError, nowMs: number): JobFailure {
+  const body = data ?? message;
+  const isInferred = readErrorBody(body).status === undefined && statusCode !== undefined;
+  return classifyFailure({ body, ...(isInferred ? { status: statusCode } : {}) }, nowMs);
+}
+
+/** An answer came, and is not what this API answers: a proxy's page, a half-written event. */
+function isUnreadable(error: unknown): boolean {
+  const kinds = [APICallError, InvalidResponseDataError, JSONParseError, TypeValidationError];
+  return kinds.some((kind) => kind.isInstance(error));
+}
+
+/** An error inside a stream in a shape that the AI SDK does not know. */
+function isErrorChunk(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "error" in value;
+}
+
+function isModelNotFound({ status, text, words }: Facts): boolean {
+  if (words.includes("model_not_found")) return true;
+  if (status !== undefined && !isOneOf(status, 400, 404, 422)) return false;
+  if (MODEL_NOT_FOUND.test(text)) return true;
+  return status === 404 && /\bmodels?\b/i.test(text);
+}
+
+/** Seconds to wait, never shorter than what the provider asked for. `Retry-After` is seconds or a date. */
+function retryAfterSeconds(
+  headers: Readonly<Record<string, string>>,
+  body: ErrorBody,
+  nowMs: number,
+): number | undefined {
+  const asked = [
+    parseRetryAfter(headers["retry-after"], nowMs),
+    parseNumber(headers["retry-after-ms"], 1 / 1000),
+    body.retryDelaySeconds,
+  ].find((seconds) => seconds !== undefined);
+  return asked === undefined ? undefined : Math.max(0, Math.ceil(asked));
+}
+
+function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+  const seconds = parseNumber(value, 1);
+  if (seconds !== undefined || value === undefined) return seconds;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : (atMs - nowMs) / 1000;
+}
+
+function parseNumber(value: string | undefined, factor: number): number | undefined {
+  return value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) * factor : undefined;
+}
+
+/** No answer at all: refused, reset, unknown host, or a stream that broke off. The reason hides in the causes. */
+function isUnreachable(error: unknown): boolean {
+  if (APICallError.isInstance(error) && error.statusCode === undefined) return true;
+  return causesOf(error).some(
+    ({ code, message }) =>
+      (code !== undefined && /^(E[A-Z]+|UND_ERR_[A-Z_]+)$/.test(code)) ||
+      /fetch failed|terminated|socket hang up|other side closed|without a finish reason/i.test(message),
+  );
+}
+
+function reasonOf(error: unknown): string {
+  const causes = causesOf(error);
+  return (causes.find(({ code }) => code !== undefined) ?? causes[0])?.message ?? "";
+}
+
+function causesOf(error: unknown): { code: string | undefined; message: string }[] {
+  const causes = [];
+  for (let cause = error; cause instanceof Error && causes.length < 8; cause = cause.cause) {
+    const { code } = cause as { code?: unknown };
+    const text = typeof code === "string" ? code : undefined;
+    causes.push({ code: text, message: cause.message || (text ?? cause.name) });
+  }
+  return causes;
+}
+
+function withDetail(lead: string, detail: string): string {
+  const message = detail === "" ? lead : `${lead}: ${detail}`;
+  return message.length > MAX_MESSAGE_CHARS ? `${message.slice(0, MAX_MESSAGE_CHARS - 1)}…` : message;
+}
+
+function isOneOf(status: number | undefined, ...statuses: number[]): boolean {
+  return status !== undefined && statuses.includes(status);
+}

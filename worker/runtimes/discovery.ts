@@ -1,0 +1,69 @@
+// Finds the local model runtime that serves this machine, and says which kind it is by what it answers, not by its port:
+// any program may listen on 8000 or 8080.
+
+import { runtimeOrigin } from "./open-runtime.ts";
+import { LOCAL_PROVIDERS } from "./providers.ts";
+import { runtimeFetch } from "./runtime-fetch.ts";
+
+const PROBE_TIMEOUT_MS = 1_500;
+
+/** In this order: whoever comes first serves. */
+const PROBED = ["ollama", "lmstudio", "llamacpp", "vllm"];
+
+/** What the rows of `/v1/models` say about who serves them. */
+const KIND_OF_OWNER: Readonly<Record<string, string>> = {
+  library: "ollama",
+  organization_owner: "lmstudio",
+  llamacpp: "llamacpp",
+  vllm: "vllm",
+  sglang: "sglang",
+};
+
+export type FoundRuntime = { name: string; url: string };
+
+type Json = Record<string, unknown>;
+
+export async function discoverRuntime(
+  origins: readonly { name: string; origin: string }[] = PROBED.flatMap((name) => {
+    const provider = LOCAL_PROVIDERS[name];
+    return provider ? [{ name, origin: provider.origin }] : [];
+  }),
+): Promise<FoundRuntime | null> {
+  const found = await Promise.all(
+    origins.map(async ({ name, origin }) => {
+      const kind = await identifyRuntime(origin, name);
+      return kind === null ? null : { name: kind, url: origin };
+    }),
+  );
+  return found.find((runtime) => runtime !== null) ?? null;
+}
+
+/** The kind of runtime at `url`, `otherwise` when it speaks the API but does not say who it is, or null when it does not. */
+export async function identifyRuntime(url: string, otherwise = "openai-compatible"): Promise<string | null> {
+  const origin = runtimeOrigin(url);
+  const [version, models, native] = await Promise.all([
+    probe(`${origin}/api/version`),
+    probe(`${origin}/v1/models`),
+    probe(`${origin}/api/v0/models`),
+  ]);
+  if (typeof version?.version === "string") return "ollama";
+  if (rowsOf(native?.data).some((row) => "state" in row)) return "lmstudio";
+  if (models === null || !(models.object === "list" || Array.isArray(models.data))) return null;
+  if (Array.isArray(models.models) && Array.isArray(models.data)) return "llamacpp";
+  const owners = rowsOf(models.data).map((row) => String(row.owned_by ?? "").toLowerCase());
+  return owners.map((owner) => KIND_OF_OWNER[owner]).find((kind) => kind !== undefined) ?? otherwise;
+}
+
+async function probe(url: string): Promise<Json | null> {
+  try {
+    const response = await runtimeFetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+    const body: unknown = JSON.parse(response.ok ? await response.text() : "null");
+    return typeof body === "object" && body !== null && !Array.isArray(body) ? (body as Json) : null;
+  } catch {
+    return null;
+  }
+}
+
+function rowsOf(data: unknown): Json[] {
+  return Array.isArray(data) ? data.filter((row) => typeof row === "object" && row !== null) : [];
+}

@@ -1,0 +1,93 @@
+// Reads the error bodies of model providers, none of which agree on a shape, into one flat description. Pure.
+// Shapes seen: {error:{message,type,code,status,details}}, {error:"…"}, [{error:{…}}], {detail}, {message,type,code},
+// {object:"error",…}, {type:"error",error:{…}}, plain text. A numeric `code` is an HTTP status.
+
+export type ErrorBody = {
+  message: string;
+  /** All machine-readable words of the body (code, type, status, reasons), lower case. */
+  words: readonly string[];
+  /** The status that the body itself names, for errors inside a stream that had begun with 200. */
+  status?: number;
+  /** Google's RetryInfo. */
+  retryDelaySeconds?: number;
+};
+
+type Json = Record<string, unknown>;
+
+/** Anthropic's and Google's words for HTTP statuses, which is all that an error inside a stream carries. */
+const STATUS_OF_WORD: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_argument: 400,
+  failed_precondition: 400,
+  authentication_error: 401,
+  unauthenticated: 401,
+  billing_error: 402,
+  permission_error: 403,
+  permission_denied: 403,
+  not_found_error: 404,
+  not_found: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  resource_exhausted: 429,
+  api_error: 500,
+  internal: 500,
+  unavailable: 503,
+  timeout_error: 504,
+  deadline_exceeded: 504,
+  overloaded_error: 529,
+};
+
+export function readErrorBody(body: unknown): ErrorBody {
+  const root = unwrapArray(typeof body === "string" ? parseJson(body) : body);
+  if (!isObject(root)) return { message: typeof root === "string" ? root.trim() : "", words: [] };
+  const error = isObject(root.error) ? root.error : root;
+  const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
+  const words = [error.code, error.type, error.status, root.error_type, ...details.map((detail) => detail.reason)]
+    .filter((word) => typeof word === "string")
+    .map((word) => word.toLowerCase());
+  const status = numericStatus(error.code) ?? words.map((word) => STATUS_OF_WORD[word]).find((code) => code);
+  const retryDelaySeconds = retryInfo(details);
+  return {
+    message: messageOf(root, error),
+    words,
+    ...(status === undefined ? {} : { status }),
+    ...(retryDelaySeconds === undefined ? {} : { retryDelaySeconds }),
+  };
+}
+
+function messageOf(root: Json, error: Json): string {
+  const candidates = [error.message, root.error, error.detail, root.message];
+  const text = candidates.find((candidate) => typeof candidate === "string" && candidate !== "");
+  if (typeof text === "string") return text.trim();
+  return JSON.stringify(error);
+}
+
+function retryInfo(details: readonly Json[]): number | undefined {
+  for (const { retryDelay } of details) {
+    const seconds = typeof retryDelay === "string" ? /^(\d+(?:\.\d+)?)s$/.exec(retryDelay)?.[1] : undefined;
+    if (seconds !== undefined) return Number(seconds);
+  }
+  return undefined;
+}
+
+function numericStatus(code: unknown): number | undefined {
+  const status = typeof code === "number" ? code : typeof code === "string" && /^[45]\d\d$/.test(code) ? +code : 0;
+  return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
+}
+
+function unwrapArray(value: unknown): unknown {
+  return Array.isArray(value) && value.length > 0 ? value[0] : value;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

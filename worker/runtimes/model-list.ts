@@ -1,0 +1,71 @@
+// The models that a local runtime has, as it tells it itself, remembered for a few seconds so that a burst of jobs asks
+// once. Null means that the runtime keeps no list; an empty list is a fact.
+
+import { APICallError } from "ai";
+
+const FRESH_FOR_MS = 5_000;
+const LIST_TIMEOUT_MS = 10_000;
+
+export type ModelList = (signal: AbortSignal) => Promise<readonly string[] | null>;
+
+export function rememberedList(load: () => Promise<readonly string[] | null>, nowMs: () => number): ModelList {
+  let last: { atMs: number; models: Promise<readonly string[] | null> } | null = null;
+  return async (signal) => {
+    signal.throwIfAborted();
+    if (last === null || nowMs() - last.atMs > FRESH_FOR_MS) {
+      const models = load();
+      last = { atMs: nowMs(), models };
+      // A failed look is not remembered: the runtime may be back for the next job.
+      models.catch(() => {
+        if (last?.models === models) last = null;
+      });
+    }
+    return last.models;
+  };
+}
+
+/** @throws APICallError where the runtime cannot be reached or refuses, as a model call would. */
+export async function fetchModelList(
+  url: string,
+  key: string | null,
+  fetchFn: typeof fetch,
+): Promise<readonly string[] | null> {
+  const headers = { accept: "application/json", ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
+  const failure = { url, requestBodyValues: null };
+  const response = await fetchFn(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) }).catch((cause) => {
+    throw new APICallError({ ...failure, message: reasonOf(cause), cause });
+  });
+  const responseBody = await response.text();
+  if (response.status === 404 || response.status === 405) return null;
+  if (!response.ok) {
+    const responseHeaders = Object.fromEntries(response.headers);
+    throw new APICallError({
+      ...failure,
+      message: `${response.status}`,
+      statusCode: response.status,
+      responseHeaders,
+      responseBody,
+    });
+  }
+  return namesOf(responseBody);
+}
+
+/** Ollama: `models[].name`; all others `data[].id`; a list of null is an empty one; anything else is no list. */
+function namesOf(text: string): readonly string[] | null {
+  let body: { models?: unknown; data?: unknown };
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof body !== "object" || body === null) return null;
+  if (!("data" in body) && !("models" in body)) return null;
+  const rows = body.data ?? body.models ?? [];
+  if (!Array.isArray(rows)) return null;
+  return rows.map((row) => row?.id ?? row?.name).filter((name) => typeof name === "string" && name !== "");
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}

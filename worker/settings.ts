@@ -1,0 +1,180 @@
+// The worker's settings: flags first, then the environment, then defaults. A mistake is told with what to change, all
+// mistakes at once; an unknown flag is refused and the nearest known one named.
+
+import { hostname } from "node:os";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { instanceName, modelName, providerName, tags } from "../src/contract/field.ts";
+import { RUNTIME_NAMES } from "./runtimes/providers.ts";
+
+export type Settings = {
+  apiUrl: string;
+  apiKey: string;
+  configUrl: string;
+  runtimeUrl: string | null;
+  instance: string;
+  /** Null: named after the runtime. */
+  provider: string | null;
+  tags: string;
+  models: readonly string[];
+  tier: "economy" | "standard" | "premium" | null;
+  concurrency: number;
+  /** Null: whatever is found on this machine, else echo. */
+  runtime: string | null;
+};
+
+export type SettingsResult = { ok: true; settings: Settings } | { ok: false; problems: string[] } | { ok: "help" };
+
+const MAX_CONCURRENCY = 1000;
+const DEFAULT_API_URL = "http://127.0.0.1:8787";
+const RUNTIME_ALIASES: Readonly<Record<string, string>> = { "llama.cpp": "llamacpp", google: "gemini" };
+
+const FLAGS = {
+  instance: "name of this worker, kept over restarts (default: the machine's name)",
+  provider: "provider that jobs are routed by (default: the runtime's name)",
+  tags: "comma-separated tags that this worker offers",
+  models: "comma-separated models that it offers (default: any); the first serves jobs that name none",
+  tier: "economy, standard or premium",
+  concurrency: "jobs at a time, 1 to 1000 (default 1)",
+  runtime: `what runs the jobs (default: a local one that is found, else echo): ${RUNTIME_NAMES.join(", ")}`,
+  help: "this text",
+} as const;
+
+export const USAGE = `npm run worker -- [--flag value …]
+
+${Object.entries(FLAGS)
+  .map(([flag, says]) => `  --${flag.padEnd(12)} ${says}`)
+  .join("\n")}
+
+Environment: SERVICE_API_KEY (needed), SERVICE_API_URL (${DEFAULT_API_URL}), SERVICE_CONFIG_URL (<api>/config),
+SERVICE_RUNTIME_URL (where the local runtime listens), PROVIDER_<NAME>_KEY (the key of a hosted provider).`;
+
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: "must be an address that starts with http:// or https://" })
+  .transform((url) => url.replace(/\/+$/, ""));
+
+const commaList = z.string().transform((text) => [...new Set(splitList(text))]);
+
+const settingsSchema = z.object({
+  SERVICE_API_URL: httpUrl.default(DEFAULT_API_URL),
+  SERVICE_API_KEY: z.string({
+    error: "is not set: it takes the key of a worker, such as `POST /api/keys` with role worker gives",
+  }),
+  SERVICE_CONFIG_URL: httpUrl.optional(),
+  SERVICE_RUNTIME_URL: httpUrl.optional(),
+  "--instance": instanceName.default(() => defaultInstance()),
+  "--provider": providerName.optional(),
+  "--tags": commaList.pipe(tags).default([]),
+  "--models": commaList.pipe(z.array(modelName).max(500)).default([]),
+  "--tier": z.enum(["economy", "standard", "premium"], { error: "must be economy, standard or premium" }).optional(),
+  "--concurrency": z.coerce
+    .number({ error: "must be a whole number" })
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(MAX_CONCURRENCY, `must be at most ${MAX_CONCURRENCY}`)
+    .default(1),
+  "--runtime": z
+    .string()
+    .transform((name) => RUNTIME_ALIASES[name] ?? name)
+    .superRefine((name, context) => {
+      if (RUNTIME_NAMES.includes(name)) return;
+      context.addIssue(
+        `there is no runtime "${name}"${didYouMean(name, RUNTIME_NAMES)}; known: ${RUNTIME_NAMES.join(", ")}`,
+      );
+    })
+    .optional(),
+});
+
+export function readSettings(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): SettingsResult {
+  const flags = readFlags(args);
+  if (flags.values.has("help")) return { ok: "help" };
+  const given: Record<string, string> = {};
+  for (const name of Object.keys(settingsSchema.shape)) {
+    const value = name.startsWith("--") ? flags.values.get(name.slice(2)) : env[name];
+    // An empty variable is one that is not set.
+    if (value !== undefined && value.trim() !== "") given[name] = value.trim();
+  }
+  const parsed = settingsSchema.safeParse(given);
+  const problems = [
+    ...flags.problems,
+    ...(parsed.error?.issues ?? []).map(({ path, message }) => `${String(path[0])}: ${message}`),
+  ];
+  if (!parsed.success || problems.length > 0) return { ok: false, problems };
+  const { data } = parsed;
+  return {
+    ok: true,
+    settings: {
+      apiUrl: data.SERVICE_API_URL,
+      apiKey: data.SERVICE_API_KEY,
+      configUrl: data.SERVICE_CONFIG_URL ?? `${data.SERVICE_API_URL}/config`,
+      runtimeUrl: data.SERVICE_RUNTIME_URL ?? null,
+      instance: data["--instance"],
+      provider: data["--provider"] ?? null,
+      tags: data["--tags"].join(","),
+      models: data["--models"],
+      tier: data["--tier"] ?? null,
+      concurrency: data["--concurrency"],
+      runtime: data["--runtime"] ?? null,
+    },
+  };
+}
+
+function readFlags(args: readonly string[]): { values: Map<string, string>; problems: string[] } {
+  const options = Object.fromEntries(
+    Object.keys(FLAGS).map((flag) => [flag, { type: flag === "help" ? ("boolean" as const) : ("string" as const) }]),
+  );
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true, allowPositionals: true });
+  const values = new Map<string, string>();
+  const problems: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") problems.push(`"${token.value}" belongs to no flag`);
+    if (token.kind !== "option") continue;
+    const { name, value } = token;
+    if (!Object.hasOwn(FLAGS, name))
+      problems.push(`there is no flag --${name}${didYouMean(name, Object.keys(FLAGS), "--")}`);
+    else if (name === "help") values.set(name, "");
+    else if (value === undefined || value.startsWith("--")) problems.push(`--${name} needs a value`);
+    else if (values.has(name)) problems.push(`--${name} is given twice`);
+    else values.set(name, value);
+  }
+  return { values, problems };
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+function defaultInstance(): string {
+  return (
+    hostname()
+      .replace(/[^A-Za-z0-9._:-]/g, "-")
+      .slice(0, 128) || "worker"
+  );
+}
+
+function didYouMean(name: string, known: readonly string[], prefix = ""): string {
+  const [best] = known
+    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate) }))
+    .sort((a, b) => a.distance - b.distance);
+  return best && best.distance <= Math.max(2, name.length / 3) ? `; did you mean ${prefix}${best.candidate}?` : "";
+}
+
+/** Levenshtein's, row by row. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

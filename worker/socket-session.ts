@@ -1,0 +1,155 @@
+// The WebSocket to the coordinator. Messages of one tick travel in one frame. A ping that nothing answers before the next
+// one is due means that the line is dead, whatever TCP still believes.
+
+import { WebSocket } from "ws";
+import {
+  type CoordinatorMessage,
+  closeCodes,
+  coordinatorMessage,
+  MAX_FRAME_BYTES,
+  MAX_FRAME_MESSAGES,
+} from "../src/contract/socket.ts";
+import {
+  type Ending,
+  explainRefusal,
+  isRefusal,
+  type Opened,
+  problemDetail,
+  type Session,
+  type SessionHost,
+  type SessionSettings,
+  type WorkerMessage,
+} from "./session.ts";
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+const MAX_RECEIVED_BYTES = 64 * 1024 * 1024;
+const MAX_REFUSAL_BYTES = 64 * 1024;
+const NORMAL_CLOSURE = 1000;
+const CLOSE_TIMEOUT_MS = 2_000;
+
+export function openSocketSession(settings: SessionSettings, host: SessionHost): Promise<Opened> {
+  const url = `${settings.apiUrl.replace(/^http/, "ws")}/api/workers/${encodeURIComponent(settings.instance)}/connect`;
+  const socket = new WebSocket(url, {
+    headers: { authorization: `Bearer ${settings.apiKey}` },
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    maxPayload: MAX_RECEIVED_BYTES,
+    perMessageDeflate: false,
+  });
+  return new Promise((resolve) => {
+    socket.once("open", () => resolve({ ok: true, session: sessionOver(socket, settings, host) }));
+    socket.once("unexpected-response", (request, response) => {
+      readStart(response, (body) => {
+        request.destroy();
+        const status = response.statusCode ?? 0;
+        const detail = problemDetail(body);
+        if (isRefusal(status)) {
+          const reason = explainRefusal(status, detail, settings, response.headers.location);
+          return resolve({ ok: false, kind: "refused", reason });
+        }
+        // Busy is busy over HTTP, too; any other answer may be a proxy that knows no WebSocket.
+        const kind = status === 429 || status === 503 ? "unreachable" : "no_socket";
+        resolve({ ok: false, kind, reason: `no WebSocket: HTTP ${status} ${detail}`.trim() });
+      });
+    });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      const kind = error.code === undefined ? "no_socket" : "unreachable";
+      resolve({ ok: false, kind, reason: error.message || (error.code ?? "the connection failed") });
+    });
+  });
+}
+
+function sessionOver(socket: WebSocket, settings: SessionSettings, host: SessionHost): Session {
+  let queue: WorkerMessage[] = [];
+  let isPongDue = false;
+  const flush = () => {
+    const messages = queue;
+    queue = [];
+    if (socket.readyState !== WebSocket.OPEN) return;
+    for (const frame of frames(messages)) socket.send(frame);
+  };
+  socket.on("message", (data, isBinary) => {
+    isPongDue = false;
+    if (!isBinary) for (const message of parseFrame(String(data))) host.receive(message);
+  });
+  const ended = new Promise<Ending>((resolve) => {
+    socket.once("close", (code, reason) => resolve(endingOf(code, String(reason), settings)));
+  });
+  return {
+    kind: "socket",
+    ended,
+    send: (message) => {
+      if (queue.length === 0) setImmediate(flush);
+      queue.push(message);
+    },
+    ping: () => {
+      if (isPongDue) return socket.terminate();
+      isPongDue = true;
+      if (socket.readyState === WebSocket.OPEN) socket.send("ping");
+    },
+    slotsChanged: () => {},
+    close: () => {
+      flush();
+      socket.close(NORMAL_CLOSURE);
+      setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
+    },
+  };
+}
+
+function endingOf(code: number, reason: string, settings: SessionSettings): Ending {
+  if (code === closeCodes.keyEnded) return { kind: "refused", reason: explainRefusal(401, reason, settings) };
+  if (code === closeCodes.replaced) {
+    const said = `another worker process connected as "${settings.instance}"`;
+    return { kind: "refused", reason: `${said}: give each process an --instance of its own` };
+  }
+  return { kind: "lost", reason: `the connection closed (${code}${reason === "" ? "" : ` ${reason}`})` };
+}
+
+/** Messages as frames, in order: one message bare, several as an array, none over the contract's bounds. */
+export function frames(messages: readonly WorkerMessage[]): string[] {
+  const out: string[] = [];
+  let batch: string[] = [];
+  let bytes = 0;
+  const finish = () => {
+    if (batch.length > 0) out.push(batch.length === 1 ? String(batch[0]) : `[${batch.join(",")}]`);
+    batch = [];
+    bytes = 0;
+  };
+  for (const message of messages) {
+    const text = JSON.stringify(message);
+    const size = Buffer.byteLength(text) + 2;
+    if (batch.length === MAX_FRAME_MESSAGES || bytes + size > MAX_FRAME_BYTES) finish();
+    batch.push(text);
+    bytes += size;
+  }
+  finish();
+  return out;
+}
+
+/** What cannot be read is skipped, message by message: a newer coordinator may say more than this worker knows. */
+function parseFrame(text: string): CoordinatorMessage[] {
+  if (text === "pong") return [];
+  let frame: unknown;
+  try {
+    frame = JSON.parse(text);
+  } catch {
+    return [];
+  }
+  return (Array.isArray(frame) ? frame : [frame]).flatMap((message) => {
+    const parsed = coordinatorMessage.safeParse(message);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+function readStart(response: NodeJS.ReadableStream, done: (body: string) => void): void {
+  let body = "";
+  const finish = () => {
+    clearTimeout(timer);
+    done(body);
+  };
+  const timer = setTimeout(finish, HANDSHAKE_TIMEOUT_MS);
+  response.on("data", (chunk) => {
+    if (body.length < MAX_REFUSAL_BYTES) body += String(chunk);
+  });
+  response.once("end", finish);
+  response.once("error", finish);
+}
