@@ -68,6 +68,10 @@ export class Tenant extends DurableObject<Env> {
       settle: (seq) => this.#settleDrained(seq),
     });
     this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
+    // An alarm set before the object slept still counts: arming must never move it back.
+    state.blockConcurrencyWhile(async () => {
+      this.#armedAt = await state.storage.getAlarm();
+    });
   }
 
   /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
@@ -101,9 +105,13 @@ export class Tenant extends DurableObject<Env> {
     waitMs: number,
   ): Promise<Result<ClaimAnswer, Refusal>> {
     const { instance } = request;
+    const waiter = this.#waiters.open(`claim ${instance}`, waitMs);
     const claimed = await this.call(credential, "claim", { ...request, isWaiting: true });
-    if (!claimed.ok || claimed.value.jobs.length > 0) return this.#endClaim(instance, claimed);
-    await this.#waiters.wait(`claim ${instance}`, waitMs);
+    if (!claimed.ok || claimed.value.jobs.length > 0) {
+      waiter.cancel();
+      return this.#endClaim(instance, claimed);
+    }
+    await waiter.woken;
     return this.#endClaim(instance, await this.call(credential, "claim", { ...request, isWaiting: false }));
   }
 
@@ -115,13 +123,14 @@ export class Tenant extends DurableObject<Env> {
 
   /** A job as it is now, or as it is when it is final, if that comes within `waitMs`. */
   async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
-    const until = Date.now() + waitMs;
-    for (;;) {
-      const found = await this.call(credential, "getJob", { id });
-      const remainingMs = until - Date.now();
-      if (!found.ok || isFinal(found.value.status) || remainingMs <= 0) return found;
-      await this.#waiters.wait(`job ${id}`, remainingMs);
+    const waiter = this.#waiters.open(`job ${id}`, waitMs);
+    const found = await this.call(credential, "getJob", { id });
+    if (!found.ok || isFinal(found.value.status)) {
+      waiter.cancel();
+      return found;
     }
+    await waiter.woken;
+    return this.call(credential, "getJob", { id });
   }
 
   /** Brings D1 up to date with everything before this call; false while D1 is away. */

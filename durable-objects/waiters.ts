@@ -1,23 +1,29 @@
 // Requests that wait for something to happen: a claim for a job, a reader for a job's end. They hold no state that
 // matters: one that is lost asks again.
 
+export interface Waiter {
+  /** Resolves when the key is notified, or when the time is over. */
+  readonly woken: Promise<void>;
+  readonly cancel: () => void;
+}
+
 export class Waiters {
   readonly #byKey = new Map<string, Set<() => void>>();
 
-  /** Resolves when `notify(key)` is called, or after `maxMs`. */
-  wait(key: string, maxMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const peers = this.#byKey.get(key) ?? new Set();
-      this.#byKey.set(key, peers);
-      const end = (): void => {
-        clearTimeout(timer);
-        peers.delete(end);
-        if (peers.size === 0) this.#byKey.delete(key);
-        resolve();
-      };
-      const timer = setTimeout(end, maxMs);
-      peers.add(end);
-    });
+  /** Opened before the state is looked at, so that nothing is missed between the look and the wait. */
+  open(key: string, maxMs: number): Waiter {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const peers = this.#byKey.get(key) ?? new Set();
+    this.#byKey.set(key, peers);
+    const end = (): void => {
+      clearTimeout(timer);
+      peers.delete(end);
+      if (peers.size === 0 && this.#byKey.get(key) === peers) this.#byKey.delete(key);
+      resolve();
+    };
+    const timer = setTimeout(end, maxMs);
+    peers.add(end);
+    return { woken: promise, cancel: end };
   }
 
   notify(key: string): void {

@@ -1,6 +1,7 @@
 // The two WebSockets: a worker's, and the dashboard's live view. The upgrade is handed to the tenant's object, which
 // decides on the key in the same step as it accepts.
 
+import type { Refusal } from "../../domain/refusal.ts";
 import { instanceParam } from "../contract/worker.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
@@ -8,15 +9,19 @@ import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, credentialOf, tenantObject } from "../http/tenant.ts";
 
+const SWITCHING_PROTOCOLS = 101;
+
 const requireUpgrade = (c: AppContext): void => {
   if (c.req.header("upgrade")?.toLowerCase() !== "websocket") throw new Refused({ code: "upgrade_required" });
 };
 
-const upgrade = (c: AppContext, token: TokenFacts, instance: string | null): Promise<Response> => {
+const upgrade = async (c: AppContext, token: TokenFacts, instance: string | null): Promise<Response> => {
   const headers = new Headers({ upgrade: "websocket" });
   headers.set("x-signalbox-credential", JSON.stringify(credentialOf(token)));
   if (instance !== null) headers.set("x-signalbox-instance", instance);
-  return tenantObject(c.env, token).fetch("https://tenant/", { headers }) as unknown as Promise<Response>;
+  const response = await tenantObject(c.env, token).fetch("https://tenant/", { headers });
+  if (response.status !== SWITCHING_PROTOCOLS) throw new Refused((await response.json()) as Refusal);
+  return response as unknown as Response;
 };
 
 const connect = endpoint(

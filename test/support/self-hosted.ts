@@ -1,0 +1,86 @@
+// The self-hosted server as its user runs it: `scripts/start.ts` on a free port with a data folder of its own.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const READY_WITHIN_MS = 60_000;
+
+export interface SelfHosted {
+  readonly url: string;
+  readonly adminKey: string;
+  /** What it printed so far. */
+  readonly output: () => string;
+  /** Ends it as `kill -9` does: nothing is tidied up. */
+  readonly kill: () => Promise<void>;
+  /** SIGTERM; answers the exit code. */
+  readonly stop: () => Promise<number | null>;
+}
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => (address !== null && typeof address === "object" ? resolve(address.port) : reject()));
+    });
+  });
+
+export const startSelfHosted = async (
+  dataDir: string,
+  { args = ["--no-worker"], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
+): Promise<SelfHosted> => {
+  const port = await freePort();
+  const child = spawn(process.execPath, ["scripts/setup.mjs", "scripts/start.ts", ...args], {
+    cwd: ROOT,
+    env: { ...process.env, PORT: String(port), SERVICE_DATA_DIR: dataDir, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await untilReady(child, () => output);
+  return {
+    url,
+    adminKey: readFileSync(path.join(dataDir, "default.admin.key"), "utf8").trim(),
+    output: () => output,
+    kill: async () => {
+      const exited = exitOf(child);
+      const isRunning = child.exitCode === null && child.signalCode === null;
+      if (isRunning && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      await exited;
+    },
+    stop: async () => {
+      const exited = exitOf(child);
+      child.kill("SIGTERM");
+      return exited;
+    },
+  };
+};
+
+const exitOf = (child: ChildProcess): Promise<number | null> =>
+  child.exitCode !== null || child.signalCode !== null
+    ? Promise.resolve(child.exitCode)
+    : new Promise((resolve) => child.once("exit", (code) => resolve(code)));
+
+const untilReady = (child: ChildProcess, output: () => string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const started = Date.now();
+    const look = setInterval(() => {
+      const isReady = output().includes("Signalbox is ready");
+      const isOver = child.exitCode !== null || Date.now() - started > READY_WITHIN_MS;
+      if (!isReady && !isOver) return;
+      clearInterval(look);
+      if (isReady) resolve();
+      else reject(new Error(`the server did not become ready:\n${output()}`));
+    }, 20);
+  });
