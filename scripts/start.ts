@@ -10,7 +10,7 @@ import { ExitError, runScript } from "./exit-error.ts";
 import { applyMigrations } from "./self-host/d1-migrations.ts";
 import { type DataDir, dataDirAt, lockDataDir, makeStateFolders } from "./self-host/data-dir.ts";
 import { ensureDefaultTenant, ensureWorkerKey, markFirstStart } from "./self-host/default-tenant.ts";
-import { keepSecret } from "./self-host/kept-secret.ts";
+import { keepSecret, readSecret } from "./self-host/kept-secret.ts";
 import { type LocalWorker, startLocalWorker } from "./self-host/local-worker.ts";
 import { servingConfig } from "./self-host/serving-config.ts";
 import { passedEnvironment, readExtraCatalog, readSettings, type Settings } from "./self-host/settings.ts";
@@ -99,6 +99,9 @@ async function tryLocalWorker({ settings, dir, url }: Plan): Promise<LocalWorker
 function announce({ settings, dir, url }: Plan): void {
   const shown = (file: string) => path.relative(process.cwd(), file) || file;
   console.log(`Signalbox is ready. Dashboard and API: ${url}`);
+  // A person at a terminal may be signed in by a click; in a log the key would stay for ever.
+  const key = process.stdout.isTTY ? readSecret(dir.adminKey) : undefined;
+  if (key) console.log(`Sign in by opening:                   ${url}/#key=${key}`);
   console.log(`Admin key of the tenant "default":    ${shown(dir.adminKey)}`);
   if (!process.env.SERVICE_ROOT_KEY) console.log(`Root key, for more tenants:           ${shown(dir.rootKey)}`);
   if (!/^(localhost|127\.|::1$)/.test(settings.host)) {

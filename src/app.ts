@@ -18,6 +18,15 @@ import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
+const NOT_FOUND = 404;
+/** Files under /assets/ bear a hash of their content in their names; the page that names them is asked for anew. */
+const cached = (asset: Response, path: string): Response => {
+  const response = new Response(asset.body, asset);
+  const isHashed = path.startsWith("/assets/");
+  response.headers.set("cache-control", isHashed ? "public, max-age=31536000, immutable" : "no-cache");
+  return response;
+};
+
 const apiRoutes = [
   ...jobRoutes,
   ...workerRoutes,
@@ -54,8 +63,8 @@ mount(app, endpoints);
 app.notFound(async (c) => {
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   if (isRead && c.env.ASSETS !== undefined) {
-    const asset = await c.env.ASSETS.fetch(c.req.raw as unknown as Request);
-    if (asset.status !== 404) return asset as unknown as Response;
+    const asset = await c.env.ASSETS.fetch(c.req.raw);
+    if (asset.status !== NOT_FOUND) return cached(asset, c.req.path);
   }
   return problemResponse({ code: "not_found", kind: "route", id: c.req.path }, c.get("requestId"));
 });
