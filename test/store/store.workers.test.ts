@@ -1,0 +1,115 @@
+// The object's tables in real workerd: they open on what they wrote before, and what runs on every turn reads an index.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { createJob, type NewJob } from "../../domain/job.ts";
+import { openStore, type Store } from "../../durable-objects/store/open.ts";
+import { all } from "../../durable-objects/store/sql.ts";
+
+const asked: NewJob = {
+  prompt: "p",
+  input: { deep: [1, "two", null] },
+  provider: null,
+  model: null,
+  priority: "normal",
+  tags: [],
+  tier: null,
+  timeoutMs: null,
+  maxAttempts: null,
+  runAt: null,
+  schedule: null,
+};
+
+const inStore = <T>(name: string, use: (store: Store, storage: DurableObjectStorage) => T): Promise<T> =>
+  runInDurableObject(env.TENANT.getByName(name), (_tenant, state) => use(openStore(state.storage), state.storage));
+
+const put = (store: Store, id: string, changes: Partial<NewJob> = {}, nowAt = 1_000): void => {
+  const { job, payload } = createJob({ ...asked, ...changes }, id, nowAt);
+  store.jobs.put(job, null, 1);
+  if (payload !== undefined) store.payloads.put(id, payload);
+};
+
+test("tables that exist are opened as they are", async () => {
+  await inStore("reopened", (store) => put(store, "a"));
+  const found = await inStore("reopened", (store) => ({
+    job: store.jobs.find("a"),
+    payload: store.payloads.find("a"),
+  }));
+  expect(found.job).toMatchObject({ id: "a", status: "pending", version: 1 });
+  expect(found.payload).toEqual({ prompt: "p", input: { deep: [1, "two", null] } });
+});
+
+test("the head of a group is its job of the highest standing, the older one first", async () => {
+  const heads = await inStore("heads", (store) => {
+    put(store, "b", {}, 2_000);
+    put(store, "a", {}, 1_000);
+    put(store, "c", { priority: "critical" }, 3_000);
+    put(store, "d", { tags: ["gpu"] }, 500);
+    const key = store.jobs.find("a")?.groupKey ?? "";
+    const first = store.jobs.headOf(key);
+    store.jobs.remove("c");
+    return { first, second: store.jobs.headOf(key), counts: store.jobs.waitingCounts() };
+  });
+  expect(heads.first?.id).toBe("c");
+  expect(heads.second?.id).toBe("a");
+  expect(heads.counts.map(({ count }) => count).sort()).toEqual([1, 2]);
+});
+
+test("a job that leaves takes its prompt and result along", async () => {
+  const left = await inStore("left", (store, storage) => {
+    put(store, "a");
+    store.payloads.putResult("a", { text: "done" });
+    store.jobs.remove("a");
+    return ["jobs", "payloads", "results"].map((table) => all(storage.sql, `SELECT * FROM ${table}`).length);
+  });
+  expect(left).toEqual([0, 0, 0]);
+});
+
+test("results keep every JSON value, and null is no result", async () => {
+  const values = [0, false, "", [], {}, { text: "ü\u2028" }, [null]];
+  const read = await inStore("values", (store) =>
+    values.map((value) => {
+      store.payloads.putResult("a", value);
+      return store.payloads.findResult("a");
+    }),
+  );
+  expect(read).toEqual(values);
+  expect(
+    await inStore("values", (store) => {
+      store.payloads.putResult("a", null);
+      return store.payloads.findResult("a");
+    }),
+  ).toBeNull();
+});
+
+test("outbox rows are read in order and forgotten up to a number", async () => {
+  const seen = await inStore("outbox", (store) => {
+    const nothing = { events: [], attempts: [], audit: [], runs: [] };
+    for (const seq of [3, 1, 2]) store.outbox.put(seq, seq * 10, nothing);
+    const before = store.outbox.oldest(10).map((row) => row.seq);
+    store.outbox.removeUpTo(2);
+    return { before, after: store.outbox.oldest(10).map((row) => row.seq), first: store.outbox.firstSeq() };
+  });
+  expect(seen).toEqual({ before: [1, 2, 3], after: [3], first: 3 });
+});
+
+/** What a turn or the sweep asks again and again. */
+const HOT_QUERIES: Record<string, string> = {
+  "the head of a group":
+    "SELECT id FROM jobs WHERE group_key = 'g' AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1",
+  "waiting jobs by group": "SELECT group_key, COUNT(*) FROM jobs WHERE order_key IS NOT NULL GROUP BY group_key",
+  "jobs that are due": "SELECT record FROM jobs WHERE due_at IS NOT NULL AND due_at <= 5 ORDER BY due_at LIMIT 9",
+  "the next deadline": "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL",
+  "what a worker holds": "SELECT record FROM jobs WHERE worker = 'w' ORDER BY id",
+  "an open job of a schedule": "SELECT id FROM jobs WHERE schedule = 's' LIMIT 1",
+  "schedules that are due": "SELECT record FROM schedules WHERE next_run_at IS NOT NULL AND next_run_at <= 5",
+};
+
+test.each(Object.entries(HOT_QUERIES))("%s is found through an index", async (_what, query) => {
+  const plan = await inStore("plans", (_store, storage) =>
+    all(storage.sql, `EXPLAIN QUERY PLAN ${query}`).map((row) => String(row.detail)),
+  );
+  expect(plan.join("; ")).toMatch(/USING (COVERING )?INDEX/);
+  expect(plan.join("; ")).not.toMatch(/SCAN jobs(?! USING)/);
+});
