@@ -4,7 +4,7 @@ const MAX_DELAY_MS = 15 * 60_000;
 
 /**
  * How long a rate-limited job waits, in ms: the configured delay doubled with each retry, up to a quarter of jitter
- * on top, and never shorter than what the provider asked for.
+ * on top, and never shorter than what is configured or what the provider asked for.
  */
 export const rateLimitDelayMs = (
   retriesBefore: number,
@@ -12,10 +12,10 @@ export const rateLimitDelayMs = (
   askedMs: number | null,
   jitter: number,
 ): number => {
-  const grown = Math.min(baseMs * 2 ** Math.min(retriesBefore, 20), MAX_DELAY_MS);
+  const grown = Math.min(baseMs * 2 ** Math.min(retriesBefore, 20), Math.max(baseMs, MAX_DELAY_MS));
   return Math.ceil(Math.max(grown, askedMs ?? 0) * (1 + jitter / 4));
 };
 
-/** Full jitter for retries of our own (history store, reconnects), in ms. */
+/** Half jitter for retries of our own (history store, reconnects), in ms: between half the grown delay and all of it. */
 export const retryDelayMs = (failures: number, baseMs: number, maxMs: number, jitter: number): number =>
   Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(failures, 20)) * (0.5 + jitter / 2));

@@ -10,6 +10,7 @@ import {
   type JobError,
   jobEvent,
   requeueJob,
+  type Settlement,
   type Usage,
 } from "./job.ts";
 import type { Json } from "./json.ts";
@@ -193,6 +194,8 @@ const fellBack = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt:
   const left = job.workerProvider;
   const next = requeueJob(job, nowAt, null, {
     excludedProviders: left === null ? job.excludedProviders : [...job.excludedProviders, left],
+    // `max_retries` is each provider's own: the next one starts counting anew.
+    rateLimitRetries: 0,
     settledBy: "failed",
     error: report.error,
   });
@@ -200,12 +203,18 @@ const fellBack = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt:
   return { job: next, events: [{ ...jobEvent(next, "job.fell_back", nowAt, detail), worker: job.assignedWorker }] };
 };
 
-const failed = (job: Job, spent: Spending, error: JobError, nowAt: number): Decision => {
+const failed = (
+  job: Job,
+  spent: Spending,
+  error: JobError,
+  nowAt: number,
+  settledBy: Settlement | null = "failed",
+): Decision => {
   const next = changeJob(
     job,
     {
       status: "failed",
-      settledBy: "failed",
+      settledBy,
       error,
       usage: spent.usage,
       costNanoUsd: spent.costNanoUsd,
@@ -216,6 +225,10 @@ const failed = (job: Job, spent: Spending, error: JobError, nowAt: number): Deci
   );
   return { job: next, events: [jobEvent(next, "job.failed", nowAt, { ...error })] };
 };
+
+/** Failed by the service, not by its worker: a report that comes after all is late, not repeated. */
+const failedUnreported = (job: Job, error: JobError, nowAt: number): Decision =>
+  failed(job, { usage: null, costNanoUsd: null }, error, nowAt, null);
 
 /** Given back unworked, by its worker or because the worker lost it: costs no attempt. */
 const givenBack = (
@@ -258,7 +271,7 @@ export const reapJob = (job: Job, maxAttempts: number, nowAt: number): Decision 
       message: `its worker fell silent on attempt ${job.attempts} of ${maxAttempts}`,
       retryable: true,
     };
-    return failed(job, { usage: null, costNanoUsd: null }, error, nowAt);
+    return failedUnreported(job, error, nowAt);
   }
   const next = requeueJob(job, nowAt, null);
   const detail = { silent_since: silentSince, attempt: job.attempts, of: maxAttempts };
@@ -267,6 +280,6 @@ export const reapJob = (job: Job, maxAttempts: number, nowAt: number): Decision 
 
 export const timeOutJob = (job: Job, timeoutMs: number, nowAt: number): Decision => {
   const error: JobError = { code: "timeout", message: `ran longer than ${timeoutMs / 1000} s`, retryable: true };
-  const decision = failed(job, { usage: null, costNanoUsd: null }, error, nowAt);
+  const decision = failedUnreported(job, error, nowAt);
   return { ...decision, events: [jobEvent(decision.job, "job.timed_out", nowAt, { ...error })] };
 };

@@ -128,8 +128,12 @@ const FILTERS: readonly Filter[] = [
       const reason = pauseReasonOf(member.worker, policy.nowAt);
       return reason === null ? null : `paused: ${reason}`;
     },
-    narrow: (left, fleet) => {
-      left.subtract(fleet.paused);
+    narrow: (left, fleet, _asked, policy) => {
+      const paused = left.copy().intersect(fleet.paused);
+      // A pause ends at its instant, whether or not the sweep has come to it yet.
+      paused.forEach((slot) => {
+        if (pauseReasonOf(fleet.at(slot).worker, policy.nowAt) !== null) left.set(slot, false);
+      });
     },
   },
   {

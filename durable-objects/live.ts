@@ -7,6 +7,8 @@ import type { Effects, Turn } from "./operations/turn.ts";
 import { attachmentOf, type Sockets, send } from "./sockets.ts";
 
 const FRAME_EVERY_MS = 100;
+/** Viewers this many changes behind are shown the whole anew instead. */
+const MAX_BEHIND = 5_000;
 
 const noChanges = (): LiveChanges => ({ jobs: new Set(), workers: new Set(), forgotten: new Set(), topics: new Set() });
 
@@ -31,8 +33,8 @@ export class Live {
   note(effects: Effects): void {
     if (this.#sockets.viewers().length === 0) return;
     const { jobs, workers, forgotten, topics } = this.#changes;
-    for (const id of effects.changedJobs) if (jobs.size < MAX_LIVE_RESOURCES) jobs.add(id);
-    for (const instance of effects.changedWorkers) if (workers.size < MAX_LIVE_RESOURCES) workers.add(instance);
+    for (const id of effects.changedJobs) jobs.add(id);
+    for (const instance of effects.changedWorkers) workers.add(instance);
     for (const instance of effects.forgottenWorkers) forgotten.add(instance);
     for (const topic of effects.changedTopics) topics.add(topic);
     if (jobs.size + workers.size + forgotten.size + topics.size > 0) this.#schedule();
@@ -46,9 +48,11 @@ export class Live {
 
   async #flush(): Promise<void> {
     this.#isScheduled = false;
-    const newcomers = this.#newcomers.splice(0);
-    const changes = this.#changes;
-    this.#changes = noChanges();
+    const isBehind = this.#changes.jobs.size + this.#changes.workers.size > MAX_BEHIND;
+    const newcomers = isBehind ? this.#sockets.viewers() : this.#newcomers;
+    this.#newcomers = [];
+    const changes = isBehind ? noChanges() : this.#nextChanges();
+    if (isBehind) this.#changes = noChanges();
     const { snapshot, updates } = await this.#read((turn) => ({
       snapshot: newcomers.length === 0 ? null : liveSnapshot(turn),
       updates: liveUpdates(turn, changes),
@@ -59,7 +63,22 @@ export class Live {
     }
     if (snapshot !== null) for (const viewer of newcomers) sendNumbered(viewer, [snapshot]);
   }
+
+  /** What the next frame carries; the rest waits for the one after it. */
+  #nextChanges(): LiveChanges {
+    const { jobs, workers, forgotten, topics } = this.#changes;
+    const [jobsNow, jobsLater] = split(jobs);
+    const [workersNow, workersLater] = split(workers);
+    this.#changes = { ...noChanges(), jobs: jobsLater, workers: workersLater };
+    if (jobsLater.size + workersLater.size > 0) this.#schedule();
+    return { jobs: jobsNow, workers: workersNow, forgotten, topics };
+  }
 }
+
+const split = (names: ReadonlySet<string>): [Set<string>, Set<string>] => {
+  const all = [...names];
+  return [new Set(all.slice(0, MAX_LIVE_RESOURCES)), new Set(all.slice(MAX_LIVE_RESOURCES))];
+};
 
 /** Numbers go on in the viewer's attachment, so that they survive the object's sleep. */
 const sendNumbered = (viewer: WebSocket, messages: readonly LiveMessage[]): void => {

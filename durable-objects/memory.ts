@@ -9,10 +9,12 @@ import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../src/contract/config.ts";
 import type { Counters } from "./counters.ts";
 import type { OpenStatus } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
-import type { CatalogFacts, StoredConfig } from "./store/settings.ts";
+import type { BudgetNotice, CatalogFacts, StoredConfig } from "./store/settings.ts";
 
 export interface Memory {
   readonly fleet: Fleet;
+  /** Workers whose outcomes are ahead of their rows; the next drain stores them. */
+  readonly unstoredWorkers: Set<string>;
   readonly queue: Queue;
   /** Providers that back off, and until when. */
   readonly backoffs: Map<string, number>;
@@ -21,6 +23,8 @@ export interface Memory {
   config: Config;
   storedConfig: StoredConfig;
   killswitch: Killswitch;
+  /** The budget that was last found reached; null where none is. */
+  budgetNotice: BudgetNotice | null;
   readonly counters: Counters;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
@@ -41,12 +45,14 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const drainedSeq = store.settings.drainedSeq();
   return {
     fleet,
+    unstoredWorkers: new Set(),
     queue,
     backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
     catalog: new Map(Object.entries(store.settings.catalog())),
     config: toConfig(storedConfig.document),
     storedConfig,
     killswitch: store.settings.killswitch(),
+    budgetNotice: store.settings.budgetNotice(),
     counters,
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,

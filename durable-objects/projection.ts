@@ -1,6 +1,7 @@
 // Outbox → D1. Rows travel as JSON arrays, one statement a table, in one transaction; every statement may be applied
 // twice. Jobs are written as they are now, so a batch that is late never takes one back.
 
+import type { JobEvent } from "../domain/event.ts";
 import type { Job, JobPayload } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
 import type { Store } from "./store/open.ts";
@@ -60,12 +61,14 @@ type Cells = readonly (string | number | null)[];
 
 /** As much of the outbox as one drain carries: at least a row. */
 export const drainable = (store: Store, outbox: readonly OutboxRow[]): readonly OutboxRow[] => {
-  let chars = 0;
-  const fits = outbox.findIndex((row, index) => {
-    chars += store.payloads.chars(row.tidings.events.map((event) => event.jobId));
-    return index > 0 && chars > MAX_DRAIN_CHARS;
+  const jobIds = (row: OutboxRow): string[] => row.tidings.events.map((event) => event.jobId);
+  const chars = store.payloads.charsOf(outbox.flatMap(jobIds));
+  let total = 0;
+  const tooMany = outbox.findIndex((row, index) => {
+    for (const id of jobIds(row)) total += chars.get(id) ?? 0;
+    return index > 0 && total > MAX_DRAIN_CHARS;
   });
-  return fits === -1 ? outbox : outbox.slice(0, fits);
+  return tooMany === -1 ? outbox : outbox.slice(0, tooMany);
 };
 
 /** What a stretch of the outbox says to D1. Reads the jobs it names as they are now. */
@@ -77,7 +80,7 @@ export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert
     ...inserts("tenants", outbox.flatMap(tenantRows)),
     ...inserts("jobs", store.jobs.findMany(ids).map(jobRow)),
     ...largeInserts("payloads", payloadRows(store.payloads.findMany(createdIds))),
-    ...largeInserts("results", resultRows(ids, store.payloads.findResults(ids))),
+    ...largeInserts("results", resultRows(events, store.payloads.findResults(ids))),
     ...inserts(
       "events",
       events.map((one) => [
@@ -103,7 +106,7 @@ const jobRow = (job: Job): Cells => [
   job.id,
   job.version,
   job.status,
-  job.provider ?? job.workerProvider,
+  job.provider,
   job.assignedWorker,
   job.schedule,
   JSON.stringify(job.tags),
@@ -115,9 +118,11 @@ const jobRow = (job: Job): Cells => [
 const payloadRows = (payloads: ReadonlyMap<string, JobPayload>): Cells[] =>
   [...payloads].map(([id, { prompt, input }]) => [id, prompt, JSON.stringify(input)]);
 
-/** A job without a result is written too: a retry may have cleared one. */
-const resultRows = (ids: readonly string[], results: ReadonlyMap<string, Json>): Cells[] =>
-  ids.map((id) => [id, JSON.stringify(results.get(id) ?? null)]);
+/** A retry may have cleared a result that history has. */
+const resultRows = (events: readonly JobEvent[], results: ReadonlyMap<string, Json>): Cells[] => {
+  const retried = events.filter((event) => event.type === "job.retried").map((event) => event.jobId);
+  return [...new Set([...retried, ...results.keys()])].map((id) => [id, JSON.stringify(results.get(id) ?? null)]);
+};
 
 const attemptRows = ({ tidings }: OutboxRow): Cells[] =>
   tidings.attempts.map((one) => [

@@ -4,6 +4,8 @@
 import type { Refusal } from "../domain/refusal.ts";
 import { invalid } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
+import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../src/contract/field.ts";
+import { isTooDeep, MAX_JSON_DEPTH } from "../src/contract/nesting.ts";
 import { presentRefusal } from "../src/contract/refusal.ts";
 import { toReportedFailure, toSpent } from "../src/contract/report.ts";
 import {
@@ -18,6 +20,8 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import type { Turn } from "./operations/turn.ts";
 
+const MAX_BYTES_A_CHAR = 3;
+
 export interface Incoming {
   /** Null where the message has none that could be repeated. */
   readonly id: string | null;
@@ -26,6 +30,7 @@ export interface Incoming {
 
 /** The messages of a frame; refused as a whole if it is not one. */
 export const parseFrame = (frame: string): Result<Incoming[], Refusal> => {
+  if (isTooDeep(frame)) return err(invalid("", `a frame must not nest deeper than ${MAX_JSON_DEPTH} levels`));
   let parsed: unknown;
   try {
     parsed = JSON.parse(frame);
@@ -36,8 +41,22 @@ export const parseFrame = (frame: string): Result<Incoming[], Refusal> => {
   if (messages.length > MAX_FRAME_MESSAGES) {
     return err(invalid("", `a frame must have at most ${MAX_FRAME_MESSAGES} messages`));
   }
-  return ok(messages.map(parseMessage));
+  const isLarge = frame.length * MAX_BYTES_A_CHAR > MAX_BODY_BYTES;
+  return ok(messages.map((message) => (isLarge && isTooLarge(message) ? tooLarge(message) : parseMessage(message))));
 };
+
+/** A message is bounded as a body is, but for its result, which has a bound of its own. */
+const isTooLarge = (candidate: unknown): boolean => {
+  const { result, ...rest } = (candidate ?? {}) as Record<string, unknown>;
+  return bytesOf(result) > MAX_RESULT_BYTES || bytesOf(rest) > MAX_BODY_BYTES;
+};
+
+const bytesOf = (value: unknown): number => utf8Bytes(JSON.stringify(value ?? null));
+
+const tooLarge = (candidate: unknown): Incoming => ({
+  id: idOf(candidate),
+  message: err({ code: "payload_too_large", limitBytes: MAX_BODY_BYTES }),
+});
 
 const parseMessage = (candidate: unknown): Incoming => {
   const parsed = workerMessage.safeParse(candidate);
@@ -50,7 +69,7 @@ const parseMessage = (candidate: unknown): Incoming => {
 
 const idOf = (candidate: unknown): string | null => {
   const id = typeof candidate === "object" && candidate !== null && "id" in candidate ? candidate.id : null;
-  return typeof id === "string" ? id : null;
+  return typeof id === "string" || typeof id === "number" ? String(id) : null;
 };
 
 /** Carries out one message for the worker whose socket it came on. */

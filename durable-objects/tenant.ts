@@ -150,6 +150,7 @@ export class Tenant extends DurableObject<Env> {
   /** The Cron Trigger's nudge for a tenant whose alarm is long overdue. */
   async poke(): Promise<void> {
     await this.alarm();
+    await this.#noteWakeStatement().run();
   }
 
   override async fetch(request: Request): Promise<Response> {
@@ -199,9 +200,11 @@ export class Tenant extends DurableObject<Env> {
     }
     member.isConnected = true;
     member.lastSeenAt = turn.nowAt;
+    turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId });
     turn.freedWorkers.add(instance);
-    turn.effects.changedWorkers.add(instance);
-    this.#sockets.queue(socket, { type: "welcome", ...presenceAnswer(turn, member, []) });
+    const answer = presenceAnswer(turn, member, []);
+    this.#sockets.queue(socket, { type: "welcome", ...answer });
+    for (const job of answer.jobs) this.#sockets.queue(socket, { type: "job.assigned", job });
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
@@ -282,6 +285,8 @@ export class Tenant extends DurableObject<Env> {
       if (member !== undefined) member.isConnected = true;
     }
     this.#memory = memory;
+    // An alarm that was lost comes back with the first turn.
+    this.#wakeAt = Math.min(this.#wakeAt, nextWakeAt(this.#newTurn(SERVICE)) ?? Number.POSITIVE_INFINITY);
     return memory;
   }
 
@@ -350,8 +355,14 @@ export class Tenant extends DurableObject<Env> {
   ): Promise<void> {
     const tenant = this.ctx.id.name ?? "";
     const statements = inserts.map(({ sql, values }) => this.env.DB.prepare(sql).bind(tenant, ...values));
-    const wake = this.env.DB.prepare("UPDATE tenants SET wake_at = ?2 WHERE tenant = ?1").bind(tenant, this.#armedAt);
-    await this.env.DB.batch([...statements, wake]);
+    await this.env.DB.batch([...statements, this.#noteWakeStatement()]);
+  }
+
+  /** Tells the watchdog when this object is due to wake by itself. The outbox is not in it: it is being drained. */
+  #noteWakeStatement(): D1PreparedStatement {
+    const wakeAt = nextWakeAt(this.#newTurn(SERVICE));
+    const sql = "UPDATE tenants SET wake_at = ?2 WHERE tenant = ?1";
+    return this.env.DB.prepare(sql).bind(this.ctx.id.name ?? "", wakeAt);
   }
 
   async #settleDrained(seq: number): Promise<void> {
@@ -359,6 +370,17 @@ export class Tenant extends DurableObject<Env> {
       this.#store.outbox.removeUpTo(seq);
       this.#store.settings.putDrainedSeq(seq);
       this.#loaded().drainedSeq = seq;
+      this.#storeWorkers();
     });
+  }
+
+  /** What workers achieved is written once a drain, not once a job: it counts for routing, not for any promise. */
+  #storeWorkers(): void {
+    const { fleet, unstoredWorkers } = this.#loaded();
+    for (const instance of unstoredWorkers) {
+      const member = fleet.get(instance);
+      if (member !== undefined) this.#store.workers.put(member.worker);
+    }
+    unstoredWorkers.clear();
   }
 }

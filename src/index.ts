@@ -2,6 +2,7 @@
 
 import { app } from "./app.ts";
 import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
+import { pruneHistory } from "./catalog/models.ts";
 import type { Env } from "./env.ts";
 import { overdueTenants, tenantNamed } from "./history/administration.ts";
 import { isSyncHalted, tenantObject } from "./http/tenant.ts";
@@ -12,13 +13,28 @@ export { Tenant } from "../durable-objects/tenant.ts";
 /** An alarm this long overdue was lost: the platform gives one up after six failures. */
 const OVERDUE_MS = 2 * 60_000;
 
+/** Of the six connections that an invocation has. */
+const WAKES_AT_A_TIME = 5;
+
 const wakeOverdue = async (env: Env): Promise<void> => {
-  const overdue = await overdueTenants(env.DB, Date.now() - OVERDUE_MS);
-  for (const tenant of overdue) {
-    await tenantObject(env, tenant)
-      .poke()
-      .catch((error: unknown) => console.error(`tenant ${tenant.tenant} could not be woken`, error));
-  }
+  const overdue = (await overdueTenants(env.DB, Date.now() - OVERDUE_MS)).values();
+  const wakeAll = async (): Promise<void> => {
+    for (const tenant of overdue) {
+      await tenantObject(env, tenant)
+        .poke()
+        .catch((error: unknown) => console.error(`tenant ${tenant.tenant} could not be woken`, error));
+    }
+  };
+  await Promise.all(Array.from({ length: WAKES_AT_A_TIME }, wakeAll));
+};
+
+/** Jobs, their events, cost and the audit log are kept for ever; what only tells how a list changed is not. */
+const CATALOG_HISTORY_KEPT_MS = 365 * 86_400_000;
+/** Well below what one statement may take; the next minute goes on. */
+const PRUNED_AT_A_TIME = 5_000;
+
+const prune = async (env: Env): Promise<void> => {
+  await pruneHistory(env.DB, Date.now() - CATALOG_HISTORY_KEPT_MS, PRUNED_AT_A_TIME);
 };
 
 const syncCatalog = async (env: Env): Promise<void> => {
@@ -26,7 +42,7 @@ const syncCatalog = async (env: Env): Promise<void> => {
   await syncDueSubscriptions({
     ...catalogTools(env),
     mayRun: async (tenant) => !(await isSyncHalted(env, await tenantNamed(env.DB, tenant))),
-    onChanged: async (tenant, report) => tellTenant(env, await tenantNamed(env.DB, tenant), report),
+    onChanged: async (tenant, report) => tellTenant(env, await tenantNamed(env.DB, tenant), report.provider),
   });
 };
 
@@ -34,7 +50,7 @@ export default {
   fetch: app.fetch,
 
   async scheduled(_controller, env) {
-    const done = await Promise.allSettled([wakeOverdue(env), syncCatalog(env)]);
+    const done = await Promise.allSettled([wakeOverdue(env), syncCatalog(env), prune(env)]);
     for (const one of done) if (one.status === "rejected") console.error("the minute's work failed", one.reason);
   },
 } satisfies ExportedHandler<Env>;

@@ -1,6 +1,7 @@
 // What a provider's catalog lists, told by the sync: routing and cost read it here, so that neither needs D1.
 
 import type { ModelPrice } from "../../domain/catalog-price.ts";
+import { SERVICE_ACTOR } from "../../domain/event.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import type { Turn } from "./turn.ts";
@@ -25,11 +26,13 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
     for (const { id, price } of report.models) if (price !== undefined) prices[id] = price;
     catalog.set(report.provider, { models, removed: removed.slice(-MAX_REMEMBERED), prices });
     if (goneNow.length > 0) {
-      turn.audit("catalog.models_removed", report.provider, concerned(turn, report.provider, goneNow));
+      const detail = { models: goneNow.slice(0, MAX_NAMED), ...whoNames(turn, report.provider, goneNow) };
+      turn.audit("catalog.models_removed", report.provider, detail, SERVICE_ACTOR);
     }
   }
   turn.store.settings.putCatalog(Object.fromEntries(catalog));
   turn.effects.changedTopics.add("catalog");
+  turn.effects.changedTopics.add("schedule");
   return ok(null);
 };
 
@@ -37,25 +40,62 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
 const MAX_REMEMBERED = 500;
 const MAX_NAMED = 50;
 
-/** Who still names the models that are gone. */
-const concerned = (turn: Turn, provider: string, gone: readonly string[]) => {
+/** What to say of a request that names a model which its provider's catalog listed once and lists no more; else null. */
+export const removedModelNote = (
+  turn: Turn,
+  asked: { readonly provider: string | null; readonly model: string | null },
+): string | null => {
+  const { catalog } = turn.memory;
+  const { provider, model } = asked;
+  if (model === null || catalog.size === 0) return null;
+  const providers = provider === null ? [...catalog.keys()] : [provider];
+  const has = (list: "models" | "removed") => (name: string) => catalog.get(name)?.[list].includes(model) ?? false;
+  if (providers.some(has("models"))) return null;
+  const left = providers.filter(has("removed"));
+  return left.length === 0 ? null : `the catalog of ${left.join(", ")} no longer lists model "${model}"`;
+};
+
+/** By provider, the models that are gone and that somebody still names. */
+export const removedModelsInUse = (turn: Turn): RemovedModels[] =>
+  [...turn.memory.catalog]
+    .filter(([, facts]) => facts.removed.length > 0)
+    .map(([provider, facts]) => ({ provider, ...whoNames(turn, provider, facts.removed) }))
+    .filter(({ models_in_use }) => models_in_use.length > 0);
+
+export interface RemovedModels {
+  readonly provider: string;
+  readonly models_in_use: string[];
+  readonly waiting_jobs: number;
+  readonly workers: string[];
+  readonly schedules: string[];
+}
+
+/** Who still names models that are gone. */
+const whoNames = (turn: Turn, provider: string, gone: readonly string[]): Omit<RemovedModels, "provider"> => {
   const isGone = new Set(gone);
+  const inUse = new Set<string>();
   const workers: string[] = [];
   for (const { worker } of turn.memory.fleet.members()) {
-    if (worker.provider === provider && worker.models?.some((model) => isGone.has(model)))
-      workers.push(worker.instance);
+    if (worker.provider !== provider) continue;
+    const named = worker.models?.filter((model) => isGone.has(model)) ?? [];
+    if (named.length > 0) workers.push(worker.instance);
+    for (const model of named) inUse.add(model);
   }
   let jobs = 0;
   for (const { requirements, count } of turn.memory.queue.groups.values()) {
-    if (requirements.provider === provider && requirements.model !== null && isGone.has(requirements.model))
-      jobs += count;
+    const { provider: wanted, model } = requirements;
+    if ((wanted !== null && wanted !== provider) || model === null || !isGone.has(model)) continue;
+    jobs += count;
+    inUse.add(model);
   }
-  const schedules = turn.store.schedules
-    .all()
-    .filter((one) => one.provider === provider && one.model !== null && isGone.has(one.model))
-    .map((one) => one.name);
+  const schedules: string[] = [];
+  for (const { name, provider: wanted, model } of turn.store.schedules.all()) {
+    if ((wanted !== null && wanted !== provider) || model === null || !isGone.has(model)) continue;
+    schedules.push(name);
+    inUse.add(model);
+  }
   return {
-    models: gone.slice(0, MAX_NAMED),
+    models_in_use: [...inUse].slice(0, MAX_NAMED),
     waiting_jobs: jobs,
     workers: workers.slice(0, MAX_NAMED),
     schedules: schedules.slice(0, MAX_NAMED),

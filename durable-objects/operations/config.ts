@@ -5,27 +5,37 @@ import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { type ConfigDocument, toConfig } from "../../src/contract/config.ts";
 import type { StoredConfig } from "../store/settings.ts";
+import { enforceBudget } from "./budget.ts";
 import { dueAtOf } from "./deadline.ts";
 import type { Turn } from "./turn.ts";
 
 export const readConfig = (turn: Turn): Result<StoredConfig, Refusal> => ok(turn.memory.storedConfig);
 
+export interface ConfigChange {
+  readonly document: ConfigDocument;
+  readonly etag: string;
+  /** Replace only if the config has one of these tags (`*`: any); null replaces whatever is there. */
+  readonly ifMatch: readonly string[] | null;
+  /** Says what would hold, and changes nothing. */
+  readonly isDryRun: boolean;
+}
+
 /** Replaces the document; with `ifMatch` only if nobody did meanwhile. */
-export const replaceConfig = (
-  turn: Turn,
-  request: { document: ConfigDocument; etag: string; ifMatch: string | null },
-): Result<StoredConfig, Refusal> => {
+export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredConfig, Refusal> => {
+  const { document, etag, ifMatch, isDryRun } = request;
   const before = turn.memory.storedConfig;
-  if (request.ifMatch !== null && request.ifMatch !== "*" && request.ifMatch !== before.etag) {
+  if (ifMatch !== null && !ifMatch.includes("*") && !ifMatch.includes(before.etag)) {
     return err({ code: "etag_mismatch", current: before.etag });
   }
-  const next = { etag: request.etag, document: request.document };
+  const next = { etag, document };
+  if (isDryRun) return ok(next);
   turn.store.settings.putConfig(next);
   turn.memory.storedConfig = next;
   turn.memory.config = toConfig(next.document);
   turn.audit("config.replaced", request.etag, changedParts(before.document, next.document));
   redate(turn);
   turn.isAllOpened = true;
+  enforceBudget(turn);
   return ok(next);
 };
 

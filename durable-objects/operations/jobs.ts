@@ -19,7 +19,16 @@ import { type JobResource, presentJob } from "../../src/contract/job.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
-import { admit, admitTo, chooseFor, routePolicy, routeRequest, waitingReason } from "./routing.ts";
+import {
+  admit,
+  admitTo,
+  chooseFor,
+  lastSignOf,
+  routePolicy,
+  routeRequest,
+  type WaitingReasons,
+  waitingReason,
+} from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 /** A job as history has it, brought along for a command on one that has left the object. */
@@ -34,7 +43,7 @@ const MAX_OUTBOX_ROWS = 200_000;
 const BACKLOG_RETRY_SECONDS = 10;
 
 /** Past its bound the outbox takes no new jobs; none is ever dropped. */
-const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
+export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
   turn.memory.nextSeq - turn.memory.drainedSeq > MAX_OUTBOX_ROWS
     ? err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS })
     : ok(null);
@@ -46,25 +55,24 @@ export const createOne = (
   turn: Turn,
   request: { job: NewJob; idempotency: Idempotency | null },
 ): Result<Replayable<JobResource>, Refusal> => {
-  const backlog = refuseBacklog(turn);
-  if (!backlog.ok) return backlog;
   return withIdempotency<JobResource>(turn, "create", request.idempotency, request.job, () => {
-    const created = createJob(request.job, turn.newId(), turn.nowAt);
-    admit(turn, created, routePolicy(turn));
-    return ok(presentJob(created.job, request.job));
+    const backlog = refuseBacklog(turn);
+    return backlog.ok ? ok(createAndAdmit(turn, request.job)) : backlog;
   });
+};
+
+/** The job as created: pending, even where a worker has it before the answer leaves. */
+const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
+  const created = createJob(asked, turn.newId(), turn.nowAt);
+  const waitsFor = admit(turn, created, routePolicy(turn), reasons);
+  return presentJob(created.job, asked, null, waitsFor);
 };
 
 export const createMany = (turn: Turn, request: { jobs: readonly NewJob[] }): Result<JobResource[], Refusal> => {
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
-  return ok(
-    request.jobs.map((asked) => {
-      const created = createJob(asked, turn.newId(), turn.nowAt);
-      admit(turn, created, routePolicy(turn));
-      return presentJob(created.job, asked);
-    }),
-  );
+  const reasons: WaitingReasons = new Map();
+  return ok(request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)));
 };
 
 export interface Dispatched {
@@ -77,11 +85,11 @@ export const dispatch = (
   turn: Turn,
   request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
 ): Result<Replayable<Dispatched>, Refusal> => {
-  const backlog = refuseBacklog(turn);
-  if (!backlog.ok) return backlog;
-  const budget = refuseOverBudget(turn);
-  if (!budget.ok) return budget;
   return withIdempotency<Dispatched>(turn, "dispatch", request.idempotency, request.job, () => {
+    const backlog = refuseBacklog(turn);
+    if (!backlog.ok) return backlog;
+    const budget = refuseOverBudget(turn);
+    if (!budget.ok) return budget;
     const created = createJob(request.job, turn.newId(), turn.nowAt);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
@@ -89,11 +97,8 @@ export const dispatch = (
       return ok({ job: presentJob(admitTo(turn, created, choice), request.job), isQueued: false });
     }
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
-    admit(turn, created, policy);
-    return ok({
-      job: presentJob(created.job, request.job, null, waitingReason(turn, created.job, policy)),
-      isQueued: true,
-    });
+    const waitsFor = admit(turn, created, policy);
+    return ok({ job: presentJob(created.job, request.job, null, waitsFor), isQueued: true });
   });
 };
 
@@ -185,6 +190,5 @@ const isStuck = (turn: Turn, job: Job): boolean => {
   if (staleAt !== null && staleAt <= turn.nowAt) return true;
   const member = turn.memory.fleet.get(job.assignedWorker);
   if (member === undefined) return true;
-  const lastSeenAt = Math.max(member.lastSeenAt, turn.lastSocketSign(job.assignedWorker) ?? 0);
-  return isOffline(lastSeenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt);
+  return isOffline(lastSignOf(turn, member), turn.memory.config.presence.offlineAfterMs, turn.nowAt);
 };

@@ -1,5 +1,6 @@
 // Stopping everything in one turn, and starting again. From the moment the answer leaves nobody is given anything.
 
+import { type Actor, SERVICE_ACTOR } from "../../domain/event.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { cancelJob } from "../../domain/job.ts";
 import { cancelsWork, clear, engage, type Killswitch } from "../../domain/killswitch.ts";
@@ -24,22 +25,21 @@ export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(kill
 export interface KillswitchOrder {
   readonly level: number;
   readonly reason: string;
+  /** Who gives it, where that is not the caller. */
+  readonly by?: Actor;
 }
 
 /** Level 0 does nothing; any other halts, pauses and refuses as its row in the table says. */
 export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchResource, Refusal> => {
   if (order.level === 0) return read(turn);
+  const { level, reason, by = turn.caller } = order;
   const before = turn.memory.killswitch;
-  const next = engage(before, { ...order, by: turn.caller.name }, turn.nowAt);
-  const jobs = haltWork(turn, order.level, next);
-  const workers = pauseFleet(turn);
+  const next = engage(before, { level, reason, by: by.name }, turn.nowAt);
+  const workers = pauseFleet(turn, next.haltActivation);
+  const jobs = haltWork(turn, level, next);
   store(turn, { ...next, haltedJobs: next.haltedJobs + jobs, pausedWorkers: next.pausedWorkers + workers });
-  turn.audit("killswitch.activated", `level ${order.level}`, {
-    reason: order.reason,
-    before: before.level,
-    halted_jobs: jobs,
-    paused_workers: workers,
-  });
+  const detail = { reason, before: before.level, halted_jobs: jobs, paused_workers: workers };
+  turn.audit("killswitch.activated", `level ${level}`, detail, by);
   return announce(turn);
 };
 
@@ -50,6 +50,8 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
   const resumed = request.resumeAll ? resumeFleet(turn) : 0;
   turn.isAllOpened = true;
   turn.audit("killswitch.cleared", `level ${before.level}`, {
+    before: before.level,
+    reason: before.reason,
     resume_all: request.resumeAll,
     resumed_workers: resumed,
   });
@@ -82,12 +84,14 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
   return leased.length;
 };
 
-const pauseFleet = (turn: Turn): number => {
+/** Pauses whoever is not paused by it yet. Whom the halt reaches over a socket, or who has nothing to stop, is told by it. */
+const pauseFleet = (turn: Turn, activation: number): number => {
   let paused = 0;
-  for (const { worker } of [...turn.memory.fleet.members()]) {
-    if (worker.isHalted) continue;
-    turn.putWorker({ ...worker, isHalted: true });
-    paused += 1;
+  for (const { worker, load, isConnected } of [...turn.memory.fleet.members()]) {
+    const isTold = isConnected || load === 0;
+    if (worker.isHalted && !isTold) continue;
+    turn.putWorker({ ...worker, isHalted: true, toldHalt: isTold ? activation : worker.toldHalt });
+    if (!worker.isHalted) paused += 1;
   }
   return paused;
 };
@@ -130,5 +134,5 @@ export const withhold = (turn: Turn, worker: Worker): void => {
   turn.putWorker(worker);
   const reason = worker.pause?.reason ?? "";
   turn.send(worker.instance, { type: "worker.paused", reason });
-  turn.audit("worker.paused", worker.instance, { reason, by: "signalbox" });
+  turn.audit("worker.paused", worker.instance, { reason }, SERVICE_ACTOR);
 };

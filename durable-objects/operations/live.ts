@@ -6,11 +6,13 @@ import { usdFromNano } from "../../domain/price.ts";
 import { toIso } from "../../src/contract/field.ts";
 import { presentJob } from "../../src/contract/job.ts";
 import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../src/contract/live.ts";
-import { presentSchedule } from "../../src/contract/schedule.ts";
 import { presentWorker } from "../../src/contract/worker.ts";
+import { budgetReached } from "./budget.ts";
+import { removedModelsInUse } from "./catalog.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { viewOf } from "./presence.ts";
 import { waitingReason } from "./routing.ts";
+import { present as presentSchedule } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
 
 export interface LiveChanges {
@@ -39,9 +41,11 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
   jobs: turn.store.jobs.newest(MAX_LIVE_RESOURCES).map((job) => presentLive(turn, job)),
   workers: [...turn.memory.fleet.members()].slice(0, MAX_LIVE_RESOURCES).map((one) => presentWorker(viewOf(turn, one))),
   workers_total: turn.memory.fleet.size,
-  schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(one)),
+  schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one)),
   killswitch: killswitchResource(turn),
   counts: statusCounts(turn),
+  ...costState(turn),
+  ...catalogState(turn),
 });
 
 export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => {
@@ -58,13 +62,30 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
   if (changes.topics.has("killswitch"))
     messages.push({ type: "killswitch.updated", killswitch: killswitchResource(turn) });
   if (changes.topics.has("schedule")) {
-    const schedules = turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(one));
+    const schedules = turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one));
     messages.push({ type: "schedule.updated", schedules });
   }
-  if (changes.topics.has("catalog")) messages.push({ type: "catalog.updated" });
-  if (changes.topics.has("cost")) {
-    const { fromAt, toAt } = periodAt("day", turn.nowAt);
-    messages.push({ type: "cost.updated", today_usd: usdFromNano(turn.store.spending.between(fromAt, toAt)) });
+  if (changes.topics.has("catalog")) {
+    messages.push({ type: "catalog.updated", ...catalogState(turn) });
   }
+  if (changes.topics.has("cost")) messages.push({ type: "cost.updated", ...costState(turn) });
   return messages;
+};
+
+const catalogState = (turn: Turn) => ({ removed_models: removedModelsInUse(turn) });
+
+const costState = (turn: Turn) => {
+  const { fromAt, toAt } = periodAt("day", turn.nowAt);
+  const reached = budgetReached(turn);
+  const budget =
+    reached === null
+      ? null
+      : {
+          period: reached.period,
+          limit_usd: usdFromNano(reached.limitNanoUsd),
+          spent_usd: usdFromNano(reached.spentNanoUsd),
+          resets_at: toIso(reached.resetsAt),
+        };
+  const todayUsd = usdFromNano(turn.store.spending.between(fromAt, toAt));
+  return { today_usd: todayUsd, budget_reached: budget };
 };

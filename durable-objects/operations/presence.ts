@@ -27,7 +27,7 @@ import {
 } from "../../src/contract/worker.ts";
 import { presentOpenJob } from "./jobs.ts";
 import { confirmHalt, killswitchResource } from "./killswitch.ts";
-import { settle } from "./routing.ts";
+import { lastSignOf, settle } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 /** A worker's stored sign of life is renewed once it is this share of `offline_after` old. */
@@ -56,18 +56,31 @@ export const presenceAnswer = (turn: Turn, member: Member, halted: readonly stri
   server_time: toIso(turn.nowAt),
 });
 
-/** Leases that a worker holds and has not started. */
-export const unstartedJobs = (turn: Turn, instance: string): JobResource[] =>
-  turn.store.jobs
-    .leasedBy(instance)
-    .filter((job) => job.status === "assigned")
-    .map((job) => presentJob(job, turn.store.payloads.find(job.id)));
+/** What one answer carries of leases: the rest comes with the next, or by claim. */
+const MAX_LEASES_AN_ANSWER = 100;
+const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
+
+/** Leases that a worker holds and has not started, as many as one answer carries; at least one if there is any. */
+export const unstartedJobs = (turn: Turn, instance: string, limit = MAX_LEASES_AN_ANSWER): JobResource[] => {
+  const jobs: JobResource[] = [];
+  let chars = 0;
+  for (const job of turn.store.jobs.unstartedOf(instance, Math.min(limit, MAX_LEASES_AN_ANSWER))) {
+    const payload = turn.store.payloads.find(job.id);
+    chars += payload.prompt.length + JSON.stringify(payload.input).length;
+    if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;
+    jobs.push(presentJob(job, payload));
+  }
+  return jobs;
+};
 
 /** Registers the worker or notes that it lives; stores only what a reader or the router would see differently. */
 const hear = (turn: Turn, request: Presence): Member => {
   const { fleet, config, killswitch } = turn.memory;
   const known = fleet.get(request.instance);
   const isNew = known === undefined;
+  const isConnected = turn.lastSocketSign(request.instance) !== null;
+  // With its socket open it hears of jobs there, however it reports.
+  const viaSocket = request.viaSocket || isConnected;
   const storedAgeMs = isNew ? Number.POSITIVE_INFINITY : turn.nowAt - known.worker.lastHeartbeatAt;
   const wasOffline = isNew || isSilent(turn, known);
   const isStoreDue =
@@ -75,17 +88,17 @@ const hear = (turn: Turn, request: Presence): Member => {
     wasOffline ||
     !isSameOffer(known.worker, request) ||
     known.worker.keyId !== turn.caller.keyId ||
-    known.worker.viaSocket !== request.viaSocket ||
+    known.worker.viaSocket !== viaSocket ||
     storedAgeMs >= config.presence.offlineAfterMs / STORED_SIGN_SHARE;
   if (isStoreDue) {
-    const from = { keyId: turn.caller.keyId, viaSocket: request.viaSocket };
+    const from = { keyId: turn.caller.keyId, viaSocket };
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
     turn.putWorker(isNew && killswitch.level > 0 ? { ...worker, isHalted: true } : worker);
   }
   const member = fleet.get(request.instance);
   if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
   member.lastSeenAt = turn.nowAt;
-  member.isConnected = turn.lastSocketSign(request.instance) !== null;
+  member.isConnected = isConnected;
   return member;
 };
 
@@ -106,14 +119,11 @@ const settleReportedJobs = (turn: Turn, instance: string, reported: readonly str
 };
 
 const isSilent = (turn: Turn, member: Member): boolean =>
-  isOffline(lastSeenAt(turn, member), turn.memory.config.presence.offlineAfterMs, turn.nowAt);
-
-const lastSeenAt = (turn: Turn, member: Member): number =>
-  Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY);
+  isOffline(lastSignOf(turn, member), turn.memory.config.presence.offlineAfterMs, turn.nowAt);
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;
-  const seenAt = lastSeenAt(turn, member);
+  const seenAt = lastSignOf(turn, member);
   return {
     worker,
     load,

@@ -1,15 +1,18 @@
 // What workers say about the jobs they hold: the worker protocol's verbs, each fenced by its lease.
 
 import { storeBeatAfterMs } from "../../domain/config.ts";
+import type { Member } from "../../domain/fleet.ts";
 import type { Job, JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { completeJob, failJob, heartbeatJob, releaseJob, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing.ts";
-import { recordOutcome } from "../../domain/worker.ts";
+import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { type JobResource, presentJob } from "../../src/contract/job.ts";
 import type { ClaimAnswer } from "../../src/contract/worker.ts";
+import { enforceBudget } from "./budget.ts";
+import { mayRead } from "./jobs.ts";
 import { withhold } from "./killswitch.ts";
 import { unstartedJobs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
@@ -32,18 +35,29 @@ const present = (turn: Turn, request: LeaseReport, job: Job): JobResource => {
   return presentJob(job, payload, turn.store.payloads.findResult(job.id), waitingReason(turn, job));
 };
 
-const findJob = (turn: Turn, request: LeaseReport): Job | null =>
-  turn.store.jobs.find(request.id) ?? request.archived?.job ?? null;
+/** The job that is reported on. A key with role worker reports on the jobs of its own workers only. */
+const findJob = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+  const job = turn.store.jobs.find(request.id) ?? request.archived?.job ?? null;
+  if (job === null) return err(notFound("job", request.id));
+  const isOthers = job.lease === request.lease && job.assignedWorker !== null && !mayRead(turn, job);
+  if (isOthers) return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
+  return ok(job);
+};
 
 /** A report is a sign of life of the worker that sends it. */
 const noteSign = (turn: Turn, job: Job): void => {
   const member = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker);
-  if (member !== undefined) member.lastSeenAt = turn.nowAt;
+  if (member === undefined) return;
+  // One that had fallen silent may be given jobs again.
+  const { offlineAfterMs } = turn.memory.config.presence;
+  if (isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt)) turn.freedWorkers.add(member.worker.instance);
+  member.lastSeenAt = turn.nowAt;
 };
 
 export const start = (turn: Turn, request: LeaseReport): Result<JobResource, Refusal> => {
-  const job = findJob(turn, request);
-  if (job === null) return err(notFound("job", request.id));
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
   const decided = startJob(job, request.lease, turn.nowAt);
   if (!decided.ok) return decided;
   noteSign(turn, job);
@@ -62,8 +76,9 @@ export const heartbeat = (
   turn: Turn,
   request: LeaseReport & { progress?: Json | undefined },
 ): Result<JobResource, Refusal> => {
-  const job = findJob(turn, request);
-  if (job === null) return err(notFound("job", request.id));
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
   const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
   const decided = heartbeatJob(job, request.lease, request.progress, storeAfterMs, turn.nowAt);
   if (!decided.ok) return decided;
@@ -73,8 +88,9 @@ export const heartbeat = (
 };
 
 export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<JobResource, Refusal> => {
-  const job = findJob(turn, request);
-  if (job === null) return err(notFound("job", request.id));
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
   const { costNanoUsd } = costOfAttempt(turn, job, request);
   const decided = completeJob(
     job,
@@ -88,6 +104,7 @@ export const complete = (turn: Turn, request: LeaseReport & { result: Json } & S
     recordSpending(turn, job, "completed", request);
     turn.record(job, decided.value);
     noteOutcome(turn, job, "completed", null);
+    enforceBudget(turn);
   }
   return ok(present(turn, request, decided.value.job));
 };
@@ -98,8 +115,9 @@ export interface ReportedFailure {
 }
 
 export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent): Result<JobResource, Refusal> => {
-  const job = findJob(turn, request);
-  if (job === null) return err(notFound("job", request.id));
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
   const spent = request.usage !== null || request.costUsd !== null;
   const costNanoUsd = spent ? costOfAttempt(turn, job, request).costNanoUsd : null;
   const decided = failJob(job, request.lease, { ...request, costNanoUsd }, failurePolicy(turn, job), turn.nowAt);
@@ -109,7 +127,9 @@ export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent)
     recordSpending(turn, job, "failed", request);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
     turn.record(job, decided.value);
-    noteOutcome(turn, job, "failed", request.error.code);
+    // A rate limit is one by its status, too, whatever the worker calls it.
+    noteOutcome(turn, job, "failed", decided.value.job.error?.code ?? request.error.code);
+    enforceBudget(turn);
   }
   return ok(present(turn, request, decided.value.job));
 };
@@ -144,8 +164,9 @@ const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code
 };
 
 export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<JobResource, Refusal> => {
-  const job = findJob(turn, request);
-  if (job === null) return err(notFound("job", request.id));
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
   const decided = releaseJob(job, request.lease, request.reason, turn.nowAt);
   if (!decided.ok) return decided;
   noteSign(turn, job);
@@ -162,11 +183,18 @@ export const claim = (
   if (member === undefined) return err(notFound("worker", request.instance));
   member.lastSeenAt = turn.nowAt;
   member.isClaiming = request.isWaiting;
-  if (member.worker.viaSocket && !member.isConnected) turn.putWorker({ ...member.worker, viaSocket: false });
+  noteClaimant(turn, member);
   turn.freedWorkers.add(request.instance);
   settle(turn);
-  const jobs = unstartedJobs(turn, request.instance).slice(0, request.max);
+  const jobs = unstartedJobs(turn, request.instance, request.max);
   return ok({ jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, request.instance) });
+};
+
+/** Whoever claims speaks for the worker, and hears of its jobs without a socket. */
+const noteClaimant = (turn: Turn, { worker, isConnected }: Member): void => {
+  const viaSocket = worker.viaSocket && isConnected;
+  const { keyId } = turn.caller;
+  if (viaSocket !== worker.viaSocket || keyId !== worker.keyId) turn.putWorker({ ...worker, viaSocket, keyId });
 };
 
 const skippedBy = (turn: Turn, instance: string): Record<string, number> => {

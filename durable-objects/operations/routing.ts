@@ -1,9 +1,11 @@
 // The router at work: the tenant's state as a policy, a new job's place, and the queue settled after every turn.
 // After `settle` no waiting job has an eligible worker.
 
+import { describeReached } from "../../domain/budget.ts";
+import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
-import { type Group, isBefore } from "../../domain/queue.ts";
+import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import {
   type Choice,
   choose,
@@ -13,6 +15,8 @@ import {
   whyWaiting,
 } from "../../domain/routing.ts";
 import { presentJob } from "../../src/contract/job.ts";
+import { budgetInForce } from "./budget.ts";
+import { removedModelNote } from "./catalog.ts";
 import { blendedPrice } from "./pricing.ts";
 import type { Turn } from "./turn.ts";
 
@@ -34,10 +38,20 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
       prices.set(key, price);
       return price;
     },
-    lastSignOf: (member) =>
-      Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY),
+    lastSignOf: (member) => {
+      const signAt = lastSignOf(turn, member);
+      // It fell silent and pinged again, which wakes nobody: what waits may be for it.
+      if (signAt > member.lastSeenAt) turn.freedWorkers.add(member.worker.instance);
+      return signAt;
+    },
   };
 };
+
+/** The last sign of life of a worker: what it said, its pings on an open socket, or a claim of it that waits now. */
+export const lastSignOf = (turn: Turn, member: Member): number =>
+  member.isClaiming
+    ? turn.nowAt
+    : Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY);
 
 const closedProviders = (turn: Turn): Map<string, string> => {
   const { backoffs, config, fleet } = turn.memory;
@@ -47,6 +61,10 @@ const closedProviders = (turn: Turn): Map<string, string> => {
     if (limit !== null && fleet.providerLoad(provider) >= limit) {
       closed.set(provider, `provider ${provider} is at its max_concurrent (${limit})`);
     }
+  }
+  const reached = budgetInForce(turn);
+  if (reached !== null) {
+    for (const { worker } of fleet.members()) closed.set(worker.provider, describeReached(reached));
   }
   for (const [provider, untilAt] of backoffs) {
     if (untilAt > turn.nowAt)
@@ -100,18 +118,38 @@ export const admitTo = (turn: Turn, created: Decision, choice: Choice): Job => {
   return assigned.job;
 };
 
-/** Stores a new job: with a worker if one may have it and nobody waits for the same, else in the queue. */
-export const admit = (turn: Turn, created: Decision, policy: RoutePolicy): void => {
+const ITS_TURN = "its turn: it is about to be assigned";
+
+/** By requirement group: what a batch's jobs wait for, looked up once a group. */
+export type WaitingReasons = Map<string, string | null>;
+
+/**
+ * Stores a new job: with a worker if one may have it and nobody waits for the same, else in the queue. Answers what
+ * it waits for.
+ */
+export const admit = (
+  turn: Turn,
+  created: Decision,
+  policy: RoutePolicy,
+  reasons: WaitingReasons = new Map(),
+): string | null => {
   const { job } = created;
   const isFirst = job.orderKey !== null && turn.memory.queue.waitingIn(job.groupKey) === 0;
   const choice = isFirst ? chooseFor(turn, job, policy) : null;
-  if (choice !== null) admitTo(turn, created, choice);
-  else {
-    const wasOpened = turn.openedGroups.has(job.groupKey);
-    turn.record(null, created);
-    // Nobody may have it, or it stands behind others whom nobody may have: it gives nothing to settle.
-    if (!wasOpened) turn.openedGroups.delete(job.groupKey);
+  if (choice !== null) {
+    admitTo(turn, created, choice);
+    return ITS_TURN;
   }
+  const wasOpened = turn.openedGroups.has(job.groupKey);
+  turn.record(null, created);
+  // Nobody may have it, or it stands behind others whom nobody may have: it gives nothing to settle.
+  if (!wasOpened) turn.openedGroups.delete(job.groupKey);
+  if (job.orderKey === null) return waitingReason(turn, job, policy);
+  const known = reasons.get(job.groupKey);
+  if (known !== undefined) return known;
+  const reason = waitingReason(turn, job, policy);
+  reasons.set(job.groupKey, reason);
+  return reason;
 };
 
 /** Gives waiting jobs to workers that became free, and newly waiting jobs to workers that are. */
@@ -130,33 +168,57 @@ export const settle = (turn: Turn): void => {
 };
 
 /** Heads in queue order; a group whose head nobody may have is left alone. */
-const settleGroups = (turn: Turn, groups: Group[]): void => {
-  const policy = routePolicy(turn);
-  const isStuck = new Set<Group>();
-  for (let next = firstGroup(turn, groups, isStuck); next !== null; next = firstGroup(turn, groups, isStuck)) {
-    if (!assignHead(turn, next, policy)) isStuck.add(next);
+const settleGroups = (turn: Turn, groups: readonly Group[]): void => {
+  let policy = routePolicy(turn);
+  const waiting = groups.filter((group) => headOf(turn, group) !== null);
+  waiting.sort((one, other) => (isAhead(turn, one, other) ? 1 : -1));
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (!assignHead(turn, next, policy)) continue;
+    // The assignment may have brought a provider to its limit, which closes it to the next job.
+    policy = { ...policy, closedProviders: closedProviders(turn) };
+    if (headOf(turn, next) !== null) insertInOrder(turn, waiting, next);
   }
 };
 
-const firstGroup = (turn: Turn, groups: Iterable<Group>, isStuck: ReadonlySet<Group>): Group | null => {
+const headOf = (turn: Turn, group: Group): Place | null => {
+  if (group.count <= 0) return null;
+  group.head ??= turn.store.jobs.headOf(group.key);
+  return group.head;
+};
+
+const isAhead = (turn: Turn, one: Group, other: Group): boolean => {
+  const [head, otherHead] = [headOf(turn, one), headOf(turn, other)];
+  return head !== null && (otherHead === null || isBefore(head, otherHead));
+};
+
+/** `waiting` is in queue order from its end: thousands of groups cost their number, not its square. */
+const insertInOrder = (turn: Turn, waiting: Group[], group: Group): void => {
+  let [low, high] = [0, waiting.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = waiting[middle];
+    if (other !== undefined && isAhead(turn, group, other)) low = middle + 1;
+    else high = middle;
+  }
+  waiting.splice(low, 0, group);
+};
+
+const firstGroup = (turn: Turn, groups: readonly Group[]): Group | null => {
   let best: Group | null = null;
   for (const group of groups) {
-    if (group.count <= 0 || isStuck.has(group)) continue;
-    group.head ??= turn.store.jobs.headOf(group.key);
-    if (group.head !== null && (best?.head == null || isBefore(group.head, best.head))) best = group;
+    if (headOf(turn, group) !== null && (best === null || isAhead(turn, group, best))) best = group;
   }
   return best;
 };
 
 const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
-  const job = group.head === null ? null : turn.store.jobs.find(group.head.id);
+  const head = headOf(turn, group);
+  const job = head === null ? null : turn.store.jobs.find(head.id);
   const choice = job === null ? null : chooseFor(turn, job, policy);
   if (job === null || choice === null) return false;
   recordAssigned(turn, job, assignment(turn, job, choice));
   return true;
 };
-
-const NONE_STUCK: ReadonlySet<Group> = new Set();
 
 /** The best waiting job that this worker may have goes to whom the router prefers for it. */
 const takeNext = (turn: Turn, instance: string): boolean => {
@@ -167,20 +229,19 @@ const takeNext = (turn: Turn, instance: string): boolean => {
   for (const group of turn.memory.queue.groupsNear(member.worker)) {
     if (firstRefusal(member, group.requirements, policy) === null) open.push(group);
   }
-  const next = firstGroup(turn, open, NONE_STUCK);
+  const next = firstGroup(turn, open);
   return next !== null && assignHead(turn, next, policy);
 };
 
 /** What a pending job waits for; null for any other. */
 export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)): string | null => {
   if (job.status !== "pending") return null;
-  const { killswitch, fleet, catalog } = turn.memory;
+  const { killswitch, fleet } = turn.memory;
   if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
   if (job.readyAt !== null && job.readyAt > turn.nowAt) return delayReason(job, job.readyAt);
-  const facts = job.provider === null ? undefined : catalog.get(job.provider);
-  const isRemoved = job.model !== null && facts !== undefined && facts.removed.includes(job.model);
-  const reason = whyWaiting(fleet, routeRequest(job), policy) ?? "its turn: it is about to be assigned";
-  return isRemoved ? `${reason}; the catalog of ${job.provider} no longer lists model "${job.model}"` : reason;
+  const reason = whyWaiting(fleet, routeRequest(job), policy) ?? ITS_TURN;
+  const removed = removedModelNote(turn, job);
+  return removed === null ? reason : `${reason}; ${removed}`;
 };
 
 const delayReason = (job: Job, readyAt: number): string => {

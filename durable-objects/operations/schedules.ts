@@ -1,6 +1,8 @@
 // Schedules: kept by their owner, run by the sweep. Each due time makes at most one job, in the turn that moves
 // `next_run_at` past it.
 
+import { describeReached } from "../../domain/budget.ts";
+import { SERVICE_ACTOR } from "../../domain/event.ts";
 import { createJob } from "../../domain/job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
@@ -17,11 +19,18 @@ import {
   storedTiming,
 } from "../../domain/schedule.ts";
 import { previewRuns } from "../../domain/timing.ts";
-import { toIso, toIsoOrNull } from "../../src/contract/field.ts";
+import { toIso } from "../../src/contract/field.ts";
 import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../src/contract/schedule.ts";
-import { budgetReached } from "./budget.ts";
+import type { ScheduleRun } from "../store/outbox.ts";
+import { budgetInForce } from "./budget.ts";
+import { removedModelNote } from "./catalog.ts";
+import { refuseBacklog } from "./jobs.ts";
 import { admit, routePolicy } from "./routing.ts";
 import type { Turn } from "./turn.ts";
+
+/** As it is shown, with a warning where its jobs name a model that is gone. */
+export const present = (turn: Turn, schedule: Schedule, preview: readonly number[] | null = null): ScheduleResource =>
+  presentSchedule(schedule, removedModelNote(turn, schedule), preview);
 
 export const create = (turn: Turn, request: NewSchedule): Result<ScheduleResource, Refusal> => {
   if (turn.store.schedules.find(request.name) !== null) return err({ code: "schedule_exists", name: request.name });
@@ -29,7 +38,7 @@ export const create = (turn: Turn, request: NewSchedule): Result<ScheduleResourc
   if (!created.ok) return created;
   put(turn, created.value);
   turn.audit("schedule.created", request.name, timingDetail(created.value));
-  return ok(presentSchedule(created.value));
+  return ok(present(turn, created.value));
 };
 
 const put = (turn: Turn, schedule: Schedule): void => {
@@ -45,7 +54,7 @@ export const list = (
   page: { limit: number; offset: number },
 ): Result<{ schedules: ScheduleResource[]; total: number }, Refusal> =>
   ok({
-    schedules: turn.store.schedules.page(page.limit, page.offset).map((one) => presentSchedule(one)),
+    schedules: turn.store.schedules.page(page.limit, page.offset).map((one) => present(turn, one)),
     total: turn.store.schedules.count(),
   });
 
@@ -57,7 +66,7 @@ export const get = (
   if (schedule === null) return err(notFound("schedule", request.name));
   const fromAt = schedule.nextRunAt === null ? turn.nowAt : schedule.nextRunAt - 1;
   const preview = request.preview === null ? null : previewRuns(storedTiming(schedule), fromAt, request.preview);
-  return ok(presentSchedule(schedule, preview));
+  return ok(present(turn, schedule, preview));
 };
 
 /** The next runs of a schedule that is not stored; refused like its creation would be. */
@@ -88,7 +97,7 @@ export const edit = (
     after: timingDetail(edited.value),
     fields: Object.keys(request.patch),
   });
-  return ok(presentSchedule(edited.value));
+  return ok(present(turn, edited.value));
 };
 
 export const remove = (turn: Turn, request: { name: string }): Result<null, Refusal> => {
@@ -104,52 +113,72 @@ export const runNow = (turn: Turn, request: { name: string }): Result<ScheduleRu
   if (schedule === null) return err(notFound("schedule", request.name));
   const allowed = permit(turn.memory.killswitch, "create");
   if (!allowed.ok) return allowed;
-  const plan = planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level);
-  return ok(carryOut(turn, plan));
+  const { run } = carryOut(turn, schedule, planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level));
+  turn.audit("schedule.run", request.name, { outcome: run.outcome, job_id: run.job_id });
+  return ok(run);
 };
 
-/** Runs one schedule if it is due; answers the schedule as that leaves it. */
+/**
+ * Runs one schedule if it is due; answers the schedule as that leaves it. One that cannot be read any more is paused
+ * with a failed run in its history, so that it does not keep the others from running.
+ */
 export const runIfDue = (turn: Turn, schedule: Schedule): Schedule => {
   const circumstances = {
     openJob: turn.store.jobs.hasOpenOf(schedule.name),
     killswitchLevel: turn.memory.killswitch.level,
   };
-  const plan = planRun(schedule, turn.nowAt, circumstances);
-  if (plan === null) return schedule;
-  carryOut(turn, plan);
-  return plan.schedule;
+  let plan: RunPlan | null;
+  try {
+    plan = planRun(schedule, turn.nowAt, circumstances);
+  } catch (error) {
+    return setAside(turn, schedule, (error as Error).message);
+  }
+  return plan === null ? schedule : carryOut(turn, schedule, plan).schedule;
 };
 
-const carryOut = (turn: Turn, planned: RunPlan): ScheduleRunResource => {
-  const plan = withinBudget(turn, planned);
-  const created = plan.outcome === "created" ? createJob(plan.request, turn.newId(), turn.nowAt) : null;
+const setAside = (turn: Turn, schedule: Schedule, reason: string): Schedule => {
+  const paused: Schedule = { ...schedule, status: "paused", nextRunAt: null };
+  put(turn, paused);
+  const scheduledFor = schedule.nextRunAt ?? turn.nowAt;
+  writeRun(turn, schedule.name, { scheduledFor, outcome: "failed", reason, missed: 0 }, null);
+  turn.audit("schedule.paused", schedule.name, { reason }, SERVICE_ACTOR);
+  return paused;
+};
+
+type Run = Pick<ScheduleRun, "scheduledFor" | "outcome" | "reason" | "missed">;
+
+const carryOut = (
+  turn: Turn,
+  before: Schedule,
+  plan: RunPlan,
+): { readonly schedule: Schedule; readonly run: ScheduleRunResource } => {
+  const hindrance = plan.outcome === "created" ? hindranceOf(turn) : null;
+  const isCreating = plan.outcome === "created" && hindrance === null;
+  const created = isCreating ? createJob(plan.request, turn.newId(), turn.nowAt) : null;
   if (created !== null) admit(turn, created, routePolicy(turn));
-  put(turn, plan.schedule);
-  const jobId = created?.job.id ?? null;
-  const { name } = plan.schedule;
-  turn.recordRun({
-    schedule: name,
-    scheduledFor: plan.scheduledFor,
-    ranAt: turn.nowAt,
-    outcome: plan.outcome,
-    reason: plan.reason,
-    jobId,
-    missed: plan.missed,
-  });
+  const schedule = isCreating ? plan.schedule : { ...plan.schedule, lastRunAt: before.lastRunAt };
+  put(turn, schedule);
+  return { schedule, run: writeRun(turn, schedule.name, { ...plan, ...hindrance }, created?.job.id ?? null) };
+};
+
+const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): ScheduleRunResource => {
+  const { scheduledFor, outcome, reason, missed } = run;
+  turn.recordRun({ schedule: name, scheduledFor, ranAt: turn.nowAt, outcome, reason, jobId, missed });
   return {
-    scheduled_for: toIso(plan.scheduledFor),
+    scheduled_for: toIso(scheduledFor),
     ran_at: toIso(turn.nowAt),
-    outcome: plan.outcome,
-    reason: plan.reason,
+    outcome,
+    reason,
     job_id: jobId,
     job_status: jobId === null ? null : (turn.store.jobs.find(jobId)?.status ?? null),
-    missed: plan.missed,
+    missed,
   };
 };
 
-const withinBudget = (turn: Turn, plan: RunPlan): RunPlan => {
-  const reached = plan.outcome === "created" ? budgetReached(turn) : null;
-  if (reached === null) return plan;
-  const reason = `the budget of the ${reached.period} is reached until ${toIsoOrNull(reached.resetsAt)}`;
-  return { scheduledFor: plan.scheduledFor, missed: plan.missed, schedule: plan.schedule, outcome: "skipped", reason };
+/** What keeps a run from making its job, as it stands in the history; null where nothing does. */
+const hindranceOf = (turn: Turn): Pick<Run, "outcome" | "reason"> | null => {
+  const reached = budgetInForce(turn);
+  if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
+  if (refuseBacklog(turn).ok) return null;
+  return { outcome: "failed", reason: "too much waits to be written to the history store" };
 };

@@ -5,6 +5,7 @@ import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
 import { isFinal, type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
+import { enforceBudget } from "./budget.ts";
 import { staleAtOf, timeoutAtOf } from "./deadline.ts";
 import { tellHalted } from "./jobs.ts";
 import { endGraces } from "./keys.ts";
@@ -62,6 +63,11 @@ const TIMETABLE: readonly Row[] = [
         turn.send(worker.instance, { type: "worker.resumed" });
       }
     },
+  },
+  {
+    what: "a reached budget is over with its day or month",
+    dueAt: (turn) => turn.memory.budgetNotice?.resetsAt ?? null,
+    run: enforceBudget,
   },
   {
     what: "rotated keys lose their grace",

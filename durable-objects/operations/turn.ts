@@ -112,20 +112,23 @@ export class Turn {
 
   putWorker(worker: Worker): void {
     this.store.workers.put(worker);
+    this.memory.unstoredWorkers.delete(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);
     if (worker.pause?.untilAt != null) this.due(worker.pause.untilAt);
     this.effects.changedWorkers.add(worker.instance);
   }
 
-  /** A change that may be lost with the object's memory; the worker's next stored heartbeat keeps it. */
+  /** A change that may be lost with the object's memory; the next drain or stored heartbeat keeps it. */
   rememberWorker(worker: Worker): void {
+    this.memory.unstoredWorkers.add(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);
     this.effects.changedWorkers.add(worker.instance);
   }
 
-  audit(action: string, target: string, detail: Json = null): void {
+  /** `by` where it is not the caller's own doing. */
+  audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
     this.#outboxSeq();
-    const { keyId, name } = this.caller;
+    const { keyId, name } = by;
     this.#tidings.audit.push({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
   }
 

@@ -17,11 +17,12 @@ export const jobsTable = (sql: Sql) => ({
     const isLeased = job.status === "assigned" || job.status === "running";
     const isOpen = isLeased || job.status === "pending";
     sql.exec(
-      `INSERT INTO jobs (id, group_key, order_key, worker, schedule, due_at, changed_seq, record)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-       ON CONFLICT (id) DO UPDATE SET group_key = ?2, order_key = ?3, worker = ?4, schedule = ?5, due_at = ?6,
-         changed_seq = ?7, record = ?8`,
+      `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+       ON CONFLICT (id) DO UPDATE SET status = ?2, group_key = ?3, order_key = ?4, worker = ?5, schedule = ?6,
+         due_at = ?7, changed_seq = ?8, record = ?9`,
       job.id,
+      job.status,
       job.groupKey,
       job.orderKey,
       isLeased ? job.assignedWorker : null,
@@ -75,6 +76,12 @@ export const jobsTable = (sql: Sql) => ({
   leasedBy: (instance: string): Job[] =>
     records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
 
+  /** Leases a worker holds and has not started, the oldest jobs first. */
+  unstartedOf: (instance: string, limit: number): Job[] =>
+    records<Job>(
+      all(sql, "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?", instance, limit),
+    ),
+
   allLeased: (): Job[] => records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
 
   /** Jobs the sweep must look at, the longest due first, with the outbox row of their last change. */
@@ -97,10 +104,10 @@ export const jobsTable = (sql: Sql) => ({
 
   openCounts: (): Record<OpenStatus, number> => {
     const leased = (status: OpenStatus): number =>
-      scalar(sql, "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND record ->> 'status' = ?", status) ?? 0;
+      scalar(sql, "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND status = ?", status) ?? 0;
     const pending =
       (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE order_key IS NOT NULL") ?? 0) +
-      (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND record ->> 'status' = 'pending'") ?? 0);
+      (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND status = 'pending'") ?? 0);
     return { pending, assigned: leased("assigned"), running: leased("running") };
   },
 
@@ -141,14 +148,17 @@ export const payloadsTable = (sql: Sql) => ({
       ).map((row) => [row.job_id as string, toPayload(row)]),
     ),
 
-  /** Characters of prompts, inputs and results of these jobs together. */
-  chars: (ids: readonly string[]): number =>
-    scalar(
-      sql,
-      `SELECT COALESCE((SELECT SUM(LENGTH(prompt) + LENGTH(input)) FROM payloads WHERE job_id IN (SELECT value FROM json_each(?1))), 0)
-            + COALESCE((SELECT SUM(LENGTH(result)) FROM results WHERE job_id IN (SELECT value FROM json_each(?1))), 0)`,
-      JSON.stringify(ids),
-    ) ?? 0,
+  /** Characters of prompt, input and result, by job. */
+  charsOf: (ids: readonly string[]): Map<string, number> =>
+    new Map(
+      all(
+        sql,
+        `SELECT payloads.job_id, LENGTH(prompt) + LENGTH(input) + COALESCE(LENGTH(result), 0) AS chars
+         FROM payloads LEFT JOIN results ON results.job_id = payloads.job_id
+         WHERE payloads.job_id IN (SELECT value FROM json_each(?))`,
+        JSON.stringify(ids),
+      ).map((row) => [row.job_id as string, row.chars as number]),
+    ),
 
   putResult: (jobId: string, result: Json): void => {
     if (result === null) sql.exec("DELETE FROM results WHERE job_id = ?", jobId);

@@ -10,6 +10,7 @@ const STEPS: readonly (readonly string[])[] = [
     // `due_at`: when the sweep must look at the job next. `changed_seq`: the outbox row of its last change.
     `CREATE TABLE jobs (
       id TEXT PRIMARY KEY,
+      status TEXT NOT NULL,
       group_key TEXT NOT NULL,
       order_key INTEGER,
       worker TEXT,
@@ -20,7 +21,7 @@ const STEPS: readonly (readonly string[])[] = [
     )`,
     `CREATE INDEX jobs_waiting ON jobs (group_key, order_key, id) WHERE order_key IS NOT NULL`,
     `CREATE INDEX jobs_due ON jobs (due_at) WHERE due_at IS NOT NULL`,
-    `CREATE INDEX jobs_leased ON jobs (worker) WHERE worker IS NOT NULL`,
+    `CREATE INDEX jobs_leased ON jobs (worker, status, id) WHERE worker IS NOT NULL`,
     `CREATE INDEX jobs_scheduled ON jobs (schedule) WHERE schedule IS NOT NULL`,
 
     `CREATE TABLE payloads (job_id TEXT PRIMARY KEY, prompt TEXT NOT NULL, input TEXT NOT NULL)`,

@@ -20,6 +20,13 @@ export interface CatalogFacts {
   readonly prices: Readonly<Record<string, ModelPrice>>;
 }
 
+/** A budget that was reached, as it was then: each is noted once. */
+export interface BudgetNotice {
+  readonly period: "day" | "month";
+  readonly limitNanoUsd: number;
+  readonly resetsAt: number;
+}
+
 export interface StoredConfig {
   readonly etag: string;
   readonly document: ConfigDocument;
@@ -40,6 +47,9 @@ export const settingsTable = (sql: Sql) => {
 
     config: (): StoredConfig | null => read<StoredConfig>("config"),
     putConfig: (config: StoredConfig): void => write("config", config),
+
+    budgetNotice: (): BudgetNotice | null => read<BudgetNotice>("budget_notice"),
+    putBudgetNotice: (notice: BudgetNotice | null): void => write("budget_notice", notice),
 
     /** The last outbox row that history has; sequence numbers go on from here when the outbox is empty. */
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,

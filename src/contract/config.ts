@@ -15,6 +15,7 @@ import { modelName, providerName, usd } from "./field.ts";
 const MAX_PROVIDERS = 200;
 const MAX_PRICES = 1000;
 const DAY_SECONDS = 86_400;
+const MIN_HEARTBEAT_SECONDS = 0.1;
 const seconds = (min: number, max: number) => z.number().min(min).max(max);
 
 const bounded = <Value extends z.ZodType>(key: z.ZodString, value: Value, max: number) =>
@@ -41,7 +42,9 @@ const provider = z.strictObject({
 });
 
 const weight = z.number().min(0).max(1000);
-const weights = z.strictObject(Object.fromEntries(SCORE_PARTS.map((part) => [part, weight.optional()])));
+const weights = z.strictObject(
+  Object.fromEntries(SCORE_PARTS.map((part) => [part, weight.default(DEFAULT_WEIGHTS[part])])),
+);
 
 /** Local runtimes whose model the config names: `ollama: {model: llama3.2}`. */
 export const LOCAL_RUNTIMES = [
@@ -76,7 +79,7 @@ export const configDocument = z
       .prefault({}),
     presence: z
       .strictObject({
-        heartbeat_interval_seconds: seconds(0.1, 3600).default(15),
+        heartbeat_interval_seconds: seconds(MIN_HEARTBEAT_SECONDS, 3600).default(15),
         offline_after_seconds: seconds(0.2, DAY_SECONDS).default(60),
       })
       .prefault({}),
@@ -107,6 +110,22 @@ export const configDocument = z
       "must be longer than presence.heartbeat_interval_seconds, or every worker is offline between two heartbeats",
   })
   .meta({ id: "Config" });
+
+const HEARTBEATS_BEFORE_OFFLINE = 4;
+
+/** Where only one of the two presence times is given and the other's default does not go with it, one that does. */
+export const withFittingPresence = (given: unknown): unknown => {
+  const presence = (given as { presence?: Record<string, unknown> } | null)?.presence;
+  if (typeof presence !== "object" || presence === null) return given;
+  const { heartbeat_interval_seconds: heartbeat, offline_after_seconds: offline } = presence;
+  const defaults = DEFAULT_CONFIG_DOCUMENT.presence;
+  const fitting: Record<string, number> = {};
+  if (heartbeat === undefined && typeof offline === "number" && offline <= defaults.heartbeat_interval_seconds)
+    fitting.heartbeat_interval_seconds = Math.max(MIN_HEARTBEAT_SECONDS, offline / HEARTBEATS_BEFORE_OFFLINE);
+  if (offline === undefined && typeof heartbeat === "number" && heartbeat >= defaults.offline_after_seconds)
+    fitting.offline_after_seconds = heartbeat * HEARTBEATS_BEFORE_OFFLINE;
+  return { ...(given as object), presence: { ...presence, ...fitting } };
+};
 
 export type ConfigDocument = z.infer<typeof configDocument>;
 

@@ -4,11 +4,12 @@ import { z } from "zod";
 import type { Routing, WorkerVerdict } from "../../domain/routing.ts";
 import { modelName, providerName } from "./field.ts";
 import { priority, tier } from "./job.ts";
+import { tagList } from "./worker.ts";
 
 export const dispatchQuery = z.strictObject({ queue: z.enum(["true", "false"]).default("false") });
 
 export const explainQuery = z.strictObject({
-  job_tags: z.string().max(2200).optional(),
+  job_tags: tagList.optional(),
   urgency: priority.optional(),
   provider: providerName.optional(),
   model: modelName.optional(),

@@ -57,11 +57,15 @@ export const toIso = (at: number): string => new Date(at).toISOString();
 export const toIsoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 export const fromIso = (iso: string): number => Date.parse(iso);
 
+/** A query parameter that is a whole number, written in digits: `1e2`, `0x10` or nothing at all are none. */
+const digits = (min: number, max: number) =>
+  z.preprocess(
+    (given) => (typeof given === "string" && /^\d{1,9}$/.test(given) ? Number(given) : given),
+    z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max),
+  );
+
 /** Query parameters of every list. */
-export const listQuery = {
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  offset: z.coerce.number().int().min(0).max(10_000).default(0),
-};
+export const listQuery = { limit: digits(1, 200).default(50), offset: digits(0, 10_000).default(0) };
 
 export const page = { total: count, limit: count, offset: count };
-export const waitQuery = { wait: z.coerce.number().int().min(0).max(MAX_WAIT_SECONDS).default(0) };
+export const waitQuery = { wait: digits(0, MAX_WAIT_SECONDS).default(0) };

@@ -20,6 +20,26 @@ export const liveJob = jobResource.omit({ prompt: true, input: true, result: tru
   prompt_start: z.string().meta({ description: "the first 200 characters" }),
 });
 
+const removedModels = z
+  .object({
+    provider: z.string(),
+    models_in_use: z.array(z.string()),
+    waiting_jobs: count,
+    workers: z.array(z.string()),
+    schedules: z.array(z.string()),
+  })
+  .meta({ description: "models that the provider's catalog lists no more, and who still names them" });
+
+const budgetReached = z.object({
+  period: z.enum(["day", "month"]),
+  limit_usd: z.number(),
+  spent_usd: z.number(),
+  resets_at: instant,
+});
+
+const costState = { today_usd: z.number(), budget_reached: budgetReached.nullable() };
+const catalogState = { removed_models: z.array(removedModels) };
+
 export const liveMessage = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("snapshot"),
@@ -30,14 +50,16 @@ export const liveMessage = z.discriminatedUnion("type", [
     schedules: z.array(scheduleResource),
     killswitch: killswitchResource,
     counts,
+    ...costState,
+    ...catalogState,
   }),
   z.object({ type: z.literal("job.updated"), job: liveJob, counts }),
   z.object({ type: z.literal("worker.updated"), worker: workerResource }),
   z.object({ type: z.literal("worker.forgotten"), instance: z.string() }),
   z.object({ type: z.literal("killswitch.updated"), killswitch: killswitchResource }),
   z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),
-  z.object({ type: z.literal("catalog.updated") }),
-  z.object({ type: z.literal("cost.updated"), today_usd: z.number() }),
+  z.object({ type: z.literal("catalog.updated"), ...catalogState }),
+  z.object({ type: z.literal("cost.updated"), ...costState }),
 ]);
 
 export type LiveMessage = z.infer<typeof liveMessage>;

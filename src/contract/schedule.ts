@@ -49,8 +49,9 @@ export const newScheduleRequest = z
   .strictObject({ name: scheduleName, ...timing, prompt: text(MAX_PROMPT_BYTES), ...request })
   .meta({ id: "NewSchedule" });
 
+/** `name` may be given as it is; a schedule keeps its name. */
 export const editScheduleRequest = z
-  .strictObject({ ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request })
+  .strictObject({ name: scheduleName.optional(), ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request })
   .refine((body) => Object.keys(body).length > 0, "give at least one field to change")
   .meta({ id: "ScheduleEdit" });
 
@@ -78,6 +79,7 @@ export const scheduleResource = z
     next_run_at: instant.nullable(),
     last_run_at: instant.nullable(),
     created_at: instant,
+    warning: z.string().nullable().meta({ description: "what keeps its jobs from running, such as a removed model" }),
     next_runs: z.array(instant).optional().meta({ description: "with ?preview=<n>" }),
   })
   .meta({ id: "Schedule" });
@@ -103,9 +105,14 @@ export type ScheduleResource = z.infer<typeof scheduleResource>;
 export type ScheduleRunResource = z.infer<typeof scheduleRun>;
 
 export const toNewSchedule = (body: z.infer<typeof newScheduleRequest>): NewSchedule => body;
-export const toSchedulePatch = (body: z.infer<typeof editScheduleRequest>): SchedulePatch => body as SchedulePatch;
+export const toSchedulePatch = ({ name: _name, ...patch }: z.infer<typeof editScheduleRequest>): SchedulePatch =>
+  patch as SchedulePatch;
 
-export const presentSchedule = (schedule: Schedule, nextRunsAt: readonly number[] | null = null): ScheduleResource => ({
+export const presentSchedule = (
+  schedule: Schedule,
+  warning: string | null,
+  nextRunsAt: readonly number[] | null = null,
+): ScheduleResource => ({
   name: schedule.name,
   cron: schedule.cron,
   interval: schedule.interval,
@@ -122,5 +129,6 @@ export const presentSchedule = (schedule: Schedule, nextRunsAt: readonly number[
   next_run_at: toIsoOrNull(schedule.nextRunAt),
   last_run_at: toIsoOrNull(schedule.lastRunAt),
   created_at: toIso(schedule.createdAt),
+  warning,
   ...(nextRunsAt === null ? {} : { next_runs: nextRunsAt.map(toIso) }),
 });

@@ -15,7 +15,9 @@ const describe = (schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown): F
   const path = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys") {
     const known = keysAt(schema, issue.path, given);
-    return issue.keys.map((key) => ({ path: join(path, key), message: unknownField(key, known) }));
+    return issue.keys
+      .slice(0, MAX_ERRORS)
+      .map((key) => ({ path: join(path, key), message: unknownField(key.slice(0, MAX_NAME), known) }));
   }
   if (issue.code === "invalid_type" && isMissing(issue.path, given)) return [{ path, message: "is required" }];
   return [{ path, message: issue.message }];
@@ -23,12 +25,13 @@ const describe = (schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown): F
 
 const unknownField = (key: string, known: readonly string[]): string => {
   const nearest = nearestOf(key, known);
-  const name = JSON.stringify(key.slice(0, MAX_NAME));
+  const name = JSON.stringify(key);
   if (nearest !== null) return `unknown field ${name}; did you mean "${nearest}"?`;
   return known.length === 0 ? `unknown field ${name}` : `unknown field ${name}; known are ${known.join(", ")}`;
 };
 
-const join = (path: string, key: string): string => (path === "" ? key : `${path}.${key.slice(0, MAX_NAME)}`);
+const join = (path: string, key: string): string =>
+  path === "" ? key.slice(0, MAX_NAME) : `${path}.${key.slice(0, MAX_NAME)}`;
 
 const isMissing = (path: readonly PropertyKey[], given: unknown): boolean => {
   let value: unknown = given;

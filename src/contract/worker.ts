@@ -25,7 +25,7 @@ const MAX_MODELS = 500;
 const MAX_REPORTED_JOBS = 1000;
 
 /** The tags of a presence report: comma-separated, spaces around them ignored, kept as given. */
-const tagList = z
+export const tagList = z
   .string()
   .max(MAX_TAGS * 66)
   .refine(

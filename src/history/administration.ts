@@ -1,6 +1,6 @@
 // The audit log, schedules' runs, and the tenants there are.
 
-import { and, count, desc, eq, sql } from "drizzle-orm";
+import { and, count, desc, eq, gte, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { AuditEntry } from "../../domain/event.ts";
 import type { Job } from "../../domain/job.ts";
@@ -67,12 +67,16 @@ export const auditStatement = (db: D1Database, tenant: string, entry: AuditEntry
 export const listRuns = (
   db: D1Database,
   tenant: string,
-  schedule: string,
+  of: { readonly schedule: string; readonly sinceAt: number },
   page: Page,
 ): Promise<{ history: ScheduleRunResource[]; total: number }> =>
   readHistory(async () => {
     const history = drizzle(db);
-    const isOfSchedule = and(eq(scheduleRuns.tenant, tenant), eq(scheduleRuns.schedule, schedule));
+    const isOfSchedule = and(
+      eq(scheduleRuns.tenant, tenant),
+      eq(scheduleRuns.schedule, of.schedule),
+      gte(scheduleRuns.ranAt, of.sinceAt),
+    );
     const [rows, [counted]] = await history.batch([
       history
         .select({ run: scheduleRuns, status: jobs.status })
@@ -112,7 +116,7 @@ export const tenantNamed = async (db: D1Database, tenant: string): Promise<Tenan
   return { tenant, jurisdiction: (row?.jurisdiction ?? null) as TenantName["jurisdiction"] };
 };
 
-const MAX_OVERDUE = 50;
+const MAX_OVERDUE = 200;
 
 /** Tenants that should have woken by themselves before `beforeAt` and did not. */
 export const overdueTenants = async (db: D1Database, beforeAt: number): Promise<TenantName[]> => {

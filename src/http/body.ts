@@ -3,11 +3,11 @@
 
 import { invalid } from "../../domain/refusal.ts";
 import { MAX_BODY_BYTES } from "../contract/field.ts";
+import { isTooDeep, MAX_JSON_DEPTH } from "../contract/nesting.ts";
 import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */
 const BODY_DEADLINE_MS = 10_000;
-const MAX_DEPTH = 64;
 
 const mediaTypeOf = (request: Request): string =>
   (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
@@ -17,7 +17,7 @@ export const readText = async (request: Request, limitBytes: number): Promise<st
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (declared > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
   if (request.body === null) return "";
-  const bytes = await withDeadline(request.body.getReader(), limitBytes);
+  const bytes = await withDeadline(request, limitBytes);
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
@@ -25,10 +25,10 @@ export const readText = async (request: Request, limitBytes: number): Promise<st
   }
 };
 
-const withDeadline = async (
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  limitBytes: number,
-): Promise<Uint8Array> => {
+const withDeadline = async (request: Request, limitBytes: number): Promise<ArrayBuffer | Uint8Array> => {
+  // A body that declared its length is cut there by the platform; one that did not is counted as it streams.
+  const isDeclared = request.headers.has("content-length");
+  const reader = isDeclared ? null : (request.body?.getReader() ?? null);
   let timer: ReturnType<typeof setTimeout> | null = null;
   const deadline = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -37,9 +37,9 @@ const withDeadline = async (
     );
   });
   try {
-    return await Promise.race([readAll(reader, limitBytes), deadline]);
+    return await Promise.race([reader === null ? request.arrayBuffer() : readAll(reader, limitBytes), deadline]);
   } catch (error) {
-    reader.cancel().catch(() => undefined);
+    reader?.cancel().catch(() => undefined);
     throw error;
   } finally {
     clearTimeout(timer);
@@ -70,6 +70,7 @@ const readAll = async (reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
 export const readJson = async (request: Request): Promise<unknown> => {
   const mediaType = mediaTypeOf(request);
   const isJson = mediaType === "application/json" || mediaType.endsWith("+json");
+  if (request.body === null || request.headers.get("content-length") === "0") return undefined;
   if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
   const text = await readText(request, MAX_BODY_BYTES);
   if (text === "") return undefined;
@@ -78,28 +79,10 @@ export const readJson = async (request: Request): Promise<unknown> => {
 };
 
 export const parseJson = (text: string): unknown => {
-  if (isTooDeep(text)) throw new Refused(invalid("", `the body must not nest deeper than ${MAX_DEPTH} levels`));
+  if (isTooDeep(text)) throw new Refused(invalid("", `the body must not nest deeper than ${MAX_JSON_DEPTH} levels`));
   try {
     return JSON.parse(text);
   } catch (error) {
     throw new Refused(invalid("", `the body must be JSON: ${(error as Error).message.slice(0, 120)}`));
   }
-};
-
-/** Counts brackets outside of strings, so that no parser recurses into a bomb. */
-const isTooDeep = (text: string): boolean => {
-  let depth = 0;
-  let isInString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charCodeAt(at);
-    if (isInString) {
-      if (char === 92) at += 1;
-      else if (char === 34) isInString = false;
-    } else if (char === 34) isInString = true;
-    else if (char === 91 || char === 123) {
-      depth += 1;
-      if (depth > MAX_DEPTH) return true;
-    } else if (char === 93 || char === 125) depth -= 1;
-  }
-  return false;
 };

@@ -14,9 +14,12 @@ const SECURITY: Readonly<Record<string, string>> = {
 
 const SWITCHING_PROTOCOLS = 101;
 
-/** The response with its headers; an upgraded one is left as it is. */
+const upgraded = ({ webSocket }: Response, requestId: string): Response =>
+  new Response(null, { status: SWITCHING_PROTOCOLS, webSocket, headers: { "x-request-id": requestId } });
+
+/** The response with its headers; a socket is no page, so an upgraded one bears the request's id alone. */
 export const secured = (response: Response, requestId: string): Response => {
-  if (response.status === SWITCHING_PROTOCOLS) return response;
+  if (response.status === SWITCHING_PROTOCOLS) return upgraded(response, requestId);
   const answer = new Response(response.body, response);
   for (const [name, value] of Object.entries(SECURITY)) answer.headers.set(name, value);
   answer.headers.set("x-request-id", requestId);

@@ -3,15 +3,16 @@
 
 import type { Hono } from "hono";
 import type { z } from "zod";
-import { invalid, type RefusalCode } from "../../domain/refusal.ts";
+import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
 import { fieldErrorsOf } from "../contract/validation.ts";
 import type { Env } from "../env.ts";
-import type { AppContext } from "./auth.ts";
+import { type AppContext, authenticateCaller, authenticateOperator } from "./auth.ts";
 import { readJson } from "./body.ts";
-import { Refused } from "./refused.ts";
+import { Refused, unwrap } from "./refused.ts";
+import { callTenant } from "./tenant.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
-/** Who may call it, for the document: the tenant's object decides. */
+/** Who may call it: the tenant's object decides, in the same step as the operation. */
 export type Access = "none" | "root" | "worker" | "standard" | "admin";
 
 export interface Description {
@@ -23,6 +24,8 @@ export interface Description {
   readonly access: Access;
   readonly description?: string;
   readonly params?: z.ZodObject;
+  /** The path names what need not exist yet: a malformed name is then invalid (400), not unknown (404). */
+  readonly isNameNew?: boolean;
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
@@ -56,16 +59,51 @@ export const endpoint = <const D extends Description>(
 ): Endpoint => ({
   description,
   handle: async (c) => {
-    const input = {
-      params: parse(description.params, c.req.param(), "path"),
-      query: parse(description.query ?? NO_QUERY, singleValues(c), "query"),
-      body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
-    };
+    await authenticate(c, description.access);
+    if (description.rawBody !== undefined) await authorize(c, description.access);
+    const input = await readInput(c, description).catch((error) => refuseStrangerFirst(c, description.access, error));
     return handle(c, input as Input<D>);
   },
 });
 
-const NO_QUERY = undefined;
+const readInput = async (c: AppContext, description: Description) => ({
+  params: parseParams(c, description),
+  query: parse(description.query, singleValues(c), "query"),
+  body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
+});
+
+/** By the key's tag alone, before anything of the request is read; the handler's call asks the tenant's object. */
+const authenticate = async (c: AppContext, access: Access): Promise<void> => {
+  if (access === "root") await authenticateOperator(c);
+  else if (access !== "none") await authenticateCaller(c);
+};
+
+const AUTHORIZATION = { worker: "authorizeWork", standard: "authorizeRead", admin: "authorizeAdmin" } as const;
+
+const authorize = async (c: AppContext, access: Access): Promise<void> => {
+  if (access === "none" || access === "root") return;
+  unwrap(await callTenant(c.env, await authenticateCaller(c), AUTHORIZATION[access], null));
+};
+
+/** Who may not ask at all hears that, not what is wrong with the request. */
+const refuseStrangerFirst = async (c: AppContext, access: Access, error: unknown): Promise<never> => {
+  await authorize(c, access);
+  throw error;
+};
+
+/** An id that is none names nothing: 404, as for any other that is unknown. */
+const parseParams = (c: AppContext, { params, path, isNameNew }: Description): unknown => {
+  const given = c.req.param();
+  const parsed = params?.safeParse(given);
+  if (parsed === undefined || parsed.success || isNameNew === true) return parse(params, given, "path");
+  throw new Refused(notFound(resourceOf(path), Object.values(given)[0] ?? ""));
+};
+
+/** `/api/jobs/{id}/cancel` is about a job. */
+const resourceOf = (path: string): ResourceKind => {
+  const plural = path.split("/{")[0]?.split("/").at(-1) ?? "";
+  return plural.slice(0, -1) as ResourceKind;
+};
 
 const bodyOf = async (c: AppContext, description: Description): Promise<unknown> => {
   const body = await readJson(c.req.raw);

@@ -1,7 +1,7 @@
 // The catalog: providers, subscriptions, their models and history, and a sync at once.
 
 import { z } from "zod";
-import type { SyncReport } from "../../domain/catalog-subscription.ts";
+import type { ListedModel } from "../../domain/catalog.ts";
 import type { Actor } from "../../domain/event.ts";
 import { readHistory as readModelHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
@@ -57,12 +57,23 @@ const mayWrite = async (c: AppContext): Promise<{ token: TokenFacts; actor: Acto
   return { token, actor: { keyId, name } };
 };
 
-/** Tells the tenant's object what a provider lists now: routing and cost read it there. */
-export const tellTenant = async (env: Env, tenant: TenantName, report: SyncReport): Promise<void> => {
-  const models = await storedModels(env.DB, tenant.tenant, report.subscriptionId);
-  const listed = [...models.values()].map(({ id, price }) => ({ id, price }));
-  await learnCatalog(env, tenant, { provider: report.provider, models: listed });
+/**
+ * Tells the tenant's object what a provider lists now, over all subscriptions to it: routing and cost read it there.
+ * Of a model that several list, the price synced last counts.
+ */
+export const tellTenant = async (env: Env, tenant: TenantName, provider: string): Promise<void> => {
+  const followed = (await listSubscriptions(env.DB, tenant.tenant))
+    .filter((one) => one.provider === provider && one.modelsSyncedAt !== null)
+    .sort((one, other) => (one.modelsSyncedAt ?? 0) - (other.modelsSyncedAt ?? 0));
+  const listed = new Map<string, CatalogReportModel>();
+  for (const { id: subscription } of followed) {
+    const models = await storedModels(env.DB, tenant.tenant, subscription);
+    for (const { id, price } of models.values()) listed.set(id, { id, price: price ?? listed.get(id)?.price });
+  }
+  await learnCatalog(env, tenant, { provider, models: followed.length === 0 ? null : [...listed.values()] });
 };
+
+type CatalogReportModel = Pick<ListedModel, "id"> & { readonly price: ListedModel["price"] | undefined };
 
 const providers = endpoint(
   {
@@ -142,7 +153,7 @@ const remove = endpoint(
     const { provider } = unwrap(
       await readHistory(() => deleteSubscription(catalogTools(c.env), token.tenant, params.id, actor)),
     );
-    await learnCatalog(c.env, token, { provider, models: null });
+    await readHistory(() => tellTenant(c.env, token, provider));
     return c.body(null, 204);
   },
 );
@@ -199,7 +210,7 @@ const sync = endpoint(
     const { token, actor } = await mayWrite(c);
     const synced = await readHistory(() => syncSubscription(catalogTools(c.env), token.tenant, params.id, actor));
     const report = unwrap(synced);
-    await tellTenant(c.env, token, report);
+    await readHistory(() => tellTenant(c.env, token, report.provider));
     return c.json(presentSync(report));
   },
 );

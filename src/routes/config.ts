@@ -1,9 +1,9 @@
 // The tenant's configuration, as JSON or YAML.
 
-import { parse, stringify } from "yaml";
+import { parseDocument, stringify } from "yaml";
 import { z } from "zod";
 import { invalid } from "../../domain/refusal.ts";
-import { type ConfigDocument, configDocument } from "../contract/config.ts";
+import { type ConfigDocument, configDocument, withFittingPresence } from "../contract/config.ts";
 import { fieldErrorsOf } from "../contract/validation.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
 import { parseJson, readText } from "../http/body.ts";
@@ -15,20 +15,30 @@ import { callTenant } from "../http/tenant.ts";
 const MAX_CONFIG_BYTES = 64 * 1024;
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
 const MAX_YAML_INDENT = 64;
+const MAX_YAML_BRACKETS = 16;
 const ETAG_CHARS = 32;
 
 const BASE = { path: "/config", tag: "Config" } as const;
 
-const isYaml = (mediaType: string): boolean => YAML_TYPES.includes(mediaType.split(";")[0]?.trim().toLowerCase() ?? "");
+const bare = (mediaType: string): string => mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
+const isYaml = (mediaType: string): boolean => YAML_TYPES.includes(bare(mediaType));
+const isJson = (mediaType: string): boolean => bare(mediaType) === "application/json";
 
 const answerWith = (c: AppContext, document: ConfigDocument, etag: string): Response => {
   c.header("etag", etag);
   c.header("vary", "accept");
   const wanted = (c.req.header("accept") ?? "").split(",");
-  if (!wanted.some(isYaml)) return c.json(document);
+  if (!isYaml(wanted.find((type) => isYaml(type) || isJson(type)) ?? "")) return c.json(document);
   c.header("content-type", "application/yaml; charset=utf-8");
   return c.body(stringify(document, { sortMapEntries: false }));
 };
+
+/** The entity tags of a condition. A proxy that compresses an answer marks its tag weak; it is still the same config. */
+const etagsIn = (header: string | undefined): string[] =>
+  (header ?? "")
+    .split(",")
+    .map((tag) => tag.trim().replace(/^W\//, ""))
+    .filter((tag) => tag !== "");
 
 const read = endpoint(
   {
@@ -43,7 +53,8 @@ const read = endpoint(
   async (c) => {
     const token = await authenticateCaller(c);
     const { document, etag } = unwrap(await callTenant(c.env, token, "readConfig", null));
-    if (c.req.header("if-none-match") === etag) return c.body(null, 304, { etag });
+    if (etagsIn(c.req.header("if-none-match")).some((known) => known === etag || known === "*"))
+      return c.body(null, 304, { etag });
     return answerWith(c, document, etag);
   },
 );
@@ -70,41 +81,66 @@ const replace = endpoint(
     const token = await authenticateCaller(c);
     const document = await readDocument(c);
     const etag = `"${(await digest(JSON.stringify(document))).slice(0, ETAG_CHARS)}"`;
-    if (query.dry_run === "true") {
-      unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
-      return answerWith(c, document, etag);
-    }
-    const ifMatch = c.req.header("if-match") ?? null;
-    const stored = unwrap(await callTenant(c.env, token, "replaceConfig", { document, etag, ifMatch }));
+    const condition = c.req.header("if-match");
+    const ifMatch = condition === undefined ? null : etagsIn(condition);
+    const isDryRun = query.dry_run === "true";
+    const stored = unwrap(await callTenant(c.env, token, "replaceConfig", { document, etag, ifMatch, isDryRun }));
     return answerWith(c, stored.document, stored.etag);
   },
 );
 
 const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   const mediaType = c.req.header("content-type") ?? "";
-  const isJson = mediaType.split(";")[0]?.trim().toLowerCase() === "application/json";
-  if (!isJson && !isYaml(mediaType)) {
+  if (!isJson(mediaType) && !isYaml(mediaType)) {
     throw new Refused({ code: "unsupported_media_type", expected: "application/json or application/yaml" });
   }
   const text = await readText(c.req.raw, MAX_CONFIG_BYTES);
-  const given = isJson ? parseJson(text === "" ? "{}" : text) : parseYaml(text);
-  const parsed = configDocument.safeParse(given ?? {});
+  // Nothing at all is a mistake, not a wish for every default: `{}` says that.
+  if (text.trim() === "") throw new Refused(invalid("", "a body is required: the whole config, as JSON or YAML"));
+  const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);
+  const reserved = reservedPath(given);
+  if (reserved !== null) throw new Refused(invalid(reserved, 'is no name: "__proto__" is reserved'));
+  const parsed = configDocument.safeParse(withFittingPresence(given));
   if (parsed.success) return parsed.data;
   const errors = fieldErrorsOf(configDocument, parsed.error, given);
   const detail = errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
   throw new Refused({ code: "invalid_request", detail, errors });
 };
 
-/** YAML from a stranger: no aliases, no deep nesting, one document, nothing but plain values. */
+/** Where a document names `__proto__`, which the schema's maps would leave out without a word; null if nowhere. */
+const reservedPath = (value: unknown, path: readonly string[] = []): string | null => {
+  if (typeof value !== "object" || value === null) return null;
+  for (const [key, inner] of Object.entries(value)) {
+    const at = [...path, key];
+    const found = key === "__proto__" ? at.join(".") : reservedPath(inner, at);
+    if (found !== null) return found;
+  }
+  return null;
+};
+
+/** YAML from a stranger: no aliases, no tags of its own, no deep nesting, one document, nothing but plain values. */
 const parseYaml = (text: string): unknown => {
-  const isDeep =
-    text.split("\n").some((line) => line.search(/\S/) > MAX_YAML_INDENT) || /[[{](?:[^\]}]*[[{]){16}/.test(text);
-  if (isDeep) throw new Refused(invalid("", "the YAML nests too deeply for a config"));
+  if (isTooDeep(text)) throw new Refused(invalid("", "the YAML nests too deeply for a config"));
   try {
-    return parse(text, { maxAliasCount: 0, schema: "core", strict: true, uniqueKeys: true, prettyErrors: true });
+    const document = parseDocument(text, { schema: "core", strict: true, uniqueKeys: true, prettyErrors: true });
+    const problem = document.errors[0] ?? document.warnings[0];
+    if (problem !== undefined) throw problem;
+    return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
     throw new Refused(invalid("", `the body must be YAML: ${(error as Error).message.split("\n")[0]?.slice(0, 200)}`));
   }
+};
+
+/** Before any parser recurses into it: by indentation, by `- - -` on one line, or by brackets. */
+const isTooDeep = (text: string): boolean => {
+  if (text.split("\n").some((line) => (/^[\s?-]*/.exec(line)?.[0].length ?? 0) > MAX_YAML_INDENT)) return true;
+  let depth = 0;
+  for (const char of text) {
+    if (char === "[" || char === "{") depth += 1;
+    else if (char === "]" || char === "}") depth = Math.max(0, depth - 1);
+    if (depth > MAX_YAML_BRACKETS) return true;
+  }
+  return false;
 };
 
 export const configRoutes: readonly Endpoint[] = [read, replace];

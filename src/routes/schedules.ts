@@ -1,6 +1,8 @@
 // Schedules: kept by their owner, run by the tenant's alarm.
 
 import { z } from "zod";
+import { invalid } from "../../domain/refusal.ts";
+import { fromIso } from "../contract/field.ts";
 import {
   editScheduleRequest,
   newScheduleRequest,
@@ -18,7 +20,7 @@ import {
 } from "../contract/schedule.ts";
 import { listRuns } from "../history/administration.ts";
 import { authenticateCaller } from "../http/auth.ts";
-import { unwrap } from "../http/refused.ts";
+import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
 
@@ -104,6 +106,9 @@ const edit = endpoint(
   },
   async (c, { params, body }) => {
     const token = await authenticateCaller(c);
+    if (body.name !== undefined && body.name !== params.name) {
+      throw new Refused(invalid("name", "a schedule keeps its name: create another one, and delete this"));
+    }
     const request = { ...params, patch: toSchedulePatch(body) };
     return c.json(unwrap(await callTenant(c.env, token, "editSchedule", request)));
   },
@@ -156,9 +161,11 @@ const history = endpoint(
   },
   async (c, { params, query }) => {
     const token = await authenticateCaller(c);
-    unwrap(await callTenant(c.env, token, "getSchedule", { ...params, preview: null }));
+    const { created_at } = unwrap(await callTenant(c.env, token, "getSchedule", { ...params, preview: null }));
     await drainTenant(c.env, token);
-    return c.json({ ...(await listRuns(c.env.DB, token.tenant, params.name, query)), ...query });
+    // Runs of an older schedule of this name, since deleted, are not this one's.
+    const runs = { schedule: params.name, sinceAt: fromIso(created_at) };
+    return c.json({ ...(await listRuns(c.env.DB, token.tenant, runs, query)), ...query });
   },
 );
 

@@ -33,6 +33,7 @@ const connect = endpoint(
     summary: "A worker's WebSocket",
     description: "Flat JSON messages, one or an array of them in a frame, both ways; `ping` is answered `pong`.",
     params: instanceParam,
+    isNameNew: true,
     answers: { 101: { description: "Switching protocols." } },
     refuses: ["upgrade_required"],
   },

@@ -1,7 +1,7 @@
 // Presence, the fleet, and the worker protocol over HTTP.
 
 import { z } from "zod";
-import { MAX_WAIT_SECONDS } from "../contract/field.ts";
+import { waitQuery } from "../contract/field.ts";
 import { jobResource } from "../contract/job.ts";
 import {
   completeRequest,
@@ -173,7 +173,7 @@ const claim = endpoint(
     description:
       "Leases the worker holds and has not started, waiting for one if there is none; `skipped` says why it stays idle.",
     params: instanceParam,
-    query: z.strictObject({ wait: z.coerce.number().int().min(0).max(MAX_WAIT_SECONDS).default(0) }),
+    query: z.strictObject(waitQuery),
     body: claimRequest,
     isBodyOptional: true,
     answers: { 200: { description: "Up to `max` jobs.", schema: claimAnswer } },

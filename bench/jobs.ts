@@ -1,0 +1,74 @@
+// Whole jobs a second in one or more workplaces, in the three ways a job can go.
+
+import { setTimeout as pause } from "node:timers/promises";
+import type { Connection } from "./connection.ts";
+import { type Pace, throughput } from "./load.ts";
+import { SocketWorkers } from "./socket-workers.ts";
+import { BATCH_JOBS, type Workplace } from "./workplace.ts";
+
+const SOCKETS = 8;
+/** Clients hold back while so many jobs of theirs are unfinished: below what the workers may hold together. */
+const MAX_UNFINISHED = 4_000;
+const HOLD_BACK_MS = 1;
+
+export interface Rate {
+  jobsPerSecond: number;
+  /** Done in all, the warm-up with it. */
+  jobs: number;
+  /** How far the background was behind when the load ended, ms. */
+  behindMs: number;
+}
+
+const at = (places: readonly Workplace[], client: number): Workplace => {
+  const place = places[client % places.length];
+  if (place === undefined) throw new Error("there is no workplace");
+  return place;
+};
+
+const target = (places: readonly Workplace[]) => ({
+  port: at(places, 0).port,
+  authorizationOf: (client: number) => at(places, client).authorization,
+});
+
+const behindMs = async (places: readonly Workplace[]): Promise<number> =>
+  Math.max(...(await Promise.all(places.map((place) => place.settle()))));
+
+/** Create, claim, complete: three HTTP calls a job. */
+export async function httpJobs(places: readonly Workplace[], clients: number, pace: Pace): Promise<Rate> {
+  await Promise.all(places.map((place) => place.enrol(clients)));
+  let jobs = 0;
+  const step = async (connection: Connection, client: number) => {
+    await at(places, client).threeCalls(connection, client);
+    jobs += 1;
+  };
+  const jobsPerSecond = await throughput({ ...target(places), clients, step }, pace);
+  return { jobsPerSecond, jobs, behindMs: await behindMs(places) };
+}
+
+/** Given out by HTTP, one or many in a call, to workers on WebSockets; counted when their completion is stored. */
+export async function socketJobs(
+  places: readonly Workplace[],
+  clients: number,
+  pace: Pace,
+  way: "dispatch" | "batch",
+): Promise<Rate> {
+  const instances = Array.from({ length: Math.max(1, Math.floor(SOCKETS / places.length)) }, (_, n) => `socket-${n}`);
+  const fleets = await Promise.all(places.map((place) => SocketWorkers.connect(place.wire, instances)));
+  const given = places.map(() => 0);
+  const jobsACall = way === "batch" ? BATCH_JOBS : 1;
+  const step = async (connection: Connection, client: number) => {
+    const place = client % places.length;
+    const fleet = fleets[place];
+    if (fleet === undefined) return;
+    const unfinished = (given[place] ?? 0) - fleet.stored;
+    if (unfinished > 0 && unfinished + jobsACall > MAX_UNFINISHED / places.length) return pause(HOLD_BACK_MS);
+    given[place] = (given[place] ?? 0) + jobsACall;
+    await at(places, client)[way](connection);
+  };
+  const done = () => fleets.reduce((sum, fleet) => sum + fleet.stored, 0);
+  const jobsPerSecond = await throughput({ ...target(places), clients, step, done }, pace);
+  await Promise.all(fleets.map((fleet, place) => fleet.settleTo(given[place] ?? 0, 0)));
+  const behind = await behindMs(places);
+  for (const fleet of fleets) fleet.close();
+  return { jobsPerSecond, jobs: done(), behindMs: behind };
+}

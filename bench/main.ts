@@ -1,0 +1,132 @@
+// `npm run bench`: how fast Signalbox is, as a share of what one object written by hand reaches in the same run on the
+// same machine. Prints a table and one JSON line. Times are never asserted: machines differ, ratios differ less.
+// Usage: npm run bench [-- --quick | --full] [--only <part,…>] [--catalog]
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { jsonLine, table } from "./figures.ts";
+import { startFloor } from "./floor/start.ts";
+import type { Pace } from "./load.ts";
+import { choosing } from "./parts/choosing.ts";
+import { depth } from "./parts/depth.ts";
+import { fleet } from "./parts/fleet.ts";
+import { health } from "./parts/health.ts";
+import { insert } from "./parts/insert.ts";
+import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
+import { latency } from "./parts/latency.ts";
+import { profile } from "./parts/profile.ts";
+import { wake } from "./parts/wake.ts";
+import type { Bench, Part, Sizes } from "./plan.ts";
+import { startSignalbox } from "./signalbox.ts";
+
+const PARTS: Readonly<Record<string, Part>> = {
+  insert,
+  health,
+  http,
+  dispatch,
+  batch,
+  tenants,
+  latency,
+  depth,
+  fleet,
+  choosing,
+  wake,
+};
+/** Run only when asked for by name. */
+const EXTRA_PARTS: Readonly<Record<string, Part>> = { profile };
+
+const SCALES: Readonly<Record<"quick" | "usual" | "full", { pace: Pace; sizes: Sizes }>> = {
+  quick: {
+    pace: { warmUpMs: 200, measureMs: 700, rounds: 1 },
+    sizes: {
+      pendingJobs: [0, 10_000],
+      workers: [10, 1_000],
+      wakeWorkers: 1_000,
+      wakeJobs: 10_000,
+      latencySamples: 200,
+    },
+  },
+  usual: {
+    pace: { warmUpMs: 500, measureMs: 2_000, rounds: 3 },
+    sizes: {
+      pendingJobs: [0, 10_000, 100_000],
+      workers: [10, 1_000, 10_000],
+      wakeWorkers: 10_000,
+      wakeJobs: 100_000,
+      latencySamples: 900,
+    },
+  },
+  full: {
+    pace: { warmUpMs: 1_000, measureMs: 3_000, rounds: 5 },
+    sizes: {
+      pendingJobs: [0, 10_000, 100_000, 1_000_000],
+      workers: [10, 1_000, 10_000],
+      wakeWorkers: 10_000,
+      wakeJobs: 100_000,
+      latencySamples: 3_000,
+    },
+  },
+};
+
+function readFlags() {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: "boolean", default: false },
+      full: { type: "boolean", default: false },
+      catalog: { type: "boolean", default: false },
+      only: { type: "string", default: "" },
+    },
+  });
+  const all = { ...PARTS, ...EXTRA_PARTS };
+  const only = values.only.split(",").filter((name) => name !== "");
+  const unknown = only.find((name) => all[name] === undefined);
+  if (unknown !== undefined) throw new Error(`no part "${unknown}": choose from ${Object.keys(all).join(", ")}`);
+  const names = only.length > 0 ? only : Object.keys(PARTS);
+  const parts = names.map((name) => all[name]).filter((part) => part !== undefined);
+  return {
+    scale: values.quick ? "quick" : values.full ? "full" : "usual",
+    parts,
+    runsCatalog: values.catalog,
+  } as const;
+}
+
+async function runCatalog(): Promise<void> {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, "catalog.ts")], { stdio: "inherit" });
+  await once(child, "exit");
+}
+
+async function main(): Promise<void> {
+  const { scale, parts, runsCatalog } = readFlags();
+  const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
+  const floor = await startFloor(path.join(folder, "floor"));
+  const signalbox = await startSignalbox(path.join(folder, "signalbox"));
+  const bench: Bench = {
+    ...SCALES[scale],
+    folder,
+    floor,
+    signalbox,
+    clients: [1, 32, 128],
+    figures: [],
+    say: (found) => {
+      bench.figures.push(found);
+      console.error(table([found]).split("\n").at(-1));
+    },
+  };
+  try {
+    for (const part of parts) await part(bench);
+  } finally {
+    await Promise.all([floor.stop(), signalbox.stop()]);
+  }
+  if (runsCatalog) await runCatalog();
+  console.log(table(bench.figures));
+  const machine = { scale, node: process.version, cpu: cpus()[0]?.model ?? "", cores: cpus().length };
+  console.log(jsonLine(machine, bench.figures));
+}
+
+await main();

@@ -1,0 +1,101 @@
+// What one choice among many workers costs, half of all capacity busy, and which share that is of the cheapest durable
+// insert. The one part that looks inside: it imports the rules of domain/, as no wire shows a microsecond.
+
+import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
+import { Fleet } from "../../domain/fleet.ts";
+import { choose, type RoutePolicy, type RouteRequest } from "../../domain/routing.ts";
+import { registerWorker } from "../../domain/worker.ts";
+import { figure } from "../figures.ts";
+import type { Bench } from "../plan.ts";
+import { INSERT } from "./insert.ts";
+
+const TAGS = 40;
+const PROVIDERS = 20;
+const CONCURRENCY = 4;
+const MIN_MS = 400;
+const INSERT_CLIENTS = 32;
+
+const NOW_AT = Date.UTC(2030, 0, 1);
+const policy: RoutePolicy = {
+  nowAt: NOW_AT,
+  offlineAfterMs: 60_000,
+  strategy: "score",
+  chain: [],
+  weights: DEFAULT_WEIGHTS,
+  closedProviders: new Map(),
+  priceOf: () => null,
+  lastSignOf: (member) => member.lastSeenAt,
+};
+
+function fleetOf(count: number): Fleet {
+  const fleet = new Fleet();
+  for (let index = 0; index < count; index += 1) {
+    const tags = [`tag-${index % TAGS}`, `tag-${(index * 7 + 1) % TAGS}`, `site-${index % 3}`];
+    const report = {
+      instance: `worker-${index}`,
+      provider: `provider-${index % PROVIDERS}`,
+      tagList: tags.join(","),
+      tags,
+      models: null,
+      tier: null,
+      version: null,
+      concurrency: CONCURRENCY,
+      jobs: null,
+    };
+    fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false }, NOW_AT), NOW_AT);
+    // Loads from none to full, half of it all.
+    for (let load = 0; load < (index * 3) % (CONCURRENCY + 1); load += 1) fleet.addLoad(report.instance, 1);
+  }
+  return fleet;
+}
+
+const asking = (provider: string | null, tags: string[]): RouteRequest => ({
+  provider,
+  model: null,
+  tags,
+  excludedProviders: [],
+  tier: null,
+  urgency: "normal",
+});
+
+const REQUESTS: Readonly<Record<string, readonly RouteRequest[]>> = {
+  "a tag and a provider": Array.from({ length: TAGS }, (_, n) => asking(`provider-${n % PROVIDERS}`, [`tag-${n}`])),
+  "anything goes": [asking(null, [])],
+};
+
+/** Each choice is assigned, and an earlier one ends: the fleet stays half busy and the choice is never the same. */
+function microsecondsPerChoice(fleet: Fleet, requests: readonly RouteRequest[]): number {
+  const held: string[] = [];
+  let choices = 0;
+  const step = () => {
+    const request = requests[choices % requests.length];
+    const choice = request === undefined ? null : choose(fleet, request, policy);
+    choices += 1;
+    if (choice === null) return;
+    fleet.addLoad(choice.member.worker.instance, 1);
+    held.push(choice.member.worker.instance);
+    const freed = held.length > 1 ? held.shift() : undefined;
+    if (freed !== undefined) fleet.addLoad(freed, -1);
+  };
+  for (const warmUpEndsAt = performance.now() + MIN_MS / 2; performance.now() < warmUpEndsAt; ) step();
+  choices = 0;
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < MIN_MS) for (let burst = 0; burst < 10; burst += 1) step();
+  return ((performance.now() - startedAt) * 1000) / choices;
+}
+
+export async function choosing({ figures, sizes, say }: Bench): Promise<void> {
+  const inserts = figures.find(({ what, clients }) => what === INSERT && clients === INSERT_CLIENTS)?.floor ?? null;
+  for (const count of sizes.workers) {
+    const fleet = fleetOf(count);
+    for (const [name, requests] of Object.entries(REQUESTS)) {
+      const microseconds = microsecondsPerChoice(fleet, requests);
+      const share = inserts === null ? null : (microseconds * inserts) / 1e6;
+      say({
+        ...figure({ part: "choosing", what: `${count} workers: ${name}`, unit: "µs/choice", signalbox: microseconds }),
+        ratio: share,
+        note: share === null ? "" : "ratio to a durable insert",
+      });
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// Whole jobs a second, the floor and Signalbox in turns: over HTTP alone, dispatched to workers on WebSockets, created
+// in batches for them, and spread over tenants.
+
+import { type Figure, figure } from "../figures.ts";
+import { openFloor } from "../floor/workplace.ts";
+import { httpJobs, type Rate, socketJobs } from "../jobs.ts";
+import { interleaved } from "../load.ts";
+import type { Bench } from "../plan.ts";
+import type { Served } from "../processes.ts";
+import { openSignalbox } from "../signalbox.ts";
+import type { Open, Workplace } from "../workplace.ts";
+
+export const THREE_CALLS = "create, claim, complete by HTTP";
+export const DISPATCH = "dispatch by HTTP, workers on WebSockets";
+const BATCH = "batches of 500, workers on WebSockets";
+const TENANTS = 16;
+
+type Measure = (places: readonly Workplace[], clients: number, bench: Bench) => Promise<Rate>;
+
+const byHttp: Measure = (places, clients, { pace }) => httpJobs(places, clients, pace);
+const bySocket: Measure = (places, clients, { pace }) => socketJobs(places, clients, pace, "dispatch");
+const inBatches: Measure = (places, clients, { pace }) => socketJobs(places, clients, pace, "batch");
+
+async function compare(bench: Bench, clients: number, tenants: number, measure: Measure): Promise<Partial<Figure>> {
+  const floor = tally(bench.floor);
+  const signalbox = tally(bench.signalbox);
+  const rate = async ({ add }: Tally, open: Open) => {
+    const places = await Promise.all(Array.from({ length: tenants }, () => open()));
+    return add(() => measure(places, clients, bench));
+  };
+  const [floorRate = 0, signalboxRate = 0] = await interleaved(bench.pace.rounds, [
+    () => rate(floor, () => openFloor(bench.floor.port)),
+    () => rate(signalbox, () => openSignalbox(bench.signalbox.port)),
+  ]);
+  const cpu = `CPU ${signalbox.cpuPerJob()} to ${floor.cpuPerJob()} µs/job`;
+  const note = `${cpu}, history ${Math.round(signalbox.behindMs())} ms behind`;
+  return { clients, floor: floorRate, signalbox: signalboxRate, note };
+}
+
+interface Tally {
+  add: (measure: () => Promise<Rate>) => Promise<number>;
+  /** Of the server's CPU time, with setting up and all that goes on in the background. */
+  cpuPerJob: () => number;
+  behindMs: () => number;
+}
+
+/** CPU time says what a job costs even where the machine is busy with something else. */
+function tally(server: Served): Tally {
+  let jobs = 0;
+  let cpu = 0;
+  let behind = 0;
+  return {
+    add: async (measure) => {
+      const before = server.cpuMicroseconds() ?? 0;
+      const rate = await measure();
+      cpu += (server.cpuMicroseconds() ?? 0) - before;
+      jobs += rate.jobs;
+      behind = Math.max(behind, rate.behindMs);
+      return rate.jobsPerSecond;
+    },
+    cpuPerJob: () => Math.round(cpu / Math.max(1, jobs)),
+    behindMs: () => behind,
+  };
+}
+
+const part = (name: string, what: string, measure: Measure, tenants = 1) => {
+  return async (bench: Bench): Promise<void> => {
+    for (const clients of bench.clients.filter((count) => count >= tenants)) {
+      const compared = await compare(bench, clients, tenants, measure);
+      bench.say(figure({ part: name, what, unit: "jobs/s", ...compared }));
+    }
+  };
+};
+
+export const http = part("http", THREE_CALLS, byHttp);
+export const dispatch = part("dispatch", DISPATCH, bySocket);
+export const batch = part("batch", BATCH, inBatches);
+
+export async function tenants(bench: Bench): Promise<void> {
+  await part("tenants", `${TENANTS} tenants: ${THREE_CALLS}`, byHttp, TENANTS)(bench);
+  await part("tenants", `${TENANTS} tenants: ${DISPATCH}`, bySocket, TENANTS)(bench);
+}

@@ -1,0 +1,28 @@
+// What every part is given: the servers, how long to measure, how large to go.
+
+import type { Figure } from "./figures.ts";
+import type { Pace } from "./load.ts";
+import type { Served } from "./processes.ts";
+
+export interface Bench {
+  /** A folder of this run's own, removed at its end. */
+  folder: string;
+  floor: Served;
+  signalbox: Served;
+  pace: Pace;
+  clients: readonly number[];
+  sizes: Sizes;
+  /** Figures so far; the parts before have put theirs in. */
+  figures: Figure[];
+  say: (figure: Figure) => void;
+}
+
+export interface Sizes {
+  pendingJobs: readonly number[];
+  workers: readonly number[];
+  wakeWorkers: number;
+  wakeJobs: number;
+  latencySamples: number;
+}
+
+export type Part = (bench: Bench) => Promise<void>;

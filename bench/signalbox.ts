@@ -1,0 +1,132 @@
+// Signalbox as `npm start` serves it, and one of its tenants as a workplace. Speaks only the wire.
+
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+import type { CoordinatorMessage } from "../src/contract/socket.ts";
+import { Connection } from "./connection.ts";
+import { freePort, type Served, startProcess } from "./processes.ts";
+import type { Wire } from "./socket-workers.ts";
+import { BATCH_JOBS, freshName, PROMPT, RESULT, type Workplace } from "./workplace.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "..");
+const ROOT_KEY = randomBytes(32).toString("hex");
+const SOCKET_CONCURRENCY = 1000;
+const SETUP_CONNECTIONS = 64;
+
+export async function startSignalbox(dataDir: string, port?: number): Promise<Served> {
+  const chosen = port ?? (await freePort());
+  return startProcess({
+    command: process.execPath,
+    args: ["scripts/start.ts", "--no-worker"],
+    cwd: ROOT,
+    port: chosen,
+    env: { ...servingEnvironment(), PORT: String(chosen), SERVICE_HOST: "127.0.0.1", SERVICE_DATA_DIR: dataDir },
+  });
+}
+
+/** Ours, without any settings of the operator's own service. */
+export const servingEnvironment = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SERVICE_"))),
+  SERVICE_ROOT_KEY: ROOT_KEY,
+  SERVICE_CATALOG_SYNC: "0",
+});
+
+export interface Tenant {
+  port: number;
+  name: string;
+  authorization: string;
+}
+
+export async function createTenant(port: number): Promise<Tenant> {
+  const name = freshName();
+  const operator = await Connection.open(port, `Bearer ${ROOT_KEY}`);
+  const made = (await operator.call("POST", "/admin/tenants", { tenant: name })) as { admin_key: string };
+  operator.close();
+  return { port, name, authorization: `Bearer ${made.admin_key}` };
+}
+
+/** Runs `call` for each of `count` numbers, a bounded number at a time. */
+export async function callEach(
+  tenant: Tenant,
+  count: number,
+  call: (connection: Connection, index: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const lanes = Array.from({ length: Math.min(SETUP_CONNECTIONS, count) }, async () => {
+    const connection = await Connection.open(tenant.port, tenant.authorization);
+    for (let index = next++; index < count; index = next++) await call(connection, index);
+    connection.close();
+  });
+  await Promise.all(lanes);
+}
+
+/** Reading history waits until the object has told it everything; answers how long that took, ms. */
+export async function drainHistory(tenant: Tenant): Promise<number> {
+  const connection = await Connection.open(tenant.port, tenant.authorization);
+  const startedAt = performance.now();
+  await connection.call("GET", "/api/jobs?limit=1");
+  connection.close();
+  return performance.now() - startedAt;
+}
+
+export const instanceOf = (index: number): string => `worker-${index}`;
+
+/** Jobs for socket workers ask for this tag, so that whoever else is registered stays idle. */
+export const SOCKET_TAG = "socket";
+const socketJob = { prompt: PROMPT, tags: [SOCKET_TAG] };
+
+export const socketWire = ({ port, authorization }: Tenant): Wire => ({
+  url: (instance) => `ws://127.0.0.1:${port}/api/workers/${instance}/connect`,
+  authorization,
+  hello: (instance) => ({
+    type: "presence",
+    id: "hello",
+    instance,
+    provider: "bench",
+    tags: SOCKET_TAG,
+    concurrency: SOCKET_CONCURRENCY,
+  }),
+  completionOf: (message: CoordinatorMessage) =>
+    message.type === "job.assigned"
+      ? {
+          type: "job.completed",
+          id: message.job.id,
+          job_id: message.job.id,
+          lease: message.job.lease,
+          result: RESULT,
+        }
+      : null,
+  isStored: (message: CoordinatorMessage) => {
+    if (message.type !== "ack") return false;
+    if (!message.ok) throw new Error(`a completion was refused: ${JSON.stringify(message.problem)}`);
+    return true;
+  },
+});
+
+export async function openSignalbox(port: number, tenant?: Tenant): Promise<Workplace> {
+  const home = tenant ?? (await createTenant(port));
+  const jobs = Array.from({ length: BATCH_JOBS }, () => socketJob);
+  return {
+    port,
+    authorization: home.authorization,
+    wire: socketWire(home),
+    enrol: (clients) =>
+      callEach(home, clients, (connection, client) =>
+        connection.call("POST", "/presence", { instance: instanceOf(client), provider: "http", tags: tagOf(client) }),
+      ),
+    threeCalls: async (connection, client) => {
+      await connection.call("POST", "/api/jobs", { prompt: PROMPT, tags: [tagOf(client)] });
+      const claimed = await connection.call("POST", `/api/workers/${instanceOf(client)}/claim`, {});
+      for (const { id, lease } of (claimed as { jobs: { id: string; lease: number }[] }).jobs) {
+        await connection.call("POST", `/api/jobs/${id}/complete`, { lease, result: RESULT });
+      }
+    },
+    create: (connection) => connection.call("POST", "/api/jobs", socketJob),
+    dispatch: (connection) => connection.call("POST", "/dispatch", socketJob),
+    batch: (connection) => connection.call("POST", "/api/jobs/batch", { jobs }),
+    settle: () => drainHistory(home),
+  };
+}
+
+/** Each client's own worker has its own tag, so that it claims what it created. */
+const tagOf = (client: number): string => `client-${client}`;

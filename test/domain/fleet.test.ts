@@ -1,0 +1,208 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Bits } from "../../domain/bits.ts";
+import { Fleet } from "../../domain/fleet.ts";
+import type { Requirements } from "../../domain/job.ts";
+import type { Worker } from "../../domain/worker.ts";
+import { MODELS, PROVIDERS, TAGS, worker } from "./sample-fleet.ts";
+import { NOON } from "./sample-jobs.ts";
+
+const INSTANCES = Array.from({ length: 8 }, (_, at) => `w${at}`);
+const instance = fc.constantFrom(...INSTANCES);
+const pause = fc.constantFrom(
+  null,
+  { reason: "by hand", untilAt: null },
+  { reason: "over", untilAt: NOON },
+  { reason: "for a while", untilAt: NOON + 1 },
+);
+const offer = fc.record({
+  instance,
+  provider: fc.constantFrom(...PROVIDERS),
+  tags: fc.subarray(TAGS),
+  models: fc.option(fc.subarray(MODELS)),
+  concurrency: fc.nat({ max: 3 }),
+  pause,
+  isHalted: fc.boolean(),
+});
+const steps = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ put: offer }) },
+    // The same offer in a new record, as after an outcome or a pause: what is indexed is the same arrays.
+    { weight: 2, arbitrary: fc.record({ change: instance, pause, concurrency: fc.nat({ max: 3 }) }) },
+    { weight: 2, arbitrary: fc.record({ remove: instance }) },
+    { weight: 4, arbitrary: fc.record({ load: instance, change: fc.integer({ min: -2, max: 2 }) }) },
+  ),
+  { maxLength: 60, size: "max" },
+);
+type Step = (typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never) extends (infer One)[] ? One : never;
+
+/** The fleet as a plain map, every answer found by looking at every worker. */
+type Naive = Map<string, { worker: Worker; load: number }>;
+
+const apply = (fleet: Fleet, naive: Naive, step: Step): void => {
+  if ("put" in step) {
+    const record = worker(step.put);
+    fleet.put(record, NOON);
+    naive.set(record.instance, { worker: record, load: naive.get(record.instance)?.load ?? 0 });
+  } else if ("remove" in step) {
+    fleet.remove(step.remove);
+    naive.delete(step.remove);
+  } else if ("load" in step) {
+    const known = naive.get(step.load);
+    const change = Math.max(step.change, -(known?.load ?? 0));
+    fleet.addLoad(step.load, change);
+    if (known !== undefined) known.load += change;
+  } else {
+    const known = naive.get(step.change);
+    if (known === undefined) return;
+    known.worker = { ...known.worker, pause: step.pause, concurrency: step.concurrency };
+    fleet.put(known.worker, NOON);
+  }
+};
+
+const namesIn = (fleet: Fleet, bits: Bits | undefined): string[] => {
+  const found: string[] = [];
+  bits?.forEach((slot) => {
+    found.push(fleet.at(slot).worker.instance);
+  });
+  return found.sort();
+};
+
+const expectAlike = (fleet: Fleet, naive: Naive): void => {
+  const those = (holds: (worker: Worker, load: number) => boolean): string[] =>
+    [...naive.values()]
+      .filter((one) => holds(one.worker, one.load))
+      .map((one) => one.worker.instance)
+      .sort();
+  expect(fleet.size).toBe(naive.size);
+  for (const name of INSTANCES) {
+    const member = fleet.get(name);
+    expect(member?.worker).toBe(naive.get(name)?.worker);
+    expect(member?.load).toBe(naive.get(name)?.load);
+    if (member !== undefined) expect(fleet.at(member.slot)).toBe(member);
+  }
+  expect([...fleet.members()].map((member) => member.worker.instance).sort()).toEqual(those(() => true));
+  expect(namesIn(fleet, fleet.registered)).toEqual(those(() => true));
+  expect(namesIn(fleet, fleet.withRoom)).toEqual(those((one, load) => load < one.concurrency));
+  expect(namesIn(fleet, fleet.paused)).toEqual(
+    those((one) => one.isHalted || (one.pause !== null && (one.pause.untilAt ?? NOON + 1) > NOON)),
+  );
+  for (const tag of TAGS) expect(namesIn(fleet, fleet.withTag(tag))).toEqual(those((one) => one.tags.includes(tag)));
+  for (const model of MODELS) {
+    expect(namesIn(fleet, fleet.servingModel(model))).toEqual(those((one) => one.models?.includes(model) ?? true));
+  }
+  for (const provider of PROVIDERS) {
+    expect(namesIn(fleet, fleet.ofProvider(provider))).toEqual(those((one) => one.provider === provider));
+    const loads = [...naive.values()].filter((one) => one.worker.provider === provider).map((one) => one.load);
+    expect(fleet.providerLoad(provider)).toBe(loads.reduce((sum, load) => sum + load, 0));
+  }
+};
+
+describe("the fleet", () => {
+  test("agrees with a plain map on every index and load, whoever comes, changes and goes (property)", () => {
+    fc.assert(
+      fc.property(steps, (given) => {
+        const fleet = new Fleet();
+        const naive: Naive = new Map();
+        for (const step of given) {
+          apply(fleet, naive, step);
+          expectAlike(fleet, naive);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("finds everyone who offers what is required, whatever their state (property)", () => {
+    const requirements: fc.Arbitrary<Requirements> = fc.record({
+      provider: fc.constantFrom(null, ...PROVIDERS, "nobody's"),
+      model: fc.constantFrom(null, ...MODELS, "nobody's"),
+      tags: fc.subarray([...TAGS, "nobody's"], { maxLength: 2 }),
+      excludedProviders: fc.subarray(PROVIDERS, { maxLength: 1 }),
+    });
+    fc.assert(
+      fc.property(steps, requirements, (given, asked) => {
+        const fleet = new Fleet();
+        const naive: Naive = new Map();
+        for (const step of given) apply(fleet, naive, step);
+        const expected = [...naive.values()].filter(
+          ({ worker: one }) =>
+            (asked.provider === null || one.provider === asked.provider) &&
+            !asked.excludedProviders.includes(one.provider) &&
+            asked.tags.every((tag) => one.tags.includes(tag)) &&
+            (asked.model === null || one.models === null || one.models.includes(asked.model)),
+        );
+        expect(namesIn(fleet, fleet.offering(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("never holds more slots than there were workers at once: those of the gone are used again (property)", () => {
+    fc.assert(
+      fc.property(steps, (given) => {
+        const fleet = new Fleet();
+        const naive: Naive = new Map();
+        let most = 0;
+        for (const step of given) {
+          apply(fleet, naive, step);
+          most = Math.max(most, naive.size);
+          const slots = [...fleet.members()].map((member) => member.slot);
+          expect(new Set(slots).size).toBe(slots.length);
+          for (const slot of slots) expect(slot).toBeLessThan(most);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("gives the slot of a worker that left to the next, and nothing of what it offered", () => {
+    const fleet = new Fleet();
+    fleet.put(worker({ instance: "old", provider: "local", tags: ["gpu"], models: ["large"], isHalted: true }), NOON);
+    const { slot } = fleet.put(worker({ instance: "stays" }), NOON);
+    fleet.remove("old");
+    const next = fleet.put(worker({ instance: "new", models: [] }), NOON);
+    expect(next.slot).not.toBe(slot);
+    expect(next.slot).toBeLessThan(2);
+    for (const bits of [fleet.ofProvider("local"), fleet.withTag("gpu"), fleet.paused])
+      expect(namesIn(fleet, bits)).toEqual([]);
+    expect(namesIn(fleet, fleet.servingModel("large"))).toEqual(["stays"]);
+  });
+
+  test("keeps load, turn and last sign of life when a worker's record changes, and moves its load with its provider", () => {
+    const fleet = new Fleet();
+    const member = fleet.put(worker({ concurrency: 3 }), NOON);
+    fleet.addLoad("w1", 2);
+    member.lastSeenAt = NOON + 5;
+    const changed = fleet.put(worker({ provider: "local", concurrency: 2, lastHeartbeatAt: NOON - 1 }), NOON);
+    expect(changed).toBe(member);
+    expect(changed).toMatchObject({ load: 2, lastSeenAt: NOON + 5, lastTurn: 1 });
+    expect([fleet.providerLoad("openai"), fleet.providerLoad("local")]).toEqual([0, 2]);
+    expect(namesIn(fleet, fleet.withRoom)).toEqual([]);
+  });
+
+  test("counts a turn for each job given, none for a job that ends", () => {
+    const fleet = new Fleet();
+    for (const name of ["a", "b"]) fleet.put(worker({ instance: name, concurrency: 9 }), NOON);
+    for (const name of ["a", "b", "a"]) fleet.addLoad(name, 1);
+    fleet.addLoad("b", -1);
+    expect([fleet.get("a")?.lastTurn, fleet.get("b")?.lastTurn]).toEqual([3, 2]);
+  });
+
+  test("sees a pause end when it is asked to look", () => {
+    const fleet = new Fleet();
+    fleet.put(worker({ pause: { reason: "for a while", untilAt: NOON + 1 } }), NOON);
+    expect(namesIn(fleet, fleet.paused)).toEqual(["w1"]);
+    fleet.refreshPause("w1", NOON + 1);
+    expect(namesIn(fleet, fleet.paused)).toEqual([]);
+  });
+
+  test("takes no harm from workers that it does not know, and says so where a slot is empty", () => {
+    const fleet = new Fleet();
+    fleet.remove("unknown");
+    fleet.addLoad("unknown", 1);
+    fleet.refreshPause("unknown", NOON);
+    expect([fleet.size, fleet.get("unknown"), fleet.providerLoad("openai")]).toEqual([0, undefined, 0]);
+    expect(() => fleet.at(0)).toThrow("no worker in slot 0");
+  });
+});

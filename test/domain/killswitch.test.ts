@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import {
+  cancelsWork,
+  clear,
+  engage,
+  KILLSWITCH_OFF,
+  type Killswitch,
+  permit,
+  stopsSchedules,
+  type WriteKind,
+} from "../../domain/killswitch.ts";
+import { NOON } from "./sample-jobs.ts";
+
+const at = (level: number, from: Killswitch = KILLSWITCH_OFF, nowAt = NOON): Killswitch =>
+  engage(from, { level, reason: `drill ${level}`, by: "ops" }, nowAt);
+
+/** The contract's table: what is refused, and what else stops, at each level. */
+const LEVELS: Record<number, { refused: WriteKind[]; stopsSchedules: boolean; cancelsWork: boolean }> = {
+  0: { refused: [], stopsSchedules: false, cancelsWork: false },
+  1: { refused: ["dispatch"], stopsSchedules: false, cancelsWork: false },
+  2: { refused: ["dispatch"], stopsSchedules: true, cancelsWork: false },
+  3: { refused: ["dispatch", "create"], stopsSchedules: true, cancelsWork: false },
+  4: { refused: ["dispatch", "create", "other"], stopsSchedules: true, cancelsWork: true },
+};
+const KINDS = Object.keys({ dispatch: 1, create: 1, other: 1, exempt: 1 } satisfies Record<
+  WriteKind,
+  1
+>) as WriteKind[];
+
+describe("a level of the killswitch", () => {
+  test.each(Object.entries(LEVELS))("%s refuses and stops exactly what the contract says", (name, expected) => {
+    const level = Number(name);
+    const killswitch = level === 0 ? KILLSWITCH_OFF : at(level);
+    expect(KINDS.filter((kind) => !permit(killswitch, kind).ok)).toEqual(expected.refused);
+    expect(stopsSchedules(killswitch)).toBe(expected.stopsSchedules);
+    expect(cancelsWork(killswitch)).toBe(expected.cancelsWork);
+  });
+
+  test("refuses with its level and its reason", () => {
+    expect(permit(at(3), "create")).toEqual({
+      ok: false,
+      error: { code: "killswitch_active", level: 3, reason: "drill 3" },
+    });
+  });
+});
+
+describe("the killswitch", () => {
+  test("when first engaged says who, when and why, and starts a new activation with counts at zero", () => {
+    expect(at(2)).toEqual({
+      level: 2,
+      reason: "drill 2",
+      activatedAt: NOON,
+      activatedBy: "ops",
+      haltActivation: 1,
+      haltedJobs: 0,
+      pausedWorkers: 0,
+    });
+  });
+
+  test("raised, lowered or engaged again while active is the same activation: its start and counts stay", () => {
+    const counted = { ...at(2), haltedJobs: 7, pausedWorkers: 3 };
+    for (const level of [4, 1, 2]) {
+      expect(at(level, counted, NOON + 60_000)).toEqual({ ...counted, level, reason: `drill ${level}` });
+    }
+  });
+
+  test("cleared permits everything, and forgets all but the number of its activations", () => {
+    const cleared = clear({ ...at(4), haltedJobs: 7, pausedWorkers: 3 });
+    expect(cleared).toEqual({ ...KILLSWITCH_OFF, haltActivation: 1 });
+    expect(clear(cleared)).toEqual(cleared);
+    for (const kind of KINDS) expect(permit(cleared, kind).ok).toBe(true);
+  });
+
+  test("engaged after it was cleared is another activation, which workers confirm anew", () => {
+    const again = at(1, clear({ ...at(4), haltedJobs: 7, pausedWorkers: 3 }), NOON + 60_000);
+    expect(again).toMatchObject({ haltActivation: 2, haltedJobs: 0, pausedWorkers: 0, activatedAt: NOON + 60_000 });
+  });
+});

@@ -1,0 +1,362 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { SCORE_PARTS, STRATEGIES } from "../../domain/config.ts";
+import {
+  choose,
+  explain,
+  firstRefusal,
+  type RoutePolicy,
+  type RouteRequest,
+  refusalsOf,
+  whyWaiting,
+} from "../../domain/routing.ts";
+import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
+import {
+  chosenOf,
+  fleetOf,
+  OFFLINE_AFTER_MS,
+  policies,
+  policy,
+  request,
+  requests,
+  type Spec,
+  signsOf,
+  specs,
+} from "./sample-fleet.ts";
+import { NOON } from "./sample-jobs.ts";
+
+/** Built a moment ago, so that a pause may have ended since without anyone having looked. */
+const situation = (given: readonly Spec[], rules: RoutePolicy) => ({
+  fleet: fleetOf(given, NOON - 1),
+  rules: { ...rules, lastSignOf: signsOf(given, NOON) },
+});
+
+/** Who may have a job, in the contract's words and without any index. */
+const mayHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean => {
+  const provider = one.provider ?? "";
+  const isBound = asked.provider !== null;
+  const heardAt = Math.max(one.lastHeartbeatAt ?? 0, one.socketAgeMs == null ? 0 : NOON - one.socketAgeMs);
+  return [
+    !isBound || asked.provider === provider,
+    !asked.excludedProviders.includes(provider),
+    isBound || rules.strategy !== "fallback" || rules.chain.includes(provider),
+    asked.tags.every((tag) => one.tags?.includes(tag)),
+    asked.model === null || one.models == null || one.models.includes(asked.model),
+    NOON - heardAt <= OFFLINE_AFTER_MS,
+    !one.viaSocket || one.isConnected || one.isClaiming,
+    one.pause == null || (one.pause.untilAt !== null && one.pause.untilAt <= NOON),
+    !one.isHalted,
+    (one.load ?? 0) < (one.concurrency ?? 1),
+    !rules.closedProviders.has(provider),
+  ].every(Boolean);
+};
+
+/** The filter whose words these are. */
+const filterOf = (reason: string): string => {
+  const words: [string, RegExp][] = [
+    ["provider", /^provider is "|has failed this job already$/],
+    ["chain", /is not in routing\.chain$/],
+    ["tags", /^missing tag /],
+    ["model", /^does not serve model /],
+    ["offline", /^offline/],
+    ["paused", /^paused: /],
+    ["capacity", /^at capacity /],
+    ["provider_limit", /backs off$/],
+  ];
+  return words.find(([, form]) => form.test(reason))?.[0] ?? `unknown: ${reason}`;
+};
+
+const tally = (names: readonly string[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+};
+
+describe("for any fleet, request and policy", () => {
+  const situations = fc.tuple(specs, requests, policies);
+  const check = (holds: (given: Spec[], asked: RouteRequest, rules: RoutePolicy) => void, numRuns = 1000) =>
+    fc.assert(
+      fc.property(situations, ([given, asked, rules]) => holds(given, asked, rules)),
+      { numRuns },
+    );
+
+  test("the choice is the first of the explanation, with the same score and breakdown", () => {
+    check((given, asked, rules) => {
+      const dispatched = situation(given, rules);
+      const choice = choose(dispatched.fleet, asked, dispatched.rules);
+      const explained = situation(given, rules);
+      const { selected, workers, strategy } = explain(explained.fleet, asked, explained.rules);
+      expect(choice?.member.worker.instance ?? null).toBe(selected);
+      expect(strategy).toBe(rules.strategy);
+      expect(workers.length).toBe(given.length);
+      if (choice === null) {
+        expect(workers.some((verdict) => verdict.eligible)).toBe(false);
+        return;
+      }
+      expect(workers[0]).toMatchObject({
+        instance: selected,
+        score: choice.score,
+        breakdown: choice.breakdown,
+        reasons: [],
+      });
+    });
+  });
+
+  test("a worker is eligible exactly when the contract lets it have the job", () => {
+    check((given, asked, rules) => {
+      const { fleet, rules: live } = situation(given, rules);
+      for (const verdict of explain(fleet, asked, live).workers) {
+        const one = given.find((candidate) => candidate.instance === verdict.instance);
+        expect([verdict.instance, verdict.eligible]).toEqual([one?.instance, mayHave(one ?? {}, asked, rules)]);
+        expect(verdict.reasons.length === 0).toBe(verdict.eligible);
+        expect(verdict.score === null).toBe(!verdict.eligible);
+      }
+      const chosen = given.find((one) => one.instance === chosenOf(fleet, asked, live));
+      if (chosen !== undefined) expect(mayHave(chosen, asked, rules)).toBe(true);
+    });
+  });
+
+  test("everyone who was refused is counted under the first filter that refused, and the counts add up", () => {
+    check((given, asked, rules) => {
+      const { fleet, rules: live } = situation(given, rules);
+      const choice = choose(fleet, asked, live);
+      if (choice === null) return;
+      const first = [...fleet.members()].map((member) => firstRefusal(member, asked, live));
+      expect(choice.refused).toEqual(tally(first.filter((reason) => reason !== null).map(filterOf)));
+    });
+  });
+
+  test("a worker's first refusal is the first of all its refusals, and null for the one that is chosen", () => {
+    check((given, asked, rules) => {
+      const { fleet, rules: live } = situation(given, rules);
+      for (const member of fleet.members()) {
+        expect(firstRefusal(member, asked, live)).toBe(refusalsOf(member, asked, live)[0] ?? null);
+      }
+      const choice = choose(fleet, asked, live);
+      if (choice !== null) expect(firstRefusal(choice.member, asked, live)).toBeNull();
+      else for (const member of fleet.members()) expect(firstRefusal(member, asked, live)).not.toBeNull();
+    });
+  });
+
+  test("there is a reason to wait exactly when nobody is chosen", () => {
+    check((given, asked, rules) => {
+      const { fleet, rules: live } = situation(given, rules);
+      const reason = whyWaiting(fleet, asked, live);
+      expect(reason === null).toBe(choose(fleet, asked, live) !== null);
+      if (reason !== null) expect(reason).not.toMatch(/null|undefined|NaN|^$/);
+    });
+  });
+
+  test("explaining changes nothing: asked again, it says the same", () => {
+    check((given, asked, rules) => {
+      const { fleet, rules: live } = situation(given, rules);
+      const first = explain(fleet, asked, live);
+      choose(fleet, asked, live);
+      whyWaiting(fleet, asked, live);
+      expect(explain(fleet, asked, live)).toEqual(first);
+    }, 200);
+  });
+
+  test("scores lie between 0 and 100, every part between 0 and 1", () => {
+    check((given, asked, rules) => {
+      const { fleet, rules: live } = situation(given, rules);
+      for (const { eligible, score, breakdown } of explain(fleet, asked, live).workers) {
+        if (!eligible) continue;
+        expect(score).toBeGreaterThanOrEqual(0);
+        expect(score).toBeLessThanOrEqual(100.001);
+        expect(Object.keys(breakdown).sort()).toEqual([...SCORE_PARTS].sort());
+        for (const part of Object.values(breakdown)) {
+          expect(part).toBeGreaterThanOrEqual(0);
+          expect(part).toBeLessThanOrEqual(1);
+        }
+      }
+    });
+  });
+
+  /** What each strategy puts first; smaller is better. Among equals the score decides, then whose turn is longest ago. */
+  const cost: Record<(typeof STRATEGIES)[number], (one: Spec, asked: RouteRequest, rules: RoutePolicy) => number> = {
+    score: () => 0,
+    fallback: (one, asked, rules) => (asked.provider === null ? rules.chain.indexOf(one.provider ?? "") : 0),
+    least_loaded: (one) => (one.load ?? 0) / (one.concurrency ?? 1),
+    cheapest: (one, asked, rules) => rules.priceOf(one.provider ?? "", asked.model) ?? Number.POSITIVE_INFINITY,
+    round_robin: (one) => one.lastTurn ?? 0,
+  };
+  test.each(STRATEGIES)("%s takes the best by its own measure, then by score, then by turn", (strategy) => {
+    check((given, asked, drawn) => {
+      const { fleet, rules } = situation(given, { ...drawn, strategy });
+      const choice = choose(fleet, asked, rules);
+      if (choice === null) return;
+      const keyOf = (one: Spec): number[] => {
+        const member = fleet.get(one.instance ?? "");
+        if (member === undefined) throw new Error(`${one.instance} is not in the fleet`);
+        const score = scoreOf(scoreParts(member, asked, rules), weightsFor(asked.urgency, rules.weights));
+        return [one.expiredLeases ?? 0, cost[strategy](one, asked, rules), -score, one.lastTurn ?? 0];
+      };
+      const candidates = given.filter((one) => mayHave(one, asked, rules));
+      const chosen = candidates.find((one) => one.instance === choice.member.worker.instance);
+      const chosenKey = keyOf(chosen ?? {});
+      for (const other of candidates) {
+        const otherKey = keyOf(other);
+        const at = otherKey.findIndex((part, index) => part !== chosenKey[index]);
+        if (at >= 0) expect(otherKey[at]).toBeGreaterThan(chosenKey[at] ?? 0);
+      }
+    }, 400);
+  });
+});
+
+describe("a worker is refused", () => {
+  const NOW_ISO = new Date(NOON).toISOString();
+  const closedProviders = new Map([["openai", `provider openai backs off until ${NOW_ISO}`]]);
+  const openaiOnly = { strategy: "fallback" as const, chain: ["anthropic"] };
+
+  test.each<[string, Spec, Partial<RouteRequest>, Partial<RoutePolicy>, string, string]>([
+    [
+      "whose provider is another",
+      {},
+      { provider: "local" },
+      {},
+      'provider is "openai", the job wants "local"',
+      'no worker offers provider "local"',
+    ],
+    [
+      "whose provider failed it",
+      {},
+      { excludedProviders: ["openai"] },
+      {},
+      'provider "openai" has failed this job already',
+      "every provider has failed this job",
+    ],
+    [
+      "outside the chain",
+      {},
+      {},
+      openaiOnly,
+      'provider "openai" is not in routing.chain',
+      'no worker offers a provider of routing.chain ("anthropic")',
+    ],
+    [
+      "that lacks tags",
+      { tags: ["eu"] },
+      { tags: ["gpu", "eu", "a100"] },
+      {},
+      "missing tag gpu, a100",
+      'no worker offers tag "gpu", "a100"',
+    ],
+    [
+      "that serves other models",
+      { models: ["small"] },
+      { model: "large" },
+      {},
+      'does not serve model "large"',
+      'no matching worker serves model "large"',
+    ],
+    [
+      "that serves no model",
+      { models: [] },
+      { model: "large" },
+      {},
+      'does not serve model "large"',
+      'no matching worker serves model "large"',
+    ],
+    ["that fell silent", { lastHeartbeatAt: NOON - OFFLINE_AFTER_MS - 1 }, {}, {}, "offline", 'worker "w1" is offline'],
+    ["whose socket dropped", { viaSocket: true }, {}, {}, "offline: its socket dropped", 'worker "w1" is offline'],
+    [
+      "that is paused",
+      { pause: { reason: "mending", untilAt: null } },
+      {},
+      {},
+      "paused: mending",
+      'worker "w1" is paused: mending',
+    ],
+    [
+      "that the killswitch paused",
+      { isHalted: true },
+      {},
+      {},
+      "paused: killswitch",
+      'worker "w1" is paused: killswitch',
+    ],
+    ["that is full", { concurrency: 2, load: 2 }, {}, {}, "at capacity (2 of 2)", 'worker "w1" is at capacity'],
+    ["that takes no jobs", { concurrency: 0 }, {}, {}, "at capacity (0 of 0)", 'worker "w1" is at capacity'],
+    [
+      "whose provider backs off",
+      {},
+      {},
+      { closedProviders },
+      `provider openai backs off until ${NOW_ISO}`,
+      `provider openai backs off until ${NOW_ISO}`,
+    ],
+  ])("%s, and a job that waits for it says so", (_, spec, asked, rules, reason, waiting) => {
+    const fleet = fleetOf([spec]);
+    expect(explain(fleet, request(asked), policy(rules)).workers).toMatchObject([
+      { instance: "w1", eligible: false, score: null, breakdown: {}, reasons: [reason] },
+    ]);
+    expect(choose(fleet, request(asked), policy(rules))).toBeNull();
+    expect(whyWaiting(fleet, request(asked), policy(rules))).toBe(waiting);
+  });
+
+  test.each<[string, Spec, Partial<RouteRequest>, Partial<RoutePolicy>]>([
+    ["heard of just in time", { lastHeartbeatAt: NOON - OFFLINE_AFTER_MS }, {}, {}],
+    [
+      "whose socket answered meanwhile",
+      { lastHeartbeatAt: 0, socketAgeMs: 5, viaSocket: true, isConnected: true },
+      {},
+      {},
+    ],
+    ["that waits in a claim although its socket dropped", { viaSocket: true, isClaiming: true }, {}, {}],
+    ["whose pause is over", { pause: { reason: "mending", untilAt: NOON } }, {}, {}],
+    ["that names no models and so takes any", {}, { model: "large" }, {}],
+    ["outside the chain, for a job that names its provider", {}, { provider: "openai" }, openaiOnly],
+    ["with one place left", { concurrency: 3, load: 2 }, {}, {}],
+  ])("but not one %s", (_, spec, asked, rules) => {
+    const { fleet, rules: live } = situation([{ ...spec, instance: "w1" }], policy(rules));
+    expect(chosenOf(fleet, request(asked), live)).toBe("w1");
+    expect(whyWaiting(fleet, request(asked), live)).toBeNull();
+  });
+
+  test("for everything that is wrong at once, all of it named, the lasting reasons first", () => {
+    const spec = { tags: [], load: 1, pause: { reason: "mending", untilAt: null }, lastHeartbeatAt: 0 };
+    const asked = request({ provider: "local", tags: ["gpu"] });
+    expect(explain(fleetOf([spec]), asked, policy()).workers[0]?.reasons).toEqual([
+      'provider is "openai", the job wants "local"',
+      "missing tag gpu",
+      "offline",
+      "paused: mending",
+      "at capacity (1 of 1)",
+    ]);
+  });
+});
+
+describe("a job that waits", () => {
+  const why = (given: Spec[], asked: Partial<RouteRequest> = {}, rules: Partial<RoutePolicy> = {}) =>
+    whyWaiting(fleetOf(given), request(asked), policy(rules));
+
+  test("says so where there is no worker at all", () => {
+    expect(why([])).toBe("no worker is registered");
+  });
+
+  test("names the one worker that matches, and what is the matter with it, whatever the others are", () => {
+    const others = [{ instance: "w2" }, { instance: "w3", tags: ["eu"] }];
+    const paused = { instance: "w1", tags: ["gpu"], pause: { reason: "mending", untilAt: null } };
+    expect(why([...others, paused], { tags: ["gpu"] })).toBe('worker "w1" is paused: mending');
+    expect(why([...others, { instance: "w1", tags: ["gpu"], load: 1 }], { tags: ["gpu"] })).toBe(
+      'worker "w1" is at capacity',
+    );
+  });
+
+  test("counts the matching workers where they are many", () => {
+    const three = (spec: Spec) => ["a", "b", "c"].map((instance) => ({ instance, ...spec }));
+    expect(why(three({ load: 1 }))).toBe("all 3 matching workers are at capacity");
+    expect(why(three({ lastHeartbeatAt: 0 }))).toBe("all 3 matching workers are offline");
+    expect(why(three({ isHalted: true }))).toBe("all 3 matching workers are paused");
+  });
+
+  test("tells a tag that nobody offers from tags that nobody offers together", () => {
+    const given = [
+      { instance: "a", tags: ["gpu"] },
+      { instance: "b", tags: ["eu"] },
+    ];
+    expect(why(given, { tags: ["gpu", "a100"] })).toBe('no worker offers tag "a100"');
+    expect(why(given, { tags: ["gpu", "eu"] })).toBe('no worker offers all of tags "gpu", "eu"');
+  });
+});

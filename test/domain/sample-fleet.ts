@@ -1,0 +1,199 @@
+// Fleets, requests and policies for tests of routing, by hand and at random.
+
+import fc from "fast-check";
+import { DEFAULT_WEIGHTS, SCORE_PARTS, STRATEGIES, type Weights } from "../../domain/config.ts";
+import { Fleet, type Member } from "../../domain/fleet.ts";
+import { PRIORITIES, TIERS } from "../../domain/job.ts";
+import { choose, type RoutePolicy, type RouteRequest } from "../../domain/routing.ts";
+import type { Outcome, Worker } from "../../domain/worker.ts";
+import { NOON } from "./sample-jobs.ts";
+
+export const PROVIDERS = ["openai", "anthropic", "local"];
+export const TAGS = ["gpu", "eu", "a100"];
+export const MODELS = ["small", "large"];
+export const OFFLINE_AFTER_MS = 60_000;
+
+export const worker = (offer: Partial<Worker> = {}): Worker => ({
+  instance: "w1",
+  provider: "openai",
+  tagList: (offer.tags ?? []).join(","),
+  tags: [],
+  models: null,
+  tier: null,
+  version: null,
+  concurrency: 1,
+  viaSocket: false,
+  keyId: null,
+  registeredAt: NOON,
+  lastHeartbeatAt: NOON,
+  pause: null,
+  isHalted: false,
+  toldHalt: 0,
+  confirmedHalt: 0,
+  outcomes: [],
+  expiredLeases: 0,
+  ...offer,
+});
+
+/** A worker in the fleet's memory, with what memory alone knows of it. */
+export interface Spec extends Partial<Worker> {
+  readonly load?: number;
+  readonly isConnected?: boolean;
+  readonly isClaiming?: boolean;
+  readonly lastTurn?: number;
+  /** How long ago its socket last answered a ping that memory did not see. */
+  readonly socketAgeMs?: number | null;
+}
+
+export const fleetOf = (specs: readonly Spec[], builtAt = NOON): Fleet => {
+  const fleet = new Fleet();
+  for (const spec of specs) {
+    const { load = 0, isConnected = false, isClaiming = false, lastTurn, socketAgeMs: _, ...offer } = spec;
+    const member = fleet.put(worker(offer), builtAt);
+    if (load > 0) fleet.addLoad(member.worker.instance, load);
+    member.isConnected = isConnected;
+    member.isClaiming = isClaiming;
+    member.lastTurn = lastTurn ?? 0;
+  }
+  return fleet;
+};
+
+export const request = (asked: Partial<RouteRequest> = {}): RouteRequest => ({
+  provider: null,
+  model: null,
+  tags: [],
+  excludedProviders: [],
+  tier: null,
+  urgency: "normal",
+  ...asked,
+});
+
+export const policy = (given: Partial<RoutePolicy> = {}): RoutePolicy => ({
+  nowAt: NOON,
+  offlineAfterMs: OFFLINE_AFTER_MS,
+  strategy: "score",
+  chain: [],
+  weights: DEFAULT_WEIGHTS,
+  closedProviders: new Map(),
+  priceOf: () => null,
+  lastSignOf: (member) => member.lastSeenAt,
+  ...given,
+});
+
+/** What the sockets know, for a policy. */
+export const signsOf =
+  (specs: readonly Spec[], nowAt: number) =>
+  (member: Member): number => {
+    const ageMs = specs.find((spec) => spec.instance === member.worker.instance)?.socketAgeMs ?? null;
+    return ageMs === null ? member.lastSeenAt : Math.max(member.lastSeenAt, nowAt - ageMs);
+  };
+
+export const outcomes = (completed: number, failed: number, code = "provider_error"): Outcome[] => [
+  ...Array.from({ length: completed }, (_, at) => ({
+    jobId: `c${at}`,
+    outcome: "completed" as const,
+    code: null,
+    at: NOON,
+  })),
+  ...Array.from({ length: failed }, (_, at) => ({ jobId: `f${at}`, outcome: "failed" as const, code, at: NOON })),
+];
+
+const rarely = (chance = 4) => fc.nat({ max: chance }).map((drawn) => drawn === 0);
+const ageMs = fc.constantFrom(0, 0, 0, 20_000, OFFLINE_AFTER_MS, OFFLINE_AFTER_MS + 1, 300_000);
+
+const offered = {
+  provider: fc.constantFrom(...PROVIDERS),
+  tags: fc.oneof(fc.constant(TAGS), fc.subarray(TAGS)),
+  models: fc.option(fc.subarray(MODELS)),
+  tier: fc.constantFrom(null, ...TIERS),
+  lastTurn: fc.nat({ max: 4 }),
+  outcomes: fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 3 })).map(([well, badly]) => outcomes(well, badly)),
+};
+
+/** One that would take a job, as most do; so that there is a choice to make. */
+const willing = fc.record({
+  ...offered,
+  concurrency: fc.integer({ min: 3, max: 4 }),
+  load: fc.nat({ max: 2 }),
+  lastHeartbeatAt: fc.constantFrom(NOON, NOON - 20_000),
+});
+
+const anyhow = fc.record({
+  ...offered,
+  concurrency: fc.integer({ min: 0, max: 3 }),
+  load: fc.constantFrom(0, 0, 1, 2, 4),
+  lastHeartbeatAt: ageMs.map((age) => NOON - age),
+  socketAgeMs: fc.option(ageMs, { freq: 2 }),
+  viaSocket: fc.boolean(),
+  isConnected: fc.boolean(),
+  isClaiming: rarely(),
+  pause: fc.constantFrom(
+    null,
+    null,
+    null,
+    { reason: "by hand", untilAt: null },
+    { reason: "over", untilAt: NOON },
+    { reason: "for a while", untilAt: NOON + 1 },
+  ),
+  isHalted: rarely(9),
+  expiredLeases: fc.constantFrom(0, 0, 0, 1, 2),
+});
+
+/** Workers w0, w1 … in a shuffled order of registration. */
+export const specs: fc.Arbitrary<Spec[]> = fc
+  .array(fc.oneof<fc.Arbitrary<Spec>[]>(willing, anyhow), { maxLength: 12, size: "max" })
+  .chain((given) =>
+    fc.shuffledSubarray(
+      given.map((one, at) => ({ ...one, instance: `w${at}` })),
+      { minLength: given.length },
+    ),
+  );
+
+export const requests: fc.Arbitrary<RouteRequest> = fc.record({
+  provider: fc.constantFrom(null, null, null, ...PROVIDERS),
+  model: fc.constantFrom(null, null, ...MODELS),
+  tags: fc.oneof(
+    { weight: 2, arbitrary: fc.subarray(TAGS, { maxLength: 1 }) },
+    { weight: 1, arbitrary: fc.subarray(TAGS) },
+  ),
+  excludedProviders: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<string[]>([]) },
+    { weight: 1, arbitrary: fc.subarray(PROVIDERS) },
+  ),
+  tier: fc.constantFrom(null, ...TIERS),
+  urgency: fc.constantFrom(...PRIORITIES),
+});
+
+const weights = fc
+  .tuple(...SCORE_PARTS.map((part) => fc.nat({ max: 20 }).map((weight) => [part, weight] as const)))
+  .map((entries) => Object.fromEntries(entries) as unknown as Weights);
+
+const prices: fc.Arbitrary<Record<string, number>> = fc.dictionary(
+  fc.constantFrom(...PROVIDERS),
+  fc.constantFrom(0, 500_000_000, 3_000_000_000),
+  {
+    maxKeys: 3,
+  },
+);
+
+export const policies: fc.Arbitrary<RoutePolicy> = fc
+  .record({
+    strategy: fc.constantFrom(...STRATEGIES),
+    chain: fc.shuffledSubarray(PROVIDERS, { minLength: 1 }),
+    weights: fc.oneof({ weight: 3, arbitrary: fc.constant(DEFAULT_WEIGHTS) }, { weight: 1, arbitrary: weights }),
+    closed: fc.oneof(
+      { weight: 2, arbitrary: fc.constant<string[]>([]) },
+      { weight: 1, arbitrary: fc.subarray(PROVIDERS) },
+    ),
+    prices,
+  })
+  .map(({ closed, prices: known, ...given }) =>
+    policy({
+      ...given,
+      closedProviders: new Map(closed.map((provider) => [provider, `provider ${provider} backs off`])),
+      priceOf: (provider) => known[provider] ?? null,
+    }),
+  );
+
+export const chosenOf = (fleet: Fleet, asked: RouteRequest, rules: RoutePolicy): string | null =>
+  choose(fleet, asked, rules)?.member.worker.instance ?? null;

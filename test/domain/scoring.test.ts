@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type DEFAULT_WEIGHTS, SCORE_PARTS } from "../../domain/config.ts";
+import { PRIORITIES } from "../../domain/job.ts";
+import { choose, type RoutePolicy, type RouteRequest } from "../../domain/routing.ts";
+import { scoreOf, weightsFor } from "../../domain/scoring.ts";
+import { chosenOf, fleetOf, OFFLINE_AFTER_MS, outcomes, policy, request, type Spec } from "./sample-fleet.ts";
+import { NOON } from "./sample-jobs.ts";
+
+describe("urgency", () => {
+  const at = (load: number, more: Spec = {}): Spec => ({ instance: `with-${load}`, concurrency: 4, load, ...more });
+
+  test.each([
+    ["critical", "with-0"],
+    ["high", "with-0"],
+    ["normal", "with-0"],
+    ["low", "with-3"],
+  ] as const)("%s goes to %s of workers that differ in their load alone", (urgency, expected) => {
+    expect(chosenOf(fleetOf([1, 0, 3, 4, 2].map((load) => at(load))), request({ urgency }), policy())).toBe(expected);
+  });
+
+  test("critical takes the freest and low the busiest of any that have room (property)", () => {
+    const loads = fc.uniqueArray(fc.nat({ max: 9 }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(loads, (given) => {
+        const fleet = fleetOf(given.map((load) => ({ instance: `with-${load}`, concurrency: 10, load })));
+        expect(chosenOf(fleet, request({ urgency: "critical" }), policy())).toBe(`with-${Math.min(...given)}`);
+        expect(chosenOf(fleet, request({ urgency: "low" }), policy())).toBe(`with-${Math.max(...given)}`);
+      }),
+    );
+  });
+
+  test("critical pays for reliability where normal saves, and low saves most", () => {
+    const given: Spec[] = [
+      { instance: "sound", provider: "anthropic", outcomes: outcomes(8, 0) },
+      { instance: "cheap-but-flaky", provider: "local", outcomes: outcomes(6, 2) },
+    ];
+    const rules = policy({ priceOf: (provider) => (provider === "local" ? 0 : 90_000_000_000) });
+    const chosen = PRIORITIES.map((urgency) => [urgency, chosenOf(fleetOf(given), request({ urgency }), rules)]);
+    expect(Object.fromEntries(chosen)).toEqual({
+      low: "cheap-but-flaky",
+      normal: "cheap-but-flaky",
+      high: "sound",
+      critical: "sound",
+    });
+  });
+
+  test.each(PRIORITIES)("%s weighs parts that add up to 100", (urgency) => {
+    const sum = Object.values(weightsFor(urgency)).reduce((total, weight) => total + weight, 0);
+    expect(sum).toBeCloseTo(100, 9);
+    expect(
+      scoreOf(
+        { capacity: 1, tag_fit: 1, model_loaded: 1, success: 1, freshness: 1, cost: 1, tier: 1 },
+        weightsFor(urgency),
+      ),
+    ).toBe(100);
+  });
+
+  test("with no weights at all still chooses, by turn", () => {
+    const none = Object.fromEntries(SCORE_PARTS.map((part) => [part, 0])) as unknown as typeof DEFAULT_WEIGHTS;
+    const fleet = fleetOf([
+      { instance: "a", lastTurn: 2 },
+      { instance: "b", lastTurn: 1 },
+    ]);
+    expect(choose(fleet, request(), policy({ weights: none }))).toMatchObject({
+      score: 0,
+      member: { worker: { instance: "b" } },
+    });
+  });
+});
+
+describe("the score", () => {
+  const prefers = (
+    expected: Spec,
+    other: Spec,
+    asked: Partial<RouteRequest> = {},
+    rules: Partial<RoutePolicy> = {},
+  ) => {
+    for (const given of [
+      [
+        { ...expected, instance: "z" },
+        { ...other, instance: "a" },
+      ],
+      [
+        { ...other, instance: "a" },
+        { ...expected, instance: "z" },
+      ],
+    ]) {
+      expect(chosenOf(fleetOf(given), request(asked), policy(rules))).toBe("z");
+    }
+  };
+
+  test("keeps specialised workers for the jobs that need them", () => {
+    prefers({ tags: [] }, { tags: ["gpu", "a100"] });
+    prefers({ tags: ["gpu"] }, { tags: ["gpu", "a100"] }, { tags: ["gpu"] });
+    const full = fleetOf([
+      { instance: "plain", load: 1 },
+      { instance: "special", tags: ["gpu"] },
+    ]);
+    expect(chosenOf(full, request(), policy())).toBe("special");
+  });
+
+  test("prefers a worker that names the model to one that may have to load it", () => {
+    prefers({ models: ["large"] }, { models: null }, { model: "large" });
+  });
+
+  test("prefers the worker whose recent jobs went well; failures of the job or its provider do not count", () => {
+    prefers({ outcomes: outcomes(3, 0) }, { outcomes: outcomes(2, 1) });
+    prefers({ outcomes: outcomes(3, 3, "context_length") }, { outcomes: outcomes(3, 3) });
+  });
+
+  test("prefers the worker that was heard of last, once the other has missed a heartbeat", () => {
+    prefers({ lastHeartbeatAt: NOON }, { lastHeartbeatAt: NOON - OFFLINE_AFTER_MS / 2 });
+    prefers({ lastHeartbeatAt: NOON - 45_000, viaSocket: true, isConnected: true }, { lastHeartbeatAt: NOON - 30_000 });
+    const beats = [10_000, 1_000].map((ageMs, at) => ({ instance: `w${at}`, lastHeartbeatAt: NOON - ageMs }));
+    expect(chosenOf(fleetOf(beats), request(), policy())).toBe("w0");
+  });
+
+  test("prefers the cheaper provider, and a known middling price to an unknown one no more and no less", () => {
+    const price = (known: Record<string, number>) => ({ priceOf: (provider: string) => known[provider] ?? null });
+    prefers({ provider: "local" }, { provider: "openai" }, {}, price({ local: 0, openai: 2_000_000_000 }));
+    prefers({ provider: "local" }, { provider: "openai" }, {}, price({ local: 0 }));
+    prefers({ provider: "local" }, { provider: "openai" }, {}, price({ openai: 2_000_000_000 }));
+  });
+
+  test("prefers the tier that was asked for, then the nearest", () => {
+    prefers({ tier: "premium" }, { tier: "standard" }, { tier: "premium" });
+    prefers({ tier: "standard" }, { tier: "economy" }, { tier: "premium" });
+    prefers({ tier: null }, { tier: "economy" }, { tier: "premium" });
+  });
+
+  test("follows the tenant's weights", () => {
+    const none = Object.fromEntries(SCORE_PARTS.map((part) => [part, 0])) as unknown as typeof DEFAULT_WEIGHTS;
+    prefers(
+      { load: 3, concurrency: 4, tier: "premium" },
+      { concurrency: 4 },
+      { tier: "premium" },
+      { weights: { ...none, tier: 1 } },
+    );
+    prefers(
+      { concurrency: 4 },
+      { load: 3, concurrency: 4, tier: "premium" },
+      { tier: "premium" },
+      { weights: { ...none, capacity: 1 } },
+    );
+  });
+
+  test("gives a worker that let leases expire the next one only where nobody else may have it", () => {
+    prefers({ load: 3, concurrency: 4, outcomes: outcomes(0, 5) }, { concurrency: 4, expiredLeases: 1 });
+    expect(chosenOf(fleetOf([{ expiredLeases: 4 }]), request(), policy())).toBe("w1");
+  });
+});

@@ -1,0 +1,228 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  isOffline,
+  isSameOffer,
+  type Outcome,
+  type PresenceReport,
+  pauseReasonOf,
+  pauseWorker,
+  RECENT_OUTCOMES,
+  recordExpiredLease,
+  recordOutcome,
+  registerWorker,
+  resumeWorker,
+  statusOf,
+  successRateOf,
+  type Worker,
+} from "../../domain/worker.ts";
+import { OFFLINE_AFTER_MS, outcomes, worker } from "./sample-fleet.ts";
+import { NOON } from "./sample-jobs.ts";
+
+const REPORT: PresenceReport = {
+  instance: "w1",
+  provider: "openai",
+  tagList: "gpu, eu",
+  tags: ["gpu", "eu"],
+  models: ["large"],
+  tier: "premium",
+  version: "1.2.3",
+  concurrency: 4,
+  jobs: null,
+};
+const FROM = { keyId: "k1", viaSocket: true };
+const BY_HAND = { reason: "mending", untilAt: null };
+
+const failed = (at: number, code = "provider_error"): Outcome => ({ jobId: "j", outcome: "failed", code, at });
+const completed = (at: number): Outcome => ({ jobId: "j", outcome: "completed", code: null, at });
+const having = (given: readonly Outcome[], start: Worker = worker()): Worker => given.reduce(recordOutcome, start);
+const failures = (count: number, spacingMs = 1_000, code?: string): Outcome[] =>
+  Array.from({ length: count }, (_, at) => failed(NOON + at * spacingMs, code));
+
+describe("presence", () => {
+  test("registers a worker with what it says of itself and a clean record", () => {
+    const { jobs: _, ...offer } = REPORT;
+    expect(registerWorker(REPORT, null, FROM, NOON)).toEqual({
+      ...offer,
+      ...FROM,
+      registeredAt: NOON,
+      lastHeartbeatAt: NOON,
+      pause: null,
+      isHalted: false,
+      toldHalt: 0,
+      confirmedHalt: 0,
+      outcomes: [],
+      expiredLeases: 0,
+    });
+  });
+
+  test("of a known worker changes its offer; its pause, its record and its registration outlive its restarts", () => {
+    const kept = {
+      registeredAt: NOON - 1_000,
+      pause: BY_HAND,
+      isHalted: true,
+      toldHalt: 3,
+      confirmedHalt: 2,
+      outcomes: outcomes(1, 1),
+      expiredLeases: 2,
+    };
+    const known = worker({ ...kept, provider: "local", concurrency: 1, keyId: "k0", lastHeartbeatAt: NOON - 1_000 });
+    const next = registerWorker(REPORT, known, FROM, NOON);
+    expect(next).toMatchObject({ ...kept, provider: "openai", concurrency: 4, keyId: "k1", lastHeartbeatAt: NOON });
+    expect(next.tags).toEqual(["gpu", "eu"]);
+  });
+
+  test.each<[string, Partial<PresenceReport>, boolean]>([
+    ["the same again", {}, true],
+    ["the same models in a new list", { models: ["large"] }, true],
+    ["the jobs it works on", { jobs: ["j1"] }, true],
+    ["another provider", { provider: "local" }, false],
+    ["other tags", { tagList: "gpu", tags: ["gpu"] }, false],
+    ["other models", { models: ["small"] }, false],
+    ["any model", { models: null }, false],
+    ["another tier", { tier: null }, false],
+    ["another version", { version: null }, false],
+    ["another concurrency", { concurrency: 5 }, false],
+  ])("that says %s brings nothing new: %#", (_, change, isSame) => {
+    expect(isSameOffer(registerWorker(REPORT, null, FROM, NOON), { ...REPORT, ...change })).toBe(isSame);
+  });
+});
+
+describe("a worker's status", () => {
+  test.each([
+    ["idle", 0, 2, 0],
+    ["online", 1, 2, 0],
+    ["busy", 2, 2, 0],
+    ["busy", 3, 2, 0],
+    ["idle", 0, 2, OFFLINE_AFTER_MS],
+    ["offline", 0, 2, OFFLINE_AFTER_MS + 1],
+    ["offline", 2, 2, OFFLINE_AFTER_MS + 1],
+  ])("is %s with %d of %d jobs, %d ms after its last sign of life", (expected, load, concurrency, silentMs) => {
+    expect(statusOf(worker({ concurrency }), load, NOON - silentMs, OFFLINE_AFTER_MS, NOON)).toBe(expected);
+    expect(isOffline(NOON - silentMs, OFFLINE_AFTER_MS, NOON)).toBe(expected === "offline");
+  });
+});
+
+describe("a pause", () => {
+  test.each<[string, Partial<Worker>, string | null]>([
+    ["none", {}, null],
+    ["by hand", { pause: BY_HAND }, "mending"],
+    ["until a moment from now", { pause: { reason: "lunch", untilAt: NOON + 1 } }, "lunch"],
+    ["until now", { pause: { reason: "lunch", untilAt: NOON } }, null],
+    ["by the killswitch", { isHalted: true }, "killswitch"],
+    ["by hand under the killswitch", { isHalted: true, pause: BY_HAND }, "mending"],
+    ["that is over under the killswitch", { isHalted: true, pause: { reason: "lunch", untilAt: NOON } }, "killswitch"],
+  ])("%s: the reason is known", (_, state, reason) => {
+    expect(pauseReasonOf(worker(state), NOON)).toBe(reason);
+  });
+
+  test("has a reason even where none was given, and the last one holds", () => {
+    const paused = pauseWorker(worker(), null, null);
+    expect(paused.pause).toEqual({ reason: "paused by an operator", untilAt: null });
+    expect(pauseWorker(paused, "lunch", NOON + 1).pause).toEqual({ reason: "lunch", untilAt: NOON + 1 });
+    expect(pauseWorker(paused, null, null)).toEqual(paused);
+  });
+
+  test("ends with a clean slate on resume, also the killswitch's; resuming twice is resuming once", () => {
+    const resumed = resumeWorker(
+      worker({ pause: BY_HAND, isHalted: true, expiredLeases: 4, outcomes: outcomes(2, 9) }),
+    );
+    expect(resumed).toMatchObject({ pause: null, isHalted: false, expiredLeases: 0, outcomes: outcomes(2, 0) });
+    expect(resumeWorker(resumed)).toEqual(resumed);
+  });
+});
+
+describe("a worker that fails job after job", () => {
+  test("is paused at the tenth failure in a row within a minute, and told why and how to resume it", () => {
+    expect(having(failures(9)).pause).toBeNull();
+    const paused = having(failures(10));
+    expect(paused.pause).toEqual({
+      reason:
+        'failed 10 jobs in a row within 60 s, the last with "provider_error"; mend it, then resume it ' +
+        "(POST /api/workers/w1/resume)",
+      untilAt: null,
+    });
+  });
+
+  test.each<[string, Outcome[]]>([
+    ["one of them went well", [...failures(5), completed(NOON), ...failures(9)]],
+    ["they lie further apart", failures(20, 7_000)],
+    ["they were the jobs' own fault", failures(20, 10, "bad_request")],
+    ["the contexts were too long", failures(20, 10, "context_length")],
+    ["their provider limited the rate", failures(20, 10, "rate_limited")],
+    ["their provider's quota was gone", failures(20, 10, "quota_exhausted")],
+    ["the credit was gone", failures(20, 10, "insufficient_quota")],
+    ["one of them was blameless", [...failures(5), failed(NOON, "rate_limited"), ...failures(9)]],
+  ])("is not paused where %s", (_, given) => {
+    expect(having(given).pause).toBeNull();
+  });
+
+  test("just within the window is paused, just outside is not", () => {
+    const lastAt = (at: number) =>
+      having([...Array.from({ length: 9 }, () => failed(NOON)), failed(at)]).pause !== null;
+    expect([lastAt(NOON + 60_000), lastAt(NOON + 60_001)]).toEqual([true, false]);
+  });
+
+  test("keeps the pause that it has", () => {
+    expect(having(failures(10), worker({ pause: BY_HAND })).pause).toEqual(BY_HAND);
+  });
+
+  test("once resumed is not paused again for what was forgiven", () => {
+    const resumed = resumeWorker(having(failures(10)));
+    expect(having(failures(9), resumed).pause).toBeNull();
+    expect(having(failures(10), resumed).pause).not.toBeNull();
+  });
+
+  test("is remembered by its last outcomes only, newest first", () => {
+    const many = having(Array.from({ length: 30 }, (_, at) => completed(NOON + at)));
+    expect(many.outcomes.length).toBe(RECENT_OUTCOMES);
+    expect(many.outcomes.map((one) => one.at)).toEqual(Array.from({ length: 20 }, (_, at) => NOON + 29 - at));
+  });
+});
+
+describe("a worker that takes leases and never starts them", () => {
+  const expired = (count: number, start = worker()): Worker =>
+    Array.from({ length: count }).reduce<Worker>((one) => recordExpiredLease(one), start);
+
+  test("is paused at the fifth in a row, and told why", () => {
+    expect(expired(4)).toMatchObject({ pause: null, expiredLeases: 4 });
+    expect(expired(5).pause).toEqual({
+      reason:
+        "let 5 leases in a row expire without starting them; mend it, then resume it (POST /api/workers/w1/resume)",
+      untilAt: null,
+    });
+  });
+
+  test("is forgiven with any job that it brings to an end, and when it is resumed", () => {
+    expect(recordOutcome(expired(4), completed(NOON)).expiredLeases).toBe(0);
+    expect(recordOutcome(expired(4), failed(NOON)).expiredLeases).toBe(0);
+    expect(resumeWorker(expired(5))).toMatchObject({ pause: null, expiredLeases: 0 });
+  });
+
+  test("keeps the pause that it has", () => {
+    expect(expired(9, worker({ pause: BY_HAND }))).toMatchObject({ pause: BY_HAND, expiredLeases: 9 });
+  });
+});
+
+describe("the rate of success", () => {
+  test("of a worker without a record is a good one's, and blameless failures are no record", () => {
+    expect(successRateOf(worker())).toBe(1);
+    expect(successRateOf(worker({ outcomes: outcomes(0, 20, "rate_limited") }))).toBe(1);
+    expect(successRateOf(worker({ outcomes: outcomes(0, 2) }))).toBe(0.5);
+  });
+
+  test("falls with every failure, rises with every success, and stays between 0 and 1 (property)", () => {
+    const count = fc.nat({ max: 18 });
+    fc.assert(
+      fc.property(count, count, (well, badly) => {
+        const rate = (more: number, worse: number) =>
+          successRateOf(worker({ outcomes: outcomes(well + more, badly + worse) }));
+        expect(rate(0, 1)).toBeLessThan(rate(0, 0));
+        expect(rate(1, 0)).toBeGreaterThanOrEqual(rate(0, 0));
+        if (badly > 0) expect(rate(1, 0)).toBeGreaterThan(rate(0, 0));
+        expect(rate(0, 1)).toBeGreaterThan(0);
+        expect(rate(0, 0)).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});

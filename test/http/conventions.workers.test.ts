@@ -1,0 +1,304 @@
+// Section 1 of the contract: problems, limits, strange requests, and the OpenAPI document's word on every answer.
+
+import { exports } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Body, newWorld, request, type World } from "../support/workerd/client.ts";
+import { holdToDocument, readDocument } from "../support/workerd/document.ts";
+
+const ORIGIN = "https://signalbox.test";
+let world: World;
+
+holdToDocument();
+beforeEach(async () => {
+  world = await newWorld();
+});
+
+describe("errors", () => {
+  it("are problem documents that bear the request's id, also where nothing is", async () => {
+    for (const [method, path] of [
+      ["GET", "/api/nothing"],
+      ["POST", "/nowhere"],
+      ["GET", "/api/jobs/"],
+      ["GET", "/api/jobs/a/b/c"],
+      ["GET", "/%00"],
+      ["GET", "/%E0%A4%A"],
+    ] as const) {
+      const answer = await world.get(path, { headers: { "x-request-id": "mine-1" } });
+      const { status, headers, body } =
+        method === "GET"
+          ? answer
+          : await request(world.key, method, path, undefined, { headers: { "x-request-id": "mine-1" } });
+      expect([path, status]).toEqual([path, 404]);
+      expect(headers.get("content-type")).toBe("application/problem+json");
+      expect(headers.get("x-request-id")).toBe("mine-1");
+      expect(body).toMatchObject({ title: "Not found", status: 404, instance: "mine-1", code: "not_found" });
+    }
+  });
+
+  it("name the allowed methods where the method is wrong", async () => {
+    const allowed: Record<string, string> = {
+      "/api/jobs": "POST, GET, HEAD",
+      "/dispatch": "POST",
+      "/presence": "POST, GET, HEAD",
+      "/api/jobs/x": "GET, PATCH, HEAD",
+      "/api/keys": "POST, GET, HEAD",
+      "/health": "GET, HEAD",
+    };
+    for (const [path, allow] of Object.entries(allowed)) {
+      for (const method of ["PUT", "OPTIONS"]) {
+        const { status, headers, body } = await request(world.key, method, path);
+        expect([path, method, status, headers.get("allow")]).toEqual([path, method, 405, allow]);
+        expect(body.code).toBe("method_not_allowed");
+      }
+    }
+    expect((await request(world.key, "HEAD", "/dispatch")).status).toBe(405);
+  });
+
+  it("give an invented request id where the given one is unfit", async () => {
+    const { headers } = await world.get("/health", { headers: { "x-request-id": "x".repeat(129) } });
+    expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe("who may ask", () => {
+  const broken = { nonsense: true };
+
+  it("is settled before what is asked: a stranger hears 401 and a small role 403, whatever the body", async () => {
+    const worker = await world.withKey("worker");
+    for (const [method, path] of [
+      ["POST", "/api/jobs"],
+      ["POST", "/dispatch"],
+      ["PATCH", "/api/jobs/x"],
+      ["GET", "/api/jobs?limit=nonsense"],
+      ["POST", "/api/keys"],
+      ["DELETE", "/api/keys/!"],
+      ["POST", "/api/workers/!/pause"],
+      ["GET", "/dispatch/explain?urgency=nonsense"],
+      ["POST", "/api/jobs/batch"],
+    ] as const) {
+      const body = method === "GET" || method === "DELETE" ? undefined : broken;
+      expect([path, (await request(null, method, path, body)).status]).toEqual([path, 401]);
+      expect([path, (await request(worker.key, method, path, body)).status]).toEqual([path, 403]);
+    }
+    for (const [method, path] of [
+      ["POST", "/presence"],
+      ["POST", "/api/jobs/x/complete"],
+      ["POST", "/api/workers/x/claim?wait=nonsense"],
+      ["POST", "/admin/tenants"],
+    ] as const) {
+      expect([path, (await request(null, method, path, broken)).status]).toEqual([path, 401]);
+    }
+    const standard = await world.withKey("standard");
+    for (const [method, path] of [
+      ["POST", "/api/keys"],
+      ["PUT", "/config"],
+    ] as const) {
+      expect([path, (await request(standard.key, method, path, broken)).status]).toEqual([path, 403]);
+    }
+  });
+});
+
+describe("bodies", () => {
+  it("name every unknown field, with the nearest known one", async () => {
+    const { status, body } = await world.post("/api/jobs", {
+      prompt: "a",
+      provder: "x",
+      priorty: "low",
+      zzzzzzzzzz: 1,
+    });
+    expect(status).toBe(400);
+    const messages = Object.fromEntries(
+      body.errors.map((one: { path: string; message: string }) => [one.path, one.message]),
+    );
+    expect(messages.provder).toContain('did you mean "provider"');
+    expect(messages.priorty).toContain('did you mean "priority"');
+    expect(messages.zzzzzzzzzz).toContain("unknown field");
+    expect(body.detail).toContain("provder");
+  });
+
+  it("are refused by field where a value is wrong", async () => {
+    const wrong: [Record<string, unknown>, string][] = [
+      [{}, "prompt"],
+      [{ prompt: "" }, "prompt"],
+      [{ prompt: 7 }, "prompt"],
+      [{ prompt: null }, "prompt"],
+      [{ prompt: "a\u0000b" }, "prompt"],
+      [{ prompt: "\ud800" }, "prompt"],
+      [{ prompt: "x".repeat(256 * 1024 + 1) }, "prompt"],
+      [{ prompt: "é".repeat(128 * 1024 + 1) }, "prompt"],
+      [{ prompt: "a", priority: "urgent" }, "priority"],
+      [{ prompt: "a", tier: "gold" }, "tier"],
+      [{ prompt: "a", tags: "gpu" }, "tags"],
+      [{ prompt: "a", tags: ["ok", "not ok"] }, "tags.1"],
+      [{ prompt: "a", tags: ["a".repeat(65)] }, "tags.0"],
+      [{ prompt: "a", tags: Array.from({ length: 33 }, (_, i) => `t${i}`) }, "tags"],
+      [{ prompt: "a", provider: "p".repeat(129) }, "provider"],
+      [{ prompt: "a", model: "m".repeat(129) }, "model"],
+      [{ prompt: "a", timeout_seconds: 0 }, "timeout_seconds"],
+      [{ prompt: "a", timeout_seconds: "NaN" }, "timeout_seconds"],
+      [{ prompt: "a", max_attempts: 2 ** 53 }, "max_attempts"],
+      [{ prompt: "a", max_attempts: 1.5 }, "max_attempts"],
+      [{ prompt: "a", run_at: "tomorrow" }, "run_at"],
+      [{ prompt: "a", run_at: "2026-02-30T00:00:00Z" }, "run_at"],
+      [{ prompt: "a", priority: "low", urgency: "high" }, "urgency"],
+    ];
+    for (const path of ["/api/jobs", "/dispatch"]) {
+      for (const [body, field] of wrong) {
+        const answer = await world.post(path, body);
+        expect([field, answer.status]).toEqual([field, 400]);
+        expect(answer.body.errors[0].path).toBe(field);
+        expect(answer.body.code).toBe("invalid_request");
+      }
+    }
+    expect((await world.get("/api/jobs")).body.total).toBe(0);
+  });
+
+  it("may be as large as the contract says, and no larger", async () => {
+    expect((await world.post("/api/jobs", { prompt: "x".repeat(256 * 1024) })).status).toBe(201);
+    const big = JSON.stringify({ prompt: "a", input: "x".repeat(1024 * 1024) });
+    const declared = await world.post("/api/jobs", undefined, {
+      raw: big,
+      headers: { "content-type": "application/json" },
+    });
+    expect([declared.status, declared.body.code]).toEqual([413, "payload_too_large"]);
+    const chunk = new TextEncoder().encode("x".repeat(64 * 1024));
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        sent += 1;
+        if (sent > 100) controller.close();
+        else controller.enqueue(chunk);
+      },
+    });
+    const chunked = await world.post("/api/jobs", undefined, {
+      raw: endless,
+      headers: { "content-type": "application/json" },
+    });
+    expect(chunked.status).toBe(413);
+    expect(sent).toBeLessThan(40);
+    const exact = { prompt: "a", input: "" };
+    exact.input = "x".repeat(1024 * 1024 - JSON.stringify(exact).length);
+    expect((await world.post("/api/jobs", exact)).status).toBe(201);
+  });
+
+  it("must be JSON in UTF-8, and say so", async () => {
+    const send = (raw: BodyInit, type: string | null = "application/json") =>
+      world.post("/api/jobs", undefined, { raw, headers: type === null ? {} : { "content-type": type } });
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
+      const { status, body } = await send('{"prompt":"a"}', type);
+      expect([type, status, body.code]).toEqual([type, 415, "unsupported_media_type"]);
+    }
+    expect((await send(new Blob(['{"prompt":"a"}']).stream(), null)).status).toBe(415);
+    expect((await send('{"prompt":"a"}', "application/json; charset=utf-8")).status).toBe(201);
+    expect((await send('{"prompt":"a"}', "Application/JSON")).status).toBe(201);
+    for (const text of ["", "{", "{'a':1}", "[]", "null", "7", '"a"', '{"prompt":NaN}', '{"prompt":"a",}', "{} {}"]) {
+      expect([text, (await send(text)).status]).toEqual([text, 400]);
+    }
+    expect((await send(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]))).status).toBe(400);
+    expect((await send(`{"prompt":"a","input":${"[".repeat(100_000)}${"]".repeat(100_000)}}`)).status).toBe(400);
+    expect((await send('{"prompt":"a","__proto__":{"prompt":"b"}}')).status).toBe(400);
+    expect((await send('{"prompt":"a","constructor":1,"hasOwnProperty":1,"toString":1}')).status).toBe(400);
+  });
+
+  it("cost little to refuse: ten thousand wrong tags, fifty thousand unknown fields, a field name of half a megabyte", async () => {
+    const tags = Array.from({ length: 10_000 }, (_, index) => `bad tag ${index}`);
+    expect((await world.post("/api/jobs", { prompt: "a", tags })).body.errors.length).toBeLessThanOrEqual(20);
+    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`field${index}`, 1]));
+    expect((await world.post("/api/jobs", { prompt: "a", ...many })).body.errors.length).toBeLessThanOrEqual(20);
+    const { status, text } = await world.post("/api/jobs", { prompt: "a", ["x".repeat(500_000)]: 1 });
+    expect(status).toBe(400);
+    expect(text.length).toBeLessThan(2000);
+  });
+
+  it("may hold any JSON as input, and give it back as it was", async () => {
+    const input = JSON.parse(
+      '{"__proto__":{"x":1},"constructor":[],"nul":"\\u0000","lone":"\\ud800","big":1e308,"é":"\u2028"}',
+    );
+    const { id } = await world.ok("POST", "/api/jobs", { prompt: "a\u2028\u202e", input });
+    const { body } = await world.get(`/api/jobs/${id}`);
+    expect(JSON.stringify(body.input)).toBe(JSON.stringify(input));
+    const { jobs } = await world.ok("GET", "/api/jobs");
+    expect(JSON.stringify(jobs[0].input)).toBe(JSON.stringify(input));
+  });
+
+  it("may be left out where nothing is asked, whatever type an empty one claims", async () => {
+    const { id } = await world.ok("POST", "/api/jobs", { prompt: "a" });
+    const form = { headers: { "content-type": "application/x-www-form-urlencoded" }, raw: "" };
+    expect((await world.post(`/api/jobs/${id}/cancel`, undefined, form)).status).toBe(200);
+    expect((await world.post(`/api/jobs/${id}/cancel`, { now: true })).status).toBe(400);
+  });
+});
+
+describe("lists", () => {
+  it("take limit and offset in digits and within their bounds, each once, and nothing else", async () => {
+    for (const query of [
+      "limit=0",
+      "limit=201",
+      "limit=-1",
+      "limit=1.5",
+      "limit=1e1",
+      "limit=0x10",
+      "limit=",
+      "limit=NaN",
+      "limit=9007199254740993",
+      "offset=",
+      "offset=-1",
+      "offset=10001",
+      "limit=1&limit=2",
+      "status=done",
+      "since=yesterday",
+      "limt=5",
+      "worker=a%20b",
+    ]) {
+      const { status, body } = await world.get(`/api/jobs?${query}`);
+      expect([query, status]).toEqual([query, 400]);
+      expect(body.errors[0].path).toBe(query.split("=")[0]);
+    }
+    expect((await world.get("/api/jobs?limt=5")).body.detail).toContain('did you mean "limit"');
+    for (const path of ["/api/jobs", "/api/workers", "/api/audit"]) {
+      expect((await world.get(path)).body).toMatchObject({ limit: 50, offset: 0 });
+      expect((await world.get(`${path}?limit=200&offset=10000`)).body).toMatchObject({ limit: 200, offset: 10_000 });
+    }
+  });
+});
+
+describe("the documents", () => {
+  it("need no key, and the OpenAPI one describes every path with its methods", async () => {
+    for (const path of ["/openapi.json", "/docs", "/health"]) {
+      const { status, text } = await request(null, "GET", path);
+      expect([path, status]).toEqual([path, 200]);
+      const head = await request(null, "HEAD", path);
+      expect([path, head.status, head.text]).toEqual([path, 200, ""]);
+      expect(text).not.toMatch(/src="https?:|href="https?:/);
+    }
+    const document = await readDocument();
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(document.info.title).toBeTruthy();
+    for (const [path, item] of Object.entries(document.paths) as [string, Record<string, Body>][]) {
+      for (const [method, operation] of Object.entries(item)) {
+        const named = (operation.parameters ?? [])
+          .filter((one: Body) => one.in === "path")
+          .map((one: Body) => one.name);
+        const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+        expect([path, method, named]).toEqual([path, method, wanted]);
+        expect(Object.keys(operation.responses).length).toBeGreaterThan(1);
+      }
+    }
+    expect(Object.keys(document.paths)).toEqual(
+      expect.arrayContaining(["/api/jobs", "/dispatch", "/presence", "/killswitch", "/api/schedules", "/openapi.json"]),
+    );
+    const limit = document.paths["/api/jobs"].get.parameters.find((one: Body) => one.name === "limit");
+    expect(limit).toMatchObject({
+      in: "query",
+      required: false,
+      schema: { type: "integer", minimum: 1, maximum: 200, default: 50 },
+    });
+  });
+
+  it("are pages a browser may show, and answers it may not misuse", async () => {
+    const response = await exports.default.fetch(`${ORIGIN}/docs`);
+    expect(response.headers.get("content-type")).toContain("text/html");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+});

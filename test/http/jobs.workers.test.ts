@@ -1,0 +1,399 @@
+// Section 3 of the contract: jobs from their creation to their end, as their owner sees them.
+
+import { beforeEach, describe, expect, it } from "vitest";
+import { ageJob, alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { holdToDocument } from "../support/workerd/document.ts";
+
+let world: World;
+
+holdToDocument();
+beforeEach(async () => {
+  world = await newWorld();
+});
+
+const present = (instance: string, more: Record<string, unknown> = {}): Promise<Body> =>
+  world.ok("POST", "/presence", { instance, provider: "p", status: "idle", tags: "", ...more });
+
+const create = (more: Record<string, unknown> = {}): Promise<Body> =>
+  world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
+
+const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
+
+/** Final jobs leave the object once history has them and their grace is over. */
+const sendAway = async (...ids: string[]): Promise<void> => {
+  await world.ok("GET", "/api/jobs");
+  for (const id of ids) await ageJob(world, id, 60_000, []);
+  await alarm(world);
+  const left = await inStorage(world, (storage) =>
+    storage.sql
+      .exec("SELECT id FROM jobs")
+      .toArray()
+      .map((row) => row.id),
+  );
+  for (const id of ids) expect(left).not.toContain(id);
+};
+
+describe("a job", () => {
+  it("is answered as created: pending, with every field and why it waits", async () => {
+    const { status, body } = await world.post("/api/jobs", {
+      prompt: "hello",
+      input: { a: [1, null] },
+      provider: "openai",
+      model: "gpt",
+      priority: "high",
+      tier: "premium",
+      tags: ["gpu", "eu", "gpu"],
+      timeout_seconds: 1.5,
+      max_attempts: 2,
+    });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      status: "pending",
+      prompt: "hello",
+      input: { a: [1, null] },
+      provider: "openai",
+      model: "gpt",
+      priority: "high",
+      tier: "premium",
+      tags: ["gpu", "eu"],
+      assigned_worker: null,
+      lease: 0,
+      attempts: 0,
+      result: null,
+      error: null,
+      progress: null,
+      usage: null,
+      cost_usd: null,
+      schedule: null,
+      timeout_seconds: 1.5,
+      max_attempts: 2,
+      waiting_reason: "no worker is registered",
+      run_at: null,
+      created_at: expect.any(String),
+      assigned_at: null,
+      started_at: null,
+      finished_at: null,
+      updated_at: body.created_at,
+    });
+    expect(await read(body.id)).toEqual(body);
+    expect((await create({ urgency: "critical" })).priority).toBe("critical");
+    expect((await create()).priority).toBe("normal");
+  });
+
+  it("is answered as pending even where a worker takes it at once", async () => {
+    await present("w1");
+    const job = await create();
+    expect(job).toMatchObject({ status: "pending", assigned_worker: null, lease: 0 });
+    expect(await read(job.id)).toMatchObject({
+      status: "assigned",
+      assigned_worker: "w1",
+      lease: 1,
+      waiting_reason: null,
+    });
+  });
+
+  it("stays pending while no worker matches, says why, and is taken as soon as one comes", async () => {
+    await present("w1", { provider: "other", tags: "gpu" });
+    const reasons: [Record<string, unknown>, RegExp][] = [
+      [{ tags: ["gpu", "tpu"] }, /no worker offers tag "tpu"/],
+      [{ provider: "openai" }, /no worker offers provider "openai"/],
+      [{ run_at: "2999-01-01T00:00:00Z" }, /not to run before 2999-01-01T00:00:00.000Z/],
+    ];
+    for (const [asked, reason] of reasons) {
+      const job = await create(asked);
+      expect(job.waiting_reason).toMatch(reason);
+      expect((await read(job.id)).waiting_reason).toMatch(reason);
+    }
+    const { jobs } = await world.ok("GET", "/api/jobs?status=pending");
+    expect(jobs.map((job: Body) => job.status)).toEqual(["pending", "pending", "pending"]);
+    await present("w2", { provider: "other", tags: "tpu, gpu" });
+    expect(await read(jobs[2].id)).toMatchObject({ status: "assigned", assigned_worker: "w2" });
+    expect(await read(jobs[0].id)).toMatchObject({ status: "pending" });
+  });
+
+  it("may be changed until it is completed, and takes its new place in the queue", async () => {
+    const [first, second] = [await create({ tags: ["x"] }), await create({ tags: ["x"] })];
+    const changed = await world.ok("PATCH", `/api/jobs/${second.id}`, {
+      priority: "critical",
+      tier: "economy",
+      tags: ["y"],
+    });
+    expect(changed).toMatchObject({ priority: "critical", tier: "economy", tags: ["y"], status: "pending" });
+    expect((await world.ok("PATCH", `/api/jobs/${second.id}`, { tier: null })).tier).toBeNull();
+    for (const body of [{}, { prompt: "other" }, { status: "completed" }, { priority: null }]) {
+      expect((await world.patch(`/api/jobs/${first.id}`, body)).status).toBe(400);
+    }
+    await world.ok("PATCH", `/api/jobs/${second.id}`, { tags: [] });
+    await world.ok("PATCH", `/api/jobs/${first.id}`, { tags: [] });
+    await present("w1");
+    expect((await read(second.id)).assigned_worker).toBe("w1");
+    expect((await read(first.id)).status).toBe("pending");
+    const { body } = await world.patch(`/api/jobs/${first.id}`, { provder: "p" });
+    expect(body.errors[0].path).toBe("provder");
+    await world.ok("POST", `/api/jobs/${second.id}/complete`, { lease: 1, result: "done" });
+    for (const where of ["in the object", "in history"]) {
+      const late = await world.patch(`/api/jobs/${second.id}`, { priority: "low" });
+      expect([where, late.status, late.body.code]).toEqual([where, 409, "job_completed"]);
+      if (where === "in the object") await sendAway(second.id);
+    }
+  });
+
+  it("is cancelled wherever it stands, once", async () => {
+    await present("w1", { concurrency: 2 });
+    const [running, assigned] = [await create(), await create()];
+    const pending = await create();
+    await world.ok("POST", `/api/jobs/${running.id}/start`, { lease: 1 });
+    for (const { id } of [pending, assigned, running]) {
+      const cancelled = await world.ok("POST", `/api/jobs/${id}/cancel`);
+      expect(cancelled).toMatchObject({ status: "cancelled", finished_at: expect.any(String) });
+      const again = await world.post(`/api/jobs/${id}/cancel`);
+      expect([again.status, again.body.code]).toEqual([409, "job_state"]);
+      expect((await world.post(`/api/jobs/${id}/retry`)).status).toBe(409);
+    }
+    const late = await world.post(`/api/jobs/${running.id}/complete`, { lease: 1, result: "late" });
+    expect([late.status, late.body.code]).toEqual([409, "lease_lost"]);
+    expect((await world.ok("GET", "/api/workers/w1")).current_load).toBe(0);
+    expect((await present("w1", { jobs: [running.id] })).halted).toEqual([running.id]);
+  });
+
+  it("that failed is retried with a clean slate, also from history", async () => {
+    await present("w1");
+    const { id } = await create();
+    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+    const error = { code: "boom", message: "it broke", status: 500 };
+    const failed = await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 1, error });
+    expect(failed).toMatchObject({ status: "failed", attempts: 1, error: { ...error, retryable: true } });
+    await sendAway(id);
+    expect(await read(id)).toMatchObject({ status: "failed", prompt: "hello" });
+    await world.ok("POST", "/api/workers/w1/pause");
+    const retried = await world.ok("POST", `/api/jobs/${id}/retry`);
+    expect(retried).toMatchObject({
+      status: "pending",
+      assigned_worker: null,
+      attempts: 0,
+      error: null,
+      finished_at: null,
+    });
+    expect(retried.waiting_reason).toContain("paused");
+    expect((await world.post(`/api/jobs/${id}/retry`)).body.code).toBe("job_state");
+    await world.ok("POST", "/api/workers/w1/resume");
+    expect(await read(id)).toMatchObject({ status: "assigned", lease: 2, prompt: "hello" });
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 2, result: null });
+    expect((await world.post(`/api/jobs/${id}/retry`)).status).toBe(409);
+  });
+
+  it("that is stuck with a silent worker is retried, and one that is not is left alone", async () => {
+    await world.ok("PUT", "/config", { jobs: { reap_stale_after_seconds: null } });
+    await present("w1");
+    const { id } = await create();
+    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+    expect((await world.post(`/api/jobs/${id}/retry`)).body.code).toBe("job_state");
+    await world.ok("PUT", "/config", {
+      jobs: { reap_stale_after_seconds: null },
+      presence: { offline_after_seconds: 0.3, heartbeat_interval_seconds: 0.1 },
+    });
+    await expect.poll(async () => (await world.ok("GET", "/presence")).workers).toEqual([]);
+    expect(await world.ok("POST", `/api/jobs/${id}/retry`)).toMatchObject({ status: "pending", assigned_worker: null });
+    expect((await world.post(`/api/jobs/${id}/heartbeat`, { lease: 1 })).body.code).toBe("lease_lost");
+  });
+
+  it("that nobody made is unknown, whatever it looks like", async () => {
+    for (const id of [
+      "nope",
+      "no.such",
+      "a%20b",
+      "%00",
+      "x".repeat(300),
+      "__proto__",
+      "..%2f..",
+      crypto.randomUUID(),
+    ]) {
+      expect([id, (await world.get(`/api/jobs/${id}`)).status]).toEqual([id, 404]);
+      expect([id, (await world.get(`/api/jobs/${id}?wait=1`)).status]).toEqual([id, 404]);
+      expect([id, (await world.get(`/api/jobs/${id}/events`)).status]).toEqual([id, 404]);
+      expect([id, (await world.post(`/api/jobs/${id}/cancel`)).status]).toEqual([id, 404]);
+    }
+  });
+
+  it("tells its whole story, oldest first, with the router's decision", async () => {
+    await present("w1");
+    await present("w2", { tags: "gpu" });
+    const { id } = await create({ tags: ["gpu"] });
+    await world.ok("PATCH", `/api/jobs/${id}`, { priority: "high" });
+    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+    await world.ok("POST", `/api/jobs/${id}/release`, { lease: 1, reason: "no room" });
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 2, result: 1 });
+    const { events } = await world.ok("GET", `/api/jobs/${id}/events`);
+    expect(events.map(({ type, worker, lease }: Body) => [type, worker, lease])).toEqual([
+      ["job.created", null, 0],
+      ["job.assigned", "w2", 1],
+      ["job.updated", "w2", 1],
+      ["job.started", "w2", 1],
+      ["job.released", "w2", 1],
+      ["job.assigned", "w2", 2],
+      ["job.completed", "w2", 2],
+    ]);
+    expect(events[1].detail).toMatchObject({
+      score: expect.any(Number),
+      breakdown: { capacity: 1 },
+      refused: { tags: 1 },
+    });
+    expect(events[4].detail).toEqual({ reason: "no room" });
+  });
+});
+
+describe("waiting for a job", () => {
+  it("ends with the job", async () => {
+    await present("w1");
+    const { id } = await create();
+    const waiting = world.get(`/api/jobs/${id}?wait=25`);
+    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: { ok: true } });
+    const { status, body } = await waiting;
+    expect([status, body.status, body.result]).toEqual([200, "completed", { ok: true }]);
+    expect((await world.get(`/api/jobs/${id}?wait=25`)).body.status).toBe("completed");
+  });
+
+  it("is over when the seconds are, with the job as it is", async () => {
+    const { id } = await create();
+    expect((await world.get(`/api/jobs/${id}?wait=1`)).body.status).toBe("pending");
+    for (const wait of ["26", "-1", "1.5", "", "x"]) {
+      expect([wait, (await world.get(`/api/jobs/${id}?wait=${wait}`)).status]).toEqual([wait, 400]);
+    }
+  });
+});
+
+describe("a batch", () => {
+  it("is created in order, all or none", async () => {
+    const prompts = Array.from({ length: 500 }, (_, index) => `p${index}`);
+    const { status, body } = await world.post("/api/jobs/batch", { jobs: prompts.map((prompt) => ({ prompt })) });
+    expect(status).toBe(201);
+    expect(body.jobs.map((job: Body) => job.prompt)).toEqual(prompts);
+    const refused = await world.post("/api/jobs/batch", {
+      jobs: [{ prompt: "a" }, { prompt: "b", tags: ["ok", "not ok"] }, { prompt: "c", promt: 1 }],
+    });
+    expect(refused.status).toBe(400);
+    expect(refused.body.errors.map((one: Body) => one.path)).toEqual(["jobs.1.tags.1", "jobs.2.promt"]);
+    expect(refused.text).toContain('did you mean \\"prompt\\"');
+    for (const jobs of [[], prompts.concat("x").map((prompt) => ({ prompt })), {}, null]) {
+      expect((await world.post("/api/jobs/batch", { jobs })).body.errors[0].path).toBe("jobs");
+    }
+    expect((await world.ok("GET", "/api/jobs")).total).toBe(500);
+  });
+});
+
+describe("the list of jobs", () => {
+  it("is newest first, pages without gaps, and counts all, whether they are in the object or in history", async () => {
+    await present("w1", { concurrency: 3 });
+    const made = [];
+    for (let index = 0; index < 7; index += 1) made.push((await create({ prompt: `p${index}` })).id);
+    for (const id of made.slice(0, 2))
+      await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: `r ${id}` });
+    await sendAway(...made.slice(0, 2));
+    const seen = [];
+    for (let offset = 0; offset < 9; offset += 3) {
+      const page = await world.ok("GET", `/api/jobs?limit=3&offset=${offset}`);
+      expect(page).toMatchObject({ total: 7, limit: 3, offset });
+      seen.push(...page.jobs.map((job: Body) => job.id));
+    }
+    expect(seen).toEqual(made.toReversed());
+    const { jobs } = await world.ok("GET", "/api/jobs");
+    for (const job of jobs) expect(job).toEqual(await read(job.id));
+  });
+
+  it("is filtered by each field, and by several at once", async () => {
+    await present("w1", { provider: "openai", tags: "gpu,a/b" });
+    const done = await create({ tags: ["gpu"] });
+    await world.ok("POST", `/api/jobs/${done.id}/complete`, { lease: 1, result: 1 });
+    const since = new Date(Date.parse(done.created_at) + 1).toISOString();
+    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(since));
+    const assigned = await create({ provider: "openai", tags: ["gpu", "a/b"] });
+    const waiting = await create({ provider: "openai" });
+    const ids = async (query: string): Promise<string[]> => {
+      const { jobs, total } = await world.ok("GET", `/api/jobs?${query}`);
+      expect(total).toBe(jobs.length);
+      return jobs.map((job: Body) => job.id);
+    };
+    expect(await ids("status=completed")).toEqual([done.id]);
+    expect(await ids("status=assigned")).toEqual([assigned.id]);
+    expect(await ids("status=pending")).toEqual([waiting.id]);
+    expect(await ids("status=failed")).toEqual([]);
+    expect(await ids("provider=openai")).toEqual([waiting.id, assigned.id]);
+    expect(await ids("tag=gpu")).toEqual([assigned.id, done.id]);
+    expect(await ids("tag=a%2Fb")).toEqual([assigned.id]);
+    expect(await ids("worker=w1")).toEqual([assigned.id, done.id]);
+    expect(await ids(`since=${encodeURIComponent(since)}`)).toEqual([waiting.id, assigned.id]);
+    expect(await ids("schedule=none")).toEqual([]);
+    expect(await ids("tag=gpu&status=assigned&provider=openai&worker=w1")).toEqual([assigned.id]);
+    expect(await ids("tag=%27%20OR%201%3D1%20--")).toEqual([]);
+  });
+
+  it("shortens what is long and says so; the job itself is whole", async () => {
+    await present("w1");
+    const prompt = "é".repeat(100_000);
+    const { id } = await create({ prompt, input: { long: "x".repeat(20_000) } });
+    const result = { long: "y".repeat(20_000) };
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result });
+    const { jobs } = await world.ok("GET", "/api/jobs");
+    expect(jobs[0].truncated).toEqual(["prompt", "input", "result"]);
+    expect(jobs[0].prompt.length).toBeLessThan(prompt.length);
+    for (const where of ["in the object", "in history"]) {
+      expect([where, await read(id)]).toEqual([where, expect.objectContaining({ prompt, result })]);
+      if (where === "in the object") await sendAway(id);
+    }
+  });
+});
+
+describe("an idempotency key", () => {
+  const withKey = (path: string, body: unknown, key: string) =>
+    world.post(path, body, { headers: { "idempotency-key": key } });
+
+  it("answers the same request with the first answer, byte for byte", async () => {
+    await present("w1", { concurrency: 5 });
+    for (const path of ["/api/jobs", "/dispatch", "/dispatch?queue=true"]) {
+      const body = { prompt: "hello", input: { b: 1, a: [2] }, tags: ["x"].slice(1) };
+      const key = `key-${path}`;
+      const first = await withKey(path, body, key);
+      expect(first.headers.has("idempotency-replayed")).toBe(false);
+      await world.ok("POST", `/api/jobs/${first.body.id}/cancel`);
+      const again = await withKey(path, { tags: [], input: { a: [2], b: 1 }, prompt: "hello" }, key);
+      expect(again.headers.get("idempotency-replayed")).toBe("true");
+      expect([path, again.status, again.text]).toEqual([
+        path,
+        first.status,
+        first.text.replace('{"b":1,"a":[2]}', '{"a":[2],"b":1}'),
+      ]);
+      const exact = await withKey(path, body, key);
+      expect(exact.text).toBe(first.text);
+      const other = await withKey(path, { ...body, prompt: "other" }, key);
+      expect([other.status, other.body.code]).toEqual([422, "idempotency_key_reused"]);
+    }
+    expect((await world.ok("GET", "/api/jobs")).total).toBe(3);
+  });
+
+  it("keeps two requests that arrive together from making two jobs", async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => withKey("/api/jobs", { prompt: "a" }, "one")));
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.has("idempotency-replayed"))).toHaveLength(9);
+  });
+
+  it("is free again after a refusal, which leaves nothing", async () => {
+    const body = { prompt: "a" };
+    expect((await withKey("/dispatch", body, "k")).status).toBe(503);
+    expect((await withKey("/dispatch", body, "k")).status).toBe(503);
+    expect((await world.ok("GET", "/api/jobs")).total).toBe(0);
+    await present("w1");
+    const taken = await withKey("/dispatch", body, "k");
+    expect([taken.status, taken.headers.has("idempotency-replayed")]).toEqual([200, false]);
+    expect((await withKey("/dispatch", body, "k")).text).toBe(taken.text);
+  });
+
+  it("is 1 to 255 visible characters", async () => {
+    for (const key of ["", "a b", "x".repeat(256), "é"]) {
+      const { status, body } = await withKey("/api/jobs", { prompt: "a" }, key);
+      expect([key.slice(0, 3), status, body.errors?.[0].path]).toEqual([key.slice(0, 3), 400, "Idempotency-Key"]);
+    }
+    expect((await withKey("/api/jobs", { prompt: "a" }, "x".repeat(255))).status).toBe(201);
+  });
+});

@@ -1,0 +1,192 @@
+// A stranger's view of the service: a tenant of its own, keys, requests over HTTP and sockets, all against the worker
+// as it is deployed. Time is turned by rewriting what the object stored, never by waiting for it.
+
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import type { Tenant } from "../../../durable-objects/tenant.ts";
+
+const ORIGIN = "https://signalbox.test";
+const ROOT_KEY = "root-key-of-the-tests";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
+export type Body = any;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+  readonly text: string;
+}
+
+export interface RequestOptions {
+  readonly headers?: Record<string, string>;
+  /** Sent as it is. */
+  readonly raw?: BodyInit;
+}
+
+/** See every answer, e.g. to hold it against the OpenAPI document. */
+export const observers: ((method: string, path: string, answer: Answer) => void | Promise<void>)[] = [];
+
+/** Any request; JSON both ways unless told otherwise. `key` null sends none. */
+export const request = async (
+  key: string | null,
+  method: string,
+  path: string,
+  body?: unknown,
+  { headers = {}, raw }: RequestOptions = {},
+): Promise<Answer> => {
+  const all = new Headers(headers);
+  if (key !== null) all.set("authorization", `Bearer ${key}`);
+  if (body !== undefined && !all.has("content-type")) all.set("content-type", "application/json");
+  const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  const response = await exports.default.fetch(`${ORIGIN}${path}`, {
+    method,
+    headers: all,
+    redirect: "manual",
+    ...(sent === undefined ? {} : { body: sent }),
+  });
+  const text = await response.text();
+  const isJson = (response.headers.get("content-type") ?? "").includes("json");
+  const answer = {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text !== "" ? JSON.parse(text) : text,
+    text,
+  };
+  for (const observe of observers) await observe(method, path, answer);
+  return answer;
+};
+
+export class Client {
+  readonly key: string | null;
+
+  constructor(key: string | null) {
+    this.key = key;
+  }
+
+  get = (path: string, options?: RequestOptions) => request(this.key, "GET", path, undefined, options);
+  post = (path: string, body?: unknown, options?: RequestOptions) => request(this.key, "POST", path, body, options);
+  put = (path: string, body?: unknown, options?: RequestOptions) => request(this.key, "PUT", path, body, options);
+  patch = (path: string, body?: unknown, options?: RequestOptions) => request(this.key, "PATCH", path, body, options);
+  delete = (path: string, options?: RequestOptions) => request(this.key, "DELETE", path, undefined, options);
+
+  /** The body of a request that must go well. */
+  async ok(method: string, path: string, body?: unknown): Promise<Body> {
+    const answer = await request(this.key, method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body;
+  }
+}
+
+export interface World extends Client {
+  readonly tenant: string;
+  readonly stub: DurableObjectStub<Tenant>;
+  /** A client with a new key of a role. */
+  withKey(role: "admin" | "standard" | "worker", name?: string): Promise<Client & { readonly keyId: string }>;
+}
+
+let count = 0;
+
+/** A tenant that no other test sees; the client holds its admin key. */
+export const newWorld = async (): Promise<World> => {
+  count += 1;
+  const tenant = `t${count}-${crypto.randomUUID().slice(0, 8)}`;
+  const created = await request(ROOT_KEY, "POST", "/admin/tenants", { tenant });
+  if (created.status !== 201) throw new Error(`no tenant: ${created.status} ${created.text}`);
+  const client = new Client(created.body.admin_key as string);
+  const stub = env.TENANT.get(env.TENANT.idFromName(tenant));
+  const withKey = async (role: string, name = `${role} key`) => {
+    const made = await client.ok("POST", "/api/keys", { name, role });
+    return Object.assign(new Client(made.key as string), { keyId: made.id as string });
+  };
+  return Object.assign(client, { tenant, stub, withKey });
+};
+
+/** Fires the tenant's alarm as if its time had come. */
+export const alarm = (world: World): Promise<boolean> => runDurableObjectAlarm(world.stub);
+
+/** Looks into, or rewrites, what the object stores. Its memory is rebuilt when it next wakes (`evictDurableObject`). */
+export const inStorage = <T>(world: World, work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
+  runInDurableObject(world.stub, async (_instance: Tenant, state: DurableObjectState) => work(state.storage));
+
+/** Moves instants of a stored job record back, as if that much time had passed for it. */
+export const ageJob = (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> =>
+  inStorage(world, (storage) => {
+    const row = storage.sql.exec("SELECT record FROM jobs WHERE id = ?", id).one();
+    const job = JSON.parse(row.record as string) as Record<string, number | null>;
+    for (const field of fields) if (typeof job[field] === "number") job[field] -= ms;
+    storage.sql.exec(
+      "UPDATE jobs SET record = ?, due_at = CASE WHEN due_at IS NULL THEN NULL ELSE due_at - ? END WHERE id = ?",
+      JSON.stringify(job),
+      ms,
+      id,
+    );
+  });
+
+export interface Socket {
+  readonly socket: WebSocket;
+  /** Every message so far, frames unpacked. */
+  readonly messages: Body[];
+  readonly frames: { readonly at: number; readonly messages: Body[] }[];
+  send(message: unknown): void;
+  /** The first message, past or to come, that fits. */
+  next(fits: (message: Body) => boolean): Promise<Body>;
+  readonly closed: Promise<{ code: number; reason: string }>;
+}
+
+/** Opens a WebSocket, or answers the refusal. */
+export const connect = async (
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; body: Body; socket: Socket | null }> => {
+  const response = await exports.default.fetch(`${ORIGIN}${path}`, { headers: { upgrade: "websocket", ...headers } });
+  if (response.webSocket === null) return { status: response.status, body: await response.json(), socket: null };
+  return { status: response.status, body: null, socket: listen(response.webSocket) };
+};
+
+const listen = (socket: WebSocket): Socket => {
+  const messages: Body[] = [];
+  const frames: { at: number; messages: Body[] }[] = [];
+  const waiting: { fits: (message: Body) => boolean; resolve: (message: Body) => void }[] = [];
+  let end: (event: { code: number; reason: string }) => void = () => undefined;
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    end = resolve;
+  });
+  socket.addEventListener("message", (event) => {
+    const parsed = event.data === "pong" ? "pong" : JSON.parse(event.data as string);
+    const unpacked: Body[] = Array.isArray(parsed) ? parsed : [parsed];
+    frames.push({ at: Date.now(), messages: unpacked });
+    for (const message of unpacked) {
+      messages.push(message);
+      for (const one of waiting.filter(({ fits }) => fits(message))) {
+        waiting.splice(waiting.indexOf(one), 1);
+        one.resolve(message);
+      }
+    }
+  });
+  socket.addEventListener("close", (event) => end({ code: event.code, reason: event.reason }));
+  socket.accept();
+  return {
+    socket,
+    messages,
+    frames,
+    send: (message) => socket.send(typeof message === "string" ? message : JSON.stringify(message)),
+    next: (fits) => {
+      const known = messages.find(fits);
+      if (known !== undefined) return Promise.resolve(known);
+      return new Promise((resolve) => waiting.push({ fits, resolve }));
+    },
+    closed,
+  };
+};
+
+/** A worker's socket, welcomed and registered with a presence report. */
+export const connectWorker = async (key: string, presence: Record<string, unknown>): Promise<Socket> => {
+  const path = `/api/workers/${String(presence.instance)}/connect`;
+  const { socket, status } = await connect(path, { authorization: `Bearer ${key}` });
+  if (socket === null) throw new Error(`no socket: ${status}`);
+  await socket.next((message) => message.type === "welcome");
+  socket.send({ type: "presence", id: "hello", ...presence });
+  await socket.next((message) => message.type === "ack" && message.id === "hello");
+  return socket;
+};

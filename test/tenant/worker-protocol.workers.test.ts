@@ -1,0 +1,405 @@
+// Section 4 of the contract over plain HTTP: presence, the fleet, leases and what becomes of them.
+
+import { evictDurableObject } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import { ageJob, alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { holdToDocument } from "../support/workerd/document.ts";
+
+let world: World;
+
+holdToDocument();
+beforeEach(async () => {
+  world = await newWorld();
+});
+
+const present = (instance: string, more: Record<string, unknown> = {}): Promise<Body> =>
+  world.ok("POST", "/presence", { instance, provider: "p", status: "idle", tags: "", ...more });
+
+const create = (more: Record<string, unknown> = {}): Promise<Body> =>
+  world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
+
+const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
+const claim = (instance: string, body?: unknown, query = ""): Promise<Body> =>
+  world.ok("POST", `/api/workers/${instance}/claim${query}`, body);
+
+/** A worker silent for longer than `offline_after_seconds`, as after that much time. */
+const silence = async (instance: string): Promise<void> => {
+  await inStorage(world, (storage) => {
+    const row = storage.sql.exec("SELECT record FROM workers WHERE instance = ?", instance).one();
+    const record = { ...JSON.parse(row.record as string), lastHeartbeatAt: Date.now() - 120_000 };
+    storage.sql.exec("UPDATE workers SET record = ? WHERE instance = ?", JSON.stringify(record), instance);
+  });
+  await evictDurableObject(world.stub);
+};
+
+/** A lease past its accept deadline. */
+const expire = async (id: string): Promise<void> => {
+  await ageJob(world, id, 31_000, ["assignedAt"]);
+  await alarm(world);
+};
+
+describe("presence", () => {
+  it("registers a worker and shows it as it is", async () => {
+    const answer = await present("w1", {
+      tags: "gpu, eu",
+      provider: "ollama",
+      concurrency: 2,
+      models: ["llama"],
+      tier: "economy",
+      version: "1.2",
+    });
+    expect(answer).toMatchObject({ jobs: [], halted: [], heartbeat_interval_seconds: 15, killswitch: { level: 0 } });
+    const worker = {
+      instance: "w1",
+      provider: "ollama",
+      status: "idle",
+      tags: "gpu, eu",
+      models: ["llama"],
+      tier: "economy",
+      concurrency: 2,
+      current_load: 0,
+      paused: false,
+      pause_reason: null,
+      last_heartbeat: expect.any(String),
+      connected: false,
+      version: "1.2",
+      registered_at: expect.any(String),
+    };
+    expect(answer.worker).toEqual(worker);
+    expect((await world.ok("GET", "/presence")).workers).toEqual([worker]);
+    expect(await world.ok("GET", "/api/workers/w1")).toEqual({ ...worker, jobs: [], recent_outcomes: [] });
+    const again = await present("w1", { tags: "cpu", provider: "ollama" });
+    expect(again.worker).toMatchObject({
+      tags: "cpu",
+      concurrency: 1,
+      models: null,
+      registered_at: answer.worker.registered_at,
+    });
+    expect((await world.ok("GET", "/api/workers")).total).toBe(1);
+  });
+
+  it("is refused by field where a value is wrong", async () => {
+    const wrong: [Record<string, unknown>, string][] = [
+      [{ instance: "" }, "instance"],
+      [{ instance: "a b" }, "instance"],
+      [{ instance: "a".repeat(129) }, "instance"],
+      [{ instance: null }, "instance"],
+      [{ provider: undefined }, "provider"],
+      [{ status: "offline" }, "status"],
+      [{ tags: ["gpu"] }, "tags"],
+      [{ tags: "ok,not ok" }, "tags"],
+      [{ concurrency: -1 }, "concurrency"],
+      [{ concurrency: 1001 }, "concurrency"],
+      [{ concurrency: 1.5 }, "concurrency"],
+      [{ concurrency: "2" }, "concurrency"],
+      [{ concurrency: 2 ** 53 }, "concurrency"],
+      [{ jobs: "none" }, "jobs"],
+      [{ concurency: 1 }, "concurency"],
+    ];
+    for (const [more, field] of wrong) {
+      const { status, body } = await world.post("/presence", {
+        instance: "w",
+        provider: "p",
+        status: "idle",
+        tags: "",
+        ...more,
+      });
+      expect([field, status, body.errors[0].path]).toEqual([field, 400, field]);
+    }
+    expect((await world.ok("GET", "/api/workers")).total).toBe(0);
+    expect((await present("constructor")).worker.instance).toBe("constructor");
+    expect((await present("w", { concurrency: 0 })).worker.status).toBe("busy");
+  });
+
+  it("derives the status from load and silence", async () => {
+    await present("w1", { concurrency: 2, status: "busy" });
+    const statusOf = async (): Promise<string> => (await world.ok("GET", "/api/workers/w1")).status;
+    expect(await statusOf()).toBe("idle");
+    await create();
+    expect(await statusOf()).toBe("online");
+    await create();
+    expect(await statusOf()).toBe("busy");
+    await silence("w1");
+    expect(await statusOf()).toBe("offline");
+    expect((await world.ok("GET", "/presence")).workers).toEqual([]);
+    expect((await world.ok("GET", "/api/workers")).workers).toHaveLength(1);
+    expect((await world.post("/dispatch", { prompt: "a" })).body.detail).toContain("offline");
+    await present("w1", { concurrency: 2 });
+    expect(await statusOf()).toBe("busy");
+  });
+
+  it("hands over leases not yet started, takes back what was lost, and names what to drop", async () => {
+    await present("w1", { concurrency: 3 });
+    const [first, second, third] = [await create(), await create(), await create()];
+    const { jobs } = await present("w1", { concurrency: 3 });
+    expect(jobs.map((job: Body) => [job.id, job.lease, job.prompt])).toEqual(
+      [first, second, third].map(({ id }) => [id, 1, "hello"]),
+    );
+    await world.ok("POST", `/api/jobs/${first.id}/start`, { lease: 1 });
+    await world.ok("POST", `/api/jobs/${second.id}/start`, { lease: 1 });
+    const settled = await present("w1", { concurrency: 3, jobs: [first.id, "unknown"] });
+    expect(settled.halted).toEqual(["unknown"]);
+    // The third was never started, so not naming it says nothing; the second was lost and comes again under a new lease.
+    expect(settled.jobs.map((job: Body) => [job.id, job.lease])).toEqual([
+      [second.id, 2],
+      [third.id, 1],
+    ]);
+    expect((await read(second.id)).attempts).toBe(0);
+    expect((await read(first.id)).status).toBe("running");
+    const late = await world.post(`/api/jobs/${second.id}/complete`, { lease: 1, result: "late" });
+    expect([late.status, late.body.code]).toEqual([409, "lease_lost"]);
+  });
+});
+
+describe("the fleet", () => {
+  it("keeps a pause until it is lifted, over restarts, and running jobs go on", async () => {
+    await present("w1", { concurrency: 2 });
+    const running = await create();
+    await world.ok("POST", `/api/jobs/${running.id}/start`, { lease: 1 });
+    const paused = await world.ok("POST", "/api/workers/w1/pause", { reason: "update" });
+    expect(paused).toMatchObject({ paused: true, pause_reason: "update", current_load: 1 });
+    const waiting = await create();
+    expect((await read(waiting.id)).waiting_reason).toContain("update");
+    await evictDurableObject(world.stub);
+    expect((await present("w1", { concurrency: 2 })).worker.paused).toBe(true);
+    expect(await read(waiting.id)).toMatchObject({ status: "pending" });
+    expect(await world.ok("POST", `/api/jobs/${running.id}/complete`, { lease: 1, result: 1 })).toMatchObject({
+      status: "completed",
+    });
+    expect(await world.ok("POST", "/api/workers/w1/pause")).toMatchObject({
+      paused: true,
+      pause_reason: expect.any(String),
+    });
+    expect(await world.ok("POST", "/api/workers/w1/resume")).toMatchObject({ paused: false, pause_reason: null });
+    expect(await read(waiting.id)).toMatchObject({ status: "assigned" });
+    expect(await world.ok("POST", "/api/workers/w1/resume")).toMatchObject({ paused: false });
+  });
+
+  it("ends a pause by itself when its time is over", async () => {
+    await present("w1");
+    const until = new Date(Date.now() + 300).toISOString();
+    expect(await world.ok("POST", "/api/workers/w1/pause", { until })).toMatchObject({ paused: true });
+    const { id } = await create();
+    await expect.poll(async () => (await read(id)).status, { timeout: 5000 }).toBe("assigned");
+    expect((await world.post("/api/workers/w1/pause", { until: "later" })).body.errors[0].path).toBe("until");
+    expect((await world.post("/api/workers/w1/pause", { reson: "x" })).body.errors[0].message).toContain('"reason"');
+  });
+
+  it("forgets an offline worker only, and what it held goes back", async () => {
+    await present("w1");
+    const { id } = await create();
+    const early = await world.delete("/api/workers/w1");
+    expect([early.status, early.body.code]).toEqual([409, "worker_not_offline"]);
+    await silence("w1");
+    const { status, text } = await world.delete("/api/workers/w1");
+    expect([status, text]).toEqual([204, ""]);
+    expect((await world.get("/api/workers/w1")).status).toBe(404);
+    expect((await world.delete("/api/workers/w1")).status).toBe(404);
+    expect(await read(id)).toMatchObject({ status: "pending", waiting_reason: "no worker is registered" });
+    expect((await world.post("/api/workers/w1/claim")).status).toBe(404);
+    await present("w1");
+    expect(await read(id)).toMatchObject({ assigned_worker: "w1", lease: 2 });
+  });
+
+  it("is listed newest first, in pages, and nobody in it who never reported", async () => {
+    for (const name of ["a", "b", "c"]) {
+      await present(name);
+      const now = Date.now();
+      await expect.poll(() => Date.now()).toBeGreaterThan(now);
+    }
+    const page = await world.ok("GET", "/api/workers?limit=2&offset=1");
+    expect(page.workers.map((one: Body) => one.instance)).toEqual(["b", "a"]);
+    expect(page).toMatchObject({ total: 3, limit: 2, offset: 1 });
+    for (const name of ["nope", "a%20b", "%00", "x".repeat(300), "__proto__"]) {
+      expect([name, (await world.get(`/api/workers/${name}`)).status]).toEqual([name, 404]);
+      expect([name, (await world.post(`/api/workers/${name}/pause`)).status]).toEqual([name, 404]);
+      expect([name, (await world.post(`/api/workers/${name}/resume`)).status]).toEqual([name, 404]);
+      expect([name, (await world.post(`/api/workers/${name}/claim`)).status]).toEqual([name, 404]);
+      expect([name, (await world.delete(`/api/workers/${name}`)).status]).toEqual([name, 404]);
+    }
+  });
+
+  it("remembers how a worker's jobs went", async () => {
+    await present("w1");
+    const [good, bad] = [await create(), await create()];
+    await world.ok("POST", `/api/jobs/${good.id}/complete`, { lease: 1, result: 1 });
+    await world.ok("POST", `/api/jobs/${bad.id}/fail`, { lease: 1, error: { code: "boom", message: "x" } });
+    const { recent_outcomes } = await world.ok("GET", "/api/workers/w1");
+    expect(recent_outcomes).toEqual([
+      { job_id: bad.id, outcome: "failed", code: "boom", at: expect.any(String) },
+      { job_id: good.id, outcome: "completed", code: null, at: expect.any(String) },
+    ]);
+  });
+});
+
+describe("a claim", () => {
+  it("gives leases up to its max, and says why there is none", async () => {
+    await present("w1", { concurrency: 3, tags: "cpu" });
+    for (let index = 0; index < 3; index += 1) await create({ tags: ["cpu"] });
+    for (let index = 0; index < 7; index += 1) await create({ tags: ["gpu"] });
+    expect((await claim("w1")).jobs).toHaveLength(1);
+    const { jobs, skipped } = await claim("w1", { max: 3 });
+    expect([jobs.length, skipped]).toEqual([3, {}]);
+    for (const { id } of jobs) await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+    const none = await claim("w1", { max: 3 });
+    expect(none.jobs).toEqual([]);
+    expect(none.skipped["missing tag gpu"]).toBe(7);
+    for (const body of [{ max: 0 }, { max: 101 }, { max: "1" }, { maximum: 1 }, []]) {
+      expect((await world.post("/api/workers/w1/claim", body)).status).toBe(400);
+    }
+    for (const wait of ["26", "-1", "x", ""]) {
+      expect((await world.post(`/api/workers/w1/claim?wait=${wait}`)).status).toBe(400);
+    }
+  });
+
+  it("waits for a job and ends with it", async () => {
+    await present("w1");
+    const waiting = claim("w1", undefined, "?wait=25");
+    const { id } = await create();
+    expect((await waiting).jobs.map((job: Body) => [job.id, job.status])).toEqual([[id, "assigned"]]);
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: 1 });
+    expect((await claim("w1", {}, "?wait=1")).jobs).toEqual([]);
+  });
+
+  it("is a sign of life for as long as it waits", async () => {
+    await world.ok("PUT", "/config", { presence: { offline_after_seconds: 0.3, heartbeat_interval_seconds: 0.1 } });
+    await present("quiet");
+    await present("w1");
+    const waiting = claim("w1", undefined, "?wait=25");
+    await expect
+      .poll(async () => (await world.ok("GET", "/presence")).workers.map((one: Body) => one.instance))
+      .toEqual(["w1"]);
+    const { id } = await create();
+    expect((await waiting).jobs[0].id).toBe(id);
+  });
+});
+
+describe("a lease", () => {
+  it("is started, kept alive, and completed; every report may be repeated", async () => {
+    await present("w1");
+    const { id } = await create();
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 })).toMatchObject({
+        status: "running",
+        attempts: 1,
+      });
+    }
+    const beat = await world.ok("POST", `/api/jobs/${id}/heartbeat`, { lease: 1, progress: { percent: 40 } });
+    expect(beat.progress).toEqual({ percent: 40 });
+    expect((await world.ok("POST", `/api/jobs/${id}/heartbeat`, { lease: 1 })).progress).toEqual({ percent: 40 });
+    const report = { lease: 1, result: { text: "hi" }, usage: { input_tokens: 3, output_tokens: 5 }, cost_usd: 0.25 };
+    const done = await world.post(`/api/jobs/${id}/complete`, report);
+    expect(done.body).toMatchObject({
+      status: "completed",
+      result: { text: "hi" },
+      usage: report.usage,
+      cost_usd: 0.25,
+    });
+    expect((await world.post(`/api/jobs/${id}/complete`, report)).text).toBe(done.text);
+    expect((await world.post(`/api/jobs/${id}/complete`, { ...report, result: "other" })).text).toBe(done.text);
+    for (const [verb, body] of [
+      ["start", { lease: 1 }],
+      ["heartbeat", { lease: 1 }],
+      ["fail", { lease: 1, error: { code: "x", message: "x" } }],
+      ["release", { lease: 1, reason: "x" }],
+    ] as const) {
+      const { status, body: problem } = await world.post(`/api/jobs/${id}/${verb}`, body);
+      expect([verb, status, problem.code]).toEqual([verb, 409, "lease_lost"]);
+    }
+  });
+
+  it("is reported in the words of the contract, field by field", async () => {
+    await present("w1");
+    const { id } = await create();
+    const error = { code: "x", message: "m" };
+    const wrong: [string, Record<string, unknown>, string][] = [
+      ["start", {}, "lease"],
+      ["start", { lease: -1 }, "lease"],
+      ["start", { lease: "1" }, "lease"],
+      ["start", { lease: 2 ** 53 }, "lease"],
+      ["start", { lease: 1, jobs: [] }, "jobs"],
+      ["complete", { lease: 1 }, "result"],
+      ["complete", { lease: 1, result: 1, cost_usd: -1 }, "cost_usd"],
+      ["complete", { lease: 1, result: 1, cost_usd: "0.1" }, "cost_usd"],
+      ["complete", { lease: 1, result: 1, usage: { input_tokens: 1 } }, "usage.output_tokens"],
+      ["complete", { lease: 1, result: 1, usage: { input_tokens: 1.5, output_tokens: 1 } }, "usage.input_tokens"],
+      ["fail", { lease: 1 }, "error"],
+      ["fail", { lease: 1, error: { message: "m" } }, "error.code"],
+      ["fail", { lease: 1, error: { ...error, status: 42 } }, "error.status"],
+      ["fail", { lease: 1, error: { ...error, retriable: true } }, "error.retriable"],
+      ["release", { lease: 1 }, "reason"],
+      ["heartbeat", { progress: 1 }, "lease"],
+    ];
+    for (const [verb, body, field] of wrong) {
+      const answer = await world.post(`/api/jobs/${id}/${verb}`, body);
+      expect([verb, field, answer.status]).toEqual([verb, field, 400]);
+      expect(answer.body.errors.map((one: Body) => one.path)).toContain(field);
+    }
+    const missing = await world.post(`/api/jobs/${id}/complete`, { lease: 1 });
+    expect(missing.body.errors).toEqual([{ path: "result", message: "is required" }]);
+    expect((await read(id)).status).toBe("assigned");
+    expect(await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: null })).toMatchObject({
+      status: "completed",
+      attempts: 1,
+    });
+  });
+
+  it("given back costs no attempt and goes to whoever is next", async () => {
+    await present("w1");
+    const { id } = await create();
+    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+    await present("w2");
+    await world.ok("POST", "/api/workers/w1/pause");
+    const released = await world.ok("POST", `/api/jobs/${id}/release`, { lease: 1, reason: "no memory" });
+    expect(released).toMatchObject({ status: "pending", attempts: 0 });
+    expect(await read(id)).toMatchObject({ status: "assigned", assigned_worker: "w2", lease: 2 });
+    expect((await world.post(`/api/jobs/${id}/release`, { lease: 1, reason: "no memory" })).body.code).toBe(
+      "lease_lost",
+    );
+  });
+
+  it("that is not started in time goes to the next worker and costs no attempt", async () => {
+    await present("w1");
+    const { id } = await create();
+    await present("w2");
+    await expire(id);
+    expect(await read(id)).toMatchObject({ status: "assigned", assigned_worker: "w2", lease: 2, attempts: 0 });
+    expect((await world.post(`/api/jobs/${id}/start`, { lease: 1 })).body.code).toBe("lease_lost");
+    expect(await world.ok("POST", `/api/jobs/${id}/start`, { lease: 2 })).toMatchObject({
+      status: "running",
+      attempts: 1,
+    });
+    await alarm(world);
+    expect((await read(id)).status).toBe("running");
+  });
+
+  it("moves on by itself, without anybody asking", async () => {
+    await world.ok("PUT", "/config", { jobs: { accept_within_seconds: 0.2 } });
+    await present("w1");
+    const { id } = await create();
+    await present("w2");
+    await expect.poll(async () => (await read(id)).assigned_worker, { timeout: 10_000 }).toBe("w2");
+    expect(await read(id)).toMatchObject({ lease: 2, attempts: 0 });
+  });
+
+  it("of a worker that fell silent goes back until its attempts are used up", async () => {
+    await present("w1", { concurrency: 2 });
+    const { id } = await create({ max_attempts: 2 });
+    for (const lease of [1, 2]) {
+      await world.ok("POST", `/api/jobs/${id}/start`, { lease });
+      await ageJob(world, id, 121_000, ["heartbeatAt"]);
+      await alarm(world);
+    }
+    expect(await read(id)).toMatchObject({ status: "failed", attempts: 2, error: { code: "attempts_exhausted" } });
+  });
+
+  it("ends with the job's own timeout", async () => {
+    await present("w1");
+    const { id } = await create({ timeout_seconds: 60 });
+    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+    await ageJob(world, id, 61_000, ["startedAt"]);
+    await alarm(world);
+    expect(await read(id)).toMatchObject({ status: "failed", error: { code: "timeout", retryable: true } });
+    expect((await world.post(`/api/jobs/${id}/complete`, { lease: 1, result: 1 })).body.code).toBe("lease_lost");
+  });
+});

@@ -1,0 +1,299 @@
+// Section 4 of the contract over the worker's WebSocket.
+
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { exports } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Tenant } from "../../durable-objects/tenant.ts";
+import { type Body, connect, connectWorker, newWorld, type Socket, type World } from "../support/workerd/client.ts";
+import { holdToDocument } from "../support/workerd/document.ts";
+
+let world: World;
+let key: string;
+
+holdToDocument();
+beforeEach(async () => {
+  world = await newWorld();
+  key = (await world.withKey("worker")).key ?? "";
+});
+
+const offer = (instance: string, more: Record<string, unknown> = {}) => ({
+  instance,
+  provider: "p",
+  status: "idle",
+  tags: "",
+  ...more,
+});
+const worker = (instance: string, more: Record<string, unknown> = {}): Promise<Socket> =>
+  connectWorker(key, offer(instance, more));
+const create = (more: Record<string, unknown> = {}): Promise<Body> =>
+  world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
+const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
+const view = (instance: string): Promise<Body> => world.ok("GET", `/api/workers/${instance}`);
+
+const assigned = (socket: Socket, id: string, lease = 1): Promise<Body> =>
+  socket.next((message) => message.type === "job.assigned" && message.job.id === id && message.job.lease === lease);
+const acked = (socket: Socket, id: string): Promise<Body> =>
+  socket.next((message) => message.type === "ack" && message.id === id);
+const bearer = (given: string | null): Record<string, string> =>
+  given === null ? {} : { authorization: `Bearer ${given}` };
+
+/** Until the object has heard that a socket is gone. */
+const dropped = (instance: string): Promise<void> =>
+  expect.poll(async () => (await view(instance)).connected).toBe(false);
+
+describe("connecting", () => {
+  it("needs a key, an upgrade and a name that may be one", async () => {
+    const path = "/api/workers/w1/connect";
+    for (const bad of [null, "x", `${key}x`]) {
+      const { status, body } = await connect(path, bearer(bad));
+      expect([status, body.title]).toEqual([401, "Authentication failed"]);
+    }
+    const plain = await world.get(path);
+    expect([plain.status, plain.body.code]).toEqual([426, "upgrade_required"]);
+    const misnamed = await connect("/api/workers/a%20b/connect", bearer(key));
+    expect([misnamed.status, misnamed.body.errors[0].path]).toEqual([400, "instance"]);
+    expect((await connect("/live", bearer(key))).status).toBe(403);
+  });
+
+  it("is answered with the request's id and a welcome that says what the service knows", async () => {
+    const response = await exports.default.fetch("https://signalbox.test/api/workers/w1/connect", {
+      headers: { upgrade: "websocket", "x-request-id": "mine-2", ...bearer(key) },
+    });
+    expect([response.status, response.headers.get("x-request-id")]).toEqual([101, "mine-2"]);
+    response.webSocket?.accept();
+    response.webSocket?.close();
+    const { socket } = await connect("/api/workers/new/connect", bearer(key));
+    const welcome = await socket?.next((message) => message.type === "welcome");
+    expect(welcome).toMatchObject({ jobs: [], halted: [], killswitch: { level: 0 }, heartbeat_interval_seconds: 15 });
+    expect((await world.ok("GET", "/api/workers")).total).toBe(0);
+  });
+});
+
+describe("a worker's socket", () => {
+  it("carries a job from assignment to result", async () => {
+    const socket = await worker("w1", { tags: "gpu", concurrency: 2 });
+    expect(await acked(socket, "hello")).toMatchObject({
+      ok: true,
+      worker: { instance: "w1", connected: true },
+      jobs: [],
+    });
+    const { id } = await create({ tags: ["gpu"], input: [1] });
+    const { job } = await assigned(socket, id);
+    expect(job).toEqual(await read(id));
+    socket.send({ type: "job.started", id: "1", job_id: id, lease: 1 });
+    socket.send([
+      { type: "job.heartbeat", id: "2", job_id: id, lease: 1, progress: 0.5 },
+      { type: "job.heartbeat", id: "3", job_id: id, lease: 1 },
+    ]);
+    expect(await acked(socket, "3")).toEqual({ type: "ack", id: "3", ok: true });
+    expect(await read(id)).toMatchObject({ status: "running", progress: 0.5 });
+    const usage = { input_tokens: 1, output_tokens: 2 };
+    socket.send({ type: "job.completed", id: "4", job_id: id, lease: 1, result: { a: 1 }, usage, cost_usd: 0.5 });
+    expect((await acked(socket, "4")).ok).toBe(true);
+    expect(await read(id)).toMatchObject({ status: "completed", result: { a: 1 }, usage, cost_usd: 0.5 });
+  });
+
+  it("fails and releases, and repeats are acknowledged as the first time", async () => {
+    const socket = await worker("w1");
+    const first = await create();
+    await assigned(socket, first.id);
+    for (const id of ["a", "b"]) {
+      socket.send({ type: "job.failed", id, job_id: first.id, lease: 1, error: { code: "boom", message: "x" } });
+      expect((await acked(socket, id)).ok).toBe(true);
+    }
+    expect(await read(first.id)).toMatchObject({ status: "failed", error: { code: "boom", retryable: false } });
+    const second = await create();
+    await assigned(socket, second.id);
+    socket.send({ type: "job.released", id: "c", job_id: second.id, lease: 1, reason: "full" });
+    expect((await acked(socket, "c")).ok).toBe(true);
+    await assigned(socket, second.id, 2);
+  });
+
+  it("acknowledges what it refuses with a problem, message by message", async () => {
+    const socket = await worker("w1");
+    const { id } = await create();
+    await assigned(socket, id);
+    const cases: [Record<string, unknown>, number, string][] = [
+      [{ type: "job.started", job_id: id, lease: 7 }, 409, "lease_lost"],
+      [{ type: "job.started", job_id: "nope", lease: 1 }, 404, "not_found"],
+      [{ type: "job.started", job_id: id }, 400, "invalid_request"],
+      [{ type: "job.begun", job_id: id, lease: 1 }, 400, "invalid_request"],
+      [{ type: "job.completed", job_id: id, lease: 1, reslt: 1 }, 400, "invalid_request"],
+      [{ type: "presence", ...offer("somebody-else") }, 400, "invalid_request"],
+      [{ type: "presence", ...offer("w1"), concurency: 2 }, 400, "invalid_request"],
+      [{ type: "job.completed", job_id: id, lease: 1, result: "x".repeat(1024 * 1024) }, 413, "payload_too_large"],
+      [{ type: "job.heartbeat", job_id: id, lease: 1, progress: "é".repeat(1024 * 1024) }, 413, "payload_too_large"],
+    ];
+    socket.send(cases.map(([message], index) => ({ ...message, id: `c${index}` })));
+    for (const [index, [, status, code]] of cases.entries()) {
+      const { ok, problem } = await acked(socket, `c${index}`);
+      expect([index, ok, problem.status, problem.code]).toEqual([index, false, status, code]);
+      expect(problem.instance).toBe(`c${index}`);
+    }
+    socket.send({ type: "job.started", id: 12, job_id: id, lease: 1 });
+    expect((await acked(socket, "12")).problem.errors[0].path).toBe("id");
+    const typo = await acked(socket, "c4");
+    expect(typo.problem.detail).toContain('did you mean "result"');
+    expect(await read(id)).toMatchObject({ status: "assigned", lease: 1 });
+    const largest = "y".repeat(1024 * 1024 - 2);
+    socket.send({ type: "job.completed", id: "big", job_id: id, lease: 1, result: largest });
+    expect((await acked(socket, "big")).ok).toBe(true);
+    expect((await read(id)).result).toBe(largest);
+  });
+
+  it("is closed with 4400 where a frame is none", async () => {
+    for (const frame of [
+      "nonsense",
+      "{",
+      "",
+      `[${"[".repeat(70)}${"]".repeat(70)}]`,
+      "x".repeat(4 * 1024 * 1024 + 1),
+    ]) {
+      const socket = await worker("w1");
+      socket.send(frame);
+      expect([frame.slice(0, 5), (await socket.closed).code]).toEqual([frame.slice(0, 5), 4400]);
+    }
+    const socket = await worker("w1");
+    socket.socket.send(new Uint8Array([1, 2, 3]));
+    expect((await socket.closed).code).toBe(4400);
+  });
+
+  it("takes no more than its worker's key may: another's job stays another's", async () => {
+    const socket = await worker("w1", { tags: "a" });
+    const other = await world.withKey("worker");
+    const theirs = await connectWorker(other.key ?? "", offer("w2", { tags: "b" }));
+    const { id } = await create({ tags: ["b"] });
+    await assigned(theirs, id);
+    socket.send({ type: "job.completed", id: "1", job_id: id, lease: 1, result: "stolen" });
+    expect((await acked(socket, "1")).problem.code).toBe("forbidden");
+    expect((await read(id)).status).toBe("assigned");
+  });
+
+  it("hears of a cancel, a pause and a resume at once", async () => {
+    const socket = await worker("w1");
+    const { id } = await create();
+    await assigned(socket, id);
+    await world.ok("POST", `/api/jobs/${id}/cancel`);
+    expect(await socket.next((message) => message.type === "job.halted")).toMatchObject({
+      job_id: id,
+      lease: 1,
+      reason: "cancelled",
+    });
+    await world.ok("POST", "/api/workers/w1/pause", { reason: "update" });
+    expect(await socket.next((message) => message.type === "worker.paused")).toMatchObject({ reason: "update" });
+    await world.ok("POST", "/api/workers/w1/resume");
+    await socket.next((message) => message.type === "worker.resumed");
+    await world.ok("POST", "/killswitch", { level: 1, reason: "test" });
+    expect((await socket.next((message) => message.type === "killswitch")).killswitch).toMatchObject({ level: 1 });
+  });
+
+  it("keeps its worker alive with pings, also while the object sleeps", async () => {
+    const socket = await worker("w1");
+    const long = 120_000;
+    await runInDurableObject(world.stub, (_object: Tenant, state: DurableObjectState) => {
+      state.storage.sql.exec(
+        "UPDATE workers SET record = json_set(record, '$.lastHeartbeatAt', record ->> 'lastHeartbeatAt' - ?)",
+        long,
+      );
+      for (const one of state.getWebSockets()) {
+        const attachment = one.deserializeAttachment() as { connectedAt: number };
+        one.serializeAttachment({ ...attachment, connectedAt: attachment.connectedAt - long });
+      }
+    });
+    await evictDurableObject(world.stub);
+    expect((await view("w1")).status).toBe("offline");
+    await evictDurableObject(world.stub);
+    socket.send("ping");
+    await socket.next((message) => message === "pong");
+    expect(await view("w1")).toMatchObject({ status: "idle", connected: true });
+    const { id } = await create();
+    await assigned(socket, id);
+  });
+});
+
+describe("a socket that ends", () => {
+  it("is replaced by a newer one of its instance, which is given its unstarted leases again", async () => {
+    const older = await worker("w1", { concurrency: 2 });
+    const [running, waiting] = [await create(), await create()];
+    await assigned(older, waiting.id);
+    older.send({ type: "job.started", id: "1", job_id: running.id, lease: 1 });
+    await acked(older, "1");
+    const { socket: newer } = await connect("/api/workers/w1/connect", bearer(key));
+    expect(await older.closed).toMatchObject({ code: 4409 });
+    const welcome = await newer?.next((message) => message.type === "welcome");
+    expect(welcome).toMatchObject({ worker: { instance: "w1", connected: true, current_load: 2 } });
+    expect(welcome.jobs.map((job: Body) => [job.id, job.lease])).toEqual([[waiting.id, 1]]);
+    if (newer === null) throw new Error("no socket");
+    await assigned(newer, waiting.id);
+    expect(newer.messages.some((message) => message.type === "job.assigned" && message.job.id === running.id)).toBe(
+      false,
+    );
+    expect((await view("w1")).connected).toBe(true);
+    await world.ok("POST", `/api/jobs/${running.id}/cancel`);
+    await newer.next((message) => message.type === "job.halted" && message.job_id === running.id);
+  });
+
+  it("takes no new jobs, but keeps its leases until it is back", async () => {
+    const socket = await worker("w1", { concurrency: 3 });
+    const held = await create();
+    await assigned(socket, held.id);
+    socket.socket.close(1000, "bye");
+    await dropped("w1");
+    const refused = await world.post("/dispatch", { prompt: "a" });
+    expect(refused.status).toBe(503);
+    expect(refused.body.workers[0].reasons.join()).toContain("socket");
+    const waiting = await create();
+    expect(await read(held.id)).toMatchObject({ status: "assigned", assigned_worker: "w1", lease: 1 });
+    const { socket: again } = await connect("/api/workers/w1/connect", bearer(key));
+    if (again === null) throw new Error("no socket");
+    await assigned(again, held.id);
+    await assigned(again, waiting.id);
+  });
+
+  it("takes no new jobs either where its worker reported over HTTP, until it does so again", async () => {
+    await world.ok("POST", "/presence", offer("w1", { concurrency: 3 }));
+    const { socket } = await connect("/api/workers/w1/connect", bearer(key));
+    await socket?.next((message) => message.type === "welcome");
+    await world.ok("POST", "/presence", offer("w1", { concurrency: 3 }));
+    const first = await world.ok("POST", "/dispatch", { prompt: "a" });
+    if (socket !== null) await assigned(socket, first.id);
+    socket?.socket.close(1000, "bye");
+    await dropped("w1");
+    expect((await world.post("/dispatch", { prompt: "a" })).status).toBe(503);
+    await world.ok("POST", "/presence", offer("w1", { concurrency: 3 }));
+    expect((await world.post("/dispatch", { prompt: "a" })).status).toBe(200);
+  });
+
+  it("ends with its key, with 4401", async () => {
+    const doomed = await world.withKey("worker");
+    const [first, second] = [
+      await connectWorker(doomed.key ?? "", offer("w1")),
+      await connectWorker(doomed.key ?? "", offer("w2")),
+    ];
+    const other = await worker("w3");
+    await evictDurableObject(world.stub);
+    await world.delete(`/api/keys/${doomed.keyId}`);
+    expect([(await first.closed).code, (await second.closed).code]).toEqual([4401, 4401]);
+    const rotated = await world.withKey("worker");
+    const third = await connectWorker(rotated.key ?? "", offer("w4"));
+    await world.ok("POST", `/api/keys/${rotated.keyId}/rotate`);
+    expect((await third.closed).code).toBe(4401);
+    await dropped("w1");
+    const { id } = await create();
+    await assigned(other, id);
+  });
+
+  it("by a restart of the service costs nothing: the worker comes back and goes on", async () => {
+    const socket = await worker("w1", { concurrency: 2 });
+    const [running, waiting] = [await create(), await create()];
+    await assigned(socket, waiting.id);
+    socket.send({ type: "job.started", id: "1", job_id: running.id, lease: 1 });
+    await acked(socket, "1");
+    await evictDurableObject(world.stub, { webSockets: "close" });
+    const again = await worker("w1", { concurrency: 2, jobs: [running.id] });
+    expect((await acked(again, "hello")).halted).toEqual([]);
+    again.send({ type: "job.completed", id: "2", job_id: running.id, lease: 1, result: 1 });
+    expect((await acked(again, "2")).ok).toBe(true);
+    await assigned(again, waiting.id);
+  });
+});
