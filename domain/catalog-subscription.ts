@@ -34,6 +34,8 @@ export interface SyncReport {
   readonly subscriptionId: string;
   readonly provider: string;
   readonly isChanged: boolean;
+  /** Prices are not part of the list that is compared, but routing and cost read them. */
+  readonly arePricesChanged: boolean;
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly updated: readonly string[];

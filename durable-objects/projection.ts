@@ -1,7 +1,6 @@
 // Outbox → D1. Rows travel as JSON arrays, one statement a table, in one transaction; every statement may be applied
 // twice. Jobs are written as they are now, so a batch that is late never takes one back.
 
-import type { JobEvent } from "../domain/event.ts";
 import type { Job, JobPayload } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
 import type { Store } from "./store/open.ts";
@@ -24,8 +23,7 @@ const INSERTS = {
   payloads: `INSERT INTO payloads (tenant, job_id, prompt, input)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
   results: `INSERT INTO results (tenant, job_id, result)
-    SELECT ?1, value ->> 0, value ->> 1 FROM json_each(?2) WHERE true
-    ON CONFLICT (tenant, job_id) DO UPDATE SET result = excluded.result`,
+    SELECT ?1, value ->> 0, value ->> 1 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
   events: `INSERT INTO events (tenant, job_id, version, at, type, worker, lease, detail)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
     FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
@@ -45,8 +43,7 @@ const INSERTS = {
 /** For a row that is too large to travel inside JSON, whose quoting may double it. */
 const SINGLE_INSERTS = {
   payloads: "INSERT INTO payloads (tenant, job_id, prompt, input) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-  results: `INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3)
-    ON CONFLICT (tenant, job_id) DO UPDATE SET result = excluded.result`,
+  results: "INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
 } as const;
 
 type Table = keyof typeof INSERTS;
@@ -80,7 +77,7 @@ export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert
     ...inserts("tenants", outbox.flatMap(tenantRows)),
     ...inserts("jobs", store.jobs.findMany(ids).map(jobRow)),
     ...largeInserts("payloads", payloadRows(store.payloads.findMany(createdIds))),
-    ...largeInserts("results", resultRows(events, store.payloads.findResults(ids))),
+    ...largeInserts("results", resultRows(store.payloads.findResults(ids))),
     ...inserts(
       "events",
       events.map((one) => [
@@ -118,11 +115,9 @@ const jobRow = (job: Job): Cells => [
 const payloadRows = (payloads: ReadonlyMap<string, JobPayload>): Cells[] =>
   [...payloads].map(([id, { prompt, input }]) => [id, prompt, JSON.stringify(input)]);
 
-/** A retry may have cleared a result that history has. */
-const resultRows = (events: readonly JobEvent[], results: ReadonlyMap<string, Json>): Cells[] => {
-  const retried = events.filter((event) => event.type === "job.retried").map((event) => event.jobId);
-  return [...new Set([...retried, ...results.keys()])].map((id) => [id, JSON.stringify(results.get(id) ?? null)]);
-};
+/** Written once: only a completed job has a result, and it stays completed. */
+const resultRows = (results: ReadonlyMap<string, Json>): Cells[] =>
+  [...results].map(([id, result]) => [id, JSON.stringify(result)]);
 
 const attemptRows = ({ tidings }: OutboxRow): Cells[] =>
   tidings.attempts.map((one) => [

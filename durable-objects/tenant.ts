@@ -57,7 +57,7 @@ export class Tenant extends DurableObject<Env> {
     this.#turns = new TurnQueue(
       state.storage,
       () => this.#afterStretch(),
-      (error) => this.#broken(error),
+      (error, undone) => this.#broken(error, undone),
     );
     this.#drain = new Drain({
       store: this.#store,
@@ -336,10 +336,10 @@ export class Tenant extends DurableObject<Env> {
     this.#live.note(effects);
   }
 
-  /** A turn threw: its rows are rolled back, so what memory took over from it must go, too. */
-  #broken(error: unknown): void {
+  /** Rows are rolled back, so what memory took over from them must go, too; a turn that threw left no effects. */
+  #broken(error: unknown, undone: "turn" | "stretch"): void {
     this.#memory = null;
-    this.#effects = [];
+    if (undone === "stretch") this.#effects = [];
     console.error(`tenant ${this.ctx.id.name}: a turn failed`, error);
   }
 

@@ -12,15 +12,18 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** A turn that threw is undone alone; a stretch whose commit failed is undone with all its turns. */
+type OnBroken = (error: unknown, undone: "turn" | "stretch") => void;
+
 export class TurnQueue {
   readonly #storage: TenantStorage;
   readonly #afterStretch: () => void;
-  readonly #onBroken: (error: unknown) => void;
+  readonly #onBroken: OnBroken;
   #waiting: Waiting[] = [];
   #isScheduled = false;
 
-  /** `afterStretch` sends what the turns left to send; `onBroken` hears of a turn that threw. */
-  constructor(storage: TenantStorage, afterStretch: () => void, onBroken: (error: unknown) => void) {
+  /** `afterStretch` sends what the turns left to send; `onBroken` hears what was undone. */
+  constructor(storage: TenantStorage, afterStretch: () => void, onBroken: OnBroken) {
     this.#storage = storage;
     this.#afterStretch = afterStretch;
     this.#onBroken = onBroken;
@@ -37,7 +40,7 @@ export class TurnQueue {
           });
           return () => resolve(value as T);
         } catch (error) {
-          this.#onBroken(error);
+          this.#onBroken(error, "turn");
           return () => reject(error);
         }
       };
@@ -62,7 +65,7 @@ export class TurnQueue {
         for (const turn of turns) answers.push(turn.run());
       });
     } catch (error) {
-      this.#onBroken(error);
+      this.#onBroken(error, "stretch");
       for (const turn of turns) turn.reject(error);
       return;
     }

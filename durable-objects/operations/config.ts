@@ -17,7 +17,7 @@ export interface ConfigChange {
   /** Replace only if the config has one of these tags (`*`: any); null replaces whatever is there. */
   readonly ifMatch: readonly string[] | null;
   /** Says what would hold, and changes nothing. */
-  readonly isDryRun: boolean;
+  readonly isDryRun?: boolean;
 }
 
 /** Replaces the document; with `ifMatch` only if nobody did meanwhile. */
@@ -28,7 +28,7 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
     return err({ code: "etag_mismatch", current: before.etag });
   }
   const next = { etag, document };
-  if (isDryRun) return ok(next);
+  if (isDryRun === true) return ok(next);
   turn.store.settings.putConfig(next);
   turn.memory.storedConfig = next;
   turn.memory.config = toConfig(next.document);

@@ -63,9 +63,9 @@ async function syncOne(
     }
     const result = await syncSubscription(tools, tenant, id, undefined, { onlyIfDue: true });
     if (!result.ok) return result.error.code === "provider_failed" ? "failed" : "left";
-    if (!result.value.isChanged) return "synced";
-    await tellOfChange(tools, tenant, result.value);
-    return "changed";
+    const { isChanged, arePricesChanged } = result.value;
+    if (isChanged || arePricesChanged) await tellOfChange(tools, tenant, result.value);
+    return isChanged ? "changed" : "synced";
   } catch (error) {
     logTrouble("a sync failed", tenant, id, error);
     return "failed";

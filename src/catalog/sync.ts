@@ -67,10 +67,11 @@ async function store(
   const before = await storedModels(tools.db, tenant, id);
   const changes = diffModels(before, models);
   const at = tools.now();
-  const report = reportOf(id, held.provider, changes, at);
+  const written = modelsToWrite(before, models, changes);
+  const report = { ...reportOf(id, held.provider, changes, at), arePricesChanged: written.some(({ price }) => price !== undefined) };
   const statements = [
     leaseFence(tools.db, tenant, id, held),
-    ...writeModels(tools.db, tenant, id, modelsToWrite(before, models, changes)),
+    ...writeModels(tools.db, tenant, id, written),
     ...removeModels(tools.db, tenant, id, report.removed),
     ...appendHistory(tools.db, tenant, id, changes, held.historyCount + 1, at),
     finishStatement(tools.db, tenant, id, held, models.size, changes.length, at),
@@ -144,6 +145,7 @@ function reportOf(id: string, provider: string, changes: readonly CatalogChange[
     subscriptionId: id,
     provider,
     isChanged: changes.length > 0,
+    arePricesChanged: false,
     added: ids("added"),
     removed: ids("removed"),
     updated: ids("changed"),

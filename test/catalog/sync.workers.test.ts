@@ -58,6 +58,7 @@ describe("a sync", () => {
         subscriptionId: id,
         provider: "acme",
         isChanged: true,
+        arePricesChanged: false,
         added: ["a", "b"],
         removed: [],
         updated: [],

@@ -390,7 +390,7 @@ describe("an idempotency key", () => {
   });
 
   it("is 1 to 255 visible characters", async () => {
-    for (const key of ["", "a b", "x".repeat(256), "é"]) {
+    for (const key of ["", "a b", "x".repeat(256), "a\tb"]) {
       const { status, body } = await withKey("/api/jobs", { prompt: "a" }, key);
       expect([key.slice(0, 3), status, body.errors?.[0].path]).toEqual([key.slice(0, 3), 400, "Idempotency-Key"]);
     }

@@ -1,8 +1,7 @@
-// Section 4 of the contract over plain HTTP: presence, the fleet, leases and what becomes of them.
+// Section 4 of the contract over plain HTTP: presence, leases and what becomes of them.
 
-import { evictDurableObject } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ageJob, alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { ageJob, alarm, type Body, newWorld, silence, type World } from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 
 let world: World;
@@ -21,16 +20,6 @@ const create = (more: Record<string, unknown> = {}): Promise<Body> =>
 const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
 const claim = (instance: string, body?: unknown, query = ""): Promise<Body> =>
   world.ok("POST", `/api/workers/${instance}/claim${query}`, body);
-
-/** A worker silent for longer than `offline_after_seconds`, as after that much time. */
-const silence = async (instance: string): Promise<void> => {
-  await inStorage(world, (storage) => {
-    const row = storage.sql.exec("SELECT record FROM workers WHERE instance = ?", instance).one();
-    const record = { ...JSON.parse(row.record as string), lastHeartbeatAt: Date.now() - 120_000 };
-    storage.sql.exec("UPDATE workers SET record = ? WHERE instance = ?", JSON.stringify(record), instance);
-  });
-  await evictDurableObject(world.stub);
-};
 
 /** A lease past its accept deadline. */
 const expire = async (id: string): Promise<void> => {
@@ -119,7 +108,7 @@ describe("presence", () => {
     expect(await statusOf()).toBe("online");
     await create();
     expect(await statusOf()).toBe("busy");
-    await silence("w1");
+    await silence(world, "w1");
     expect(await statusOf()).toBe("offline");
     expect((await world.ok("GET", "/presence")).workers).toEqual([]);
     expect((await world.ok("GET", "/api/workers")).workers).toHaveLength(1);
@@ -148,87 +137,6 @@ describe("presence", () => {
     expect((await read(first.id)).status).toBe("running");
     const late = await world.post(`/api/jobs/${second.id}/complete`, { lease: 1, result: "late" });
     expect([late.status, late.body.code]).toEqual([409, "lease_lost"]);
-  });
-});
-
-describe("the fleet", () => {
-  it("keeps a pause until it is lifted, over restarts, and running jobs go on", async () => {
-    await present("w1", { concurrency: 2 });
-    const running = await create();
-    await world.ok("POST", `/api/jobs/${running.id}/start`, { lease: 1 });
-    const paused = await world.ok("POST", "/api/workers/w1/pause", { reason: "update" });
-    expect(paused).toMatchObject({ paused: true, pause_reason: "update", current_load: 1 });
-    const waiting = await create();
-    expect((await read(waiting.id)).waiting_reason).toContain("update");
-    await evictDurableObject(world.stub);
-    expect((await present("w1", { concurrency: 2 })).worker.paused).toBe(true);
-    expect(await read(waiting.id)).toMatchObject({ status: "pending" });
-    expect(await world.ok("POST", `/api/jobs/${running.id}/complete`, { lease: 1, result: 1 })).toMatchObject({
-      status: "completed",
-    });
-    expect(await world.ok("POST", "/api/workers/w1/pause")).toMatchObject({
-      paused: true,
-      pause_reason: expect.any(String),
-    });
-    expect(await world.ok("POST", "/api/workers/w1/resume")).toMatchObject({ paused: false, pause_reason: null });
-    expect(await read(waiting.id)).toMatchObject({ status: "assigned" });
-    expect(await world.ok("POST", "/api/workers/w1/resume")).toMatchObject({ paused: false });
-  });
-
-  it("ends a pause by itself when its time is over", async () => {
-    await present("w1");
-    const until = new Date(Date.now() + 300).toISOString();
-    expect(await world.ok("POST", "/api/workers/w1/pause", { until })).toMatchObject({ paused: true });
-    const { id } = await create();
-    await expect.poll(async () => (await read(id)).status, { timeout: 5000 }).toBe("assigned");
-    expect((await world.post("/api/workers/w1/pause", { until: "later" })).body.errors[0].path).toBe("until");
-    expect((await world.post("/api/workers/w1/pause", { reson: "x" })).body.errors[0].message).toContain('"reason"');
-  });
-
-  it("forgets an offline worker only, and what it held goes back", async () => {
-    await present("w1");
-    const { id } = await create();
-    const early = await world.delete("/api/workers/w1");
-    expect([early.status, early.body.code]).toEqual([409, "worker_not_offline"]);
-    await silence("w1");
-    const { status, text } = await world.delete("/api/workers/w1");
-    expect([status, text]).toEqual([204, ""]);
-    expect((await world.get("/api/workers/w1")).status).toBe(404);
-    expect((await world.delete("/api/workers/w1")).status).toBe(404);
-    expect(await read(id)).toMatchObject({ status: "pending", waiting_reason: "no worker is registered" });
-    expect((await world.post("/api/workers/w1/claim")).status).toBe(404);
-    await present("w1");
-    expect(await read(id)).toMatchObject({ assigned_worker: "w1", lease: 2 });
-  });
-
-  it("is listed newest first, in pages, and nobody in it who never reported", async () => {
-    for (const name of ["a", "b", "c"]) {
-      await present(name);
-      const now = Date.now();
-      await expect.poll(() => Date.now()).toBeGreaterThan(now);
-    }
-    const page = await world.ok("GET", "/api/workers?limit=2&offset=1");
-    expect(page.workers.map((one: Body) => one.instance)).toEqual(["b", "a"]);
-    expect(page).toMatchObject({ total: 3, limit: 2, offset: 1 });
-    for (const name of ["nope", "a%20b", "%00", "x".repeat(300), "__proto__"]) {
-      expect([name, (await world.get(`/api/workers/${name}`)).status]).toEqual([name, 404]);
-      expect([name, (await world.post(`/api/workers/${name}/pause`)).status]).toEqual([name, 404]);
-      expect([name, (await world.post(`/api/workers/${name}/resume`)).status]).toEqual([name, 404]);
-      expect([name, (await world.post(`/api/workers/${name}/claim`)).status]).toEqual([name, 404]);
-      expect([name, (await world.delete(`/api/workers/${name}`)).status]).toEqual([name, 404]);
-    }
-  });
-
-  it("remembers how a worker's jobs went", async () => {
-    await present("w1");
-    const [good, bad] = [await create(), await create()];
-    await world.ok("POST", `/api/jobs/${good.id}/complete`, { lease: 1, result: 1 });
-    await world.ok("POST", `/api/jobs/${bad.id}/fail`, { lease: 1, error: { code: "boom", message: "x" } });
-    const { recent_outcomes } = await world.ok("GET", "/api/workers/w1");
-    expect(recent_outcomes).toEqual([
-      { job_id: bad.id, outcome: "failed", code: "boom", at: expect.any(String) },
-      { job_id: good.id, outcome: "completed", code: null, at: expect.any(String) },
-    ]);
   });
 });
 

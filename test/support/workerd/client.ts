@@ -1,7 +1,7 @@
 // A stranger's view of the service: a tenant of its own, keys, requests over HTTP and sockets, all against the worker
 // as it is deployed. Time is turned by rewriting what the object stored, never by waiting for it.
 
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 
@@ -122,6 +122,16 @@ export const ageJob = (world: World, id: string, ms: number, fields: readonly st
       id,
     );
   });
+
+/** A worker silent for longer than `offline_after_seconds`, as after that much time. */
+export const silence = async (world: World, instance: string): Promise<void> => {
+  await inStorage(world, (storage) => {
+    const row = storage.sql.exec("SELECT record FROM workers WHERE instance = ?", instance).one();
+    const record = { ...JSON.parse(row.record as string), lastHeartbeatAt: Date.now() - 120_000 };
+    storage.sql.exec("UPDATE workers SET record = ? WHERE instance = ?", JSON.stringify(record), instance);
+  });
+  await evictDurableObject(world.stub);
+};
 
 export interface Socket {
   readonly socket: WebSocket;

@@ -1,0 +1,158 @@
+// The one alarm of a tenant: never later than what is due, and made good where it was lost.
+
+import { evictDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ageJob, alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { dispatch, fail, get, present, runningJob, start } from "../support/workerd/job-steps.ts";
+
+/** The Cron Trigger's minute. */
+const minute = () =>
+  (exports.default as unknown as { scheduled(event: { cron: string }): Promise<unknown> }).scheduled({
+    cron: "* * * * *",
+  });
+
+describe("the alarm", () => {
+  /** The earliest instant at which anything stored is due. */
+  const earliestDue = (storage: DurableObjectStorage): number | null => {
+    const queries = [
+      "SELECT MIN(due_at) AS at FROM jobs",
+      "SELECT MIN(next_run_at) AS at FROM schedules",
+      "SELECT MIN(until_at) AS at FROM backoffs",
+      "SELECT MIN(expires_at) AS at FROM sessions",
+      "SELECT MIN(expires_at) AS at FROM idempotency",
+      "SELECT MIN(record ->> '$.previousUntilAt') AS at FROM keys",
+      "SELECT MIN(record ->> '$.pause.untilAt') AS at FROM workers",
+    ];
+    const instants = queries.map((query) => storage.sql.exec(query).one().at).filter((at) => typeof at === "number");
+    return instants.length === 0 ? null : Math.min(...instants);
+  };
+  /** While the handler runs the platform shows no alarm: then it is asked again. */
+  const expectArmed = async (world: World, what: string) => {
+    const look = () =>
+      inStorage(world, async (storage) => {
+        const dueAt = earliestDue(storage);
+        return { armedAt: await storage.getAlarm(), dueAt, nowAt: Date.now() };
+      });
+    let seen = await look();
+    await expect
+      .poll(async () => {
+        if (seen.dueAt !== null && seen.armedAt === null) seen = await look();
+        return seen.dueAt === null || seen.armedAt !== null;
+      })
+      .toBe(true);
+    const { armedAt, dueAt, nowAt } = seen;
+    if (dueAt !== null) expect([what, (armedAt ?? 0) <= Math.max(dueAt, nowAt)]).toEqual([what, true]);
+  };
+
+  it.each([false, true])(
+    "is never later than what is due, after any write (evicted in between: %s)",
+    async (isEvicting) => {
+      const world = await newWorld();
+      let job: Body;
+      const soon = () => new Date(Date.now() + 60_000).toISOString();
+      const writes: [string, () => Promise<unknown>][] = [
+        ["presence", () => present(world)],
+        ["a schedule far off", () => world.ok("POST", "/api/schedules", { name: "far", interval: "1d", prompt: "x" })],
+        ["a session", () => world.post("/session", { key: world.key })],
+        ["a schedule nearer", () => world.ok("POST", "/api/schedules", { name: "near", interval: "1h", prompt: "x" })],
+        ["run_at", () => world.ok("POST", "/api/jobs", { prompt: "x", run_at: soon() })],
+        ["idempotency", () => world.post("/api/jobs", { prompt: "x" }, { headers: { "idempotency-key": "k" } })],
+        [
+          "dispatch",
+          async () => {
+            job = await dispatch(world);
+          },
+        ],
+        ["start", () => start(world, job)],
+        ["heartbeat", () => world.ok("POST", `/api/jobs/${job.id}/heartbeat`, { lease: job.lease })],
+        ["presence again", () => present(world)],
+        ["a pause with an end", () => world.ok("POST", "/api/workers/w/pause", { until: soon() })],
+        [
+          "config",
+          () =>
+            world.ok("PUT", "/config", { jobs: { timeout_seconds: 20 }, providers: { openai: { rate_limit: {} } } }),
+        ],
+        ["a rate limit", () => fail(world, job, { code: "rate_limited" })],
+        [
+          "a rotation with grace",
+          async () => {
+            const key = await world.withKey("worker");
+            await world.ok("POST", `/api/keys/${key.keyId}/rotate`, { grace_seconds: 30 });
+          },
+        ],
+        ["killswitch", () => world.ok("POST", "/killswitch", { level: 1, reason: "x" })],
+        ["clear", () => world.ok("DELETE", "/killswitch?resume_all=true")],
+        ["an alarm", () => alarm(world)],
+        ["an alarm again", () => alarm(world)],
+        ["an edit", () => world.ok("PUT", "/api/schedules/near", { interval: "2s" })],
+      ];
+      for (const [what, write] of writes) {
+        await write();
+        await expectArmed(world, what);
+        if (!isEvicting) continue;
+        await evictDurableObject(world.stub);
+        await world.get("/killswitch");
+        await expectArmed(world, `${what}, after an eviction`);
+      }
+    },
+  );
+
+  it("set before an eviction is not put off by what the first turn after it arms", async () => {
+    const world = await newWorld();
+    const job = await runningJob(world);
+    const { next_run_at } = await world.ok("POST", "/api/schedules", { name: "s", interval: "45s", prompt: "x" });
+    await alarm(world);
+    await world.stub.drain();
+    await world.stub.poke();
+    await evictDurableObject(world.stub);
+    await world.ok("POST", `/api/jobs/${job.id}/heartbeat`, { lease: 1, progress: "half" });
+    const armedAt = await inStorage(world, (storage) => storage.getAlarm());
+    expect(armedAt).toBeLessThanOrEqual(Date.parse(next_run_at));
+  });
+
+  it("that was lost comes back with the next request", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "x" });
+    await world.stub.drain();
+    await inStorage(world, (storage) => storage.deleteAlarm());
+    await evictDurableObject(world.stub);
+    await world.get("/killswitch");
+    await expectArmed(world, "a read");
+  });
+
+  it("with nothing due changes nothing", async () => {
+    const world = await newWorld();
+    const job = await runningJob(world);
+    await world.stub.drain();
+    const before = await get(world, job);
+    await world.stub.poke();
+    await world.stub.poke();
+    expect(await get(world, job)).toEqual(before);
+  });
+
+  it("that the platform gave up is made good by the minute's cron", async () => {
+    const world = await newWorld();
+    await present(world);
+    const job = await start(world, await dispatch(world, { timeout_seconds: 300 }));
+    await alarm(world);
+    await world.stub.drain();
+    const { wake_at: told } =
+      (await env.DB.prepare("SELECT wake_at FROM tenants WHERE tenant = ?1")
+        .bind(world.tenant)
+        .first<{ wake_at: number | null }>()) ?? {};
+    expect(told).toBeGreaterThan(Date.now() + 60_000);
+    await ageJob(world, job.id, 400_000, ["startedAt", "heartbeatAt"]);
+    await inStorage(world, (storage) => storage.deleteAlarm());
+    await evictDurableObject(world.stub);
+    await env.DB.prepare("UPDATE tenants SET wake_at = ?2 WHERE tenant = ?1")
+      .bind(world.tenant, Date.now() - 200_000)
+      .run();
+    await minute();
+    expect(await get(world, job)).toMatchObject({ status: "failed", error: { code: "timeout" } });
+    const row = await env.DB.prepare("SELECT wake_at FROM tenants WHERE tenant = ?1")
+      .bind(world.tenant)
+      .first<{ wake_at: number | null }>();
+    expect(row?.wake_at ?? Number.POSITIVE_INFINITY).toBeGreaterThan(Date.now() - 60_000);
+  });
+});

@@ -1,0 +1,256 @@
+// Where jobs go: each strategy and its explanation, and providers that will take no more.
+
+import { evictDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { age, dispatch, events, fail, get, present, typesOf } from "../support/workerd/job-steps.ts";
+
+describe("a provider's rate limit", () => {
+  const MESSAGE = "429 Too Many Requests / Rate limit exceeded";
+  const limited = (rate_limit: Record<string, unknown>) => ({ providers: { openai: { rate_limit } } });
+
+  it("without one configured fails the job with the specification's words", async () => {
+    const world = await newWorld();
+    await present(world);
+    for (const error of [{ code: "rate_limited" }, { code: "http_error", status: 429 }]) {
+      const job = await fail(world, await dispatch(world), error);
+      expect(job).toMatchObject({ status: "failed", error: { code: "rate_limited", message: MESSAGE, status: 429 } });
+    }
+  });
+
+  it("max_concurrent is never exceeded, over all workers of the provider", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", limited({ max_concurrent: 3 }));
+    await present(world, "a");
+    await present(world, "b");
+    const created = (
+      await world.ok("POST", "/api/jobs/batch", { jobs: Array.from({ length: 8 }, () => ({ prompt: "x" })) })
+    ).jobs;
+    const states = async () => {
+      const jobs = await Promise.all(created.map((job: Body) => get(world, job)));
+      return { leased: jobs.filter((job) => job.status === "assigned" || job.status === "running"), jobs };
+    };
+    expect((await states()).leased).toHaveLength(3);
+    expect((await world.post("/dispatch", { prompt: "x" })).body.detail).toContain("max_concurrent (3)");
+    for (let done = 0; done < 8; done += 1) {
+      const { leased } = await states();
+      expect(leased.length).toBeLessThanOrEqual(3);
+      await world.ok("POST", `/api/jobs/${leased[0].id}/complete`, { lease: leased[0].lease, result: 1 });
+    }
+    expect((await states()).jobs.every((job) => job.status === "completed")).toBe(true);
+  });
+
+  it("backs off with growing delays, never shorter than asked, then fails with the specification's words", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", limited({ retry_after_seconds: 10, max_retries: 3 }));
+    await present(world);
+    let job = await dispatch(world, { provider: "openai" });
+    const asked = [0, 0, 300];
+    const least = [10, 20, 300];
+    for (const [retry, seconds] of asked.entries()) {
+      const waiting = await fail(world, job, { code: "rate_limited", status: 429, retry_after_seconds: seconds });
+      expect(waiting).toMatchObject({
+        status: "pending",
+        attempts: 0,
+        waiting_reason: expect.stringContaining("rate limit"),
+      });
+      const refused = await world.post("/dispatch", { prompt: "y", provider: "openai" });
+      expect(refused.body.detail).toMatch(/provider openai backs off until/);
+      await present(world, "other", { provider: "anthropic" });
+      const elsewhere = await dispatch(world, { provider: "anthropic" });
+      await world.ok("POST", `/api/jobs/${elsewhere.id}/complete`, { lease: 1, result: 1 });
+      const detail = (await events(world, job)).filter((event) => event.type === "job.rate_limited").at(-1)?.detail;
+      expect(detail).toMatchObject({ retry: retry + 1, of: 3, provider: "openai" });
+      expect(detail.delay_ms).toBeGreaterThanOrEqual((least[retry] ?? 0) * 1000);
+      expect(detail.delay_ms).toBeLessThanOrEqual((least[retry] ?? 0) * 1250);
+      await inStorage(world, (storage) => {
+        storage.sql.exec("UPDATE backoffs SET until_at = ?", Date.now() - 1);
+      });
+      await age(world, job, 400);
+      await present(world);
+      await alarm(world);
+      job = await get(world, job);
+      expect(job).toMatchObject({ status: "assigned", assigned_worker: "w", lease: retry + 2 });
+    }
+    expect(await fail(world, job, { code: "rate_limited" })).toMatchObject({
+      status: "failed",
+      error: { code: "rate_limited", message: MESSAGE, status: 429 },
+    });
+  });
+
+  it("opens again by itself when the back-off is over, also after an eviction", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", limited({ retry_after_seconds: 30, max_retries: 0 }));
+    await present(world);
+    expect(await fail(world, await dispatch(world), { code: "rate_limited" })).toMatchObject({ status: "failed" });
+    await world.ok("PUT", "/config", limited({ retry_after_seconds: 30, max_retries: 1 }));
+    await fail(world, await dispatch(world), { code: "rate_limited" });
+    const waiting = await world.ok("POST", "/api/jobs", { prompt: "behind" });
+    await evictDurableObject(world.stub);
+    expect(await get(world, waiting)).toMatchObject({
+      status: "pending",
+      waiting_reason: expect.stringContaining("backs off until"),
+    });
+    await inStorage(world, (storage) => {
+      storage.sql.exec("UPDATE backoffs SET until_at = ?", Date.now() - 1);
+    });
+    await evictDurableObject(world.stub);
+    await present(world);
+    await alarm(world);
+    expect(await get(world, waiting)).toMatchObject({ status: "assigned" });
+  });
+
+  it("is not an exhausted quota, which is not retried there", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", limited({ retry_after_seconds: 1, max_retries: 5 }));
+    await present(world);
+    for (const code of ["quota_exhausted", "insufficient_quota"]) {
+      expect(await fail(world, await dispatch(world), { code, status: 429 })).toMatchObject({
+        status: "failed",
+        error: { code },
+      });
+    }
+    expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(200);
+  });
+});
+
+describe("routing strategies", () => {
+  const fleet = async (world: World, workers: Record<string, Record<string, unknown>>) => {
+    for (const [instance, more] of Object.entries(workers)) await present(world, instance, more);
+  };
+  const strategy = (world: World, routing: Record<string, unknown>, more: Record<string, unknown> = {}) =>
+    world.ok("PUT", "/config", { routing, ...more });
+  /** Explains, dispatches, and checks that the winner explained is the one taken. */
+  const winner = async (world: World, body: Record<string, unknown> = {}, query = "") => {
+    const explained = await world.ok("GET", `/dispatch/explain?${query}`);
+    const job = await dispatch(world, body);
+    expect(job.assigned_worker).toBe(explained.selected);
+    return { name: job.assigned_worker as string, explained, job };
+  };
+
+  it("score takes the best score anywhere, and says its parts", async () => {
+    const world = await newWorld();
+    await fleet(world, {
+      busy: { concurrency: 2 },
+      free: { concurrency: 2 },
+      tagged: { tags: "a,b,c", concurrency: 2 },
+    });
+    const { explained, job } = await winner(world);
+    expect(explained.strategy).toBe("score");
+    expect(explained.workers).toHaveLength(3);
+    const scores = explained.workers.map((one: Body) => one.score);
+    expect(scores).toEqual([...scores].sort((a: number, b: number) => b - a));
+    for (const one of explained.workers)
+      for (const part of Object.values(one.breakdown)) expect(part).toBeLessThanOrEqual(1);
+    const assigned = (await events(world, job)).find((event) => event.type === "job.assigned");
+    expect(assigned?.detail).toMatchObject({
+      strategy: "score",
+      score: expect.any(Number),
+      breakdown: expect.any(Object),
+    });
+  });
+
+  it("weights change who wins", async () => {
+    const world = await newWorld();
+    await fleet(world, { cheap: { tier: "economy" }, fine: { tier: "premium" } });
+    await strategy(world, {
+      weights: { capacity: 0, tag_fit: 0, model_loaded: 0, success: 0, freshness: 0, cost: 0, tier: 100 },
+    });
+    expect((await winner(world, { tier: "premium" }, "tier=premium")).name).toBe("fine");
+    expect((await winner(world, { tier: "economy" }, "tier=economy")).name).toBe("cheap");
+  });
+
+  it("least_loaded takes the freest", async () => {
+    const world = await newWorld();
+    await fleet(world, { small: { concurrency: 2 }, large: { concurrency: 10 } });
+    await strategy(world, { strategy: "least_loaded" });
+    const taken: string[] = [];
+    for (let count = 0; count < 6; count += 1) taken.push((await winner(world)).name);
+    expect(taken.filter((name) => name === "small").length).toBe(1);
+  });
+
+  it("round_robin takes each in turn", async () => {
+    const world = await newWorld();
+    await fleet(world, { a: {}, b: {}, c: {} });
+    await strategy(world, { strategy: "round_robin" });
+    const taken: string[] = [];
+    for (let count = 0; count < 6; count += 1) taken.push((await winner(world)).name);
+    expect([...taken.slice(0, 3)].sort()).toEqual(["a", "b", "c"]);
+    expect(taken.slice(3)).toEqual(taken.slice(0, 3));
+  });
+
+  it("cheapest takes the lowest price, and unknown prices last", async () => {
+    const world = await newWorld();
+    await fleet(world, { dear: { provider: "dear" }, fair: { provider: "fair" }, unknown: { provider: "unknown" } });
+    const pricing = (usd: number) => ({ pricing: { "*": { input_per_mtok: usd, output_per_mtok: usd } } });
+    await strategy(world, { strategy: "cheapest" }, { providers: { dear: pricing(9), fair: pricing(2) } });
+    const { name, explained } = await winner(world);
+    expect(name).toBe("fair");
+    expect(explained.workers.map((one: Body) => one.instance)).toEqual(["fair", "dear", "unknown"]);
+    await present(world, "home", { provider: "ollama" });
+    expect((await winner(world)).name).toBe("home");
+  });
+
+  it("fallback takes the first of the chain, and goes on down it after a retryable failure", async () => {
+    const world = await newWorld();
+    await fleet(world, {
+      c: { provider: "third" },
+      a: { provider: "first" },
+      b: { provider: "second" },
+      d: { provider: "stranger" },
+    });
+    await strategy(world, { strategy: "fallback", chain: ["first", "second", "third"] });
+    const { name, job, explained } = await winner(world);
+    expect(name).toBe("a");
+    expect(explained.workers.at(-1)).toMatchObject({
+      instance: "d",
+      eligible: false,
+      reasons: [expect.stringContaining("routing.chain")],
+    });
+    await fail(world, job, { code: "upstream", status: 503 });
+    const second = await get(world, job);
+    expect(second).toMatchObject({ status: "assigned", assigned_worker: "b", lease: 2 });
+    await fail(world, second, { code: "quota_exhausted", status: 429 });
+    const third = await get(world, job);
+    expect(third).toMatchObject({ status: "assigned", assigned_worker: "c" });
+    const positions = (await events(world, job))
+      .filter((event) => event.type === "job.assigned")
+      .map((event) => event.detail.chain_position);
+    expect(positions).toEqual([0, 1, 2]);
+    expect(await typesOf(world, job)).toContain("job.fell_back");
+    expect(await fail(world, third, { code: "upstream", status: 503 })).toMatchObject({
+      status: "failed",
+      error: { code: "upstream" },
+    });
+  });
+
+  it("fallback does not go on after a failure that is final, nor for a job that names its provider", async () => {
+    const world = await newWorld();
+    await fleet(world, { a: { provider: "first" }, b: { provider: "second" } });
+    await strategy(world, { strategy: "fallback", chain: ["first", "second"] });
+    expect(await fail(world, await dispatch(world), { code: "bad_request", status: 400 })).toMatchObject({
+      status: "failed",
+    });
+    const bound = await dispatch(world, { provider: "second" });
+    expect(bound.assigned_worker).toBe("b");
+    const own = await dispatch(world, { provider: "first" });
+    expect(await fail(world, own, { code: "upstream", status: 503 })).toMatchObject({ status: "failed" });
+  });
+
+  it("a paused worker and one at its concurrency are never taken, by any strategy", async () => {
+    const world = await newWorld();
+    await fleet(world, { full: { concurrency: 1 }, paused: {}, ok: {} });
+    await world.ok("POST", "/api/workers/paused/pause");
+    for (const routing of [
+      { strategy: "score" },
+      { strategy: "least_loaded" },
+      { strategy: "cheapest" },
+      { strategy: "round_robin" },
+      { strategy: "fallback", chain: ["openai"] },
+    ]) {
+      await strategy(world, routing);
+      for (let count = 0; count < 3; count += 1) expect((await winner(world)).name).not.toBe("paused");
+    }
+    expect((await world.ok("GET", "/api/workers/full")).current_load).toBeLessThanOrEqual(1);
+  });
+});
