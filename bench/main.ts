@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { jsonLine, table } from "./figures.ts";
+import { figure, jsonLine, table } from "./figures.ts";
 import { startFloor } from "./floor/start.ts";
 import type { Pace } from "./load.ts";
 import { choosing } from "./parts/choosing.ts";
@@ -38,6 +38,8 @@ const PARTS: Readonly<Record<string, Part>> = {
 };
 /** Run only when asked for by name. */
 const EXTRA_PARTS: Readonly<Record<string, Part>> = { profile };
+
+const MAX_NOTE = 300;
 
 const SCALES: Readonly<Record<"quick" | "usual" | "full", { pace: Pace; sizes: Sizes }>> = {
   quick: {
@@ -86,7 +88,7 @@ function readFlags() {
   const unknown = only.find((name) => all[name] === undefined);
   if (unknown !== undefined) throw new Error(`no part "${unknown}": choose from ${Object.keys(all).join(", ")}`);
   const names = only.length > 0 ? only : Object.keys(PARTS);
-  const parts = names.map((name) => all[name]).filter((part) => part !== undefined);
+  const parts = Object.entries(all).filter(([name]) => names.includes(name));
   return {
     scale: values.quick ? "quick" : values.full ? "full" : "usual",
     parts,
@@ -97,6 +99,16 @@ function readFlags() {
 async function runCatalog(): Promise<void> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, "catalog.ts")], { stdio: "inherit" });
   await once(child, "exit");
+}
+
+/** A part that fails costs its own figures only; the run then ends with exit code 1. */
+async function attempt(name: string, part: Part, bench: Bench): Promise<void> {
+  try {
+    await part(bench);
+  } catch (error) {
+    process.exitCode = 1;
+    bench.say(figure({ part: name, what: "failed", unit: "", note: (error as Error).message.slice(0, MAX_NOTE) }));
+  }
 }
 
 async function main(): Promise<void> {
@@ -119,7 +131,7 @@ async function main(): Promise<void> {
     },
   };
   try {
-    for (const part of parts) await part(bench);
+    for (const [name, part] of parts) await attempt(name, part, bench);
   } finally {
     await Promise.all([floor.stop(), signalbox.stop()]);
   }
@@ -127,6 +139,8 @@ async function main(): Promise<void> {
   console.log(table(bench.figures));
   const machine = { scale, node: process.version, cpu: cpus()[0]?.model ?? "", cores: cpus().length };
   console.log(jsonLine(machine, bench.figures));
+  // Sockets of a part that failed may still be open.
+  process.exit();
 }
 
 await main();

@@ -61,6 +61,29 @@ export class Bits {
     return this;
   }
 
+  /** Takes out what the test refuses; looks only at what is in `within`, too, where that is given. */
+  keepIf(test: (index: number) => boolean, within: Bits | null = null): this {
+    const words = this.#words;
+    for (let word = 0; word < words.length; word += 1) {
+      let rest = (words[word] ?? 0) & (within === null ? -1 : (within.words[word] ?? 0));
+      while (rest !== 0) {
+        const bit = rest & -rest;
+        if (!test((word << 5) + (31 - Math.clz32(bit)))) words[word] = (words[word] ?? 0) & ~bit;
+        rest ^= bit;
+      }
+    }
+    return this;
+  }
+
+  /** The smallest member; -1 where there is none. */
+  first(): number {
+    for (let word = 0; word < this.#words.length; word += 1) {
+      const rest = this.#words[word] ?? 0;
+      if (rest !== 0) return (word << 5) + (31 - Math.clz32(rest & -rest));
+    }
+    return -1;
+  }
+
   count(): number {
     let total = 0;
     for (const word of this.#words) total += popcount(word);

@@ -5,7 +5,7 @@ import type { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
 import type { Fleet, Member } from "./fleet.ts";
 import type { Priority, Requirements, Tier } from "./job.ts";
-import { type Parts, scoreOf, scoreParts, weightsFor } from "./scoring.ts";
+import { type Parts, scoreMember, scoreParts, weightsFor } from "./scoring.ts";
 import { isOffline, pauseReasonOf } from "./worker.ts";
 
 export interface RouteRequest extends Requirements {
@@ -116,9 +116,9 @@ const FILTERS: readonly Filter[] = [
     refuses: (member, _asked, policy) =>
       isCutOff(member) ? "offline: its socket dropped" : isSilent(member, policy) ? "offline" : null,
     narrow: (left, fleet, _asked, policy) => {
-      left.copy().forEach((slot) => {
+      left.keepIf((slot) => {
         const member = fleet.at(slot);
-        if (isCutOff(member) || isSilent(member, policy)) left.set(slot, false);
+        return !isCutOff(member) && !isSilent(member, policy);
       });
     },
   },
@@ -129,11 +129,8 @@ const FILTERS: readonly Filter[] = [
       return reason === null ? null : `paused: ${reason}`;
     },
     narrow: (left, fleet, _asked, policy) => {
-      const paused = left.copy().intersect(fleet.paused);
       // A pause ends at its instant, whether or not the sweep has come to it yet.
-      paused.forEach((slot) => {
-        if (pauseReasonOf(fleet.at(slot).worker, policy.nowAt) !== null) left.set(slot, false);
-      });
+      left.keepIf((slot) => pauseReasonOf(fleet.at(slot).worker, policy.nowAt) === null, fleet.paused);
     },
   },
   {
@@ -179,11 +176,10 @@ export const firstRefusal = (member: Member, asked: Requirements, policy: RouteP
 };
 
 interface Contender {
-  readonly member: Member;
-  readonly parts: Parts;
-  readonly score: number;
+  member: Member;
+  score: number;
   /** What the strategy looks at before the score; greater is better. */
-  readonly rank: number;
+  rank: number;
 }
 
 const rankOf = (member: Member, asked: RouteRequest, policy: RoutePolicy): number => {
@@ -203,19 +199,20 @@ const rankOf = (member: Member, asked: RouteRequest, policy: RoutePolicy): numbe
 };
 
 const isBetter = (one: Contender, other: Contender): boolean => {
+  const [a, b] = [one.member, other.member];
   // A worker that let leases expire gets the next one only where nobody else may have it.
-  const [oneExpired, otherExpired] = [one.member.worker.expiredLeases, other.member.worker.expiredLeases];
-  if (oneExpired !== otherExpired) return oneExpired < otherExpired;
+  if (a.worker.expiredLeases !== b.worker.expiredLeases) return a.worker.expiredLeases < b.worker.expiredLeases;
   if (one.rank !== other.rank) return one.rank > other.rank;
   if (one.score !== other.score) return one.score > other.score;
-  if (one.member.lastTurn !== other.member.lastTurn) return one.member.lastTurn < other.member.lastTurn;
-  return one.member.worker.instance < other.member.worker.instance;
+  if (a.lastTurn !== b.lastTurn) return a.lastTurn < b.lastTurn;
+  return a.worker.instance < b.worker.instance;
 };
 
-const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, weights: Weights): Contender => {
-  const parts = scoreParts(member, asked, policy);
-  return { member, parts, score: scoreOf(parts, weights), rank: rankOf(member, asked, policy) };
-};
+const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, weights: Weights): Contender => ({
+  member,
+  score: scoreMember(member, asked, policy, weights),
+  rank: rankOf(member, asked, policy),
+});
 
 /** The worker that gets the job, with the decision to store; null where nobody may have it. */
 export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): Choice | null => {
@@ -230,20 +227,26 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
     before = after;
   }
   const weights = weightsFor(asked.urgency, policy.weights);
-  let best: Contender | null = null;
-  left.forEach((slot) => {
-    const contender = contenderOf(fleet.at(slot), asked, policy, weights);
-    if (best === null || isBetter(contender, best)) best = contender;
-  });
-  return best === null ? null : toChoice(best, refused);
+  const best = bestOf(left, fleet, asked, policy, weights);
+  return { member: best.member, score: best.score, breakdown: scoreParts(best.member, asked, policy), refused };
 };
 
-const toChoice = (best: Contender, refused: Record<string, number>): Choice => ({
-  member: best.member,
-  score: best.score,
-  breakdown: best.parts,
-  refused,
-});
+/** One pass over all that may have the job; `left` is not empty. Two records serve the whole pass. */
+const bestOf = (left: Bits, fleet: Fleet, asked: RouteRequest, policy: RoutePolicy, weights: Weights): Contender => {
+  const first = fleet.at(left.first());
+  const best = contenderOf(first, asked, policy, weights);
+  const next = { ...best };
+  left.forEach((slot) => {
+    next.member = fleet.at(slot);
+    next.score = scoreMember(next.member, asked, policy, weights);
+    next.rank = rankOf(next.member, asked, policy);
+    if (!isBetter(next, best)) return;
+    best.member = next.member;
+    best.score = next.score;
+    best.rank = next.rank;
+  });
+  return best;
+};
 
 /** The whole reasoning, every worker in it, best first; changes nothing. */
 export const explain = (
@@ -268,7 +271,7 @@ export const explain = (
     selected: eligible[0]?.member.worker.instance ?? null,
     notes,
     workers: [
-      ...eligible.map((one) => toVerdict(one.member, one.score, one.parts, [])),
+      ...eligible.map((one) => toVerdict(one.member, one.score, scoreParts(one.member, asked, policy), [])),
       ...refused.sort(
         (one, other) => one.reasons.length - other.reasons.length || (one.instance < other.instance ? -1 : 1),
       ),
@@ -304,7 +307,7 @@ export const whyWaiting = (fleet: Fleet, asked: Requirements, policy: RoutePolic
 
 const describe = (filter: string, before: Bits, fleet: Fleet, asked: Requirements, policy: RoutePolicy): string => {
   const many = before.count();
-  const one = many === 1 ? fleet.at(firstOf(before)) : null;
+  const one = many === 1 ? fleet.at(before.first()) : null;
   const who = one === null ? `all ${many} matching workers are` : `worker "${one.worker.instance}" is`;
   switch (filter) {
     case "provider":
@@ -326,7 +329,7 @@ const describe = (filter: string, before: Bits, fleet: Fleet, asked: Requirement
     case "capacity":
       return `${who} at capacity`;
     default:
-      return policy.closedProviders.get(fleet.at(firstOf(before)).worker.provider) ?? "its provider takes no new jobs";
+      return policy.closedProviders.get(fleet.at(before.first()).worker.provider) ?? "its provider takes no new jobs";
   }
 };
 
@@ -334,12 +337,4 @@ const noTagReason = (before: Bits, fleet: Fleet, asked: Requirements): string =>
   const missing = asked.tags.filter((tag) => before.copy().intersect(fleet.withTag(tag)).count() === 0);
   if (missing.length === 0) return `no worker offers all of tags ${listed(asked.tags)}`;
   return `no worker offers tag ${listed(missing)}`;
-};
-
-const firstOf = (bits: Bits): number => {
-  let first = -1;
-  bits.forEach((slot) => {
-    if (first === -1) first = slot;
-  });
-  return first;
 };

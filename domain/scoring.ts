@@ -18,6 +18,17 @@ const URGENCY_FACTORS: Record<Priority, Partial<Weights>> = {
 
 /** Weights for one urgency, scaled so that they add up to 100. */
 export const weightsFor = (urgency: Priority, configured: Weights = DEFAULT_WEIGHTS): Weights => {
+  const known = scaledWeights.get(configured) ?? new Map<Priority, Weights>();
+  scaledWeights.set(configured, known);
+  const weights = known.get(urgency) ?? scaled(urgency, configured);
+  known.set(urgency, weights);
+  return weights;
+};
+
+/** Configured weights are immutable, so what follows from them holds for as long as they do. */
+const scaledWeights = new WeakMap<Weights, Map<Priority, Weights>>();
+
+const scaled = (urgency: Priority, configured: Weights): Weights => {
   const factors = URGENCY_FACTORS[urgency];
   const raw = SCORE_PARTS.map((part) => [part, configured[part] * (factors[part] ?? 1)] as const);
   const total = raw.reduce((sum, [, weight]) => sum + weight, 0);
@@ -43,19 +54,34 @@ export interface ScoringFacts {
 const MIDDLING_PRICE_NANO = 1_000_000_000;
 const UNKNOWN = 0.5;
 
-export const scoreParts = (member: Member, asked: ScoringRequest, facts: ScoringFacts): Parts => {
+const noParts = (): Parts => ({
+  capacity: 0,
+  tag_fit: 0,
+  model_loaded: 0,
+  success: 0,
+  freshness: 0,
+  cost: 0,
+  tier: 0,
+});
+
+/** `into` lets a scan of a whole fleet do without an object for each worker. */
+export const scoreParts = (
+  member: Member,
+  asked: ScoringRequest,
+  facts: ScoringFacts,
+  into: Parts = noParts(),
+): Parts => {
   const { worker, load } = member;
   const used = worker.concurrency === 0 ? 1 : Math.min(1, load / worker.concurrency);
   const price = facts.priceOf(worker.provider, asked.model);
-  return {
-    capacity: asked.urgency === "low" ? used : 1 - used,
-    tag_fit: (1 + asked.tags.length) / (1 + Math.max(worker.tags.length, asked.tags.length)),
-    model_loaded: asked.model === null ? 1 : worker.models === null ? UNKNOWN : 1,
-    success: cachedSuccessRate(worker),
-    freshness: member.isConnected || member.isClaiming ? 1 : freshnessOf(member.lastSeenAt, facts),
-    cost: price === null ? UNKNOWN : MIDDLING_PRICE_NANO / (MIDDLING_PRICE_NANO + price),
-    tier: tierFit(asked.tier, worker.tier),
-  };
+  into.capacity = asked.urgency === "low" ? used : 1 - used;
+  into.tag_fit = (1 + asked.tags.length) / (1 + Math.max(worker.tags.length, asked.tags.length));
+  into.model_loaded = asked.model === null ? 1 : worker.models === null ? UNKNOWN : 1;
+  into.success = cachedSuccessRate(worker);
+  into.freshness = member.isConnected || member.isClaiming ? 1 : freshnessOf(member.lastSeenAt, facts);
+  into.cost = price === null ? UNKNOWN : MIDDLING_PRICE_NANO / (MIDDLING_PRICE_NANO + price);
+  into.tier = tierFit(asked.tier, worker.tier);
+  return into;
 };
 
 const freshnessOf = (lastSeenAt: number, facts: ScoringFacts): number => {
@@ -82,7 +108,20 @@ const cachedSuccessRate = (worker: Worker): number => {
 };
 
 export const scoreOf = (parts: Parts, weights: Weights): number => {
-  let score = 0;
-  for (const part of SCORE_PARTS) score += parts[part] * weights[part];
+  const score =
+    parts.capacity * weights.capacity +
+    parts.tag_fit * weights.tag_fit +
+    parts.model_loaded * weights.model_loaded +
+    parts.success * weights.success +
+    parts.freshness * weights.freshness +
+    parts.cost * weights.cost +
+    parts.tier * weights.tier;
   return Math.round(score * 1000) / 1000;
 };
+
+/** Reused by each scan; nothing outside of one sees it. */
+const scratch = noParts();
+
+/** The score alone. */
+export const scoreMember = (member: Member, asked: ScoringRequest, facts: ScoringFacts, weights: Weights): number =>
+  scoreOf(scoreParts(member, asked, facts, scratch), weights);

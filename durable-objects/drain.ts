@@ -4,8 +4,11 @@
 import { retryDelayMs } from "../domain/backoff.ts";
 import { drainable, type Insert, projectionOf } from "./projection.ts";
 import type { Store } from "./store/open.ts";
+import type { OutboxRow } from "./store/outbox.ts";
 
 const ROWS_A_DRAIN = 500;
+/** A couple of thousand events; the records of their jobs are about four times as long. */
+const CHARS_A_DRAIN = 500_000;
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
 /** Changes are gathered for this long before they go out together. */
@@ -69,10 +72,14 @@ export class Drain {
     return this.#running;
   }
 
+  #oldest(): OutboxRow[] {
+    return this.#tools.store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN);
+  }
+
   async #drainAll(): Promise<boolean> {
     const { store, apply, settle } = this.#tools;
     try {
-      for (let rows = store.outbox.oldest(ROWS_A_DRAIN); rows.length > 0; rows = store.outbox.oldest(ROWS_A_DRAIN)) {
+      for (let rows = this.#oldest(); rows.length > 0; rows = this.#oldest()) {
         const carried = drainable(store, rows);
         await apply(projectionOf(store, carried));
         await settle(carried.at(-1)?.seq ?? 0);

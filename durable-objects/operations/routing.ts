@@ -22,7 +22,7 @@ import type { Turn } from "./turn.ts";
 
 export const routePolicy = (turn: Turn): RoutePolicy => {
   const { config } = turn.memory;
-  const prices = new Map<string, number | null>();
+  const prices = new Map<string | null, Map<string, number | null>>();
   return {
     nowAt: turn.nowAt,
     offlineAfterMs: config.presence.offlineAfterMs,
@@ -31,11 +31,12 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     weights: config.routing.weights,
     closedProviders: closedProviders(turn),
     priceOf: (provider, model) => {
-      const key = `${provider} ${model}`;
-      const known = prices.get(key);
+      const ofModel = prices.get(model) ?? new Map<string, number | null>();
+      prices.set(model, ofModel);
+      const known = ofModel.get(provider);
       if (known !== undefined) return known;
       const price = blendedPrice(turn, provider, model);
-      prices.set(key, price);
+      ofModel.set(provider, price);
       return price;
     },
     lastSignOf: (member) => {

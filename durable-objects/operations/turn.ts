@@ -10,9 +10,10 @@ import type { CoordinatorMessage } from "../../src/contract/socket.ts";
 import type { Memory } from "../memory.ts";
 import type { OpenStatus } from "../store/jobs.ts";
 import type { Store } from "../store/open.ts";
-import type { Attempt, ScheduleRun, StoredEvent, Tidings } from "../store/outbox.ts";
+import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { dueAtOf } from "./deadline.ts";
+import { News } from "./news.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
@@ -66,15 +67,14 @@ export class Turn {
   readonly memory: Memory;
   readonly caller: Caller;
   readonly #surroundings: Surroundings;
-  readonly #tidings: Tidings = { events: [], attempts: [], audit: [], runs: [] };
-  #identity: TenantIdentity | null = null;
-  #seq: number | null = null;
+  readonly #news: News;
 
   constructor(store: Store, memory: Memory, surroundings: Surroundings, caller: Caller) {
     this.store = store;
     this.memory = memory;
     this.caller = caller;
     this.#surroundings = surroundings;
+    this.#news = new News(memory);
   }
 
   get nowAt(): number {
@@ -101,7 +101,7 @@ export class Turn {
     const dueAt = dueAtOf(job, this.memory.config);
     this.due(dueAt);
     if (job.version === before?.version) this.store.jobs.touch(job, dueAt);
-    else this.store.jobs.put(job, dueAt, this.#outboxSeq());
+    else this.store.jobs.put(job, dueAt, this.#news.open());
     if (decision.payload !== undefined) this.store.payloads.put(job.id, decision.payload);
     if (decision.result !== undefined) this.store.payloads.putResult(job.id, decision.result);
     this.#tell(job, decision.events);
@@ -127,26 +127,22 @@ export class Turn {
 
   /** `by` where it is not the caller's own doing. */
   audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
-    this.#outboxSeq();
     const { keyId, name } = by;
-    this.#tidings.audit.push({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
+    this.#news.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
   }
 
   recordAttempt(attempt: Attempt): void {
-    this.#outboxSeq();
-    this.#tidings.attempts.push(attempt);
+    this.#news.addAttempt(attempt);
     this.effects.changedTopics.add("cost");
   }
 
   recordRun(run: ScheduleRun): void {
-    this.#outboxSeq();
-    this.#tidings.runs.push(run);
+    this.#news.addRun(run);
     this.effects.changedTopics.add("schedule");
   }
 
   recordIdentity(identity: TenantIdentity): void {
-    this.#outboxSeq();
-    this.#identity = identity;
+    this.#news.addIdentity(identity);
   }
 
   /** Says that something must be looked at no later than this. */
@@ -158,12 +154,10 @@ export class Turn {
     this.effects.frames.push({ instance, message });
   }
 
-  /** Writes the turn's outbox row; the last thing a turn does. Answers whether there was anything to tell. */
+  /** Writes what the turn tells history; the last thing a turn does. Answers whether there was anything to tell. */
   flush(): boolean {
-    if (this.#seq === null) return false;
-    const identity = this.#identity === null ? {} : { identity: this.#identity };
-    this.store.outbox.put(this.#seq, this.nowAt, { ...this.#tidings, ...identity });
-    return true;
+    for (const { seq, tidings } of this.#news.rows) this.store.outbox.put(seq, this.nowAt, tidings);
+    return !this.#news.isEmpty;
   }
 
   #count(before: Job | null, after: Job): void {
@@ -178,18 +172,10 @@ export class Turn {
     counters.assignmentLatency.observe(Math.max(0, this.nowAt - enqueuedAt) / 1000);
   }
 
-  #outboxSeq(): number {
-    if (this.#seq === null) {
-      this.#seq = this.memory.nextSeq;
-      this.memory.nextSeq += 1;
-    }
-    return this.#seq;
-  }
-
   #tell(job: Job, events: readonly JobEvent[]): void {
     const firstVersion = job.version - events.length + 1;
-    const stored: StoredEvent[] = events.map((event, index) => ({ ...event, version: firstVersion + index }));
-    this.#tidings.events.push(...stored);
+    if (events.length === 0) return;
+    this.#news.addEvents(events.map((event, index) => ({ ...event, version: firstVersion + index })));
   }
 
   #reindex(before: Job | null, after: Job): void {

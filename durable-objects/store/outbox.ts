@@ -58,8 +58,19 @@ export const outboxTable = (sql: Sql) => ({
     sql.exec("INSERT INTO outbox (seq, at, body) VALUES (?, ?, ?)", seq, at, JSON.stringify(tidings));
   },
 
-  oldest: (limit: number): OutboxRow[] =>
-    all(sql, "SELECT seq, at, body FROM outbox ORDER BY seq LIMIT ?", limit).map((row) => ({
+  /** The oldest rows, at most `limit` of them and about `maxChars` together; at least one if there is any. */
+  oldest: (limit: number, maxChars: number): OutboxRow[] =>
+    all(
+      sql,
+      `SELECT seq, at, body FROM outbox WHERE seq IN (
+         SELECT seq FROM (
+           SELECT seq, SUM(LENGTH(body)) OVER (ORDER BY seq) - LENGTH(body) AS before
+           FROM (SELECT seq, body FROM outbox ORDER BY seq LIMIT ?1)
+         ) WHERE before < ?2
+       ) ORDER BY seq`,
+      limit,
+      maxChars,
+    ).map((row) => ({
       seq: row.seq as number,
       at: row.at as number,
       tidings: JSON.parse(row.body as string) as Tidings,

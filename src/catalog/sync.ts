@@ -68,7 +68,10 @@ async function store(
   const changes = diffModels(before, models);
   const at = tools.now();
   const written = modelsToWrite(before, models, changes);
-  const report = { ...reportOf(id, held.provider, changes, at), arePricesChanged: written.some(({ price }) => price !== undefined) };
+  const report = {
+    ...reportOf(id, held.provider, changes, at),
+    arePricesChanged: written.some(({ price }) => price !== undefined),
+  };
   const statements = [
     leaseFence(tools.db, tenant, id, held),
     ...writeModels(tools.db, tenant, id, written),

@@ -87,9 +87,9 @@ test("outbox rows are read in order and forgotten up to a number", async () => {
   const seen = await inStore("outbox", (store) => {
     const nothing = { events: [], attempts: [], audit: [], runs: [] };
     for (const seq of [3, 1, 2]) store.outbox.put(seq, seq * 10, nothing);
-    const before = store.outbox.oldest(10).map((row) => row.seq);
+    const before = store.outbox.oldest(10, 1_000).map((row) => row.seq);
     store.outbox.removeUpTo(2);
-    return { before, after: store.outbox.oldest(10).map((row) => row.seq), first: store.outbox.firstSeq() };
+    return { before, after: store.outbox.oldest(10, 1_000).map((row) => row.seq), first: store.outbox.firstSeq() };
   });
   expect(seen).toEqual({ before: [1, 2, 3], after: [3], first: 3 });
 });
