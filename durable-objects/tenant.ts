@@ -264,10 +264,8 @@ export class Tenant extends DurableObject<Env> {
     this.#armedAt = null;
     let wakeAt: number | null = null;
     try {
-      wakeAt = await this.#turns.run(() => {
-        this.#inTurn(SERVICE, (turn) => ok(sweep(turn)));
-        return nextWakeAt(this.#newTurn(SERVICE));
-      });
+      await this.#turns.run(() => this.#inTurn(SERVICE, (turn) => ok(sweep(turn))));
+      wakeAt = await this.#turns.run(() => nextWakeAt(this.#newTurn(SERVICE)));
     } catch {
       wakeAt = Date.now() + FAILED_SWEEP_RETRY_MS;
     }

@@ -8,6 +8,7 @@ import { mount } from "./http/router.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
+import { dispatchRoutes } from "./routes/dispatch.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
@@ -29,6 +30,7 @@ const cached = (asset: Response, path: string): Response => {
 
 const apiRoutes = [
   ...jobRoutes,
+  ...dispatchRoutes,
   ...workerRoutes,
   ...socketRoutes,
   ...killswitchRoutes,

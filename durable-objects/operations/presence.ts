@@ -93,6 +93,8 @@ const hear = (turn: Turn, request: Presence): Member => {
   if (isStoreDue) {
     const from = { keyId: turn.caller.keyId, viaSocket };
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
+    // It takes its load along: a provider that was at its limit may have room again for its other workers.
+    if (!isNew && known.worker.provider !== worker.provider) turn.isAllOpened = true;
     turn.putWorker(isNew && killswitch.level > 0 ? { ...worker, isHalted: true } : worker);
   }
   const member = fleet.get(request.instance);

@@ -1,10 +1,6 @@
 // Jobs: create, dispatch, read, change. The object decides; history answers for jobs that have left it.
 
 import { z } from "zod";
-import { invalid } from "../../domain/refusal.ts";
-import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
-import { dispatchQuery, explainQuery, explanation } from "../contract/dispatch.ts";
 import { waitQuery } from "../contract/field.ts";
 import {
   type JobResource,
@@ -13,77 +9,24 @@ import {
   jobList,
   jobListQuery,
   jobResource,
-  type NewJobRequest,
   newJobBatchRequest,
   newJobRequest,
   patchJobRequest,
   toJobPatch,
   toNewJob,
 } from "../contract/job.ts";
-import { jobIdParam, splitTags } from "../contract/worker.ts";
-import { findArchived, jobTimeline, listJobs } from "../history/jobs.ts";
+import { jobIdParam } from "../contract/worker.ts";
+import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
-import { digest, type TokenFacts } from "../http/key-format.ts";
+import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, noteReplay } from "../http/idempotency.ts";
+import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant, waitForJob } from "../http/tenant.ts";
+import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
-const NEW_JOB_REFUSALS = ["killswitch_active", "history_backlog", "idempotency_key_reused"] as const;
 const COMMAND_REFUSALS = ["not_found", "killswitch_active", "history_unavailable"] as const;
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
-
-const idempotencyHeader = z.object({
-  "idempotency-key": z.string().optional().meta({ description: "1 to 255 visible ASCII characters; kept for 24 h" }),
-});
-
-/** The key and the digest of what was asked: the parsed body has its fields in the schema's order. */
-const idempotencyOf = async (c: AppContext, body: NewJobRequest) => {
-  const key = c.req.header("idempotency-key");
-  if (key === undefined) return null;
-  if (!IDEMPOTENCY_KEY.test(key)) {
-    throw new Refused(invalid("Idempotency-Key", "must be 1 to 255 visible ASCII characters"));
-  }
-  return { key, bodyHash: await digest(JSON.stringify(sorted(body))) };
-};
-
-/** Objects with their keys in order, so that the same body is the same text. */
-const sorted = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
-};
-
-const noteReplay = (c: AppContext, answer: { replayed?: boolean }): void => {
-  if (answer.replayed === true) c.header("Idempotency-Replayed", "true");
-};
-
-type JobCommandName =
-  | "getJob"
-  | "patchJob"
-  | "cancelJob"
-  | "retryJob"
-  | "startJob"
-  | "heartbeatJob"
-  | "completeJob"
-  | "failJob"
-  | "releaseJob";
-
-/** Carries out a command on a job; one that has left the object is brought along from history. */
-export const commandJob = async <Name extends JobCommandName & OperationName>(
-  c: AppContext,
-  token: TokenFacts,
-  name: Name,
-  request: RequestOf<Name> & { id: string },
-): Promise<AnswerOf<Name>> => {
-  const answer = await callTenant(c.env, token, name, request);
-  if (answer.ok || answer.error.code !== "not_found") return unwrap(answer);
-  const archived: Archived | null = await findArchived(c.env.DB, token.tenant, request.id);
-  if (archived === null) return unwrap(answer);
-  return unwrap(await callTenant(c.env, token, name, { ...request, archived } as RequestOf<Name>));
-};
-
 const createJob = endpoint(
   {
     method: "post",
@@ -124,34 +67,6 @@ const createJobs = endpoint(
     const token = await authenticateCaller(c);
     const jobs = unwrap(await callTenant(c.env, token, "createJobs", { jobs: body.jobs.map((one) => toNewJob(one)) }));
     return c.json({ jobs }, 201);
-  },
-);
-
-const dispatch = endpoint(
-  {
-    method: "post",
-    path: "/dispatch",
-    tag: TAG,
-    access: "standard",
-    summary: "Give a job to the best worker now",
-    description:
-      "Without an eligible worker the answer says why, worker by worker, and no job is kept; `?queue=true` keeps it.",
-    headers: idempotencyHeader,
-    query: dispatchQuery,
-    body: newJobRequest,
-    answers: {
-      200: { description: "The job with its worker.", schema: jobResource },
-      202: { description: "With `?queue=true`: nobody may have it now, it waits.", schema: jobResource },
-    },
-    refuses: [...NEW_JOB_REFUSALS, "no_eligible_workers", "budget_reached"],
-  },
-  async (c, { body, query }) => {
-    const token = await authenticateCaller(c);
-    const idempotency = await idempotencyOf(c, body);
-    const request = { job: toNewJob(body), mayQueue: query.queue === "true", idempotency };
-    const dispatched = unwrap(await callTenant(c.env, token, "dispatch", request, idempotency !== null));
-    noteReplay(c, dispatched);
-    return c.json(dispatched.job, dispatched.isQueued ? 202 : 200);
   },
 );
 
@@ -233,44 +148,40 @@ const patch = endpoint(
 
 const bodiless = z.strictObject({}).meta({ id: "Empty" });
 
-const cancel = endpoint(
-  {
-    method: "post",
-    path: "/api/jobs/{id}/cancel",
-    tag: TAG,
-    access: "standard",
-    summary: "Cancel a job",
-    description: "Pending, assigned or running: its worker is told to drop it.",
-    params: jobIdParam,
-    body: bodiless,
-    isBodyOptional: true,
-    answers: { 200: { description: "The job.", schema: jobResource } },
-    refuses: [...COMMAND_REFUSALS, "job_state"],
-  },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
-    return c.json(await commandJob(c, token, "cancelJob", { id: params.id }));
-  },
+/** A command that takes nothing but the job. */
+const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: string, description: string): Endpoint =>
+  endpoint(
+    {
+      method: "post",
+      path,
+      tag: TAG,
+      access: "standard",
+      summary,
+      description,
+      params: jobIdParam,
+      body: bodiless,
+      isBodyOptional: true,
+      answers: { 200: { description: "The job.", schema: jobResource } },
+      refuses: [...COMMAND_REFUSALS, "job_state"],
+    },
+    async (c, { params }) => {
+      const token = await authenticateCaller(c);
+      return c.json(await commandJob(c, token, name, { id: params.id }));
+    },
+  );
+
+const cancel = bareCommand(
+  "cancelJob",
+  "/api/jobs/{id}/cancel",
+  "Cancel a job",
+  "Pending, assigned or running: its worker is told to drop it.",
 );
 
-const retry = endpoint(
-  {
-    method: "post",
-    path: "/api/jobs/{id}/retry",
-    tag: TAG,
-    access: "standard",
-    summary: "Retry a failed or stuck job",
-    description: "Stuck: assigned or running, and past the stale threshold or its worker offline. Back to pending.",
-    params: jobIdParam,
-    body: bodiless,
-    isBodyOptional: true,
-    answers: { 200: { description: "The job.", schema: jobResource } },
-    refuses: [...COMMAND_REFUSALS, "job_state"],
-  },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
-    return c.json(await commandJob(c, token, "retryJob", { id: params.id }));
-  },
+const retry = bareCommand(
+  "retryJob",
+  "/api/jobs/{id}/retry",
+  "Retry a failed or stuck job",
+  "Stuck: assigned or running, and past the stale threshold or its worker offline. Back to pending.",
 );
 
 const events = endpoint(
@@ -294,41 +205,4 @@ const events = endpoint(
   },
 );
 
-const explain = endpoint(
-  {
-    method: "get",
-    path: "/dispatch/explain",
-    tag: TAG,
-    access: "standard",
-    summary: "Whom a job would go to, and why",
-    description: "Changes nothing; its winner is whom `POST /dispatch` would take.",
-    query: explainQuery,
-    answers: { 200: { description: "Every worker, best first.", schema: explanation } },
-    refuses: ["not_found", "job_state"],
-  },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
-    const request = {
-      jobId: query.job_id ?? null,
-      provider: query.provider ?? null,
-      model: query.model ?? null,
-      tags: splitTags(query.job_tags ?? ""),
-      tier: query.tier ?? null,
-      urgency: query.urgency ?? ("normal" as const),
-    };
-    return c.json(unwrap(await callTenant(c.env, token, "explain", request)));
-  },
-);
-
-export const jobRoutes: readonly Endpoint[] = [
-  createJob,
-  createJobs,
-  dispatch,
-  explain,
-  list,
-  get,
-  patch,
-  cancel,
-  retry,
-  events,
-];
+export const jobRoutes: readonly Endpoint[] = [createJob, createJobs, list, get, patch, cancel, retry, events];

@@ -32,7 +32,7 @@ import { authenticateCaller } from "../http/auth.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, claimWaiting } from "../http/tenant.ts";
-import { commandJob } from "./jobs.ts";
+import { commandJob } from "./job-command.ts";
 
 const FLEET = "Workers";
 const PROTOCOL = "Worker protocol";

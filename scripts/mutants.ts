@@ -1,0 +1,76 @@
+// `npm run mutants`: plants each known defect in a copy of the tree and runs the simulator on it. A mutant that no
+// invariant catches, or whose place in the code is gone, fails the run. An argument names the mutants to try.
+
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import path from "node:path";
+import { MUTANTS, type Mutant } from "../test/simulation/mutants.ts";
+import { runScript } from "./exit-error.ts";
+import { ROOT, runCommand } from "./run-command.ts";
+
+const NEEDED = ["domain", "durable-objects", "src", "migrations", "providers", "test/simulation", "package.json"];
+const SEEDS = 600;
+/** Two processes of this machine are left to others. */
+const AT_ONCE = Math.max(1, Math.min(4, availableParallelism() - 2));
+
+interface Trial {
+  readonly mutant: Mutant | null;
+  readonly isCaught: boolean;
+  readonly said: string;
+}
+
+const copyTree = async (): Promise<string> => {
+  const copy = await mkdtemp(path.join(tmpdir(), "signalbox-mutant-"));
+  for (const place of NEEDED) await cp(path.join(ROOT, place), path.join(copy, place), { recursive: true });
+  await symlink(path.join(ROOT, "node_modules"), path.join(copy, "node_modules"));
+  return copy;
+};
+
+/** Null where the code that the mutant changes is not there exactly once. */
+const plant = async (copy: string, { file, search, replace }: Mutant): Promise<boolean> => {
+  const place = path.join(copy, file);
+  const pieces = (await readFile(place, "utf8")).split(search);
+  await writeFile(place, pieces.join(replace));
+  return pieces.length === 2;
+};
+
+const attempt = async (mutant: Mutant | null): Promise<Trial> => {
+  const copy = await copyTree();
+  try {
+    if (mutant !== null && !(await plant(copy, mutant))) {
+      return { mutant, isCaught: false, said: `${mutant.file} does not have its place exactly once` };
+    }
+    const main = path.join(copy, "test/simulation/main.ts");
+    const args = ["--disable-warning=ExperimentalWarning", main, "--seeds", String(SEEDS), "--no-shrink"];
+    const { code, output } = await runCommand("node", args, { isQuiet: true });
+    return { mutant, isCaught: code !== 0, said: output.trim().split("\n").slice(-2).join(" ") };
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+};
+
+const tell = ({ mutant, isCaught, said }: Trial): void =>
+  console.log(`${isCaught ? "caught" : "MISSED"}  ${mutant?.what}\n        ${said.slice(0, 200)}`);
+
+const tryMutants = async (wanted: readonly string[]): Promise<number> => {
+  const sane = await attempt(null);
+  if (sane.isCaught) {
+    console.error(`The tree fails without any mutant: ${sane.said}`);
+    return 1;
+  }
+  const waiting = MUTANTS.filter(({ what }) => wanted.every((word) => what.includes(word)));
+  const trials: Trial[] = [];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const trial = await attempt(next);
+      tell(trial);
+      trials.push(trial);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const missed = trials.filter(({ isCaught }) => !isCaught).length;
+  console.log(`${trials.length - missed} of ${trials.length} mutants caught`);
+  return missed === 0 ? 0 : 1;
+};
+
+await runScript(() => tryMutants(process.argv.slice(2)));

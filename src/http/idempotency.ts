@@ -1,0 +1,43 @@
+// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the key and the digest of what was asked. What they
+// lead to the tenant's object decides, in the same step as the operation.
+
+import { z } from "zod";
+import { invalid, type RefusalCode } from "../../domain/refusal.ts";
+import type { AppContext } from "./auth.ts";
+import { digest } from "./key-format.ts";
+import { Refused } from "./refused.ts";
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+export const idempotencyHeader = z.object({
+  "idempotency-key": z.string().optional().meta({ description: "1 to 255 visible ASCII characters; kept for 24 h" }),
+});
+
+/** The key and the digest of what was asked: the order of the fields does not matter. */
+export const idempotencyOf = async (c: AppContext, body: object) => {
+  const key = c.req.header("idempotency-key");
+  if (key === undefined) return null;
+  if (!IDEMPOTENCY_KEY.test(key)) {
+    throw new Refused(invalid("Idempotency-Key", "must be 1 to 255 visible ASCII characters"));
+  }
+  return { key, bodyHash: await digest(JSON.stringify(sorted(body))) };
+};
+
+/** Objects with their keys in order, so that the same body is the same text. */
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+};
+
+export const noteReplay = (c: AppContext, answer: { replayed?: boolean }): void => {
+  if (answer.replayed === true) c.header("Idempotency-Replayed", "true");
+};
+
+/** What any request for a new job may be refused with. */
+export const NEW_JOB_REFUSALS = [
+  "killswitch_active",
+  "history_backlog",
+  "idempotency_key_reused",
+] as const satisfies readonly RefusalCode[];

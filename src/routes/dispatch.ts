@@ -1,0 +1,68 @@
+// Dispatch, and why a job would go where.
+
+import { dispatchQuery, explainQuery, explanation } from "../contract/dispatch.ts";
+import { jobResource, newJobRequest, toNewJob } from "../contract/job.ts";
+import { splitTags } from "../contract/worker.ts";
+import { authenticateCaller } from "../http/auth.ts";
+import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, noteReplay } from "../http/idempotency.ts";
+import { unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant } from "../http/tenant.ts";
+
+const TAG = "Jobs";
+
+const dispatch = endpoint(
+  {
+    method: "post",
+    path: "/dispatch",
+    tag: TAG,
+    access: "standard",
+    summary: "Give a job to the best worker now",
+    description:
+      "Without an eligible worker the answer says why, worker by worker, and no job is kept; `?queue=true` keeps it.",
+    headers: idempotencyHeader,
+    query: dispatchQuery,
+    body: newJobRequest,
+    answers: {
+      200: { description: "The job with its worker.", schema: jobResource },
+      202: { description: "With `?queue=true`: nobody may have it now, it waits.", schema: jobResource },
+    },
+    refuses: [...NEW_JOB_REFUSALS, "no_eligible_workers", "budget_reached"],
+  },
+  async (c, { body, query }) => {
+    const token = await authenticateCaller(c);
+    const idempotency = await idempotencyOf(c, body);
+    const request = { job: toNewJob(body), mayQueue: query.queue === "true", idempotency };
+    const dispatched = unwrap(await callTenant(c.env, token, "dispatch", request, idempotency !== null));
+    noteReplay(c, dispatched);
+    return c.json(dispatched.job, dispatched.isQueued ? 202 : 200);
+  },
+);
+
+const explain = endpoint(
+  {
+    method: "get",
+    path: "/dispatch/explain",
+    tag: TAG,
+    access: "standard",
+    summary: "Whom a job would go to, and why",
+    description: "Changes nothing; its winner is whom `POST /dispatch` would take.",
+    query: explainQuery,
+    answers: { 200: { description: "Every worker, best first.", schema: explanation } },
+    refuses: ["not_found", "job_state"],
+  },
+  async (c, { query }) => {
+    const token = await authenticateCaller(c);
+    const request = {
+      jobId: query.job_id ?? null,
+      provider: query.provider ?? null,
+      model: query.model ?? null,
+      tags: splitTags(query.job_tags ?? ""),
+      tier: query.tier ?? null,
+      urgency: query.urgency ?? ("normal" as const),
+    };
+    return c.json(unwrap(await callTenant(c.env, token, "explain", request)));
+  },
+);
+
+export const dispatchRoutes: readonly Endpoint[] = [dispatch, explain];

@@ -1,0 +1,33 @@
+// Commands on one job, by its owner or its worker.
+
+import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
+import { findArchived } from "../history/jobs.ts";
+import type { AppContext } from "../http/auth.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { unwrap } from "../http/refused.ts";
+import { callTenant } from "../http/tenant.ts";
+
+type JobCommandName =
+  | "getJob"
+  | "patchJob"
+  | "cancelJob"
+  | "retryJob"
+  | "startJob"
+  | "heartbeatJob"
+  | "completeJob"
+  | "failJob"
+  | "releaseJob";
+
+/** Carries out a command on a job; one that has left the object is brought along from history. */
+export const commandJob = async <Name extends JobCommandName & OperationName>(
+  c: AppContext,
+  token: TokenFacts,
+  name: Name,
+  request: RequestOf<Name> & { id: string },
+): Promise<AnswerOf<Name>> => {
+  const answer = await callTenant(c.env, token, name, request);
+  if (answer.ok || answer.error.code !== "not_found") return unwrap(answer);
+  const archived = await findArchived(c.env.DB, token.tenant, request.id);
+  if (archived === null) return unwrap(answer);
+  return unwrap(await callTenant(c.env, token, name, { ...request, archived } as RequestOf<Name>));
+};

@@ -1,0 +1,116 @@
+// The end of a run: nothing fails any more. First every worker is silent, then all work. What is left undone was lost.
+
+import { isFinal, isLeased } from "../../domain/job.ts";
+import { DEFAULT_CONFIG_DOCUMENT } from "../../src/contract/config.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import { claim, complete, connect, readInbox, reportPresence, start } from "./workers.ts";
+import { keyOf, type World } from "./world.ts";
+
+const CHANCES = [0, 0, 0, 0, 0] as const;
+const TICK_MS = 5_000;
+const SILENCE_MS = 400_000;
+const MAX_WORKING_ROUNDS = 120;
+/** In silence an alarm has a reason: a due time, a drain, a final job's leave. */
+const MAX_ALARMS_IN_SILENCE = 400;
+
+const endFaults = async ({ shell }: World): Promise<void> => {
+  shell.handle.heal();
+  shell.isAlarmHeld = false;
+  shell.history.answer("fine");
+  shell.history.weather = "fine";
+  await shell.settle();
+};
+
+/** Runs a call to its end. */
+const done = async (world: World, call: unknown): Promise<void> => {
+  void call;
+  await world.shell.settle();
+};
+
+const calmSettings = async (world: World): Promise<void> => {
+  const { shell, admin } = world;
+  await done(world, shell.call(admin, "clearKillswitch", { resumeAll: true }));
+  const config = { document: DEFAULT_CONFIG_DOCUMENT, etag: "calm", ifMatch: null };
+  await done(world, shell.call(admin, "replaceConfig", config));
+  for (const name of ["first", "second"]) await done(world, shell.call(admin, "deleteSchedule", { name }));
+};
+
+/** Workers fall silent: every lease must come back by itself. */
+const silence = async (world: World): Promise<string | null> => {
+  for (const worker of world.workers) {
+    worker.socket?.close();
+    worker.socket = null;
+    worker.held.clear();
+  }
+  const before = world.shell.alarmCount;
+  await world.shell.advance(SILENCE_MS);
+  const alarms = world.shell.alarmCount - before;
+  if (alarms > MAX_ALARMS_IN_SILENCE) return `${alarms} alarms came while nothing happened`;
+  const now = takeSnapshot(world);
+  const leased = [...now.jobs.values()].find(({ job }) => isLeased(job));
+  return leased === undefined ? null : `job ${leased.job.id} stays ${leased.job.status} with a silent worker`;
+};
+
+const workOff = async (world: World): Promise<void> => {
+  for (const [index, worker] of world.workers.entries()) {
+    await done(world, world.shell.call(world.admin, "resumeWorker", { instance: worker.instance }));
+    readInbox(world, worker);
+    await done(world, reportPresence(world, worker, [0, 1, 0, 0, 0]));
+    readInbox(world, worker);
+    if (index % 2 === 0) await done(world, claim(world, worker, CHANCES));
+    for (let count = worker.held.size; count > 0; count -= 1) {
+      await done(world, start(world, worker, CHANCES));
+      await done(world, complete(world, worker, CHANCES));
+    }
+  }
+  await world.shell.advance(TICK_MS);
+};
+
+/** Everything that somebody can do gets done. */
+const work = async (world: World): Promise<string | null> => {
+  for (const [index, worker] of world.workers.entries()) {
+    // A key that a broken turn never made, or that was revoked, would keep the worker out for ever.
+    worker.credential = keyOf(world.fresh("worker-key"));
+    await done(world, world.makeKey(worker.credential));
+    Object.assign(worker, { provider: index % 2 === 0 ? "p" : "q", tags: "a,b", models: null, concurrency: 2 });
+    if (index % 2 === 1) await done(world, connect(world, worker, CHANCES));
+  }
+  for (let round = 0; round < MAX_WORKING_ROUNDS; round += 1) {
+    await workOff(world);
+    const open = [...takeSnapshot(world).jobs.values()].filter(({ job }) => isDoable(job) && !isFinal(job.status));
+    if (open.length === 0) return null;
+  }
+  const [left] = [...takeSnapshot(world).jobs.values()].filter(({ job }) => isDoable(job) && !isFinal(job.status));
+  return `job ${left?.job.id} is ${left?.job.status} for ever: ${JSON.stringify(left)}`;
+};
+
+/** Whom a fallback has left every provider behind waits for another provider. */
+const isDoable = ({
+  tags,
+  provider,
+  excludedProviders,
+}: {
+  tags: readonly string[];
+  provider: string | null;
+  excludedProviders: readonly string[];
+}) =>
+  !tags.includes("nobody") && ["p", "q"].some((one) => (provider ?? one) === one && !excludedProviders.includes(one));
+
+const rest = async ({ shell }: World): Promise<string | null> => {
+  await shell.advance(120_000);
+  const [left] = shell.disk.rows("SELECT COUNT(*) AS count FROM outbox");
+  if (left?.count !== 0) return `${left?.count} rows stay in the outbox`;
+  const stays = shell.disk
+    .rows("SELECT id FROM jobs WHERE record ->> 'status' IN ('completed', 'failed', 'cancelled')")
+    .at(0);
+  return stays === undefined ? null : `final job ${stays.id} never leaves the object`;
+};
+
+/** Liveness: what must come true once nothing fails. */
+export const calm = async (world: World, check: () => string | null): Promise<string | null> => {
+  await endFaults(world);
+  await calmSettings(world);
+  return (
+    check() ?? (await silence(world)) ?? check() ?? (await work(world)) ?? check() ?? (await rest(world)) ?? check()
+  );
+};

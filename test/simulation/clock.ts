@@ -1,0 +1,47 @@
+// Time that stands still until the simulation moves it, and the timers of the object under test. A timer never runs
+// by itself: whoever drives the simulation says when.
+
+interface Timer {
+  readonly id: number;
+  readonly at: number;
+  readonly run: () => void;
+}
+
+export class Clock {
+  nowAt: number;
+  #timers: Timer[] = [];
+  #lastId = 0;
+
+  constructor(startAt: number) {
+    this.nowAt = startAt;
+  }
+
+  readonly setTimeout = (run: () => void, delayMs = 0): number => {
+    this.#lastId += 1;
+    this.#timers.push({ id: this.#lastId, at: this.nowAt + Math.max(0, delayMs), run });
+    return this.#lastId;
+  };
+
+  readonly clearTimeout = (id: number | undefined): void => {
+    this.#timers = this.#timers.filter((timer) => timer.id !== id);
+  };
+
+  nextTimerAt(): number {
+    return this.#timers.reduce((earliest, { at }) => Math.min(earliest, at), Number.POSITIVE_INFINITY);
+  }
+
+  /** Runs what is due, in order; answers whether there was anything. */
+  runDue(): boolean {
+    const due = this.#timers
+      .filter((timer) => timer.at <= this.nowAt)
+      .sort((one, other) => one.at - other.at || one.id - other.id);
+    this.#timers = this.#timers.filter((timer) => timer.at > this.nowAt);
+    for (const timer of due) timer.run();
+    return due.length > 0;
+  }
+
+  /** The process ended: its timers are gone. */
+  forgetTimers(): void {
+    this.#timers = [];
+  }
+}

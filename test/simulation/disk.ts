@@ -1,0 +1,101 @@
+// The object's storage on node:sqlite: what is committed survives every crash, alarm included. One handle belongs to
+// one life of the object; a handle that died reads and writes nothing any more.
+
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
+
+/** What the simulation throws on purpose. */
+export class SimulatedFault extends Error {}
+
+export class Disk {
+  readonly #db = new DatabaseSync(":memory:");
+  readonly #statements = new Map<string, StatementSync>();
+  alarmAt: number | null = null;
+
+  rows(query: string, ...bindings: SqlValue[]): Row[] {
+    let statement = this.#statements.get(query);
+    if (statement === undefined) {
+      statement = this.#db.prepare(query);
+      this.#statements.set(query, statement);
+    }
+    return statement.all(...bindings) as Row[];
+  }
+
+  run(statement: string): void {
+    this.#db.exec(statement);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+export type DiskFault = "throw" | "crash";
+
+/** A turn runs in a transaction inside its stretch's: only there do faults strike. */
+const TURN_DEPTH = 2;
+
+export class DiskHandle implements TenantStorage {
+  readonly #disk: Disk;
+  #depth = 0;
+  #fault: { readonly kind: DiskFault; statementsLeft: number } | null = null;
+  isDead = false;
+
+  constructor(disk: Disk) {
+    this.#disk = disk;
+  }
+
+  readonly sql = {
+    exec: (query: string, ...bindings: SqlValue[]): { toArray(): Row[] } => {
+      if (this.isDead) throw new SimulatedFault("the object has crashed");
+      this.#mayFail();
+      const rows = this.#disk.rows(query, ...bindings);
+      return { toArray: () => rows };
+    },
+  };
+
+  transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T {
+    this.#depth += 1;
+    const name = `level_${this.#depth}`;
+    this.#disk.run(`SAVEPOINT ${name}`);
+    try {
+      const done = work();
+      if (this.isDead) throw new SimulatedFault("the object has crashed");
+      this.#disk.run(`RELEASE ${name}`);
+      return done as T;
+    } catch (error) {
+      this.#disk.run(`ROLLBACK TO ${name}`);
+      this.#disk.run(`RELEASE ${name}`);
+      throw error;
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  async setAlarm(at: number): Promise<void> {
+    if (!this.isDead) this.#disk.alarmAt = at;
+  }
+
+  async getAlarm(): Promise<number | null> {
+    return this.#disk.alarmAt;
+  }
+
+  /** Lets a turn fail at its n-th statement from now: the turn alone, or the whole object with it. */
+  failAfter(statements: number, kind: DiskFault): void {
+    this.#fault = { kind, statementsLeft: statements };
+  }
+
+  heal(): void {
+    this.#fault = null;
+  }
+
+  #mayFail(): void {
+    if (this.#fault === null || this.#depth < TURN_DEPTH) return;
+    this.#fault.statementsLeft -= 1;
+    if (this.#fault.statementsLeft > 0) return;
+    const { kind } = this.#fault;
+    this.#fault = null;
+    if (kind === "crash") this.isDead = true;
+    throw new SimulatedFault(`a ${kind} in the middle of a turn`);
+  }
+}

@@ -1,0 +1,62 @@
+// What goes wrong around the object: time, alarms, crashes, broken turns, and a history that is away.
+
+import type { Step, StepKind } from "./plan.ts";
+import { oneOf } from "./random.ts";
+import type { Action, World } from "./world.ts";
+
+/** From a millisecond to about seven minutes, short spans as often as long ones. */
+const spanOf = (chance: number): number => Math.ceil(10 ** (chance * 5.6));
+
+const letTimePass: Action = (world, [span]) => world.shell.advance(spanOf(span));
+
+const holdAlarm: Action = (world) => {
+  world.shell.isAlarmHeld = true;
+};
+
+const releaseAlarm: Action = async (world) => {
+  world.shell.isAlarmHeld = false;
+  await world.shell.fireAlarm();
+};
+
+/** Twice, or though nothing is due. */
+const alarmOutOfTurn: Action = (world) => world.shell.nudge();
+
+const crashObject: Action = (world) => {
+  world.shell.crash("evicted");
+};
+
+const deploy: Action = (world) => {
+  world.shell.crash("deployed");
+};
+
+const breakTurn =
+  (kind: "throw" | "crash"): Action =>
+  (world, [statements]) => {
+    world.shell.handle.failAfter(1 + Math.floor(statements * 12), kind);
+  };
+
+const changeWeather: Action = (world: World, [to]: Step["chances"]) => {
+  world.shell.history.weather = oneOf(["fine", "slow", "down", "answer lost", "fine"], to);
+};
+
+const historyAnswers: Action = (world, [how]) => {
+  world.shell.history.answer(oneOf(["fine", "fine", "down", "answer lost"], how));
+};
+
+const lateBatchLands: Action = (world, [arrives]) => {
+  world.shell.history.land(arrives < 0.8);
+};
+
+export const FAULTS = {
+  "let time pass": letTimePass,
+  "hold the alarm": holdAlarm,
+  "let the alarm come": releaseAlarm,
+  "alarm out of turn": alarmOutOfTurn,
+  "crash the object": crashObject,
+  "deploy the object": deploy,
+  "break a turn": breakTurn("throw"),
+  "crash in a turn": breakTurn("crash"),
+  "change the weather of history": changeWeather,
+  "history answers": historyAnswers,
+  "a late batch lands": lateBatchLands,
+} satisfies Partial<Record<StepKind, Action>>;

@@ -1,0 +1,98 @@
+// D1 on node:sqlite with the real migrations. A batch is one transaction; its answer comes when the simulation lets it:
+// at once, late, never, or with an error although it was committed. A batch on its way outlives the object that sent it.
+
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { Row, SqlValue } from "../../durable-objects/store/sql.ts";
+
+const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
+
+const schema = readdirSync(MIGRATIONS)
+  .filter((name) => name.endsWith(".sql"))
+  .sort()
+  .map((name) => readFileSync(path.join(MIGRATIONS, name), "utf8").replaceAll("--> statement-breakpoint", ""))
+  .join("\n");
+
+interface Statement {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+interface Batch {
+  readonly statements: readonly Statement[];
+  readonly resolve: (rows: unknown[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export type Weather = "fine" | "slow" | "down" | "answer lost";
+
+export class History {
+  readonly #db = new DatabaseSync(":memory:");
+  readonly #statements = new Map<string, StatementSync>();
+  weather: Weather = "fine";
+  appliedCount = 0;
+  /** Batches whose sender waits for an answer. */
+  #waiting: Batch[] = [];
+  /** Batches on their way whose sender has crashed. */
+  #stray: Batch[] = [];
+
+  constructor() {
+    this.#db.exec(schema);
+  }
+
+  /** The part of the D1 binding that the object uses. */
+  readonly binding = {
+    prepare: (sql: string) => ({ bind: (...values: SqlValue[]): Statement => ({ sql, values }) }),
+    batch: (statements: readonly Statement[]): Promise<unknown[]> =>
+      new Promise((resolve, reject) => this.#waiting.push({ statements, resolve, reject })),
+  };
+
+  get isBusy(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  rows(query: string, ...bindings: SqlValue[]): Row[] {
+    let statement = this.#statements.get(query);
+    if (statement === undefined) {
+      statement = this.#db.prepare(query);
+      this.#statements.set(query, statement);
+    }
+    return statement.all(...bindings) as Row[];
+  }
+
+  /** Answers what waits as the weather has it; slow answers nothing. */
+  answer(weather: Weather = this.weather): void {
+    if (weather === "slow") return;
+    for (const batch of this.#waiting.splice(0)) {
+      if (weather === "down") batch.reject(new Error("D1 is away"));
+      else {
+        this.#apply(batch);
+        if (weather === "fine") batch.resolve([]);
+        else batch.reject(new Error("the answer was lost"));
+      }
+    }
+  }
+
+  /** The sender crashed. */
+  orphan(): void {
+    this.#stray.push(...this.#waiting.splice(0));
+  }
+
+  /** A batch of a sender long gone arrives after all, or never will. */
+  land(arrives: boolean): void {
+    const batch = this.#stray.shift();
+    if (batch !== undefined && arrives) this.#apply(batch);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #apply({ statements }: Batch): void {
+    this.appliedCount += 1;
+    this.#db.exec("BEGIN");
+    for (const { sql, values } of statements) this.rows(sql, ...values);
+    this.#db.exec("COMMIT");
+  }
+}

@@ -1,0 +1,239 @@
+// What must hold after every step, whatever happened. Each looks at the databases and at what the world was told, and
+// answers with what is wrong.
+
+import { isFinal, isLeased, type Job } from "../../domain/job.ts";
+import type { Worker } from "../../domain/worker.ts";
+import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
+import { indexesEqualTables, nobodyWaitsInVain } from "./memory-invariants.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { World } from "./world.ts";
+
+export type Check = (before: Snapshot, now: Snapshot, world: World) => string | null;
+
+/** Leases that this step gave out. */
+const newLeases = (before: Snapshot, now: Snapshot): Job[] =>
+  [...now.jobs.values()]
+    .filter(({ job }) => isLeased(job) && job.lease !== before.jobs.get(job.id)?.job.lease)
+    .map(({ job }) => job);
+
+const acceptedIsDurable: Check = (_before, now, { model }) => {
+  for (const [id, prompt] of model.accepted) {
+    if (now.jobs.has(id)) {
+      if (now.prompts.get(id) !== prompt) return `job ${id} is here without its prompt`;
+    } else if (!model.seen.has(id)) return `job ${id} was answered and never seen`;
+  }
+  return null;
+};
+
+const nobodyAskedTwice: Check = (_before, now, { model }) => {
+  const prompts = new Map<string, string>();
+  for (const [id, prompt] of now.prompts) {
+    if (!now.jobs.has(id)) return `payload of job ${id} outlives it`;
+    if (model.schedulePrompts.has(prompt)) continue;
+    const other = prompts.get(prompt);
+    if (other !== undefined) return `one request made jobs ${other} and ${id}`;
+    prompts.set(prompt, id);
+    if (!model.asked.has(prompt)) return `job ${id} was never asked for`;
+  }
+  return null;
+};
+
+const refusedLeavesNothing: Check = (_before, now, { model }) => {
+  for (const [id, prompt] of now.prompts) {
+    if (model.refused.has(prompt)) return `job ${id} was refused, and is here`;
+  }
+  return null;
+};
+
+const oneHolderALease: Check = (_before, now, { model }) => {
+  for (const { job, worker } of now.jobs.values()) {
+    if (isLeased(job) !== (worker !== null)) return `job ${job.id} is ${job.status} with worker ${worker} in its row`;
+    if (!isLeased(job)) continue;
+    const key = `${job.id}/${job.lease}`;
+    const holder = model.holders.get(key);
+    if (job.assignedWorker === null) return `job ${job.id} is ${job.status} with nobody`;
+    if (holder !== undefined && holder !== job.assignedWorker)
+      return `lease ${key} belongs to ${job.assignedWorker}, and was given to ${holder}`;
+    model.holders.set(key, job.assignedWorker);
+  }
+  return null;
+};
+
+/** Under the lease that a result was reported for, and no other. */
+const lateReportsChangeNothing: Check = (_before, now, { model }) => {
+  for (const { job } of now.jobs.values()) {
+    if (job.status !== "completed") continue;
+    const result = JSON.parse(now.results.get(job.id) ?? "null") as { report: number } | null;
+    const report = result === null ? undefined : model.reports[result.report];
+    if (report === undefined) return `job ${job.id} is completed without a result`;
+    if (report.jobId !== job.id || report.lease !== job.lease)
+      return `job ${job.id} was completed under lease ${report.lease}, and its lease is ${job.lease}`;
+  }
+  return null;
+};
+
+const capacityHolds: Check = (before, now, { isShared }) => {
+  for (const job of newLeases(before, now)) {
+    const instance = job.assignedWorker ?? "";
+    const load = [...now.jobs.values()].filter(({ worker }) => worker === instance).length;
+    const [was, is] = [before, now].map(({ workers }) => workers.get(instance)?.concurrency);
+    // Where several turns shared the stretch it may have been more for a moment.
+    if (isShared && was !== is) continue;
+    if (load > Math.max(was ?? 0, is ?? 0)) return `${instance} holds ${load} jobs, and takes ${is}`;
+  }
+  return null;
+};
+
+const limitOf = ({ config }: Snapshot, provider: string): number =>
+  config.providers.get(provider)?.rateLimit?.maxConcurrent ?? Number.POSITIVE_INFINITY;
+
+const providerLimitHolds: Check = (before, now, { isShared }) => {
+  const isMoved = [...now.workers].some(
+    ([instance, { provider }]) => before.workers.get(instance)?.provider !== provider,
+  );
+  if (isMoved) return null;
+  for (const { workerProvider } of newLeases(before, now)) {
+    const provider = workerProvider ?? "";
+    const [was, is] = [limitOf(before, provider), limitOf(now, provider)];
+    if (isShared && was !== is) continue;
+    const allowed = Math.max(was, is);
+    const load = [...now.jobs.values()].filter(
+      ({ worker }) => worker !== null && now.workers.get(worker)?.provider === provider,
+    ).length;
+    if (load > allowed) return `provider ${provider} runs ${load} jobs, and takes ${allowed}`;
+  }
+  return null;
+};
+
+const killswitchHolds: Check = (_before, now, { model }) => {
+  if (now.killswitch.level === 0) return null;
+  const leased = [...now.jobs.values()].find(({ job }) => isLeased(job));
+  if (leased !== undefined) return `job ${leased.job.id} is ${leased.job.status} at level ${now.killswitch.level}`;
+  const free = [...now.workers.values()].find(({ instance, isHalted }) => !isHalted && !model.resumed.has(instance));
+  return free === undefined ? null : `${free.instance} is not paused at level ${now.killswitch.level}`;
+};
+
+const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =>
+  worker !== undefined &&
+  !worker.isHalted &&
+  (worker.pause === null || (worker.pause.untilAt ?? Number.POSITIVE_INFINITY) <= nowAt) &&
+  (job.provider === null || worker.provider === job.provider) &&
+  job.tags.every((tag) => worker.tags.includes(tag)) &&
+  (job.model === null || worker.models === null || worker.models.includes(job.model));
+
+/** Judged by the worker and the job before and after the step; not where others may have changed both in between. */
+const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) => {
+  if (isShared) return null;
+  for (const job of newLeases(before, now)) {
+    const instance = job.assignedWorker ?? "";
+    const workers = [now.workers.get(instance), before.workers.get(instance)];
+    const asked = [job, before.jobs.get(job.id)?.job ?? job];
+    const times = [now.nowAt, before.nowAt];
+    const isFit = workers.some((worker) => asked.some((one) => times.some((at) => mayHave(worker, one, at))));
+    if (!isFit) return `${instance} was given job ${job.id}, which it may not have`;
+    const { offlineAfterMs } = before.config.presence;
+    const silentSince = model.signs.get(instance) ?? Number.NEGATIVE_INFINITY;
+    if ((job.assignedAt ?? now.nowAt) - silentSince > Math.max(offlineAfterMs, now.config.presence.offlineAfterMs))
+      return `${instance} was given job ${job.id}, and was silent since ${silentSince}`;
+  }
+  return null;
+};
+
+const finalIsFinal: Check = (_before, now, { model }) => {
+  for (const { job } of now.jobs.values()) {
+    const last = model.seen.get(job.id)?.job;
+    if (last === undefined) continue;
+    if (job.version < last.version) return `job ${job.id} went back from version ${last.version} to ${job.version}`;
+    if (job.lease < last.lease) return `job ${job.id} went back from lease ${last.lease} to ${job.lease}`;
+    if (job.version === last.version && (job.status !== last.status || job.lease !== last.lease))
+      return `job ${job.id} changed from ${last.status} to ${job.status} within version ${job.version}`;
+    if (!isFinal(last.status) || job.status === last.status) continue;
+    if (last.status !== "failed" || !model.retried.has(job.id))
+      return `job ${job.id} was ${last.status}, and is ${job.status}`;
+  }
+  return null;
+};
+
+const completionsStand: Check = (_before, now, { model }) => {
+  for (const [id, lease] of model.completed) {
+    const job = now.jobs.get(id)?.job ?? model.seen.get(id)?.job;
+    if (job?.status !== "completed" || job.lease !== lease)
+      return `the completion of job ${id} was acknowledged, and it is ${job?.status} under lease ${job?.lease}`;
+  }
+  return null;
+};
+
+const HISTORY_RETRY_MAX_MS = 90_000;
+const FAILED_SWEEP_RETRY_MS = 5_000;
+
+/** The outbox may wait for its back-off, and what is overdue for a sweep that failed; nothing else for anything. */
+const dueMeansAlarm: Check = (_before, now, { shell }) => {
+  const dues = [...now.jobs.values()].map(({ dueAt }) => dueAt);
+  dues.push(...now.schedules.map(({ nextRunAt }) => nextRunAt), now.otherDueAt);
+  if (now.outboxOldestAt !== null) dues.push(Math.max(now.outboxOldestAt, now.nowAt) + HISTORY_RETRY_MAX_MS);
+  const dueAt = Math.min(...dues.filter((at) => at !== null));
+  if (!Number.isFinite(dueAt)) return null;
+  const latestAt = Math.max(dueAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
+  if (now.alarmAt === null || now.alarmAt > latestAt)
+    return `something is due at ${dueAt}, and the alarm comes at ${now.alarmAt}`;
+  return null;
+};
+
+/** Every job that may not run now and is not being run has an instant at which someone looks at it. */
+const everyJobGoesOn: Check = (_before, now) => {
+  for (const { job, orderKey, dueAt } of now.jobs.values()) {
+    if (job.status === "pending" && orderKey === null && dueAt === null) return `job ${job.id} waits for nothing`;
+    if (job.status !== "pending" && orderKey !== null) return `job ${job.id} is ${job.status}, and in the queue`;
+    if (job.status === "assigned" && dueAt === null) return `job ${job.id} may stay assigned for ever`;
+  }
+  return null;
+};
+
+const retriesAreBounded: Check = (before, now) => {
+  for (const { job } of now.jobs.values()) {
+    const provider = job.workerProvider ?? before.jobs.get(job.id)?.job.workerProvider ?? null;
+    const limits = [now, before].map(({ config }) =>
+      provider === null ? null : (config.providers.get(provider)?.rateLimit?.maxRetries ?? 0),
+    );
+    const last = before.jobs.get(job.id)?.job.rateLimitRetries ?? 0;
+    const allowed = Math.max(...limits.map((limit) => limit ?? Number.POSITIVE_INFINITY));
+    if (job.rateLimitRetries > last && job.rateLimitRetries > allowed)
+      return `job ${job.id} was tried again ${job.rateLimitRetries} times, and ${allowed} are allowed`;
+  }
+  return null;
+};
+
+const spendingEqualsAttempts: Check = (_before, now, { model }) => {
+  const attempted = [...model.attempts.values()].reduce<number>((sum, nanoUsd) => sum + (nanoUsd ?? 0), 0);
+  return attempted === now.spentNanoUsd ? null : `attempts cost ${attempted}, and ${now.spentNanoUsd} was spent`;
+};
+
+const outboxOnlyGrows: Check = (before, now, { model }) => {
+  if (now.drainedSeq < before.drainedSeq) return `history went back from row ${before.drainedSeq} to ${now.drainedSeq}`;
+  const first = now.news[0]?.seq;
+  return first !== undefined && first <= model.lastSeq ? `outbox row ${first} was used again` : null;
+};
+
+/** By the sentence that each stands for; the order is that of the checks. */
+export const INVARIANTS: Readonly<Record<string, Check>> = {
+  "an accepted job survives with its prompt": acceptedIsDurable,
+  "one request makes at most one job": nobodyAskedTwice,
+  "a refused creation leaves nothing": refusedLeavesNothing,
+  "a lease is given to one worker": oneHolderALease,
+  "a report under another lease changes nothing": lateReportsChangeNothing,
+  "a worker's load stays within its concurrency": capacityHolds,
+  "a provider's load stays within max_concurrent": providerLimitHolds,
+  "under the killswitch nobody has anything": killswitchHolds,
+  "only a live, matching, active worker is given a job": onlyFitWorkersAreGiven,
+  "final is final; versions and leases grow": finalIsFinal,
+  "an acknowledged completion stands": completionsStand,
+  "something due means an alarm no later than it": dueMeansAlarm,
+  "no job is left waiting for nothing": everyJobGoesOn,
+  "rate-limit retries are bounded": retriesAreBounded,
+  "what was spent is what attempts cost": spendingEqualsAttempts,
+  "outbox numbers only grow": outboxOnlyGrows,
+  "memory equals the tables": indexesEqualTables,
+  "no waiting job has an eligible worker": nobodyWaitsInVain,
+  "what leaves the object is in history": historyKeepsWhatLeft,
+  "history agrees when the outbox is empty": checkHistory,
+};

@@ -1,0 +1,106 @@
+// What the object keeps in memory, held against its tables; and whether its router left anyone waiting in vain.
+
+import { isLeased } from "../../domain/job.ts";
+import { explain, type RoutePolicy } from "../../domain/routing.ts";
+import type { Memory } from "../../durable-objects/memory.ts";
+import { routeRequest } from "../../durable-objects/operations/routing.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { World } from "./world.ts";
+
+export const indexesEqualTables = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
+  const { memory } = shell;
+  if (memory === null) return null;
+  return (
+    openCountsEqual(memory, now) ?? queueEquals(memory, now) ?? loadsEqual(memory, now) ?? settingsEqual(memory, now)
+  );
+};
+
+const openCountsEqual = (memory: Memory, now: Snapshot): string | null => {
+  for (const status of ["pending", "assigned", "running"] as const) {
+    const count = [...now.jobs.values()].filter(({ job }) => job.status === status).length;
+    if (memory.open[status] !== count) return `memory counts ${memory.open[status]} ${status} jobs, and ${count} are`;
+  }
+  return null;
+};
+
+const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
+  const waiting = [...now.jobs.values()].filter(({ orderKey }) => orderKey !== null);
+  if (queue.count !== waiting.length) return `memory has ${queue.count} waiting jobs, and ${waiting.length} wait`;
+  const groups = Map.groupBy(waiting, ({ job }) => job.groupKey);
+  if (groups.size !== queue.groups.size) return `memory has ${queue.groups.size} groups, and ${groups.size} are`;
+  for (const [key, members] of groups) {
+    const group = queue.groups.get(key);
+    if (group?.count !== members.length)
+      return `memory has ${group?.count} jobs in group ${key}, not ${members.length}`;
+    const [head] = members.sort(
+      (one, other) => (one.orderKey ?? 0) - (other.orderKey ?? 0) || (one.job.id < other.job.id ? -1 : 1),
+    );
+    if (group.head !== null && group.head.id !== head?.job.id)
+      return `memory has ${group.head.id} at the head of group ${key}, and it is ${head?.job.id}`;
+  }
+  return null;
+};
+
+const loadsEqual = ({ fleet }: Memory, now: Snapshot): string | null => {
+  if (fleet.size !== now.workers.size) return `memory has ${fleet.size} workers, and ${now.workers.size} are`;
+  const byProvider = new Map<string, number>();
+  for (const [instance, { provider, concurrency }] of now.workers) {
+    const member = fleet.get(instance);
+    const load = [...now.jobs.values()].filter((row) => isLeased(row.job) && row.worker === instance).length;
+    if (member?.load !== load) return `memory has ${member?.load} jobs with ${instance}, and it holds ${load}`;
+    if (member.worker.concurrency !== concurrency || member.worker.provider !== provider)
+      return `memory has another offer of ${instance}`;
+    if (fleet.withRoom.has(member.slot) !== load < concurrency) return `memory is wrong about room with ${instance}`;
+    byProvider.set(provider, (byProvider.get(provider) ?? 0) + load);
+  }
+  for (const [provider, load] of byProvider) {
+    if (fleet.providerLoad(provider) !== load)
+      return `memory has ${fleet.providerLoad(provider)} jobs at provider ${provider}, and they are ${load}`;
+  }
+  return null;
+};
+
+const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
+  if (memory.killswitch.level !== now.killswitch.level) return "memory has another level of the killswitch";
+  if (memory.drainedSeq !== now.drainedSeq) return `memory has history at ${memory.drainedSeq}, not ${now.drainedSeq}`;
+  const backoffs = JSON.stringify([...memory.backoffs].sort());
+  if (backoffs !== JSON.stringify([...now.backoffs].sort())) return `memory has the back-offs ${backoffs}`;
+  return null;
+};
+
+/**
+ * The naive question to every worker about every waiting job. What only time has opened (the end of a pause or of a
+ * back-off, a ping that woke nobody) is the alarm's to find, so it counts as closed here.
+ */
+export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
+  const { memory } = shell;
+  if (memory === null || now.killswitch.level > 0) return null;
+  const { config, fleet } = memory;
+  const policy: RoutePolicy = {
+    nowAt: now.nowAt,
+    offlineAfterMs: config.presence.offlineAfterMs,
+    strategy: config.routing.strategy,
+    chain: config.routing.chain,
+    weights: config.routing.weights,
+    closedProviders: closedProviders(memory),
+    priceOf: () => null,
+    lastSignOf: (member) => member.lastSeenAt,
+  };
+  for (const { job, orderKey } of now.jobs.values()) {
+    if (orderKey === null) continue;
+    const eligible = explain(fleet, routeRequest(job), policy).workers.find(
+      ({ instance, eligible }) => eligible && now.workers.get(instance)?.pause == null,
+    );
+    if (eligible !== undefined) return `job ${job.id} waits, and ${eligible.instance} may have it`;
+  }
+  return null;
+};
+
+const closedProviders = ({ backoffs, config, fleet }: Memory): Map<string, string> => {
+  const closed = new Map([...backoffs.keys()].map((provider) => [provider, "backs off"]));
+  for (const [provider, { rateLimit }] of config.providers) {
+    const limit = rateLimit?.maxConcurrent ?? null;
+    if (limit !== null && fleet.providerLoad(provider) >= limit) closed.set(provider, "is at its limit");
+  }
+  return closed;
+};

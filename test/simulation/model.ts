@@ -1,0 +1,58 @@
+// What the world outside was told and asked for: the record that the object's truth is held against.
+
+import type { Job, NewJob } from "../../domain/job.ts";
+
+/** A creation that a client asked for, and what it heard. */
+export interface Creation {
+  readonly operation: "createJob" | "dispatch";
+  readonly job: NewJob;
+  readonly mayQueue: boolean;
+  readonly key: string | null;
+  readonly askedAt: number;
+  /** Null until a good answer was heard. */
+  jobId: string | null;
+}
+
+/** What was last seen of a job, wherever it was. */
+export interface Seen {
+  readonly job: Job;
+  readonly isHere: boolean;
+}
+
+export class Model {
+  readonly creations: Creation[] = [];
+  /** Every job whose creation was answered, by its id, with its prompt. */
+  readonly accepted = new Map<string, string>();
+  /** Prompts that clients sent; schedules make jobs of their own. */
+  readonly asked = new Set<string>();
+  readonly schedulePrompts = new Set<string>();
+  /** Prompts of creations that were refused, and never answered otherwise. */
+  readonly refused = new Set<string>();
+  /** To whom each lease was given, by `job/lease`. */
+  readonly holders = new Map<string, string>();
+  /** The job and lease that each result was reported for, by the number in it. */
+  readonly reports: { readonly jobId: string; readonly lease: number }[] = [];
+  /** Completions that were answered with a good answer. */
+  readonly completed = new Map<string, number>();
+  /** Jobs that someone asked to be tried again. */
+  readonly retried = new Set<string>();
+  /** Workers that an operator resumed by hand, under the killswitch too. */
+  readonly resumed = new Set<string>();
+  /** The last sign of life that reached the object, by worker. */
+  readonly signs = new Map<string, number>();
+  readonly seen = new Map<string, Seen>();
+  /** Events, attempts and runs of every outbox row there ever was, by their key in history. */
+  readonly events = new Map<string, string>();
+  readonly attempts = new Map<string, number | null>();
+  readonly dueRuns = new Map<string, string>();
+  readonly runsByHand = new Set<string>();
+  lastSeq = 0;
+  /** The state of history that was last compared, and that of the jobs that have left. */
+  comparedHistory = "";
+  comparedLeft = "";
+  readonly violations: string[] = [];
+
+  violate(what: string): void {
+    this.violations.push(what);
+  }
+}

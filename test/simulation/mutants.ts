@@ -1,0 +1,228 @@
+// Small defects, at least one for each invariant, that the simulation must catch: a checker that has never failed is
+// no evidence. `npm run mutants` plants each in a copy of the tree and expects the run to fail.
+
+export interface Mutant {
+  /** What is broken. */
+  readonly what: string;
+  readonly file: string;
+  readonly search: string;
+  readonly replace: string;
+}
+
+const mutant = (what: string, file: string, search: string, replace: string): Mutant => ({
+  what,
+  file,
+  search,
+  replace,
+});
+
+export const MUTANTS: readonly Mutant[] = [
+  mutant(
+    "a final job leaves before history has it",
+    "durable-objects/operations/sweep.ts",
+    "if (changedSeq <= turn.memory.drainedSeq)",
+    "if (changedSeq >= 0)",
+  ),
+  mutant(
+    "the first answer to an idempotency key is not kept",
+    "durable-objects/operations/idempotency.ts",
+    "turn.store.idempotency.put(scope, idempotency.key, first, expiresAt);",
+    "void first;",
+  ),
+  mutant(
+    "an idempotency key is taken with any body",
+    "durable-objects/operations/idempotency.ts",
+    "known.bodyHash !== idempotency.bodyHash",
+    "known.bodyHash === null",
+  ),
+  mutant(
+    "a refused dispatch keeps its job",
+    "durable-objects/operations/jobs.ts",
+    "if (!request.mayQueue) return err(",
+    "if (!request.mayQueue) turn.record(null, created);\n    if (!request.mayQueue) return err(",
+  ),
+  mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
+  mutant(
+    "a report is taken under any lease",
+    "domain/lease.ts",
+    "isLeased(job) && job.lease === lease",
+    "isLeased(job) && job.lease >= 0 * lease",
+  ),
+  mutant("a full worker is given more", "domain/routing.ts", "left.intersect(fleet.withRoom);", "void fleet;"),
+  mutant(
+    "a provider's limit is looked at once a turn",
+    "durable-objects/operations/routing.ts",
+    "policy = { ...policy, closedProviders: closedProviders(turn) };",
+    "policy = { ...policy };",
+  ),
+  mutant(
+    "the killswitch stops nothing below level 3",
+    "durable-objects/operations/routing.ts",
+    "turn.memory.killswitch.level > 0 ? null : choose(",
+    "turn.memory.killswitch.level > 2 ? null : choose(",
+  ),
+  mutant(
+    "the killswitch leaves running jobs alone",
+    "durable-objects/operations/killswitch.ts",
+    "for (const job of leased) {",
+    'for (const job of leased.filter((one) => one.status !== "running")) {',
+  ),
+  mutant(
+    "a halted worker is given jobs",
+    "domain/worker.ts",
+    'return worker.isHalted ? "killswitch" : null;',
+    "return null;",
+  ),
+  mutant(
+    "tags are not asked for",
+    "domain/routing.ts",
+    "for (const tag of asked.tags) left.intersect(fleet.withTag(tag));",
+    "void fleet.withTag;",
+  ),
+  mutant(
+    "a silent worker is given jobs",
+    "domain/routing.ts",
+    "return !isCutOff(member) && !isSilent(member, policy);",
+    "return !isCutOff(member);",
+  ),
+  mutant(
+    "a final job can be cancelled",
+    "domain/job.ts",
+    'if (isFinal(job.status)) return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });',
+    'if (job.status === "cancelled") return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });',
+  ),
+  mutant(
+    "a change makes no new version",
+    "domain/job.ts",
+    "version: job.version + 1,",
+    "version: Math.max(2, job.version),",
+  ),
+  mutant(
+    "dispatch takes another than explain",
+    "domain/routing.ts",
+    "if (!isBetter(next, best)) return;",
+    "if (isBetter(next, best)) return;",
+  ),
+  mutant(
+    "nothing wakes the object for its jobs",
+    "durable-objects/operations/sweep.ts",
+    "dueAt: (turn) => turn.store.jobs.nextDueAt(),",
+    "dueAt: (turn) => (turn.store.jobs.nextDueAt() ?? 0) > turn.nowAt ? null : turn.store.jobs.nextDueAt(),",
+  ),
+  mutant(
+    "the outbox wakes nobody",
+    "durable-objects/tenant.ts",
+    "if (turn.flush()) turn.due(turn.nowAt + DRAIN_DELAY_MS);",
+    "turn.flush();",
+  ),
+  mutant(
+    "an assigned job may stay so for ever",
+    "durable-objects/operations/deadline.ts",
+    "return job.assignedAt === null ? null : job.assignedAt + config.jobs.acceptWithinMs;",
+    "return null;",
+  ),
+  mutant(
+    "nobody looks whether a running job's worker fell silent",
+    "durable-objects/operations/deadline.ts",
+    "return earliest(staleAtOf(job, config), timeoutAtOf(job, config));",
+    "return timeoutAtOf(job, config);",
+  ),
+  mutant(
+    "one rate-limit retry too many",
+    "domain/lease.ts",
+    "job.rateLimitRetries >= limit.maxRetries",
+    "job.rateLimitRetries > limit.maxRetries",
+  ),
+  mutant(
+    "a repeated completion is charged again",
+    "durable-objects/operations/report.ts",
+    'recordSpending(turn, job, "completed", request);\n',
+    'recordSpending(turn, job, "completed", request);\n  }\n  if (decided.value.job === job) recordSpending(turn, job, "completed", request);\n  if (decided.value.job !== job) {\n',
+  ),
+  mutant(
+    "spending is not added up",
+    "durable-objects/operations/pricing.ts",
+    "if (cost.costNanoUsd !== null && cost.costNanoUsd > 0) {",
+    "if (cost.costNanoUsd !== null && cost.costNanoUsd > 500_000) {",
+  ),
+  mutant(
+    "history counts a job once for each attempt",
+    "migrations/0001_cost_hours.sql",
+    "SELECT COUNT(*) = 1",
+    "SELECT COUNT(*) >= 1",
+  ),
+  mutant(
+    "outbox numbers start again when it is empty",
+    "durable-objects/memory.ts",
+    "Math.max(store.outbox.lastSeq(), drainedSeq) + 1",
+    "store.outbox.lastSeq() + 1",
+  ),
+  mutant("a lease that ends frees no room", "durable-objects/operations/turn.ts", "fleet.addLoad(heldBy, -1);", ""),
+  mutant(
+    "the head of a group stays when it leaves",
+    "domain/queue.ts",
+    "if (group.head?.id === id) group.head = null;",
+    "",
+  ),
+  mutant(
+    "memory survives a turn that broke",
+    "durable-objects/tenant.ts",
+    "    this.#memory = null;\n",
+    "    void this.#memory;\n",
+  ),
+  mutant(
+    "a turn that broke is not rolled back",
+    "durable-objects/turns.ts",
+    "this.#storage.transactionSync(() => {\n            value = work();\n          });",
+    "let broken: unknown = null;\n          this.#storage.transactionSync(() => {\n            try { value = work(); } catch (error) { broken = error; }\n          });\n          if (broken !== null) throw broken;",
+  ),
+  mutant(
+    "a worker that became free is not looked at",
+    "durable-objects/operations/turn.ts",
+    "    this.freedWorkers.add(instance);\n    this.effects",
+    "    this.effects",
+  ),
+  mutant(
+    "a worker that reports after a silence is not looked at",
+    "durable-objects/operations/report.ts",
+    "if (isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt)) turn.freedWorkers.add(member.worker.instance);",
+    "void isOffline;\n  void offlineAfterMs;",
+  ),
+  mutant("a change of config opens nothing", "durable-objects/operations/config.ts", "turn.isAllOpened = true;", ""),
+  mutant(
+    "a late batch takes a job back",
+    "durable-objects/projection.ts",
+    "WHERE excluded.version > jobs.version",
+    "WHERE true",
+  ),
+  mutant(
+    "the outbox is emptied before history has it",
+    "durable-objects/drain.ts",
+    "await apply(projectionOf(store, carried));\n        await settle(carried.at(-1)?.seq ?? 0);",
+    "const batch = projectionOf(store, carried);\n        await settle(carried.at(-1)?.seq ?? 0);\n        await apply(batch);",
+  ),
+  mutant(
+    "one outbox row too many is taken for drained",
+    "durable-objects/tenant.ts",
+    "this.#store.outbox.removeUpTo(seq);",
+    "this.#store.outbox.removeUpTo(seq + 1);",
+  ),
+  mutant(
+    "a due time comes round again",
+    "domain/schedule.ts",
+    "const advanced: Schedule = { ...schedule, nextRunAt: due.nextRunAt };",
+    "const advanced: Schedule = { ...schedule, nextRunAt: schedule.lastRunAt === null ? nextRunAt : due.nextRunAt };",
+  ),
+  mutant(
+    "a revoked key goes on",
+    "domain/key.ts",
+    'if (key.revokedAt !== null) return err({ code: "key_revoked" });',
+    "",
+  ),
+  mutant(
+    "the sockets of a revoked key stay open",
+    "durable-objects/operations/keys.ts",
+    "if (graceMs === 0) turn.effects.endedKeys.add(keyId);",
+    "if (graceMs === 0) turn.effects.endedKeys.delete(keyId);",
+  ),
+];

@@ -1,0 +1,82 @@
+// A run as data: a list of steps, each with all the chance it will need, so that any of them can be left out and the
+// rest still means something.
+
+import { Random } from "./random.ts";
+
+export const STEP_WEIGHTS = {
+  create: 8,
+  "create a batch": 3,
+  dispatch: 8,
+  "repeat a creation": 4,
+  cancel: 2,
+  retry: 4,
+  patch: 3,
+  read: 2,
+  "throw the killswitch": 1.5,
+  "clear the killswitch": 2.5,
+  pause: 1.5,
+  resume: 2,
+  "forget a worker": 1.5,
+  configure: 2.5,
+  "make a schedule": 1.5,
+  "edit a schedule": 1,
+  "delete a schedule": 0.5,
+  "run a schedule": 1,
+  "revoke a key": 1,
+  "report presence": 9,
+  "connect a socket": 5,
+  "drop a socket": 1.5,
+  ping: 2,
+  claim: 6,
+  "wait for a job": 2,
+  start: 9,
+  beat: 4,
+  complete: 8,
+  fail: 6,
+  release: 2,
+  "repeat a report": 5,
+  "report for another": 2,
+  "crash a worker": 1,
+  "let time pass": 16,
+  "hold the alarm": 1.5,
+  "let the alarm come": 3,
+  "alarm out of turn": 2,
+  "crash the object": 2.5,
+  "deploy the object": 1,
+  "break a turn": 2,
+  "crash in a turn": 2,
+  "change the weather of history": 4,
+  "history answers": 2,
+  "a late batch lands": 3,
+} as const;
+
+export type StepKind = keyof typeof STEP_WEIGHTS;
+
+export interface Step {
+  readonly kind: StepKind;
+  /** Chances in [0, 1) that the step draws from. */
+  readonly chances: readonly [number, number, number, number, number];
+  /** The next step joins this one's stretch. */
+  readonly isJoined: boolean;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly steps: readonly Step[];
+}
+
+const JOINED_SHARE = 0.2;
+const SHORTEST = 20;
+const LONGEST = 160;
+
+export const planOf = (seed: number): Plan => {
+  const random = new Random(seed);
+  const kinds = Object.entries(STEP_WEIGHTS) as [StepKind, number][];
+  const count = SHORTEST + Math.floor(random.next() * (LONGEST - SHORTEST));
+  const steps = Array.from({ length: count }, (): Step => {
+    const kind = random.weighted(kinds);
+    const chances = [random.next(), random.next(), random.next(), random.next(), random.next()] as const;
+    return { kind, chances, isJoined: random.next() < JOINED_SHARE };
+  });
+  return { seed, steps };
+};

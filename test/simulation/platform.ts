@@ -1,0 +1,102 @@
+// The platform under the object: the real class `Tenant` in plain Node, with its clock, chance, timers, sockets and log
+// in the hands of the simulation. Everything global is set once; `current` says which world it belongs to now.
+
+import { registerHooks } from "node:module";
+import type { Turn } from "../../durable-objects/operations/turn.ts";
+import type { Tenant } from "../../durable-objects/tenant.ts";
+import type { Clock } from "./clock.ts";
+import type { Random } from "./random.ts";
+import { SimulatedSocket } from "./sockets.ts";
+
+export interface Surrounding {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** What the object logged as an error. */
+  readonly logged: (values: readonly unknown[]) => void;
+  /** A turn of an operation began. */
+  readonly turnBegan: (turn: Turn) => void;
+}
+
+let current: Surrounding | null = null;
+
+export const enter = (surrounding: Surrounding): void => {
+  current = surrounding;
+};
+
+const here = (): Surrounding => {
+  if (current === null) throw new Error("no simulation is under way");
+  return current;
+};
+
+const STAND_IN = new URL("./cloudflare-workers.ts", import.meta.url).href;
+const realSetImmediate = setImmediate;
+
+/** Lets every promise that can go on go on. */
+export const breathe = (): Promise<void> => new Promise((resolve) => realSetImmediate(resolve));
+
+class SimulatedResponse {
+  readonly status: number;
+  readonly webSocket: unknown;
+
+  constructor(_body: unknown, init: { status: number; webSocket?: unknown }) {
+    this.status = init.status;
+    this.webSocket = init.webSocket;
+  }
+
+  static json(_body: unknown, init: { status: number }): SimulatedResponse {
+    return new SimulatedResponse(null, init);
+  }
+}
+
+const standIns = {
+  setTimeout: (run: () => void, delayMs?: number) => here().clock.setTimeout(run, delayMs),
+  clearTimeout: (id: number | undefined) => here().clock.clearTimeout(id),
+  Response: SimulatedResponse,
+  WebSocketPair: class {
+    constructor() {
+      const socket = new SimulatedSocket();
+      Object.assign(this, { 0: socket, 1: socket });
+    }
+  },
+  WebSocketRequestResponsePair: class {},
+};
+
+export type TenantClass = new (state: unknown, env: unknown) => Tenant;
+
+let loaded: TenantClass | null = null;
+
+/** The real class, loaded once with `cloudflare:workers` replaced. */
+export const loadTenant = async (): Promise<TenantClass> => {
+  if (loaded !== null) return loaded;
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === "cloudflare:workers" ? { url: STAND_IN, shortCircuit: true } : next(specifier, context),
+  });
+  const [{ Tenant: real }, { OPERATIONS }] = await Promise.all([
+    import("../../durable-objects/tenant.ts"),
+    import("../../durable-objects/api.ts"),
+  ]);
+  observe(OPERATIONS as unknown as Record<string, { run: (turn: Turn, request: unknown) => unknown }>);
+  Object.assign(globalThis, standIns);
+  Date.now = () => here().clock.nowAt;
+  Math.random = () => here().random.next();
+  Object.defineProperty(crypto, "getRandomValues", {
+    value: (bytes: Uint8Array) => {
+      for (let at = 0; at < bytes.length; at += 1) bytes[at] = Math.floor(here().random.next() * 256);
+      return bytes;
+    },
+  });
+  console.error = (...values: unknown[]) => here().logged(values);
+  loaded = real as unknown as TenantClass;
+  return loaded;
+};
+
+const observe = (operations: Record<string, { run: (turn: Turn, request: unknown) => unknown }>): void => {
+  for (const operation of Object.values(operations)) {
+    const real = operation.run;
+    operation.run = (turn, request) => {
+      here().turnBegan(turn);
+      return real(turn, request);
+    };
+  }
+};

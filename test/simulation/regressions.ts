@@ -1,0 +1,117 @@
+// Runs that once found a defect, shrunk to what it took: each must hold for ever.
+
+import type { Plan, Step, StepKind } from "./plan.ts";
+
+export interface Regression {
+  /** The defect that it found. */
+  readonly found: string;
+  readonly plan: Plan;
+}
+
+const step = (kind: StepKind, ...chances: number[]): Step => {
+  const [a = 0, b = 0.5, c = 0, d = 0, e = 0] = chances;
+  return { kind, chances: [a, b, c, d, e], isJoined: false };
+};
+
+const joined = (kind: StepKind, ...chances: number[]): Step => ({ ...step(kind, ...chances), isJoined: true });
+
+export const REGRESSIONS: readonly Regression[] = [
+  {
+    found: "several assignments in one turn took a provider over its max_concurrent",
+    plan: {
+      seed: 4,
+      steps: [
+        step("create a batch", 0.8030643681995571, 0.4841623886022717, 0.6308306758292019, 0.17962813, 0.04172868),
+        step("report presence", 0.8497163695283234, 0.5969656202942133, 0.9148560350295156, 0.36893202, 0.5504165),
+        joined("configure", 0.5641252035275102),
+        step("report presence", 0.28265510546043515, 0.8333803350105882, 0.9777935780584812, 0.62116819, 0.9473),
+        joined("throw the killswitch", 0.6385198121424764),
+        step("clear the killswitch", 0.5131827855948359),
+      ],
+    },
+  },
+  {
+    found: "a worker that reported on its job after a silence was given nothing that waited",
+    plan: {
+      seed: 59,
+      steps: [
+        step("report presence", 0.2923203727696091, 0.2558900769799948, 0.4945927616208792, 0.08524779, 0.20853453),
+        step("connect a socket", 0.3404574308078736),
+        step("create a batch", 0.3578492742963135, 0.9718743613921106, 0.9480210626497865, 0.25236779, 0.701071),
+        step("start", 0.3635133057832718, 0.9788660141639411, 0.5019919695332646, 0.58779284, 0.3045589),
+        step("let time pass", 0.8960032812319696),
+        step("create a batch", 0.24087457079440355, 0.09666504664346576, 0.36793922795914114, 0.2579979, 0.35182757),
+        step("repeat a report", 0.35929523408412933, 0.005408225813880563, 0.6303794793784618, 0.178, 0.9581522),
+      ],
+    },
+  },
+  {
+    found: "a worker whose pings came back was given nothing that waited",
+    plan: {
+      seed: 498,
+      steps: [
+        step("make a schedule", 0.7153469503391534, 0.735577326733619, 0.18756454810500145),
+        step("report presence", 0.7114193553570658, 0.6116097322665155, 0.3538053643424064, 0.37030741, 0.2924337),
+        step("connect a socket", 0.567834573565051, 0.0304447952657938),
+        step("let time pass", 0.9116551107726991),
+        joined("ping", 0.6957132511306554),
+        step("create a batch", 0.8727626106701791, 0.556265207240358, 0.045159419067204, 0.51688231, 0.1341743),
+      ],
+    },
+  },
+  {
+    found: "a batch to history that arrived late took back the result of a job",
+    plan: {
+      seed: 1,
+      steps: [
+        step("report presence", 0, 0.9),
+        step("create", 0, 0, 0, 0.5, 0.5),
+        step("claim", 0),
+        step("start", 0),
+        step("fail", 0, 0, 0.6),
+        step("let time pass", 0.6),
+        step("change the weather of history", 0.3),
+        step("retry", 0),
+        step("let time pass", 0.45),
+        step("crash the object"),
+        step("change the weather of history", 0),
+        step("report presence", 0, 0.9),
+        step("claim", 0),
+        step("start", 0),
+        step("complete", 0),
+        step("let time pass", 0.7),
+        step("a late batch lands", 0),
+      ],
+    },
+  },
+  {
+    found: "a turn that broke took with it what others in its stretch had to say: a revoked key kept its socket",
+    plan: {
+      seed: 868,
+      steps: [
+        step("create", 0.24591738963499665, 0.9366777508985251, 0.41045468486845493, 0.63613479, 0.4366769),
+        joined("connect a socket", 0.853487596847117, 0.6158538304734975, 0.10439922800287604, 0.591311, 0.9543568),
+        step("throw the killswitch", 0.9637423509266227),
+        joined("break a turn", 0.6091834215912968),
+        step("create", 0.8443080415017903, 0.1906149552669376, 0.1553269219584763, 0.56996978, 0.99865142),
+        step("create", 0.8516033075284213, 0.7565744514577091, 0.6217163309920579, 0.8836807, 0.24457831),
+        joined("revoke a key", 0.7993055954575539),
+        step("patch", 0.4312522991094738, 0.45381807535886765, 0.2086373355705291, 0.61948517, 0.23824545),
+      ],
+    },
+  },
+  {
+    found: "a worker that changed its provider made room at the old one, and nobody looked who waited for it",
+    plan: {
+      seed: 10693,
+      steps: [
+        step("report presence", 0.28053352958522737, 0.6285055112093687, 0.060433757957071066, 0.36364318, 0.94574435),
+        step("configure", 0.5609966155607253),
+        step("create", 0.20315671688877046, 0.5210391983855516, 0.5303342526312917, 0.04940245, 0.65424706),
+        step("create a batch", 0.8936210165265948, 0.008224188117310405, 0.08627960598096251, 0.47453514, 0.2561251),
+        joined("report presence", 0.8479393713641912, 0.5280268802307546, 0.648093031020835, 0.07448677, 0.741402),
+        step("report presence", 0.277620815904811, 0.07656537787988782, 0.4953612049575895, 0.08195251, 0.78367218),
+      ],
+    },
+  },
+];

@@ -1,0 +1,72 @@
+// One run of a plan: its steps, every invariant after each, then calm. Answers what was broken first.
+
+import { calm } from "./calm.ts";
+import { CLIENT_ACTIONS } from "./clients.ts";
+import { FAULTS } from "./faults.ts";
+import { INVARIANTS } from "./invariants.ts";
+import type { Plan, Step } from "./plan.ts";
+import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { WORKER_ACTIONS } from "./workers.ts";
+import { type Action, World } from "./world.ts";
+
+export interface Violation {
+  readonly what: string;
+  /** After which step; the number of steps for the calm at the end. */
+  readonly step: number;
+}
+
+const ACTORS: Readonly<Record<string, Action>> = { ...CLIENT_ACTIONS, ...WORKER_ACTIONS };
+
+const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {
+  world.shell.history.answer();
+  const fault = (FAULTS as Readonly<Record<string, Action>>)[kind];
+  const act = fault ?? ACTORS[kind];
+  if (act === undefined) throw new Error(`nobody knows how to ${kind}`);
+  const acting = Promise.resolve(act(world, chances)).catch((error: Error) =>
+    world.model.violate(`the simulation itself failed: ${error.stack}`),
+  );
+  // What steers the world is awaited; what asks the object something waits for it to be let on.
+  if (fault !== undefined) await acting;
+  if (!isJoined) await world.shell.settle();
+};
+
+/** Checks everything; the first thing that is wrong. */
+const inspector = (world: World) => {
+  let before: Snapshot | null = null;
+  return (): string | null => {
+    const now = takeSnapshot(world);
+    hearNews(world, now);
+    const [heard] = [...world.shell.surprises, ...world.model.violations];
+    if (heard !== undefined) return heard;
+    for (const [name, check] of Object.entries(INVARIANTS)) {
+      const wrong = check(before ?? now, now, world);
+      if (wrong !== null) return `${name}: ${wrong}`;
+    }
+    remember(world, now);
+    before = now;
+    return null;
+  };
+};
+
+export const runPlan = async (plan: Plan): Promise<Violation | null> => {
+  const world = new World(plan.seed);
+  try {
+    await world.begin();
+    const inspect = inspector(world);
+    world.shell.atRest = () => {
+      const wrong = inspect();
+      if (wrong !== null) world.model.violate(wrong);
+    };
+    for (const [index, step] of plan.steps.entries()) {
+      world.isShared = step.isJoined || (plan.steps[index - 1]?.isJoined ?? false);
+      await take(world, step);
+      const wrong = inspect();
+      if (wrong !== null) return { what: wrong, step: index };
+    }
+    world.isShared = false;
+    const wrong = await calm(world, inspect);
+    return wrong === null ? null : { what: wrong, step: plan.steps.length };
+  } finally {
+    world.shell.close();
+  }
+};

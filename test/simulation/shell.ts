@@ -1,0 +1,190 @@
+// The life of one object: started, asleep, crashed and started again, on a disk, a history and sockets that outlive it.
+// Calls may join one stretch: nothing runs until `settle` lets it.
+
+import type { Refusal } from "../../domain/refusal.ts";
+import type { Result } from "../../domain/result.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
+import type { Memory } from "../../durable-objects/memory.ts";
+import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Tenant } from "../../durable-objects/tenant.ts";
+import { Clock } from "./clock.ts";
+import { Disk, DiskHandle, SimulatedFault } from "./disk.ts";
+import { History } from "./history.ts";
+import { breathe, enter, loadTenant } from "./platform.ts";
+import { Random } from "./random.ts";
+import { type SimulatedSocket, SocketTable } from "./sockets.ts";
+
+export const TENANT = "simulated";
+const START_AT = Date.UTC(2026, 2, 28, 23, 50);
+const MAX_ROUNDS = 2_000;
+
+/** What a caller hears; null where it hears nothing and cannot know what was done. */
+export type Heard<T> = Result<T, Refusal> | null;
+
+export class Shell {
+  readonly clock = new Clock(START_AT);
+  readonly disk = new Disk();
+  readonly history = new History();
+  readonly sockets = new SocketTable();
+  /** Broken promises of the code under test: errors that nobody injected. */
+  readonly surprises: string[] = [];
+  /** The object's memory, as far as an operation has shown it since it was last built. */
+  memory: Memory | null = null;
+  /** The platform holds its alarms back. */
+  isAlarmHeld = false;
+  alarmCount = 0;
+  /** When a turn last broke. */
+  brokenAt = Number.NEGATIVE_INFINITY;
+  /** Looks at every state at which the object comes to rest while time passes. */
+  atRest: () => void = () => {};
+  #tenant: Promise<Tenant> | null = null;
+  #handle = new DiskHandle(this.disk);
+
+  constructor(seed: number) {
+    enter({
+      clock: this.clock,
+      random: new Random(seed),
+      logged: (values) => this.#logged(values),
+      turnBegan: (turn) => {
+        this.memory = turn.memory;
+      },
+    });
+  }
+
+  get handle(): DiskHandle {
+    return this.#handle;
+  }
+
+  /** The object, started unless it runs. */
+  tenant(): Promise<Tenant> {
+    this.#tenant ??= this.#start();
+    return this.#tenant;
+  }
+
+  async #start(): Promise<Tenant> {
+    const handle = new DiskHandle(this.disk);
+    this.#handle = handle;
+    const Real = await loadTenant();
+    let started: Promise<unknown> = Promise.resolve();
+    const state = {
+      id: { name: TENANT },
+      storage: handle,
+      blockConcurrencyWhile: (work: () => Promise<unknown>) => {
+        started = work();
+      },
+      waitUntil: (work: Promise<unknown>) => void work.catch((error) => this.#surprise("waitUntil", error)),
+      acceptWebSocket: (socket: SimulatedSocket, tags: string[]) => this.sockets.accept(socket, tags),
+      getWebSockets: (tag?: string) => this.sockets.all(tag),
+      setWebSocketAutoResponse: () => {},
+      getWebSocketAutoResponseTimestamp: (socket: SimulatedSocket) =>
+        socket.pingedAt === null ? null : new Date(socket.pingedAt),
+    };
+    const tenant = new Real(state, { DB: this.history.binding });
+    await started;
+    return tenant;
+  }
+
+  /** Calls an operation as the edge does; hears nothing when the object crashes or its turn breaks. */
+  async call<Name extends OperationName>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name>,
+  ): Promise<Heard<AnswerOf<Name>>> {
+    const tenant = await this.tenant();
+    try {
+      return await tenant.call(credential, name, request);
+    } catch (error) {
+      if (!(error instanceof SimulatedFault)) this.#surprise(name, error);
+      return null;
+    }
+  }
+
+  /** Runs everything that can run now, and starts the object anew if that killed it. */
+  async settle(): Promise<void> {
+    for (let round = 0; ; round += 1) {
+      await breathe();
+      if (this.#handle.isDead && this.#tenant !== null) this.crash("deployed");
+      for (const socket of this.sockets.takeClosed()) await this.#tellClosed(socket);
+      if (!this.clock.runDue() && !this.sockets.all().some((socket) => !socket.isOpen)) return;
+      if (round > MAX_ROUNDS) throw new Error("the object never comes to rest");
+    }
+  }
+
+  async #tellClosed(socket: SimulatedSocket): Promise<void> {
+    const tenant = await this.tenant();
+    tenant.webSocketClose(socket as unknown as WebSocket).catch((error) => this.#surprise("webSocketClose", error));
+  }
+
+  /** The object's memory, timers and promises are gone; its sockets survive sleep, and no deploy. */
+  crash(kind: "evicted" | "deployed"): void {
+    this.#handle.isDead = true;
+    this.#tenant = null;
+    this.memory = null;
+    this.clock.forgetTimers();
+    this.history.orphan();
+    if (kind === "deployed") this.sockets.cutAll();
+  }
+
+  /** Delivers the alarm if it is due; one whose handler died comes again. */
+  async fireAlarm(): Promise<boolean> {
+    const at = this.disk.alarmAt;
+    if (at === null || at > this.clock.nowAt || this.isAlarmHeld) return false;
+    this.disk.alarmAt = null;
+    this.alarmCount += 1;
+    const tenant = await this.tenant();
+    const handle = this.#handle;
+    let isDone = false;
+    tenant.alarm().then(
+      () => {
+        isDone = true;
+      },
+      (error) => this.#surprise("alarm", error),
+    );
+    await this.settle();
+    if ((!isDone || handle.isDead) && this.disk.alarmAt === null) this.disk.alarmAt = at;
+    return true;
+  }
+
+  /** The watchdog's nudge, or an alarm delivered twice: it ends whenever it ends. */
+  async nudge(): Promise<void> {
+    const tenant = await this.tenant();
+    tenant.alarm().catch((error) => this.#surprise("alarm", error));
+  }
+
+  /** Time passes; timers and alarms come when they are due, and history answers as the weather has it. */
+  async advance(ms: number): Promise<void> {
+    const untilAt = this.clock.nowAt + ms;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      this.history.answer();
+      await this.settle();
+      this.atRest();
+      const alarmAt = this.isAlarmHeld ? Number.POSITIVE_INFINITY : (this.disk.alarmAt ?? Number.POSITIVE_INFINITY);
+      const nextAt = Math.max(this.clock.nowAt, Math.min(this.clock.nextTimerAt(), alarmAt));
+      if (nextAt > untilAt) break;
+      this.clock.nowAt = nextAt;
+      if (!(await this.fireAlarm())) await this.settle();
+      this.atRest();
+    }
+    this.clock.nowAt = Math.max(this.clock.nowAt, untilAt);
+    await this.settle();
+  }
+
+  close(): void {
+    this.disk.close();
+    this.history.close();
+  }
+
+  #logged(values: readonly unknown[]): void {
+    const [what, error] = values;
+    if (String(what).includes("a turn failed")) {
+      this.memory = null;
+      this.brokenAt = this.clock.nowAt;
+      if (!(error instanceof SimulatedFault)) this.#surprise("a turn", error);
+    }
+  }
+
+  #surprise(where: string, error: unknown): void {
+    if (error instanceof SimulatedFault) return;
+    this.surprises.push(`${where} threw: ${error instanceof Error ? error.stack : String(error)}`);
+  }
+}

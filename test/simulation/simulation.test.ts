@@ -1,0 +1,18 @@
+// The object under thousands of steps of bad luck, in a process of its own: the simulation owns its clock and chance.
+
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const MAIN = path.join(import.meta.dirname, "main.ts");
+const SECONDS = 25;
+const TIMEOUT_MS = 120_000;
+
+test("every invariant holds after every step, and everything gets done once nothing fails", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const args = ["--disable-warning=ExperimentalWarning", MAIN, "--seconds", String(SECONDS)];
+  const { stdout } = await promisify(execFile)(process.execPath, args).catch((error: { stdout: string }) => error);
+  expect(stdout).toContain("every invariant held");
+});

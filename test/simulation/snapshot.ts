@@ -1,0 +1,127 @@
+// The object's database at one instant, read without its help.
+
+import type { Config } from "../../domain/config.ts";
+import type { Job } from "../../domain/job.ts";
+import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
+import type { Schedule } from "../../domain/schedule.ts";
+import type { Worker } from "../../domain/worker.ts";
+import type { OutboxRow, Tidings } from "../../durable-objects/store/outbox.ts";
+import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../src/contract/config.ts";
+import type { World } from "./world.ts";
+
+export interface JobRow {
+  readonly job: Job;
+  readonly orderKey: number | null;
+  readonly worker: string | null;
+  readonly dueAt: number | null;
+}
+
+export interface Snapshot {
+  readonly nowAt: number;
+  readonly jobs: ReadonlyMap<string, JobRow>;
+  /** By job; results as JSON. */
+  readonly prompts: ReadonlyMap<string, string>;
+  readonly results: ReadonlyMap<string, string>;
+  readonly workers: ReadonlyMap<string, Worker>;
+  readonly schedules: readonly Schedule[];
+  readonly killswitch: Killswitch;
+  readonly config: Config;
+  readonly backoffs: ReadonlyMap<string, number>;
+  readonly drainedSeq: number;
+  /** Rows of the outbox that no snapshot before had. */
+  readonly news: readonly OutboxRow[];
+  readonly outboxCount: number;
+  readonly outboxOldestAt: number | null;
+  readonly spentNanoUsd: number;
+  /** The earliest of what waits for its time outside the jobs, the schedules and the outbox. */
+  readonly otherDueAt: number | null;
+  readonly alarmAt: number | null;
+}
+
+export const takeSnapshot = ({ shell, model }: World): Snapshot => {
+  const { disk } = shell;
+  const setting = <T>(name: string): T | null => {
+    const [row] = disk.rows("SELECT value FROM settings WHERE name = ?", name);
+    return row === undefined ? null : (JSON.parse(row.value as string) as T);
+  };
+  const number = (query: string): number | null => {
+    const value = Object.values(disk.rows(query)[0] ?? {})[0];
+    return typeof value === "number" ? value : null;
+  };
+  const records = <T>(table: string): T[] =>
+    disk.rows(`SELECT record FROM ${table}`).map((row) => JSON.parse(row.record as string) as T);
+  const pairs = (query: string): Map<string, string> =>
+    new Map(disk.rows(query).map((row) => Object.values(row) as [string, string]));
+  return {
+    nowAt: shell.clock.nowAt,
+    jobs: new Map(
+      disk.rows("SELECT id, order_key, worker, due_at, record FROM jobs").map((row) => [
+        row.id as string,
+        {
+          job: JSON.parse(row.record as string) as Job,
+          orderKey: row.order_key as number | null,
+          worker: row.worker as string | null,
+          dueAt: row.due_at as number | null,
+        },
+      ]),
+    ),
+    prompts: pairs("SELECT job_id, prompt FROM payloads"),
+    results: pairs("SELECT job_id, result FROM results"),
+    workers: new Map(records<Worker>("workers").map((worker) => [worker.instance, worker])),
+    schedules: records<Schedule>("schedules"),
+    killswitch: setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF,
+    config: toConfig(setting<{ document: ConfigDocument }>("config")?.document ?? DEFAULT_CONFIG_DOCUMENT),
+    backoffs: new Map(
+      disk
+        .rows("SELECT provider, until_at FROM backoffs")
+        .map((row) => [row.provider as string, row.until_at as number]),
+    ),
+    drainedSeq: setting<number>("drained_seq") ?? 0,
+    news: disk.rows("SELECT seq, at, body FROM outbox WHERE seq > ? ORDER BY seq", model.lastSeq).map((row) => ({
+      seq: row.seq as number,
+      at: row.at as number,
+      tidings: JSON.parse(row.body as string) as Tidings,
+    })),
+    outboxCount: number("SELECT COUNT(*) FROM outbox") ?? 0,
+    outboxOldestAt: number("SELECT at FROM outbox ORDER BY seq LIMIT 1"),
+    spentNanoUsd: number("SELECT SUM(nano_usd) FROM spending") ?? 0,
+    otherDueAt: number(
+      `SELECT MIN(at) FROM (SELECT MIN(until_at) AS at FROM backoffs UNION ALL SELECT MIN(expires_at) FROM idempotency
+         UNION ALL SELECT MIN(expires_at) FROM sessions UNION ALL SELECT MIN(record ->> '$.pause.untilAt') FROM workers
+         UNION ALL SELECT MIN(record ->> 'previousUntilAt') FROM keys)`,
+    ),
+    alarmAt: disk.alarmAt,
+  };
+};
+
+/** Keeps what a snapshot brought, once it has been checked. */
+export const remember = ({ model }: World, now: Snapshot): void => {
+  for (const [id, { job }] of now.jobs) model.seen.set(id, { job, isHere: true });
+  for (const [id, { job, isHere }] of model.seen) {
+    if (isHere && !now.jobs.has(id)) model.seen.set(id, { job, isHere: false });
+  }
+  model.lastSeq = Math.max(model.lastSeq, now.drainedSeq, now.news.at(-1)?.seq ?? 0);
+};
+
+/** Takes over what new outbox rows tell: events, attempts and runs, each once. */
+export const hearNews = ({ model }: World, now: Snapshot): void => {
+  for (const { tidings } of now.news) {
+    for (const event of tidings.events) {
+      const key = `${event.jobId}/${event.version}`;
+      if (model.events.has(key)) model.violate(`event ${key} was told twice`);
+      model.events.set(key, event.type);
+    }
+    for (const { jobId, lease, nanoUsd } of tidings.attempts) {
+      const key = `${jobId}/${lease}`;
+      if (model.attempts.has(key)) model.violate(`attempt ${key} was charged twice`);
+      model.attempts.set(key, nanoUsd);
+    }
+    for (const { schedule, scheduledFor, outcome, jobId } of tidings.runs) {
+      if (outcome !== "created" || jobId === null || model.runsByHand.has(jobId)) continue;
+      const key = `${schedule}/${scheduledFor}`;
+      const before = model.dueRuns.get(key);
+      if (before !== undefined) model.violate(`due time ${key} made jobs ${before} and ${jobId}`);
+      model.dueRuns.set(key, jobId);
+    }
+  }
+};

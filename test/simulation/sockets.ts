@@ -1,0 +1,61 @@
+// Hibernating sockets as the platform keeps them: they survive the object's sleep, and a deploy cuts them all.
+
+export class SimulatedSocket {
+  /** Frames that the other side has not read yet. */
+  readonly inbox: string[] = [];
+  tags: readonly string[] = [];
+  isOpen = true;
+  /** The object has been told that it closed. */
+  isCloseTold = false;
+  pingedAt: number | null = null;
+  #attachment: string | null = null;
+
+  send(text: string): void {
+    if (!this.isOpen) throw new Error("the socket is closed");
+    this.inbox.push(text);
+  }
+
+  close(): void {
+    this.isOpen = false;
+  }
+
+  serializeAttachment(attachment: unknown): void {
+    this.#attachment = JSON.stringify(attachment);
+  }
+
+  deserializeAttachment(): unknown {
+    return this.#attachment === null ? null : JSON.parse(this.#attachment);
+  }
+}
+
+export class SocketTable {
+  #accepted: SimulatedSocket[] = [];
+
+  accept(socket: SimulatedSocket, tags: readonly string[]): void {
+    socket.tags = tags;
+    this.#accepted.push(socket);
+  }
+
+  /** What the object may ask for: sockets whose end it has not been told of. */
+  all(tag?: string): SimulatedSocket[] {
+    return this.#accepted.filter((socket) => tag === undefined || socket.tags.includes(tag));
+  }
+
+  /** Sockets that closed since the object was last told. */
+  takeClosed(): SimulatedSocket[] {
+    const closed = this.#accepted.filter((socket) => !socket.isOpen);
+    this.#accepted = this.#accepted.filter((socket) => socket.isOpen);
+    return closed;
+  }
+
+  /** A connection whose opening failed has nobody at its other end. */
+  cutUnheld(held: ReadonlySet<SimulatedSocket | null>): void {
+    for (const socket of this.#accepted) if (!held.has(socket)) socket.close();
+  }
+
+  /** A deploy, or the machine's end: nobody is told anything. */
+  cutAll(): void {
+    for (const socket of this.#accepted) socket.isOpen = false;
+    this.#accepted = [];
+  }
+}

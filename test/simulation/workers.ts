@@ -1,0 +1,280 @@
+// Worker processes: over HTTP or a socket they take jobs and report on them, and they crash, stall, lie, repeat and
+// reorder.
+
+import type { JobError } from "../../domain/job.ts";
+import type { JobResource } from "../../src/contract/job.ts";
+import type { CoordinatorMessage } from "../../src/contract/socket.ts";
+import { type PresenceRequest, toPresence } from "../../src/contract/worker.ts";
+import type { Step, StepKind } from "./plan.ts";
+import { oneOf, pickOf } from "./random.ts";
+import type { SimulatedSocket } from "./sockets.ts";
+import type { Action, SentReport, WorkerActor, World } from "./world.ts";
+
+type Chances = Step["chances"];
+type WorkerAction = (world: World, worker: WorkerActor, chances: Chances) => Promise<void> | void;
+
+const MAX_REMEMBERED_REPORTS = 20;
+
+const withWorker =
+  (act: WorkerAction): Action =>
+  async (world, chances) => {
+    const worker = pickOf(world.workers, chances[0]);
+    if (worker === undefined) return;
+    // Frames may lie unread for a while.
+    if (chances[4] < 0.8) readInbox(world, worker);
+    await act(world, worker, chances);
+  };
+
+/** The object heard of the worker, or goes on hearing of it for a while. */
+const noteSign = ({ model, shell }: World, { instance }: WorkerActor, forMs = 0): void => {
+  model.signs.set(instance, Math.max(model.signs.get(instance) ?? 0, shell.clock.nowAt + forMs));
+};
+
+const takeLease = (world: World, worker: WorkerActor, job: JobResource): void => {
+  const key = `${job.id}/${job.lease}`;
+  const holder = world.model.holders.get(key);
+  if (holder !== undefined && holder !== worker.instance)
+    world.model.violate(`lease ${key} was given to ${holder} and to ${worker.instance}`);
+  world.model.holders.set(key, worker.instance);
+  if (!worker.held.has(job.id)) worker.held.set(job.id, { lease: job.lease, isStarted: false });
+};
+
+/** Reads what the coordinator sent: its assignments and halts. */
+export const readInbox = (world: World, worker: WorkerActor): void => {
+  const frames = worker.socket?.inbox.splice(0) ?? [];
+  for (const frame of frames) {
+    const parsed = JSON.parse(frame) as CoordinatorMessage | CoordinatorMessage[];
+    for (const message of Array.isArray(parsed) ? parsed : [parsed]) take(world, worker, message);
+  }
+};
+
+const take = (world: World, worker: WorkerActor, message: CoordinatorMessage): void => {
+  if (message.type === "job.assigned") takeLease(world, worker, message.job);
+  else if (message.type === "job.halted") {
+    if ((worker.held.get(message.job_id)?.lease ?? 0) <= message.lease) worker.held.delete(message.job_id);
+  } else if ("jobs" in message || "halted" in message) {
+    for (const id of message.halted ?? []) worker.held.delete(id);
+    for (const job of message.jobs ?? []) takeLease(world, worker, job);
+  }
+};
+
+const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest => ({
+  instance: worker.instance,
+  provider: worker.provider,
+  tags: worker.tags,
+  models: worker.models,
+  concurrency: worker.concurrency,
+  // Most tell what they work on; some do not, and some have lost it.
+  ...(chance < 0.6 ? { jobs: [...worker.held.keys()] } : chance < 0.7 ? { jobs: [] } : {}),
+});
+
+const changeOffer = (worker: WorkerActor, [, what, to]: Chances): void => {
+  if (what < 0.06) worker.concurrency = Math.floor(to * 4);
+  else if (what < 0.1) worker.provider = to < 0.5 ? "p" : "q";
+  else if (what < 0.14) worker.tags = oneOf(["", "a", "a,b"], to);
+};
+
+export const reportPresence: WorkerAction = async (world, worker, chances) => {
+  changeOffer(worker, chances);
+  const body = presenceOf(worker, chances[3]);
+  if (worker.socket?.isOpen && chances[2] < 0.8) return say(world, worker, { type: "presence", ...body });
+  const answer = await world.shell.call(worker.credential, "reportPresence", { ...toPresence(body), viaSocket: false });
+  if (!answer?.ok) return;
+  noteSign(world, worker);
+  for (const id of answer.value.halted) worker.held.delete(id);
+  for (const job of answer.value.jobs) takeLease(world, worker, job);
+};
+
+/** Says a message over the socket. */
+const say = async (world: World, worker: WorkerActor, message: Record<string, unknown>): Promise<void> => {
+  const { socket } = worker;
+  if (socket === null || !socket.isOpen) return;
+  const tenant = await world.shell.tenant();
+  const frame = JSON.stringify({ ...message, id: world.fresh("message") });
+  noteSign(world, worker);
+  await tenant.webSocketMessage(socket as unknown as WebSocket, frame).catch(() => {});
+};
+
+export const connect: WorkerAction = async (world, worker) => {
+  const tenant = await world.shell.tenant();
+  const headers = new Headers({
+    "x-signalbox-credential": JSON.stringify(worker.credential),
+    "x-signalbox-instance": worker.instance,
+  });
+  const response = await tenant.fetch({ headers } as Request).catch(() => null);
+  if (response?.status === 101) worker.socket = response.webSocket as unknown as SimulatedSocket;
+  world.shell.sockets.cutUnheld(new Set(world.workers.map(({ socket }) => socket)));
+  if (response?.status !== 101) return;
+  noteSign(world, worker);
+};
+
+const dropSocket: WorkerAction = (_world, worker) => {
+  worker.socket?.close();
+};
+
+/** Answered by the platform while the object sleeps. */
+export const ping: WorkerAction = (world, worker) => {
+  if (!worker.socket?.isOpen) return;
+  worker.socket.pingedAt = world.shell.clock.nowAt;
+  noteSign(world, worker);
+};
+
+export const claim: WorkerAction = async (world, worker, chances) => {
+  const request = { instance: worker.instance, max: 1 + Math.floor(chances[1] * 2) };
+  noteSign(world, worker);
+  const answer = await world.shell.call(worker.credential, "claim", { ...request, isWaiting: false });
+  if (answer?.ok) for (const job of answer.value.jobs) takeLease(world, worker, job);
+};
+
+const waitForJob: WorkerAction = async (world, worker, chances) => {
+  const tenant = await world.shell.tenant();
+  const waitMs = Math.ceil(chances[1] * 25_000);
+  // It is alive for as long as it waits.
+  noteSign(world, worker, waitMs);
+  const request = { instance: worker.instance, max: 1 };
+  const answer = await tenant.claimWaiting(worker.credential, request, waitMs).catch(() => null);
+  if (answer?.ok) for (const job of answer.value.jobs) takeLease(world, worker, job);
+};
+
+const SOCKET_TYPES = {
+  startJob: "job.started",
+  heartbeatJob: "job.heartbeat",
+  completeJob: "job.completed",
+  failJob: "job.failed",
+  releaseJob: "job.released",
+} as const;
+
+/** Sends a report the way the worker is connected; over HTTP it hears whether it was taken. */
+const deliver = async (world: World, worker: WorkerActor, report: SentReport): Promise<void> => {
+  const { operation, request } = report;
+  if (worker.socket?.isOpen) return say(world, worker, onTheWire(report));
+  noteSign(world, worker);
+  const answer = await world.command(worker.credential, operation, request as never);
+  if (answer?.ok && operation === "completeJob") world.model.completed.set(request.id, request.lease);
+};
+
+/** The same report as a socket message: flat, in snake case. */
+const onTheWire = ({ operation, request }: SentReport): Record<string, unknown> => {
+  const { id, lease, usage, costUsd, retryAfterMs, error, model: _model, ...rest } = request;
+  const used = usage as { inputTokens: number; outputTokens: number } | null | undefined;
+  return {
+    type: SOCKET_TYPES[operation],
+    job_id: id,
+    lease,
+    ...rest,
+    ...(used == null ? {} : { usage: { input_tokens: used.inputTokens, output_tokens: used.outputTokens } }),
+    ...(costUsd == null ? {} : { cost_usd: costUsd }),
+    ...(error === undefined
+      ? {}
+      : { error: { ...(error as object), retry_after_seconds: ((retryAfterMs as number | null) ?? 0) / 1000 } }),
+  };
+};
+
+const sendReport = (world: World, worker: WorkerActor, report: SentReport): Promise<void> => {
+  worker.sent.push(report);
+  if (worker.sent.length > MAX_REMEMBERED_REPORTS) worker.sent.shift();
+  return deliver(world, worker, report);
+};
+
+const heldBy = (worker: WorkerActor, chance: number) => pickOf([...worker.held], chance);
+
+export const start: WorkerAction = async (world, worker, chances) => {
+  const found = pickOf(
+    [...worker.held].filter(([, held]) => !held.isStarted),
+    chances[1],
+  );
+  if (found === undefined) return;
+  const [id, held] = found;
+  held.isStarted = true;
+  await sendReport(world, worker, { operation: "startJob", request: { id, lease: held.lease } });
+};
+
+const beat: WorkerAction = async (world, worker, chances) => {
+  const found = heldBy(worker, chances[1]);
+  if (found === undefined) return;
+  const [id, { lease }] = found;
+  const progress = chances[2] < 0.4 ? { progress: { percent: Math.floor(chances[3] * 100) } } : {};
+  await sendReport(world, worker, { operation: "heartbeatJob", request: { id, lease, ...progress } });
+};
+
+const spent = (chance: number) => ({
+  usage: chance < 0.5 ? { inputTokens: Math.floor(chance * 1000), outputTokens: 7 } : null,
+  costUsd: chance > 0.3 ? Math.floor(chance * 1000) / 1e6 : null,
+  model: null,
+});
+
+const completion = (world: World, id: string, lease: number, chance: number): SentReport => {
+  world.model.reports.push({ jobId: id, lease });
+  const result = { report: world.model.reports.length - 1 };
+  return { operation: "completeJob", request: { id, lease, result, ...spent(chance) } };
+};
+
+export const complete: WorkerAction = async (world, worker, chances) => {
+  const found = heldBy(worker, chances[1]);
+  if (found === undefined) return;
+  const [id, { lease }] = found;
+  worker.held.delete(id);
+  await sendReport(world, worker, completion(world, id, lease, chances[2]));
+};
+
+const ERRORS = [
+  { code: "rate_limited", message: "slow down", status: 429, retryable: true },
+  { code: "upstream", message: "broken", status: 503, retryable: true },
+  { code: "bad_request", message: "no", retryable: false },
+  { code: "insufficient_quota", message: "empty", status: 429, retryable: false },
+] satisfies JobError[];
+
+const fail: WorkerAction = async (world, worker, chances) => {
+  const found = heldBy(worker, chances[1]);
+  if (found === undefined) return;
+  const [id, { lease }] = found;
+  worker.held.delete(id);
+  const retryAfterMs = Math.floor(chances[3] * 20) * 1000;
+  const error = pickOf(ERRORS, chances[2]);
+  const request = { id, lease, error, retryAfterMs, ...spent(chances[3]) };
+  await sendReport(world, worker, { operation: "failJob", request });
+};
+
+const release: WorkerAction = async (world, worker, chances) => {
+  const found = heldBy(worker, chances[1]);
+  if (found === undefined) return;
+  const [id, { lease }] = found;
+  worker.held.delete(id);
+  await sendReport(world, worker, { operation: "releaseJob", request: { id, lease, reason: "simulated" } });
+};
+
+const repeatReport: WorkerAction = async (world, worker, chances) => {
+  const report = pickOf(worker.sent, chances[1]);
+  if (report !== undefined) await deliver(world, worker, report);
+};
+
+/** A report on a lease that was never this worker's, or is long over. */
+const reportForAnother: WorkerAction = async (world, worker, chances) => {
+  const seen = pickOf([...world.model.seen.values()], chances[1]);
+  if (seen === undefined) return;
+  const lease = Math.max(0, seen.job.lease + oneOf([-1, 1, -2], chances[2]));
+  await deliver(world, worker, completion(world, seen.job.id, lease, chances[3]));
+};
+
+const crash: WorkerAction = (_world, worker) => {
+  worker.socket?.close();
+  worker.socket = null;
+  worker.held.clear();
+};
+
+export const WORKER_ACTIONS = {
+  "report presence": withWorker(reportPresence),
+  "connect a socket": withWorker(connect),
+  "drop a socket": withWorker(dropSocket),
+  ping: withWorker(ping),
+  claim: withWorker(claim),
+  "wait for a job": withWorker(waitForJob),
+  start: withWorker(start),
+  beat: withWorker(beat),
+  complete: withWorker(complete),
+  fail: withWorker(fail),
+  release: withWorker(release),
+  "repeat a report": withWorker(repeatReport),
+  "report for another": withWorker(reportForAnother),
+  "crash a worker": withWorker(crash),
+} satisfies Partial<Record<StepKind, Action>>;

@@ -1,0 +1,112 @@
+// Everybody there is in one run: the object, its clients and workers, and what they know.
+
+import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
+import type { Archived } from "../../durable-objects/operations/jobs.ts";
+import type { Credential } from "../../durable-objects/operations/keys.ts";
+import { Model } from "./model.ts";
+import type { Step } from "./plan.ts";
+import { type Heard, Shell, TENANT } from "./shell.ts";
+import type { SimulatedSocket } from "./sockets.ts";
+
+export interface Held {
+  readonly lease: number;
+  isStarted: boolean;
+}
+
+/** A report as it was sent, to be sent again. */
+export interface SentReport {
+  readonly operation: "startJob" | "heartbeatJob" | "completeJob" | "failJob" | "releaseJob";
+  readonly request: Record<string, unknown> & { id: string; lease: number };
+}
+
+/** A worker process: what it offers, and what it believes to hold. */
+export interface WorkerActor {
+  readonly instance: string;
+  credential: Credential;
+  provider: string;
+  tags: string;
+  models: string[] | null;
+  concurrency: number;
+  socket: SimulatedSocket | null;
+  readonly held: Map<string, Held>;
+  readonly sent: SentReport[];
+}
+
+export type Action = (world: World, chances: Step["chances"]) => Promise<void> | void;
+
+export const keyOf = (id: string): Credential => ({ kind: "key", id, hash: `hash of ${id}` });
+
+const ADMIN = keyOf("admin");
+const WORKER_COUNT = 4;
+
+export class World {
+  readonly shell: Shell;
+  readonly model = new Model();
+  readonly admin = ADMIN;
+  readonly workers: WorkerActor[];
+  readonly endedKeys = new Set<string>();
+  /** Several steps went into the stretch that is looked at. */
+  isShared = false;
+  #names = 0;
+
+  constructor(seed: number) {
+    this.shell = new Shell(seed);
+    this.workers = Array.from({ length: WORKER_COUNT }, (_, index) => ({
+      instance: `worker-${index}`,
+      credential: keyOf(`worker-key-${index}`),
+      provider: index % 2 === 0 ? "p" : "q",
+      tags: index < 2 ? "a" : "a, b",
+      models: index === 3 ? ["m"] : null,
+      concurrency: 1 + (index % 3),
+      socket: null,
+      held: new Map(),
+      sent: [],
+    }));
+  }
+
+  /** A name that was never used in this run. */
+  fresh(prefix: string): string {
+    this.#names += 1;
+    return `${prefix}-${this.#names}`;
+  }
+
+  async begin(): Promise<void> {
+    const tenant = await this.shell.tenant();
+    const admin = { id: ADMIN.id, hash: ADMIN.hash, name: "admin", role: "admin" as const };
+    void tenant.create({ tenant: TENANT, locationHint: null, jurisdiction: null, adminKey: admin });
+    for (const worker of this.workers) void this.makeKey(worker.credential);
+    await this.shell.settle();
+  }
+
+  makeKey({ id, hash }: Credential): Promise<Heard<unknown>> {
+    return this.shell.call(ADMIN, "createKey", { id, hash, name: id, role: "worker" });
+  }
+
+  /** A command on a job as the edge carries it out: one that has left the object is brought along from history. */
+  async command<Name extends OperationName>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name> & { id: string },
+  ) {
+    const answer = await this.shell.call(credential, name, request);
+    if (answer === null || answer.ok || answer.error.code !== "not_found") return answer;
+    if (this.shell.history.weather === "down") return null;
+    const archived = this.archived(request.id);
+    if (archived === null) return answer;
+    return this.shell.call(credential, name, { ...request, archived } as RequestOf<Name>);
+  }
+
+  archived(id: string): Archived | null {
+    const [row] = this.shell.history.rows(
+      `SELECT record, prompt, input, COALESCE(result, 'null') AS result FROM jobs
+         JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
+         LEFT JOIN results ON results.tenant = jobs.tenant AND results.job_id = jobs.id
+       WHERE jobs.tenant = ? AND jobs.id = ?`,
+      TENANT,
+      id,
+    );
+    if (row === undefined) return null;
+    const json = (column: string) => JSON.parse(row[column] as string);
+    return { job: json("record"), prompt: row.prompt as string, input: json("input"), result: json("result") };
+  }
+}
