@@ -1,0 +1,49 @@
+// The shell: sign-in for who is nobody, else the bars, the banners and the page that the address names.
+
+import { useEffect } from "preact/hooks";
+import { pageAt } from "./pages/page-at.tsx";
+import { SignIn } from "./pages/sign-in.tsx";
+import { ConnectionBanner, KillswitchBanner } from "./parts/banners.tsx";
+import { Nav } from "./parts/nav.tsx";
+import { Notices } from "./parts/notices.tsx";
+import { TopBar } from "./parts/top-bar.tsx";
+import { pagePath, place } from "./router.ts";
+import { isHalted } from "./state/board.ts";
+import { connectLive } from "./state/live.ts";
+import { isAdmin, mayOperate, session } from "./state/session.ts";
+
+const CurrentPage = () => {
+  const path = pagePath.value;
+  return <div key={path}>{pageAt(place.peek().segments, isAdmin.value)}</div>;
+};
+
+const Console = () => {
+  useEffect(connectLive, []);
+  return (
+    <div class={`console${isHalted.value ? " console-halted" : ""}`}>
+      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
+        Skip to the page
+      </button>
+      <TopBar />
+      <Nav />
+      <main>
+        <KillswitchBanner />
+        <ConnectionBanner />
+        <CurrentPage />
+      </main>
+      <Notices />
+    </div>
+  );
+};
+
+export const App = () => {
+  const who = session.value;
+  if (who === undefined)
+    return (
+      <p class="starting" role="status">
+        Opening the box …
+      </p>
+    );
+  if (who === null || !mayOperate.value) return <SignIn />;
+  return <Console key={`${who.tenant}/${who.name}`} />;
+};

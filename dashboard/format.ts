@@ -1,0 +1,82 @@
+// How numbers, money, durations and instants read. Times are the reader's; UTC is always at hand.
+
+export const count = (value: number): string => value.toLocaleString("en-US");
+
+export const shortCount = (value: number): string =>
+  value < 10_000 ? count(value) : new Intl.NumberFormat("en-US", { notation: "compact" }).format(value);
+
+/** Small sums keep the digits that tell them from nothing. */
+export const usd = (value: number): string => {
+  if (value === 0) return "$0.00";
+  const digits = Math.abs(value) >= 0.1 ? 2 : Math.abs(value) >= 0.001 ? 4 : 6;
+  return value.toLocaleString("en-US", {
+    style: "currency",
+    currency: "USD",
+    minimumFractionDigits: 2,
+    maximumFractionDigits: digits,
+  });
+};
+
+export const duration = (ms: number): string => {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+  return `${Math.round(seconds / 86_400)} days`;
+};
+
+const STEPS: readonly [limitSeconds: number, unitSeconds: number, name: string][] = [
+  [90, 1, "s"],
+  [5400, 60, "min"],
+  [129_600, 3600, "h"],
+  [Number.POSITIVE_INFINITY, 86_400, "d"],
+];
+
+export const relative = (at: number, now: number): string => {
+  const seconds = Math.round((at - now) / 1000);
+  const away = Math.abs(seconds);
+  if (away < 1) return "now";
+  const [, unit, name] = STEPS.find(([limit]) => away < limit) ?? [0, 86_400, "d"];
+  const amount = `${Math.round(away / unit)} ${name}`;
+  return seconds < 0 ? `${amount} ago` : `in ${amount}`;
+};
+
+const zoned = (at: number, options: Intl.DateTimeFormatOptions): string =>
+  new Date(at).toLocaleString("en-GB", { hourCycle: "h23", ...options });
+
+export const clock = (at: number): string => zoned(at, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+export const dateTime = (at: number, timeZone?: string): string =>
+  zoned(at, {
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    ...(timeZone === undefined ? {} : { timeZone }),
+  });
+
+/** For a title: the instant in full, in the reader's zone and in UTC. */
+export const bothZones = (at: number): string =>
+  `${zoned(at, { dateStyle: "medium", timeStyle: "long" })} · ${new Date(at).toISOString().replace("T", " ").replace("Z", " UTC")}`;
+
+export const readerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+export const splitTags = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(/[,\s]+/)
+      .map((tag) => tag.trim())
+      .filter(Boolean),
+  ),
+];
+
+export const plural = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
+
+/** Any JSON value as text to read: strings as they are, the rest indented. */
+export const jsonText = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value, null, 2);

@@ -1,0 +1,152 @@
+// Subscriptions to providers' model lists: how each stands, sync now, subscribe, unsubscribe.
+
+import { useState } from "preact/hooks";
+import type { ProviderResource, SubscriptionResource } from "../../src/contract/catalog.ts";
+import { get } from "../api.ts";
+import { count } from "../format.ts";
+import { Lamp } from "../parts/lamp.tsx";
+import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { SubscribeDialog } from "../parts/subscribe-dialog.tsx";
+import { SyncButton } from "../parts/sync-button.tsx";
+import { Time } from "../parts/time.tsx";
+import { href } from "../router.ts";
+import { catalogVersion } from "../state/board.ts";
+import { useLoad, useThrottled } from "../state/load.ts";
+
+const REREAD_EVERY_MS = 1000;
+
+const stateOf = ({ last_error, models_synced_at }: SubscriptionResource) =>
+  last_error !== null
+    ? ({ aspect: "stop", word: "failing" } as const)
+    : models_synced_at === null
+      ? ({ aspect: "dark", word: "not synced" } as const)
+      : ({ aspect: "clear", word: "in sync" } as const);
+
+const Row = ({ subscription, onDone }: { subscription: SubscriptionResource; onDone: () => void }) => {
+  const { aspect, word } = stateOf(subscription);
+  return (
+    <tr>
+      <td class="cell-status">
+        <span class={`status status-${aspect}`}>
+          <Lamp aspect={aspect} />
+          {word}
+        </span>
+      </td>
+      <td class="cell-main">
+        <a class="row-link" href={href(["catalog", subscription.id])}>
+          {subscription.provider}
+        </a>
+        {subscription.last_error !== null && (
+          <span class="row-note tone-stop">
+            {subscription.last_error} (<Time at={subscription.last_error_at} />)
+          </span>
+        )}
+      </td>
+      <td class="num">{count(subscription.model_count)}</td>
+      <td class="num cell-wide">
+        <Time at={subscription.models_synced_at} />
+      </td>
+      <td class="num cell-wide">
+        <Time at={subscription.next_sync_at} />
+      </td>
+      <td class="cell-wide">
+        <code>{subscription.models_sync_schedule}</code>
+      </td>
+      <td class="cell-actions">
+        <SyncButton subscription={subscription} onDone={onDone} isShort />
+      </td>
+    </tr>
+  );
+};
+
+const SubscriptionTable = ({ rows, onDone }: { rows: readonly SubscriptionResource[]; onDone: () => void }) => (
+  <div class="table-box">
+    <table class="table">
+      <caption class="visually-hidden">Subscriptions</caption>
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Provider</th>
+          <th scope="col" class="num">
+            Models
+          </th>
+          <th scope="col" class="num cell-wide">
+            Synced
+          </th>
+          <th scope="col" class="num cell-wide">
+            Next
+          </th>
+          <th scope="col" class="cell-wide">
+            Schedule, UTC
+          </th>
+          <th scope="col">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((subscription) => (
+          <Row key={subscription.id} subscription={subscription} onDone={onDone} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const Providers = ({ providers }: { providers: readonly ProviderResource[] }) => (
+  <Panel title="Known providers">
+    <ul class="providers">
+      {providers.map((one) => (
+        <li key={one.provider}>
+          <strong>{one.provider}</strong>
+          <span class="dim">{one.local ? "on this network" : new URL(one.list_url).host}</span>
+          <span class="dim">{one.auth === null ? "no key needed" : `key ${one.auth.ref}`}</span>
+        </li>
+      ))}
+    </ul>
+  </Panel>
+);
+
+export const Catalog = () => {
+  const [isAdding, setAdding] = useState(false);
+  const version = useThrottled(catalogVersion.value, REREAD_EVERY_MS);
+  const { data, error, reload } = useLoad(`catalog ${version}`, async (signal) => {
+    const [{ subscriptions }, { providers }] = await Promise.all([
+      get<{ subscriptions: SubscriptionResource[] }>("/catalog/subscriptions", {}, signal),
+      get<{ providers: ProviderResource[] }>("/catalog/providers", {}, signal),
+    ]);
+    return { subscriptions, providers };
+  });
+  return (
+    <Page
+      title="Catalog"
+      lead="Which models each provider offers, kept current by subscriptions."
+      actions={
+        <button type="button" class="button primary" disabled={data === null} onClick={() => setAdding(true)}>
+          Subscribe
+        </button>
+      }
+    >
+      <Problem error={error} retry={reload} />
+      {data === null && error === null && <Loading what="the catalog" />}
+      {data !== null && data.subscriptions.length === 0 && (
+        <Empty title="No subscription yet.">
+          Subscribe to a provider, and its models are listed here, with every change that it makes to them.
+        </Empty>
+      )}
+      {data !== null && data.subscriptions.length > 0 && (
+        <SubscriptionTable rows={data.subscriptions} onDone={reload} />
+      )}
+      {data !== null && <Providers providers={data.providers} />}
+      {isAdding && data !== null && (
+        <SubscribeDialog
+          providers={data.providers}
+          subscription={null}
+          onDone={reload}
+          onClose={() => setAdding(false)}
+        />
+      )}
+    </Page>
+  );
+};

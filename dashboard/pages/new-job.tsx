@@ -1,0 +1,160 @@
+// Creating a job: queue it, or dispatch it to a worker at once. Beside it stands whom the router would choose.
+
+import { useRef, useState } from "preact/hooks";
+import type { JobResource } from "../../src/contract/job.ts";
+import { ApiProblem, post } from "../api.ts";
+import { TextField } from "../parts/form.tsx";
+import {
+  EMPTY_JOB,
+  type JobFields,
+  jsonError,
+  PRIORITIES,
+  type Priority,
+  toBody,
+  toExplainQuery,
+} from "../parts/job-fields.ts";
+import { Page, Panel } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { RequirementFields } from "../parts/requirement-fields.tsx";
+import { RouterPreview } from "../parts/router-preview.tsx";
+import { go, href, place } from "../router.ts";
+import { tell } from "../state/notice.ts";
+
+interface Extra {
+  readonly runAt: string;
+  readonly timeout: string;
+  readonly attempts: string;
+}
+
+const fieldsInAddress = (): JobFields => {
+  const { query } = place.peek();
+  const asked = query.get("priority") as Priority | null;
+  const text = (name: string): string => query.get(name) ?? "";
+  return {
+    ...EMPTY_JOB,
+    provider: text("provider"),
+    model: text("model"),
+    tier: text("tier"),
+    tags: text("tags"),
+    prompt: text("prompt"),
+    priority: asked !== null && PRIORITIES.includes(asked) ? asked : "normal",
+  };
+};
+
+const toExtra = ({ runAt, timeout, attempts }: Extra): Record<string, unknown> => ({
+  ...(runAt === "" ? {} : { run_at: new Date(runAt).toISOString() }),
+  ...(timeout === "" ? {} : { timeout_seconds: Number(timeout) }),
+  ...(attempts === "" ? {} : { max_attempts: Number(attempts) }),
+});
+
+/** One key for one wish: the same body pressed twice is one job. */
+const useIdempotency = () => {
+  const last = useRef({ body: "", key: "" });
+  return (body: unknown): Record<string, string> => {
+    const text = JSON.stringify(body);
+    if (last.current.body !== text) last.current = { body: text, key: crypto.randomUUID() };
+    return { "Idempotency-Key": last.current.key };
+  };
+};
+
+export const NewJob = () => {
+  const [fields, setFields] = useState(fieldsInAddress);
+  const [extra, setExtra] = useState<Extra>({ runAt: "", timeout: "", attempts: "" });
+  const [error, setError] = useState<Error | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const idempotency = useIdempotency();
+  const change = (changes: Partial<JobFields>) => setFields((before) => ({ ...before, ...changes }));
+  const errorOf = (path: string): string | undefined =>
+    error instanceof ApiProblem ? error.errors.find((one) => one.path.split(/[.[]/)[0] === path)?.message : undefined;
+  const inputError = jsonError(fields.input);
+
+  const submit = async (path: "/dispatch" | "/api/jobs"): Promise<void> => {
+    if (inputError !== null || fields.prompt === "")
+      return setError(new Error(inputError ?? "The prompt is empty: say what is to be done."));
+    setBusy(true);
+    try {
+      const body = { ...toBody(fields), ...toExtra(extra) };
+      const job = await post<JobResource>(path, body, { headers: idempotency({ path, body }) });
+      tell(path === "/dispatch" ? `Dispatched to ${job.assigned_worker}.` : "Queued.");
+      go(href(["jobs", job.id]));
+    } catch (refused) {
+      setError(refused as Error);
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Page title="New job" back={{ label: "Jobs", href: "#/jobs" }}>
+      <form
+        class="split"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit("/dispatch");
+        }}
+      >
+        <Panel title="The job">
+          <TextField
+            label="Prompt"
+            rows={6}
+            value={fields.prompt}
+            error={errorOf("prompt")}
+            onInput={(prompt) => change({ prompt })}
+            isRequired
+          />
+          <RequirementFields value={fields} onChange={change} errorOf={errorOf} />
+          <details class="more">
+            <summary>Input, start, limits</summary>
+            <TextField
+              label="Input"
+              hint="Any JSON value; the worker gets it beside the prompt."
+              rows={3}
+              isCode
+              value={fields.input}
+              error={inputError ?? errorOf("input")}
+              onInput={(input) => change({ input })}
+            />
+            <div class="field-row">
+              <TextField
+                label="Not before"
+                hint="Your time. Only for queued jobs."
+                type="datetime-local"
+                value={extra.runAt}
+                error={errorOf("run_at")}
+                onInput={(runAt) => setExtra({ ...extra, runAt })}
+              />
+              <TextField
+                label="Timeout, seconds"
+                type="number"
+                placeholder="as configured"
+                value={extra.timeout}
+                error={errorOf("timeout_seconds")}
+                onInput={(timeout) => setExtra({ ...extra, timeout })}
+              />
+              <TextField
+                label="Attempts at most"
+                type="number"
+                placeholder="as configured"
+                value={extra.attempts}
+                error={errorOf("max_attempts")}
+                onInput={(attempts) => setExtra({ ...extra, attempts })}
+              />
+            </div>
+          </details>
+          <Problem error={error} />
+          <div class="form-foot">
+            <button type="submit" class="button primary" disabled={isBusy}>
+              Dispatch now
+            </button>
+            <button type="button" class="button" disabled={isBusy} onClick={() => submit("/api/jobs")}>
+              Put in the queue
+            </button>
+            <p class="hint">Dispatching fails if no worker can take it at once; the queue keeps it until one can.</p>
+          </div>
+        </Panel>
+        <Panel title="The router's choice" class="sticky">
+          <RouterPreview query={toExplainQuery(fields)} />
+        </Panel>
+      </form>
+    </Page>
+  );
+};

@@ -1,0 +1,109 @@
+// Schedules, live: when each runs next, and the switch to pause it.
+
+import type { ScheduleResource } from "../../src/contract/schedule.ts";
+import { get } from "../api.ts";
+import { Empty, Loading, Page } from "../parts/page.tsx";
+import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { ScheduleActions } from "../parts/schedule-actions.tsx";
+import { ScheduleStatus } from "../parts/status.tsx";
+import { Time } from "../parts/time.tsx";
+import { href } from "../router.ts";
+import { schedules as liveSchedules } from "../state/board.ts";
+import { useLoad, useThrottled } from "../state/load.ts";
+
+const REREAD_EVERY_MS = 1500;
+
+export const timingOf = ({
+  cron,
+  interval,
+  timezone,
+}: Pick<ScheduleResource, "cron" | "interval" | "timezone">): string =>
+  cron === null ? `every ${interval}` : `${cron}${timezone === "UTC" ? " UTC" : ` ${timezone}`}`;
+
+const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => void }) => (
+  <tr>
+    <td class="cell-status">
+      <ScheduleStatus status={schedule.status} />
+    </td>
+    <td class="cell-main">
+      <a class="row-link" href={href(["schedules", schedule.name])}>
+        {schedule.name}
+      </a>
+      <span class="row-note dim">{schedule.prompt.slice(0, 120)}</span>
+    </td>
+    <td class="cell-wide">
+      <code>{timingOf(schedule)}</code>
+    </td>
+    <td class="num">
+      <Time at={schedule.next_run_at} />
+    </td>
+    <td class="num cell-wide">
+      <Time at={schedule.last_run_at} />
+    </td>
+    <td class="cell-actions cell-wide">
+      <ScheduleActions schedule={schedule} isShort onDone={onDone} />
+    </td>
+  </tr>
+);
+
+const ScheduleTable = ({ rows, onDone }: { rows: readonly ScheduleResource[]; onDone: () => void }) => (
+  <div class="table-box">
+    <table class="table">
+      <caption class="visually-hidden">Schedules</caption>
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Schedule</th>
+          <th scope="col" class="cell-wide">
+            Runs
+          </th>
+          <th scope="col" class="num">
+            Next
+          </th>
+          <th scope="col" class="num cell-wide">
+            Last
+          </th>
+          <th scope="col" class="cell-wide">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((schedule) => (
+          <Row key={schedule.name} schedule={schedule} onDone={onDone} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+export const Schedules = () => {
+  const offset = offsetInAddress();
+  const changed = useThrottled(liveSchedules.value, REREAD_EVERY_MS);
+  const shape = changed?.map(({ name, status, next_run_at }) => name + status + next_run_at).join();
+  const { data, error, reload } = useLoad(`${offset} ${shape}`, (signal) =>
+    get<{ schedules: ScheduleResource[]; total: number }>("/api/schedules", { limit: PAGE_SIZE, offset }, signal),
+  );
+  return (
+    <Page
+      title="Schedules"
+      actions={
+        <a class="button primary" href={href(["schedules", "~new"])}>
+          New schedule
+        </a>
+      }
+    >
+      <Problem error={error} retry={reload} />
+      {data === null && error === null && <Loading what="the schedules" />}
+      {data !== null && data.schedules.length > 0 && <ScheduleTable rows={data.schedules} onDone={reload} />}
+      {data?.total === 0 && (
+        <Empty title="Nothing is scheduled.">
+          <a href={href(["schedules", "~new"])}>Create a schedule</a> to send a job by the clock: with a cron expression
+          in any time zone, or at an interval.
+        </Empty>
+      )}
+      {data !== null && <Pager total={data.total} offset={offset} what="schedules" />}
+    </Page>
+  );
+};

@@ -1,0 +1,121 @@
+// Keys: create, rotate, revoke. A key's secret is shown once and then known to nobody but its holder.
+
+import { useState } from "preact/hooks";
+import type { KeyAnswer, KeyResource } from "../../src/contract/key.ts";
+import { get } from "../api.ts";
+import { CreateKeyDialog, RevokeDialog, RotateDialog, SecretDialog } from "../parts/key-dialogs.tsx";
+import { Lamp } from "../parts/lamp.tsx";
+import { Loading, Page } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { SettingsTabs } from "../parts/settings-tabs.tsx";
+import { Time } from "../parts/time.tsx";
+import { useLoad } from "../state/load.ts";
+
+type Open = { kind: "create" } | { kind: "rotate" | "revoke"; key: KeyResource };
+
+const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void }) => {
+  const isLive = item.revoked_at === null;
+  return (
+    <tr class={isLive ? "" : "row-dim"}>
+      <td class="cell-status">
+        <span class={`status status-${isLive ? "clear" : "dim"}`}>
+          <Lamp aspect={isLive ? "clear" : "dark"} />
+          {isLive ? "valid" : "revoked"}
+        </span>
+      </td>
+      <td class="cell-main">
+        <strong>{item.name}</strong>
+        <span class="row-note dim">
+          <code class="id">{item.id}</code>
+        </span>
+      </td>
+      <td>{item.role}</td>
+      <td class="num cell-wide">
+        <Time at={item.created_at} />
+      </td>
+      <td class="num cell-wide">
+        {item.last_used_at === null ? <span class="dim">never</span> : <Time at={item.last_used_at} />}
+      </td>
+      <td class="cell-actions">
+        {isLive && (
+          <>
+            <button
+              type="button"
+              class="button small"
+              aria-label={`Rotate ${item.name}`}
+              onClick={() => onOpen({ kind: "rotate", key: item })}
+            >
+              Rotate
+            </button>
+            <button
+              type="button"
+              class="button small danger"
+              aria-label={`Revoke ${item.name}`}
+              onClick={() => onOpen({ kind: "revoke", key: item })}
+            >
+              Revoke
+            </button>
+          </>
+        )}
+      </td>
+    </tr>
+  );
+};
+
+const KeyTable = ({ keys, onOpen }: { keys: readonly KeyResource[]; onOpen: (open: Open) => void }) => (
+  <div class="table-box">
+    <table class="table">
+      <caption class="visually-hidden">Keys</caption>
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Name</th>
+          <th scope="col">Role</th>
+          <th scope="col" class="num cell-wide">
+            Created
+          </th>
+          <th scope="col" class="num cell-wide">
+            Last used
+          </th>
+          <th scope="col">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <Row key={key.id} item={key} onOpen={onOpen} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+export const SettingsKeys = () => {
+  const [open, setOpen] = useState<Open | null>(null);
+  const [made, setMade] = useState<KeyAnswer | null>(null);
+  const { data, error, reload } = useLoad("keys", (signal) => get<{ keys: KeyResource[] }>("/api/keys", {}, signal));
+  const close = () => setOpen(null);
+  const showSecret = (answer: KeyAnswer): void => {
+    setMade(answer);
+    reload();
+  };
+  return (
+    <Page
+      title="Settings"
+      actions={
+        <button type="button" class="button primary" onClick={() => setOpen({ kind: "create" })}>
+          New key
+        </button>
+      }
+    >
+      <SettingsTabs />
+      <Problem error={error} retry={reload} />
+      {data === null ? error === null && <Loading what="the keys" /> : <KeyTable keys={data.keys} onOpen={setOpen} />}
+      {open?.kind === "create" && <CreateKeyDialog onMade={showSecret} onClose={close} />}
+      {open?.kind === "rotate" && <RotateDialog item={open.key} onMade={showSecret} onClose={close} />}
+      {open?.kind === "revoke" && <RevokeDialog item={open.key} onDone={reload} onClose={close} />}
+      {made !== null && <SecretDialog answer={made} onClose={() => setMade(null)} />}
+    </Page>
+  );
+};

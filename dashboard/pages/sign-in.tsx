@@ -1,0 +1,76 @@
+// Signing in with a key. It goes to the coordinator once and is kept nowhere in the browser.
+
+import { useState } from "preact/hooks";
+import { Lamp } from "../parts/lamp.tsx";
+import { session, signIn, signInNote, signOut } from "../state/session.ts";
+
+const WrongRole = () => (
+  <>
+    <p>
+      The key “{session.value?.name}” has the role <strong>worker</strong>: it runs jobs, but does not open the console.
+      Sign in with a key whose role is standard or admin.
+    </p>
+    <button type="button" class="button primary" onClick={signOut}>
+      Use another key
+    </button>
+  </>
+);
+
+const KeyForm = () => {
+  const [key, setKey] = useState("");
+  const [error, setError] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const says = error ?? signInNote.value;
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await signIn(key);
+    } catch (refused) {
+      setError((refused as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={submit}>
+      <div class="field">
+        <label for="key">Key</label>
+        <input
+          id="key"
+          type="password"
+          autocomplete="off"
+          autofocus
+          required
+          value={key}
+          aria-describedby="key-says"
+          aria-invalid={says !== null}
+          onInput={(event) => setKey(event.currentTarget.value)}
+        />
+        <p id="key-says" class={says === null ? "hint" : "field-error"} role={says === null ? undefined : "alert"}>
+          {says ??
+            "A key with role standard or admin. On the machine that runs Signalbox, the first admin key is in default.admin.key in the data folder."}
+        </p>
+      </div>
+      <button type="submit" class="button primary" disabled={isBusy || key.trim() === ""}>
+        Sign in
+      </button>
+    </form>
+  );
+};
+
+export const SignIn = () => (
+  <main class="sign-in">
+    <div class="sign-in-signal" aria-hidden="true">
+      <Lamp aspect="stop" />
+      <Lamp aspect="caution" />
+      <Lamp aspect="clear" isLit />
+    </div>
+    <div class="sign-in-panel">
+      <h1 class="nameboard">Signalbox</h1>
+      {session.value ? <WrongRole /> : <KeyForm />}
+      <p class="hint">
+        The API is described at <a href="/docs">/docs</a>.
+      </p>
+    </div>
+  </main>
+);

@@ -1,0 +1,156 @@
+// One subscription: its models, its history as a diff, and its settings.
+
+import { useState } from "preact/hooks";
+import type { CatalogHistoryList, ModelList, SubscriptionResource } from "../../src/contract/catalog.ts";
+import { del, get, under } from "../api.ts";
+import { count } from "../format.ts";
+import { CatalogHistory } from "../parts/catalog-history.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { TextField } from "../parts/form.tsx";
+import { Fact } from "../parts/job-facts.tsx";
+import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { SubscribeDialog } from "../parts/subscribe-dialog.tsx";
+import { SyncButton } from "../parts/sync-button.tsx";
+import { Time } from "../parts/time.tsx";
+import { go } from "../router.ts";
+import { catalogVersion } from "../state/board.ts";
+import { useLoad, useThrottled } from "../state/load.ts";
+import { tell } from "../state/notice.ts";
+
+const BACK = { label: "Catalog", href: "#/catalog" };
+const REREAD_EVERY_MS = 1000;
+/** Rows drawn at once; the field above finds the others. */
+const MAX_MODELS_SHOWN = 200;
+
+const Models = ({ models }: { models: ModelList["models"] }) => {
+  const [sought, setSought] = useState("");
+  const words = sought.toLowerCase();
+  const found = models.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(words));
+  if (models.length === 0) return <Empty title="No models known yet.">Sync now to read the provider's list.</Empty>;
+  return (
+    <>
+      <TextField label={`Find among ${count(models.length)} models`} value={sought} onInput={setSought} />
+      <ul class="models">
+        {found.slice(0, MAX_MODELS_SHOWN).map((model) => (
+          <li key={model.id}>
+            <code>{model.id}</code>
+            {model.name !== model.id && <span class="dim">{model.name}</span>}
+            {model.context_window !== undefined && <span class="dim num">{count(model.context_window)} tokens</span>}
+          </li>
+        ))}
+      </ul>
+      {found.length > MAX_MODELS_SHOWN && (
+        <p class="dim">{count(found.length - MAX_MODELS_SHOWN)} more: find them by name.</p>
+      )}
+      {found.length === 0 && <p class="dim">None of them is called “{sought}”.</p>}
+    </>
+  );
+};
+
+const Facts = ({ subscription }: { subscription: SubscriptionResource }) => (
+  <dl class="facts">
+    <Fact name="Synced">
+      <Time at={subscription.models_synced_at} />
+    </Fact>
+    <Fact name="Next sync">
+      <Time at={subscription.next_sync_at} />
+    </Fact>
+    <Fact name="Schedule, UTC">
+      <code>{subscription.models_sync_schedule}</code>
+    </Fact>
+    <Fact name="List address">{subscription.models_sync_url ?? "the provider's own"}</Fact>
+    <Fact name="Id">
+      <code class="id">{subscription.id}</code>
+    </Fact>
+  </dl>
+);
+
+const Actions = ({ subscription, reload }: { subscription: SubscriptionResource; reload: () => void }) => {
+  const [open, setOpen] = useState<"edit" | "delete" | null>(null);
+  const close = () => setOpen(null);
+  return (
+    <>
+      <button type="button" class="button" onClick={() => setOpen("edit")}>
+        Edit
+      </button>
+      <button type="button" class="button danger" onClick={() => setOpen("delete")}>
+        Unsubscribe
+      </button>
+      <SyncButton subscription={subscription} onDone={reload} />
+      {open === "edit" && (
+        <SubscribeDialog providers={[]} subscription={subscription} onDone={reload} onClose={close} />
+      )}
+      {open === "delete" && (
+        <Confirm
+          title={`Unsubscribe from ${subscription.provider}?`}
+          action="Unsubscribe"
+          isDestructive
+          onConfirm={async () => {
+            await del(under("/catalog/subscriptions", subscription.id));
+            tell(`Unsubscribed from ${subscription.provider}.`);
+            go("#/catalog");
+          }}
+          onClose={close}
+        >
+          <p>Its models and their history go with it.</p>
+        </Confirm>
+      )}
+    </>
+  );
+};
+
+const SyncError = ({ subscription }: { subscription: SubscriptionResource }) =>
+  subscription.last_error === null ? null : (
+    <div class="problem">
+      <p>
+        <strong>The last sync failed</strong> <Time at={subscription.last_error_at} />
+      </p>
+      <p>{subscription.last_error}</p>
+      <p class="dim">The models below are those of the last sync that worked.</p>
+    </div>
+  );
+
+export const SubscriptionPage = ({ id }: { id: string }) => {
+  const offset = offsetInAddress();
+  const version = useThrottled(catalogVersion.value, REREAD_EVERY_MS);
+  const { data, error, reload } = useLoad(`${id} ${offset} ${version}`, async (signal) => {
+    const path = under("/catalog/subscriptions", id);
+    const [{ subscriptions }, { models }, history] = await Promise.all([
+      get<{ subscriptions: SubscriptionResource[] }>("/catalog/subscriptions", {}, signal),
+      get<ModelList>(`${path}/models`, {}, signal),
+      get<CatalogHistoryList>(`${path}/history`, { limit: PAGE_SIZE, offset }, signal),
+    ]);
+    const subscription = subscriptions.find((one) => one.id === id);
+    if (subscription === undefined) throw new Error("There is no such subscription.");
+    return { subscription, models, history };
+  });
+  if (data === null) {
+    return (
+      <Page title="Subscription" back={BACK}>
+        {error === null ? <Loading what="the subscription" /> : <Problem error={error} retry={reload} />}
+      </Page>
+    );
+  }
+  const { subscription, models, history } = data;
+  return (
+    <Page title={subscription.provider} back={BACK} actions={<Actions subscription={subscription} reload={reload} />}>
+      <SyncError subscription={subscription} />
+      <div class="split split-wide">
+        <Panel title="Models">
+          <Models models={models} />
+        </Panel>
+        <div class="stack-panels">
+          <Panel title="Facts">
+            <Facts subscription={subscription} />
+          </Panel>
+          <Panel title="History">
+            <CatalogHistory history={history.history} />
+            <Pager total={history.total} offset={offset} what="changes" />
+          </Panel>
+        </div>
+      </div>
+    </Page>
+  );
+};

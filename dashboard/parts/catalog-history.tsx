@@ -1,0 +1,47 @@
+// What a provider did to its list, as a diff by sync: added, removed, and for a change what it was and what it is.
+
+import type { CatalogHistoryList } from "../../src/contract/catalog.ts";
+import { Empty } from "./page.tsx";
+import { Time } from "./time.tsx";
+
+type Entry = CatalogHistoryList["history"][number];
+
+const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
+const KINDS = { added: "in", removed: "out", changed: "changed" } as const;
+
+const changesOf = ({ before, after }: Entry): string =>
+  (["name", "context_window"] as const)
+    .filter((field) => before?.[field] !== after?.[field])
+    .map((field) => `${field.replace("_", " ")} ${before?.[field] ?? "unknown"} → ${after?.[field] ?? "unknown"}`)
+    .join(", ");
+
+const bySync = (history: readonly Entry[]): [at: string, entries: Entry[]][] => {
+  const groups = new Map<string, Entry[]>();
+  for (const entry of history) groups.set(entry.at, [...(groups.get(entry.at) ?? []), entry]);
+  return [...groups];
+};
+
+export const CatalogHistory = ({ history }: { history: readonly Entry[] }) =>
+  history.length === 0 ? (
+    <Empty title="Nothing has changed yet." />
+  ) : (
+    <ol class="catalog-history">
+      {bySync(history).map(([at, entries]) => (
+        <li key={at}>
+          <h3>
+            <Time at={at} as="full" />
+          </h3>
+          <div class="diff">
+            {entries.map((entry) => (
+              <div key={entry.model_id} class={`diff-${KINDS[entry.kind]}`}>
+                <span class="diff-sign">{SIGNS[entry.kind]}</span>
+                <span class="visually-hidden">{entry.kind} </span>
+                {entry.model_id}
+                {entry.kind === "changed" && <span class="dim"> {changesOf(entry)}</span>}
+              </div>
+            ))}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );

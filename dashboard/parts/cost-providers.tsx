@@ -1,0 +1,77 @@
+// Cost by provider, and by model below each, as bars of the whole.
+
+import type { CostByProvider } from "../../src/contract/cost.ts";
+import { count, plural, usd } from "../format.ts";
+
+type Provider = CostByProvider["providers"][number];
+
+const Share = ({ usd: spent, of }: { usd: number; of: number }) => (
+  <svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+    <rect width={of === 0 ? 0 : (spent / of) * 100} height="6" />
+  </svg>
+);
+
+const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) => (
+  <>
+    <tr class="row-group">
+      <th scope="row">{provider.provider}</th>
+      <td class="num">{usd(provider.usd)}</td>
+      <td class="cell-wide">
+        <Share usd={provider.usd} of={totalUsd} />
+      </td>
+      <td class="num">
+        {count(provider.jobs)}
+        {provider.unpriced_jobs > 0 && (
+          <span class="row-note tone-caution">{plural(provider.unpriced_jobs, "job")} of unknown price</span>
+        )}
+      </td>
+      <td class="num cell-wide">{count(provider.usage.input_tokens)}</td>
+      <td class="num cell-wide">{count(provider.usage.output_tokens)}</td>
+    </tr>
+    {provider.models.map((model) => (
+      <tr key={model.model}>
+        <td class="cell-sub">{model.model}</td>
+        <td class="num">{usd(model.usd)}</td>
+        <td class="cell-wide">
+          <Share usd={model.usd} of={totalUsd} />
+        </td>
+        <td class="num">{count(model.jobs)}</td>
+        <td class="num cell-wide">{count(model.usage.input_tokens)}</td>
+        <td class="num cell-wide">{count(model.usage.output_tokens)}</td>
+      </tr>
+    ))}
+  </>
+);
+
+export const CostProviders = ({ providers, totalUsd }: { providers: readonly Provider[]; totalUsd: number }) => (
+  <div class="table-box">
+    <table class="table">
+      <caption class="visually-hidden">Cost by provider and model</caption>
+      <thead>
+        <tr>
+          <th scope="col">Provider, model</th>
+          <th scope="col" class="num">
+            Cost
+          </th>
+          <th scope="col" class="cell-wide">
+            Share
+          </th>
+          <th scope="col" class="num">
+            Jobs
+          </th>
+          <th scope="col" class="num cell-wide">
+            Tokens in
+          </th>
+          <th scope="col" class="num cell-wide">
+            Tokens out
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {providers.map((provider) => (
+          <Rows key={provider.provider} provider={provider} totalUsd={totalUsd} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);

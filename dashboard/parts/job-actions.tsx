@@ -1,0 +1,117 @@
+// What can be done with a job in its state: edit, retry, cancel, or make one like it.
+
+import { useState } from "preact/hooks";
+import type { JobResource } from "../../src/contract/job.ts";
+import { patch, post, under } from "../api.ts";
+import { splitTags } from "../format.ts";
+import { href } from "../router.ts";
+import { isOpen } from "../state/board.ts";
+import { attempt, tell } from "../state/notice.ts";
+import { Confirm } from "./dialog.tsx";
+import { Choice, SelectField, TextField } from "./form.tsx";
+import { PRIORITIES, type Priority, TIERS } from "./job-fields.ts";
+
+interface ActionsProps {
+  job: JobResource;
+  onDone: () => void;
+}
+
+const EditDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => void }) => {
+  const [priority, setPriority] = useState<Priority>(job.priority);
+  const [tier, setTier] = useState<string>(job.tier ?? "");
+  const [tags, setTags] = useState(job.tags.join(", "));
+  const save = async (): Promise<void> => {
+    await patch(under("/api/jobs", job.id), { priority, tier: tier === "" ? null : tier, tags: splitTags(tags) });
+    tell("Job changed.");
+    onDone();
+  };
+  return (
+    <Confirm title="Edit the job" action="Save" onConfirm={save} onClose={onClose}>
+      <Choice<Priority>
+        label="Priority"
+        value={priority}
+        options={PRIORITIES.map((one) => [one, one] as const)}
+        onInput={setPriority}
+      />
+      <SelectField
+        label="Tier"
+        value={tier}
+        onInput={setTier}
+        options={[["", "any"], ...TIERS.map((one) => [one, one] as const)]}
+      />
+      <TextField
+        label="Tags"
+        hint="Separated by commas; the worker must offer all of them."
+        value={tags}
+        onInput={setTags}
+      />
+    </Confirm>
+  );
+};
+
+const CancelDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => void }) => (
+  <Confirm
+    title="Cancel the job?"
+    action="Cancel the job"
+    isDestructive
+    onConfirm={async () => {
+      await post(`${under("/api/jobs", job.id)}/cancel`);
+      tell("Job cancelled.");
+      onDone();
+    }}
+    onClose={onClose}
+  >
+    <p>
+      {job.assigned_worker === null
+        ? "It leaves the queue and never runs."
+        : `Worker ${job.assigned_worker} is told to stop; what it has done so far is lost.`}
+    </p>
+  </Confirm>
+);
+
+export const JobActions = ({ job, onDone }: ActionsProps) => {
+  const [open, setOpen] = useState<"edit" | "cancel" | null>(null);
+  const close = () => setOpen(null);
+  const retry = async (): Promise<void> => {
+    await attempt(() => post(`${under("/api/jobs", job.id)}/retry`), "Back in the queue.");
+    onDone();
+  };
+  const like = href(["jobs", "new"], {
+    prompt: job.prompt.length < 2000 ? job.prompt : null,
+    provider: job.provider,
+    model: job.model,
+    tier: job.tier,
+    tags: job.tags.join(","),
+    priority: job.priority,
+  });
+  const mayRetry = job.status === "failed" || job.status === "assigned" || job.status === "running";
+  return (
+    <>
+      <a class="button" href={like}>
+        New one like it
+      </a>
+      {job.status !== "completed" && (
+        <button type="button" class="button" onClick={() => setOpen("edit")}>
+          Edit
+        </button>
+      )}
+      {mayRetry && (
+        <button
+          type="button"
+          class={`button${job.status === "failed" ? " primary" : ""}`}
+          title={job.status === "failed" ? undefined : "Takes it back from a worker that is offline or silent"}
+          onClick={retry}
+        >
+          Retry
+        </button>
+      )}
+      {isOpen(job.status) && (
+        <button type="button" class="button danger" onClick={() => setOpen("cancel")}>
+          Cancel
+        </button>
+      )}
+      {open === "edit" && <EditDialog job={job} onDone={onDone} onClose={close} />}
+      {open === "cancel" && <CancelDialog job={job} onDone={onDone} onClose={close} />}
+    </>
+  );
+};

@@ -1,0 +1,81 @@
+// A job's fields as a list of facts; what was not asked for is not shown.
+
+import type { ComponentChildren } from "preact";
+import type { JobResource } from "../../src/contract/job.ts";
+import { count, usd } from "../format.ts";
+import { href } from "../router.ts";
+import { Took, toRow } from "./job-table.tsx";
+import { Tags } from "./tags.tsx";
+import { Time } from "./time.tsx";
+
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+const costOf = (job: JobResource): string => {
+  if (job.cost_usd !== null) return usd(job.cost_usd);
+  return job.usage === null ? "nothing spent yet" : "unknown: no price is known for it";
+};
+
+export const JobFacts = ({ job }: { job: JobResource }) => (
+  <dl class="facts">
+    <Fact name="Asks for">
+      {job.provider ?? "any provider"}
+      {job.model !== null && `, ${job.model}`}
+      {job.tier !== null && `, ${job.tier}`}
+    </Fact>
+    <Fact name="Priority">{job.priority}</Fact>
+    {job.tags.length > 0 && (
+      <Fact name="Tags">
+        <Tags tags={job.tags} max={32} />
+      </Fact>
+    )}
+    {job.assigned_worker !== null && (
+      <Fact name="Worker">
+        <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>{" "}
+        <span class="dim">lease {job.lease}</span>
+      </Fact>
+    )}
+    {job.schedule !== null && (
+      <Fact name="Schedule">
+        <a href={href(["schedules", job.schedule])}>{job.schedule}</a>
+      </Fact>
+    )}
+    <Fact name="Attempts">
+      {job.attempts}
+      {job.max_attempts !== null && ` of ${job.max_attempts}`}
+    </Fact>
+    <Fact name="Cost">{costOf(job)}</Fact>
+    {job.usage !== null && (
+      <Fact name="Tokens">
+        {count(job.usage.input_tokens)} in, {count(job.usage.output_tokens)} out
+        {(job.usage.cached_input_tokens ?? 0) > 0 && `, ${count(job.usage.cached_input_tokens ?? 0)} cached`}
+      </Fact>
+    )}
+    {job.timeout_seconds !== null && <Fact name="Timeout">{job.timeout_seconds} s</Fact>}
+    {job.run_at !== null && (
+      <Fact name="Not before">
+        <Time at={job.run_at} as="full" />
+      </Fact>
+    )}
+    <Fact name="Created">
+      <Time at={job.created_at} as="full" />
+    </Fact>
+    {job.started_at !== null && (
+      <Fact name="Started">
+        <Time at={job.started_at} as="full" />
+      </Fact>
+    )}
+    {job.finished_at !== null && (
+      <Fact name="Finished">
+        <Time at={job.finished_at} as="full" />
+      </Fact>
+    )}
+    <Fact name={job.status === "pending" ? "Queue" : "Took"}>
+      <Took job={toRow(job)} />
+    </Fact>
+  </dl>
+);

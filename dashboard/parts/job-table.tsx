@@ -1,0 +1,113 @@
+// Jobs as rows: what was asked, of whom, where it stands. On a phone the row folds to what matters.
+
+import type { JobResource } from "../../src/contract/job.ts";
+import type { LiveJob } from "../../src/contract/live.ts";
+import { duration, usd } from "../format.ts";
+import { href } from "../router.ts";
+import { isOpen } from "../state/board.ts";
+import { now } from "../state/clock.ts";
+import { JobStatus } from "./status.tsx";
+import { Tags } from "./tags.tsx";
+import { Time } from "./time.tsx";
+
+const PROMPT_START_CHARS = 200;
+
+/** A listed job in the shape in which the live ones come. */
+export const toRow = ({
+  prompt,
+  input: _input,
+  result: _result,
+  truncated: _truncated,
+  ...rest
+}: JobResource): LiveJob => ({
+  ...rest,
+  prompt_start: prompt.slice(0, PROMPT_START_CHARS),
+});
+
+export const Took = ({ job }: { job: LiveJob }) => {
+  if (job.status === "pending") return <>waits {duration(Math.max(0, now.value - Date.parse(job.created_at)))}</>;
+  const from = Date.parse(job.started_at ?? job.assigned_at ?? job.created_at);
+  const to = job.finished_at === null ? now.value : Date.parse(job.finished_at);
+  return <>{duration(Math.max(0, to - from))}</>;
+};
+
+const Note = ({ job }: { job: LiveJob }) => {
+  if (job.error !== null && (job.status === "failed" || job.status === "pending")) {
+    return <span class="row-note tone-stop">{`${job.error.code}: ${job.error.message}`}</span>;
+  }
+  if (job.waiting_reason !== null) return <span class="row-note tone-caution">waits: {job.waiting_reason}</span>;
+  return null;
+};
+
+const Row = ({ job }: { job: LiveJob }) => (
+  <tr>
+    <td class="cell-status">
+      <JobStatus status={job.status} />
+    </td>
+    <td class="cell-main">
+      <a class="row-link" href={href(["jobs", job.id])}>
+        {job.prompt_start.trim() || "(blank prompt)"}
+      </a>
+      <Note job={job} />
+    </td>
+    <td class="cell-wide cell-asks">
+      <span class="stack">
+        <span>
+          {job.provider ?? <span class="dim">any provider</span>}
+          {job.model !== null && <span class="dim"> · {job.model}</span>}
+        </span>
+        <Tags tags={job.tags} max={4} />
+      </span>
+    </td>
+    <td class="cell-wide">{job.priority === "normal" ? <span class="dim">normal</span> : job.priority}</td>
+    <td class="cell-wide cell-short">
+      {job.assigned_worker === null ? (
+        <span class="dim">–</span>
+      ) : (
+        <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>
+      )}
+    </td>
+    <td class="num cell-wide">{isOpen(job.status) || job.finished_at !== null ? <Took job={job} /> : "–"}</td>
+    <td class="num cell-wide">{job.cost_usd === null ? <span class="dim">–</span> : usd(job.cost_usd)}</td>
+    <td class="num cell-when">
+      <Time at={job.created_at} />
+    </td>
+  </tr>
+);
+
+export const JobTable = ({ jobs, name }: { jobs: readonly LiveJob[]; name: string }) => (
+  <div class="table-box">
+    <table class="table jobs-table">
+      <caption class="visually-hidden">{name}</caption>
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Prompt</th>
+          <th scope="col" class="cell-wide">
+            Asks for
+          </th>
+          <th scope="col" class="cell-wide">
+            Priority
+          </th>
+          <th scope="col" class="cell-wide">
+            Worker
+          </th>
+          <th scope="col" class="num cell-wide">
+            Took
+          </th>
+          <th scope="col" class="num cell-wide">
+            Cost
+          </th>
+          <th scope="col" class="num cell-when">
+            Created
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {jobs.map((job) => (
+          <Row key={job.id} job={job} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);

@@ -1,0 +1,101 @@
+// The dialogs of keys. The secret lives in the dialog that shows it and goes with it.
+
+import { useState } from "preact/hooks";
+import type { KeyAnswer, KeyResource } from "../../src/contract/key.ts";
+import { del, post, under } from "../api.ts";
+import { tell } from "../state/notice.ts";
+import { Confirm, Dialog } from "./dialog.tsx";
+import { Choice, SelectField, TextField } from "./form.tsx";
+import { copy } from "./text-block.tsx";
+
+type Role = KeyResource["role"];
+
+const ROLES: readonly (readonly [Role, string])[] = [
+  ["worker", "worker"],
+  ["standard", "standard"],
+  ["admin", "admin"],
+];
+
+const MAY: Record<Role, string> = {
+  worker: "Runs jobs: presence, the worker protocol, reading the config.",
+  standard: "Operates: jobs, schedules, fleet, killswitch. No catalog, keys, config changes, or audit log.",
+  admin: "Everything in this tenant.",
+};
+
+export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswer) => void; onClose: () => void }) => {
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("worker");
+  const create = async (): Promise<void> => onMade(await post<KeyAnswer>("/api/keys", { name: name.trim(), role }));
+  return (
+    <Confirm title="New key" action="Create" isReady={name.trim() !== ""} onConfirm={create} onClose={onClose}>
+      <TextField
+        label="Name"
+        hint="Who or what will hold it: it stands in the audit log."
+        value={name}
+        onInput={setName}
+        isRequired
+        autoFocus
+      />
+      <Choice<Role> label="Role" value={role} options={ROLES} onInput={setRole} />
+      <p class="hint">{MAY[role]}</p>
+    </Confirm>
+  );
+};
+
+const GRACES: readonly (readonly [string, string])[] = [
+  ["0", "ends at once"],
+  ["300", "works for 5 minutes more"],
+  ["3600", "works for an hour more"],
+  ["86400", "works for a day more"],
+];
+
+interface KeyDialogProps {
+  item: KeyResource;
+  onClose: () => void;
+}
+
+export const RotateDialog = ({ item, onMade, onClose }: KeyDialogProps & { onMade: (answer: KeyAnswer) => void }) => {
+  const [grace, setGrace] = useState("0");
+  const rotate = async (): Promise<void> => {
+    onMade(await post<KeyAnswer>(`${under("/api/keys", item.id)}/rotate`, { grace_seconds: Number(grace) }));
+  };
+  return (
+    <Confirm title={`Rotate “${item.name}”?`} action="Rotate" isDestructive onConfirm={rotate} onClose={onClose}>
+      <p>It gets a new secret. Whoever uses the old one must change, and sessions opened with it end.</p>
+      <SelectField label="The old secret" value={grace} options={GRACES} onInput={setGrace} />
+    </Confirm>
+  );
+};
+
+export const RevokeDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => (
+  <Confirm
+    title={`Revoke “${item.name}”?`}
+    action="Revoke"
+    isDestructive
+    onConfirm={async () => {
+      await del(under("/api/keys", item.id));
+      tell(`“${item.name}” is revoked.`);
+      onDone();
+    }}
+    onClose={onClose}
+  >
+    <p>Its next request fails and its connections close. This cannot be undone.</p>
+  </Confirm>
+);
+
+export const SecretDialog = ({ answer, onClose }: { answer: KeyAnswer; onClose: () => void }) => (
+  <Dialog title={`Key “${answer.name}”`} onClose={onClose}>
+    <p>Copy it now: it is not shown again.</p>
+    <p class="secret">
+      <code>{answer.key}</code>
+    </p>
+    <div class="dialog-foot">
+      <button type="button" class="button" onClick={() => copy(answer.key)}>
+        Copy
+      </button>
+      <button type="button" class="button primary" onClick={onClose}>
+        I have kept it
+      </button>
+    </div>
+  </Dialog>
+);

@@ -1,0 +1,23 @@
+// The killswitch, in reach on every page; while it is engaged this is the way to its state.
+
+import { useState } from "preact/hooks";
+import { killswitch } from "../state/board.ts";
+import { mayOperate } from "../state/session.ts";
+import { Icon } from "./icon.tsx";
+import { EngageDialog } from "./killswitch-dialog.tsx";
+
+export const KillswitchButton = () => {
+  const [isOpen, setOpen] = useState(false);
+  if (!mayOperate.value) return null;
+  const level = killswitch.value?.level ?? 0;
+  return (
+    <>
+      <button type="button" class={`button killswitch${level > 0 ? " engaged" : ""}`} onClick={() => setOpen(true)}>
+        <Icon name="lever" />
+        <span>Killswitch</span>
+        {level > 0 && <span class="killswitch-level">level {level}</span>}
+      </button>
+      {isOpen && <EngageDialog onClose={() => setOpen(false)} />}
+    </>
+  );
+};

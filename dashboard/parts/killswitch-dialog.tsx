@@ -1,0 +1,100 @@
+// Engaging the killswitch, changing its level, and clearing it. From level 3 on a word is typed first.
+
+import { useState } from "preact/hooks";
+import type { KillswitchResource } from "../../src/contract/killswitch.ts";
+import { del, post } from "../api.ts";
+import { plural } from "../format.ts";
+import { counts, killswitch, workersTotal } from "../state/board.ts";
+import { tell } from "../state/notice.ts";
+import { Confirm } from "./dialog.tsx";
+import { Check, TextField } from "./form.tsx";
+import { CONFIRMATION, CONFIRMED_FROM, LEVELS } from "./killswitch-levels.ts";
+
+const LeverFrame = ({ level, onChange }: { level: number; onChange: (level: number) => void }) => (
+  <fieldset class="levers">
+    <legend>Level: each does what the one before does, too</legend>
+    {LEVELS.map((one) => (
+      <label key={one.level} class={`lever${one.level <= level ? " lever-pulled" : ""}`}>
+        <input type="radio" name="level" checked={one.level === level} onChange={() => onChange(one.level)} />
+        <span class="lever-number" aria-hidden="true">
+          {one.level}
+        </span>
+        <span>
+          <strong>
+            <span class="visually-hidden">Level {one.level}: </span>
+            {one.name}
+          </strong>
+          <span class="lever-effect">{one.effect}</span>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+);
+
+export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
+  const current = killswitch.value;
+  const isActive = current?.active ?? false;
+  const [level, setLevel] = useState(isActive && current !== null ? current.level : 1);
+  const [reason, setReason] = useState(current?.reason ?? "");
+  const [typed, setTyped] = useState("");
+  const needsWord = level >= CONFIRMED_FROM;
+  const isReady = reason.trim() !== "" && (!needsWord || typed.trim().toUpperCase() === CONFIRMATION);
+  const engage = async (): Promise<void> => {
+    const state = await post<KillswitchResource>("/killswitch", { level, reason: reason.trim() });
+    killswitch.value = state;
+    tell(`Killswitch engaged at level ${state.level}.`);
+  };
+  const running = (counts.value.running ?? 0) + (counts.value.assigned ?? 0);
+  return (
+    <Confirm
+      title={isActive ? "Change the killswitch" : "Engage the killswitch"}
+      tone="stop"
+      action={isActive ? `Set level ${level}` : `Engage level ${level}`}
+      isDestructive
+      isReady={isReady}
+      onConfirm={engage}
+      onClose={onClose}
+    >
+      <p>
+        Now: {plural(running, "job")} on {plural(workersTotal.value, "worker")}.{" "}
+        {level >= 4 ? "They will be cancelled." : "They will go back to the queue."}
+      </p>
+      <LeverFrame level={level} onChange={setLevel} />
+      <TextField
+        label="Reason"
+        hint="Everyone sees it, and it stands in the audit log."
+        value={reason}
+        onInput={setReason}
+        isRequired
+        placeholder="Why the line is stopped"
+      />
+      {needsWord && (
+        <TextField
+          label={`Type ${CONFIRMATION} to confirm level ${level}`}
+          value={typed}
+          onInput={setTyped}
+          isRequired
+        />
+      )}
+    </Confirm>
+  );
+};
+
+export const ClearDialog = ({ onClose }: { onClose: () => void }) => {
+  const [resumesAll, setResumesAll] = useState(true);
+  const clear = async (): Promise<void> => {
+    killswitch.value = await del<KillswitchResource>("/killswitch", { resume_all: resumesAll });
+    tell(resumesAll ? "Killswitch cleared; workers resume." : "Killswitch cleared; workers stay paused.");
+  };
+  return (
+    <Confirm title="Clear the killswitch" action="Clear the line" onConfirm={clear} onClose={onClose}>
+      <p>Dispatch, schedules and new jobs return to normal.</p>
+      <Check
+        label="Resume the workers it paused"
+        hint="Workers paused by hand before stay paused. Without this, each worker is resumed on its own page."
+        value={resumesAll}
+        onInput={setResumesAll}
+      />
+    </Confirm>
+  );
+};

@@ -1,0 +1,20 @@
+// A worker's load as track sections: one for each place it has, lit where a job stands on it.
+
+const MAX_SECTIONS = 10;
+
+export const LoadBar = ({ load, concurrency }: { load: number; concurrency: number }) => {
+  const sections = Math.max(1, Math.min(concurrency, MAX_SECTIONS));
+  const lit = concurrency === 0 ? 0 : Math.ceil((load / concurrency) * sections - 1e-9);
+  return (
+    <span class="load" title={`${load} of ${concurrency} places taken`}>
+      <span class={`load-track${load >= concurrency && concurrency > 0 ? " load-full" : ""}`} aria-hidden="true">
+        {Array.from({ length: sections }, (_, index) => (
+          <span key={index} class={index < lit ? "lit" : ""} />
+        ))}
+      </span>
+      <span class="num">
+        {load}/{concurrency}
+      </span>
+    </span>
+  );
+};

@@ -1,0 +1,78 @@
+// The frame of every page: a heading that takes the focus of who follows a link, its actions, and empty states.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+interface PageProps {
+  title: string;
+  lead?: ComponentChildren;
+  actions?: ComponentChildren;
+  back?: { label: string; href: string };
+  children: ComponentChildren;
+}
+
+let isFirstPage = true;
+
+export const Page = ({ title, lead, actions, back, children }: PageProps) => {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Signalbox`;
+    // Focus follows the reader to the new page, but does not jump on arrival.
+    if (!isFirstPage) heading.current?.focus({ preventScroll: true });
+    isFirstPage = false;
+  }, [title]);
+  return (
+    <div class="page">
+      <header class="page-head">
+        <div class="page-title">
+          {back !== undefined && (
+            <a class="back" href={back.href}>
+              {back.label}
+            </a>
+          )}
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {lead !== undefined && <div class="page-lead">{lead}</div>}
+        </div>
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+};
+
+export const Panel = ({
+  title,
+  aside,
+  children,
+  class: extra = "",
+}: {
+  title?: ComponentChildren;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+  class?: string;
+}) => (
+  <section class={`panel ${extra}`}>
+    {(title !== undefined || aside !== undefined) && (
+      <header class="panel-head">
+        <h2>{title}</h2>
+        {aside}
+      </header>
+    )}
+    {children}
+  </section>
+);
+
+export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
+  <div class="empty">
+    <p class="empty-title">{title}</p>
+    {children !== undefined && <div class="empty-next">{children}</div>}
+  </div>
+);
+
+export const Loading = ({ what }: { what: string }) => (
+  <p class="loading" role="status">
+    Reading {what} …
+  </p>
+);

@@ -1,0 +1,51 @@
+// Pages of a list: where one is, and the way on. The page lives in the address.
+
+import { count } from "../format.ts";
+import { place, refine } from "../router.ts";
+
+/** The API gives no rows beyond this. */
+const MAX_OFFSET = 10_000;
+export const PAGE_SIZE = 50;
+
+export const offsetInAddress = (): number => {
+  const offset = Number(place.value.query.get("offset") ?? 0);
+  return Number.isInteger(offset) && offset > 0 ? Math.min(offset, MAX_OFFSET) : 0;
+};
+
+const turnTo = (offset: number): void => {
+  refine({ offset: offset <= 0 ? null : String(offset) });
+  scrollTo({ top: 0 });
+};
+
+export const Pager = ({
+  total,
+  offset,
+  size = PAGE_SIZE,
+  what,
+}: {
+  total: number;
+  offset: number;
+  size?: number;
+  what: string;
+}) => {
+  if (total === 0) return null;
+  const last = Math.min(offset + size, total);
+  const isEnd = last >= total || offset + size > MAX_OFFSET;
+  return (
+    <nav class="pager" aria-label={`Pages of ${what}`}>
+      <span>
+        {count(Math.min(offset + 1, total))}–{count(last)} of {count(total)} {what}
+      </span>
+      {(offset > 0 || !isEnd) && (
+        <span class="pager-turn">
+          <button type="button" class="button small" disabled={offset === 0} onClick={() => turnTo(offset - size)}>
+            Newer
+          </button>
+          <button type="button" class="button small" disabled={isEnd} onClick={() => turnTo(offset + size)}>
+            Older
+          </button>
+        </span>
+      )}
+    </nav>
+  );
+};

@@ -1,0 +1,50 @@
+// What went wrong, in the coordinator's own words, with the fields it names and a way to go on.
+
+import { ApiProblem } from "../api.ts";
+
+interface Verdict {
+  instance?: string;
+  reasons?: string[];
+}
+
+const WorkerReasons = ({ workers }: { workers: readonly unknown[] }) => (
+  <ul class="problem-list">
+    {(workers as Verdict[]).slice(0, 50).map((worker) => (
+      <li key={worker.instance}>
+        <strong>{worker.instance}</strong>: {(worker.reasons ?? []).join("; ")}
+      </li>
+    ))}
+  </ul>
+);
+
+export const Problem = ({ error, retry }: { error: Error | null; retry?: () => void }) => {
+  if (error === null) return null;
+  const problem = error instanceof ApiProblem ? error : null;
+  const errors = problem?.errors ?? [];
+  return (
+    <div class="problem" role="alert">
+      <p>
+        <strong>{problem?.title ?? "Something went wrong"}</strong>
+        {errors.length === 0 && error.message !== problem?.title && <> – {error.message}</>}
+      </p>
+      {errors.length > 0 && (
+        <ul class="problem-list">
+          {errors.map(({ path, message }) => (
+            <li key={`${path}${message}`}>
+              {path !== "" && <code>{path}</code>} {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem !== null && problem.workers.length > 0 && <WorkerReasons workers={problem.workers} />}
+      <p class="problem-foot">
+        {retry !== undefined && (
+          <button type="button" class="button small" onClick={retry}>
+            Try again
+          </button>
+        )}
+        {problem?.requestId && <span class="dim">request {problem.requestId}</span>}
+      </p>
+    </div>
+  );
+};

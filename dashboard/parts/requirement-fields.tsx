@@ -1,0 +1,71 @@
+// The fields that say which worker a job wants: shared by the forms of jobs and schedules and by the explain page.
+
+import { workers } from "../state/board.ts";
+import { Choice, SelectField, TextField } from "./form.tsx";
+import { type JobFields, PRIORITIES, type Priority, TIERS } from "./job-fields.ts";
+
+type Requirements = Pick<JobFields, "provider" | "model" | "priority" | "tier" | "tags">;
+
+const unique = (values: readonly string[]): string[] => [...new Set(values)].filter(Boolean).sort();
+
+export const RequirementFields = ({
+  value,
+  onChange,
+  errorOf = () => undefined,
+}: {
+  value: Requirements;
+  onChange: (changes: Partial<Requirements>) => void;
+  errorOf?: (path: string) => string | undefined;
+}) => {
+  const fleet = [...workers.value.values()];
+  const offered = unique(fleet.flatMap(({ tags }) => tags.split(",").map((tag) => tag.trim())));
+  return (
+    <>
+      <Choice<Priority>
+        label="Priority"
+        value={value.priority}
+        options={PRIORITIES.map((one) => [one, one] as const)}
+        onInput={(priority) => onChange({ priority })}
+      />
+      <div class="field-row">
+        <TextField
+          label="Tags"
+          hint={
+            offered.length === 0
+              ? "Separated by commas; the worker must offer all of them."
+              : `Separated by commas. Offered now: ${offered.slice(0, 8).join(", ")}`
+          }
+          error={errorOf("tags")}
+          value={value.tags}
+          onInput={(tags) => onChange({ tags })}
+          placeholder="none"
+        />
+        <SelectField
+          label="Tier"
+          value={value.tier}
+          error={errorOf("tier")}
+          onInput={(tier) => onChange({ tier })}
+          options={[["", "any"], ...TIERS.map((one) => [one, one] as const)]}
+        />
+      </div>
+      <div class="field-row">
+        <TextField
+          label="Provider"
+          value={value.provider}
+          error={errorOf("provider")}
+          onInput={(provider) => onChange({ provider })}
+          suggestions={unique(fleet.map(({ provider }) => provider))}
+          placeholder="any"
+        />
+        <TextField
+          label="Model"
+          value={value.model}
+          error={errorOf("model")}
+          onInput={(model) => onChange({ model })}
+          suggestions={unique(fleet.flatMap(({ models }) => models ?? []))}
+          placeholder="any"
+        />
+      </div>
+    </>
+  );
+};

@@ -1,0 +1,29 @@
+// Whom the router would choose, asked again as requirements are typed and as the fleet changes.
+
+import type { Explanation } from "../../src/contract/dispatch.ts";
+import { get, type Query } from "../api.ts";
+import { killswitch, workers } from "../state/board.ts";
+import { useLoad, useSettled, useThrottled } from "../state/load.ts";
+import { ExplanationView } from "./explanation-view.tsx";
+import { Loading } from "./page.tsx";
+import { Problem } from "./problem.tsx";
+
+const TYPING_MS = 250;
+const FLEET_EVERY_MS = 3000;
+
+/** What of the fleet changes a choice: not the heartbeats. */
+const fleetShape = (): string =>
+  [...workers.value.values()]
+    .map(({ instance, status, paused, current_load, tags }) => [instance, status, paused, current_load, tags].join())
+    .join(";") + killswitch.value?.level;
+
+export const RouterPreview = ({ query }: { query: Query }) => {
+  const asked = useSettled(JSON.stringify(query), TYPING_MS);
+  const fleet = useThrottled(fleetShape(), FLEET_EVERY_MS);
+  const { data, error, reload } = useLoad(`${asked} ${fleet}`, (signal) =>
+    get<Explanation>("/dispatch/explain", JSON.parse(asked), signal),
+  );
+  if (error !== null) return <Problem error={error} retry={reload} />;
+  if (data === null) return <Loading what="the router's choice" />;
+  return <ExplanationView explanation={data} />;
+};

@@ -1,0 +1,78 @@
+// What can be done with a schedule: run it now, pause or resume it, edit it, delete it.
+
+import { useState } from "preact/hooks";
+import type { ScheduleResource } from "../../src/contract/schedule.ts";
+import { del, post, put, under } from "../api.ts";
+import { go, href } from "../router.ts";
+import { attempt, tell } from "../state/notice.ts";
+import { Confirm } from "./dialog.tsx";
+
+export const ScheduleActions = ({
+  schedule,
+  onDone,
+  isShort = false,
+}: {
+  schedule: ScheduleResource;
+  onDone: () => void;
+  isShort?: boolean;
+}) => {
+  const [isDeleting, setDeleting] = useState(false);
+  const { name, status } = schedule;
+  const path = under("/api/schedules", name);
+  const size = isShort ? "button small" : "button";
+  const isActive = status === "active";
+  const act = async (work: () => Promise<unknown>, done: string): Promise<void> => {
+    await attempt(work, done);
+    onDone();
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={size}
+        aria-label={`Run now: ${name}`}
+        onClick={() => act(() => post(`${path}/run`), `${name} runs now.`)}
+      >
+        Run now
+      </button>
+      <button
+        type="button"
+        class={size}
+        aria-label={`${isActive ? "Pause" : "Resume"}: ${name}`}
+        onClick={() =>
+          act(
+            () => put(path, { status: isActive ? "paused" : "active" }),
+            isActive ? `${name} is paused.` : `${name} runs again.`,
+          )
+        }
+      >
+        {isActive ? "Pause" : "Resume"}
+      </button>
+      {!isShort && (
+        <>
+          <a class={size} href={href(["schedules", name, "edit"])}>
+            Edit
+          </a>
+          <button type="button" class={`${size} danger`} onClick={() => setDeleting(true)}>
+            Delete
+          </button>
+        </>
+      )}
+      {isDeleting && (
+        <Confirm
+          title={`Delete ${name}?`}
+          action="Delete"
+          isDestructive
+          onConfirm={async () => {
+            await del(path);
+            tell(`${name} is deleted.`);
+            go("#/schedules");
+          }}
+          onClose={() => setDeleting(false)}
+        >
+          <p>It runs no more, and its history goes with it. Jobs that it has created stay.</p>
+        </Confirm>
+      )}
+    </>
+  );
+};

@@ -1,0 +1,67 @@
+// What is typed into a schedule's form, and what it becomes on the wire.
+
+import type { ScheduleResource } from "../../src/contract/schedule.ts";
+import { readerZone } from "../format.ts";
+import { EMPTY_JOB, type JobFields, toBody } from "./job-fields.ts";
+
+export interface ScheduleFields extends JobFields {
+  readonly name: string;
+  readonly kind: "cron" | "interval";
+  readonly cron: string;
+  readonly interval: string;
+  readonly timezone: string;
+  readonly overlap: "allow" | "skip";
+}
+
+export const newSchedule = (): ScheduleFields => ({
+  ...EMPTY_JOB,
+  name: "",
+  kind: "cron",
+  cron: "0 9 * * 1-5",
+  interval: "15m",
+  timezone: readerZone(),
+  overlap: "allow",
+});
+
+export const fieldsOf = (schedule: ScheduleResource): ScheduleFields => ({
+  name: schedule.name,
+  kind: schedule.cron === null ? "interval" : "cron",
+  cron: schedule.cron ?? "0 9 * * 1-5",
+  interval: schedule.interval ?? "15m",
+  timezone: schedule.timezone,
+  overlap: schedule.overlap,
+  prompt: schedule.prompt,
+  input: schedule.input === null ? "" : JSON.stringify(schedule.input, null, 2),
+  provider: schedule.provider ?? "",
+  model: schedule.model ?? "",
+  priority: schedule.priority,
+  tier: schedule.tier ?? "",
+  tags: schedule.tags.join(", "),
+});
+
+const timing = (fields: ScheduleFields) =>
+  fields.kind === "cron"
+    ? { cron: fields.cron.trim(), timezone: fields.timezone.trim() }
+    : { interval: fields.interval.trim() };
+
+/** All that a preview needs: when it runs does not hang on what it sends. */
+export const toPreview = (fields: ScheduleFields) => ({ name: "preview", prompt: "preview", ...timing(fields) });
+
+export const toNewSchedule = (fields: ScheduleFields) => ({
+  name: fields.name.trim(),
+  ...timing(fields),
+  ...toBody(fields),
+  overlap: fields.overlap,
+});
+
+/** An edit says what is to be empty, too. */
+export const toEdit = (fields: ScheduleFields) => ({
+  input: null,
+  provider: null,
+  model: null,
+  tier: null,
+  ...(fields.kind === "cron" ? { interval: null } : { cron: null }),
+  ...timing(fields),
+  ...toBody(fields),
+  overlap: fields.overlap,
+});

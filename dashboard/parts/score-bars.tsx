@@ -1,0 +1,69 @@
+// A score as one stacked bar: each part in its own colour, as long as the points it brings. The same in words for who
+// cannot see the bar.
+
+export const PARTS = ["capacity", "tag_fit", "model_loaded", "success", "freshness", "cost", "tier"] as const;
+const LABELS: Record<string, string> = {
+  capacity: "free capacity",
+  tag_fit: "tag fit",
+  model_loaded: "model loaded",
+  success: "recent success",
+  freshness: "freshness",
+  cost: "cost",
+  tier: "tier",
+};
+
+export const partLabel = (part: string): string => LABELS[part] ?? part.replaceAll("_", " ");
+
+interface Scored {
+  breakdown: Record<string, number>;
+  weights: Record<string, number>;
+  score: number | null;
+}
+
+const pointsOf = ({ breakdown, weights }: Scored): [part: string, points: number, of: number][] =>
+  Object.entries(breakdown).map(([part, share]) => [part, share * (weights[part] ?? 0), weights[part] ?? 0]);
+
+export const ScoreBar = (scored: Scored) => {
+  const parts = pointsOf(scored).sort(([one], [other]) => orderOf(one) - orderOf(other));
+  const inWords = parts
+    .map(([part, points, of]) => `${partLabel(part)} ${points.toFixed(1)} of ${of.toFixed(1)}`)
+    .join(", ");
+  let start = 0;
+  return (
+    <svg
+      class="score-bar"
+      viewBox="0 0 1000 14"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`Score ${scored.score?.toFixed(1) ?? "none"}: ${inWords}`}
+    >
+      {parts.map(([part, points, of]) => {
+        const x = start * 10;
+        start += points;
+        return (
+          <rect key={part} class={`part-${part}`} x={x} width={Math.max(0, points * 10 - 1.5)} height="14">
+            <title>{`${partLabel(part)}: ${points.toFixed(1)} of ${of.toFixed(1)} points`}</title>
+          </rect>
+        );
+      })}
+    </svg>
+  );
+};
+
+const orderOf = (part: string): number => {
+  const at = (PARTS as readonly string[]).indexOf(part);
+  return at < 0 ? PARTS.length : at;
+};
+
+export const ScoreLegend = ({ weights }: { weights: Record<string, number> }) => (
+  <ul class="score-legend">
+    {PARTS.filter((part) => (weights[part] ?? 0) > 0).map((part) => (
+      <li key={part}>
+        <svg viewBox="0 0 10 10" aria-hidden="true">
+          <rect width="10" height="10" rx="2" class={`part-${part}`} />
+        </svg>
+        {partLabel(part)} <span class="dim num">{(weights[part] ?? 0).toFixed(0)}</span>
+      </li>
+    ))}
+  </ul>
+);

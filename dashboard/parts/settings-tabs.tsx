@@ -1,0 +1,21 @@
+// The parts of the settings; a standard key reads the config and nothing else.
+
+import { pagePath } from "../router.ts";
+import { isAdmin } from "../state/session.ts";
+
+const TABS = [
+  ["settings", "Config"],
+  ["settings/keys", "Keys"],
+  ["settings/audit", "Audit log"],
+] as const;
+
+export const SettingsTabs = () =>
+  isAdmin.value ? (
+    <nav class="tabs" aria-label="Settings">
+      {TABS.map(([path, label]) => (
+        <a key={path} href={`#/${path}`} aria-current={pagePath.value === path ? "page" : undefined}>
+          {label}
+        </a>
+      ))}
+    </nav>
+  ) : null;

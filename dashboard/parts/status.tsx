@@ -1,0 +1,68 @@
+// The state of a job, a worker or a schedule as a lamp and a word.
+
+import type { LiveJob } from "../../src/contract/live.ts";
+import type { WorkerResource } from "../../src/contract/worker.ts";
+import { type Aspect, Lamp } from "./lamp.tsx";
+
+const JOB: Record<LiveJob["status"], Aspect> = {
+  pending: "dark",
+  assigned: "caution",
+  running: "clear",
+  completed: "done",
+  failed: "stop",
+  cancelled: "dark",
+};
+
+const WORKER: Record<WorkerResource["status"], Aspect> = {
+  online: "clear",
+  idle: "clear",
+  busy: "caution",
+  offline: "dark",
+};
+
+const Status = ({
+  aspect,
+  word,
+  isLit = false,
+  tone = aspect,
+}: {
+  aspect: Aspect;
+  word: string;
+  isLit?: boolean;
+  tone?: string;
+}) => (
+  <span class={`status status-${tone}`}>
+    <Lamp aspect={aspect} isLit={isLit} />
+    {word}
+  </span>
+);
+
+export const JobStatus = ({ status }: { status: LiveJob["status"] }) => (
+  <Status
+    aspect={JOB[status]}
+    word={status}
+    isLit={status === "running"}
+    tone={status === "cancelled" ? "dim" : JOB[status]}
+  />
+);
+
+export const WorkerStatus = ({ worker }: { worker: Pick<WorkerResource, "status" | "paused"> }) =>
+  worker.paused && worker.status !== "offline" ? (
+    <Status aspect="stop" word="paused" />
+  ) : (
+    <Status
+      aspect={WORKER[worker.status]}
+      word={worker.status}
+      tone={worker.status === "offline" ? "dim" : WORKER[worker.status]}
+    />
+  );
+
+export const ScheduleStatus = ({ status }: { status: string }) => (
+  <Status aspect={status === "active" ? "clear" : "caution"} word={status} />
+);
+
+export const OutcomeStatus = ({ outcome }: { outcome: string }) => {
+  const aspect: Aspect =
+    outcome === "created" || outcome === "completed" ? "done" : outcome === "skipped" ? "caution" : "stop";
+  return <Status aspect={aspect} word={outcome} />;
+};

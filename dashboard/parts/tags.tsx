@@ -1,0 +1,17 @@
+// Tags, and other short names, as quiet chips.
+
+export const Tags = ({ tags, max = 8 }: { tags: readonly string[]; max?: number }) =>
+  tags.length === 0 ? null : (
+    <span class="tags">
+      {tags.slice(0, max).map((tag) => (
+        <span key={tag} class="tag">
+          {tag}
+        </span>
+      ))}
+      {tags.length > max && (
+        <span class="tag dim" title={tags.slice(max).join(", ")}>
+          +{tags.length - max}
+        </span>
+      )}
+    </span>
+  );

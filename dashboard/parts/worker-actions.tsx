@@ -1,0 +1,112 @@
+// Pause with a reason, resume, forget. Pausing lets running jobs go on.
+
+import { useState } from "preact/hooks";
+import type { WorkerResource } from "../../src/contract/worker.ts";
+import { del, post, under } from "../api.ts";
+import { go } from "../router.ts";
+import { isHalted } from "../state/board.ts";
+import { attempt, tell } from "../state/notice.ts";
+import { Confirm } from "./dialog.tsx";
+import { SelectField, TextField } from "./form.tsx";
+
+interface WorkerProps {
+  worker: WorkerResource;
+  onDone?: (() => void) | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+const UNTIL: readonly (readonly [string, string])[] = [
+  ["", "until it is resumed"],
+  ["1", "for an hour"],
+  ["8", "for 8 hours"],
+  ["24", "for a day"],
+];
+
+const PauseDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () => void }) => {
+  const [reason, setReason] = useState("");
+  const [hours, setHours] = useState("");
+  const pause = async (): Promise<void> => {
+    const until = hours === "" ? {} : { until: new Date(Date.now() + Number(hours) * HOUR_MS).toISOString() };
+    const given = reason.trim() === "" ? {} : { reason: reason.trim() };
+    await post(`${under("/api/workers", worker.instance)}/pause`, { ...given, ...until });
+    tell(`${worker.instance} is paused.`);
+    onDone?.();
+  };
+  return (
+    <Confirm title={`Pause ${worker.instance}`} action="Pause" onConfirm={pause} onClose={onClose}>
+      <p>It takes no new jobs. Its running jobs go on, and the pause outlasts its restarts.</p>
+      <TextField
+        label="Reason"
+        value={reason}
+        onInput={setReason}
+        placeholder="shown to everyone who asks why"
+        autoFocus
+      />
+      <SelectField label="How long" value={hours} onInput={setHours} options={UNTIL} />
+    </Confirm>
+  );
+};
+
+const ForgetDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () => void }) => (
+  <Confirm
+    title={`Forget ${worker.instance}?`}
+    action="Forget"
+    isDestructive
+    onConfirm={async () => {
+      await del(under("/api/workers", worker.instance));
+      tell(`${worker.instance} is forgotten.`);
+      onDone?.();
+      go("#/fleet");
+    }}
+    onClose={onClose}
+  >
+    <p>It leaves the list. If it reports again, it is registered anew.</p>
+  </Confirm>
+);
+
+export const WorkerActions = ({ worker, onDone, isShort = false }: WorkerProps & { isShort?: boolean }) => {
+  const [open, setOpen] = useState<"pause" | "forget" | null>(null);
+  const close = () => setOpen(null);
+  const size = isShort ? "button small" : "button";
+  const resume = async (): Promise<void> => {
+    await attempt(
+      () => post(`${under("/api/workers", worker.instance)}/resume`),
+      `${worker.instance} takes jobs again.`,
+    );
+    onDone?.();
+  };
+  return (
+    <>
+      {worker.paused ? (
+        <button
+          type="button"
+          class={size}
+          onClick={resume}
+          disabled={isHalted.value}
+          aria-label={`Resume ${worker.instance}`}
+          title={isHalted.value ? "Clear the killswitch first" : undefined}
+        >
+          Resume
+        </button>
+      ) : (
+        worker.status !== "offline" && (
+          <button type="button" class={size} onClick={() => setOpen("pause")} aria-label={`Pause ${worker.instance}`}>
+            Pause
+          </button>
+        )
+      )}
+      {worker.status === "offline" && (
+        <button
+          type="button"
+          class={`${size} danger`}
+          onClick={() => setOpen("forget")}
+          aria-label={`Forget ${worker.instance}`}
+        >
+          Forget
+        </button>
+      )}
+      {open === "pause" && <PauseDialog worker={worker} onDone={onDone} onClose={close} />}
+      {open === "forget" && <ForgetDialog worker={worker} onDone={onDone} onClose={close} />}
+    </>
+  );
+};

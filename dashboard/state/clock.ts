@@ -1,0 +1,20 @@
+// The one clock of the page: ticks once a second while somebody looks. Corrected by the server's own time.
+
+import { signal } from "@preact/signals";
+
+const TICK_MS = 1000;
+let skewMs = 0;
+
+export const serverNow = (): number => Date.now() + skewMs;
+export const now = signal(serverNow());
+
+export const setServerTime = (iso: string): void => {
+  skewMs = Date.parse(iso) - Date.now();
+  now.value = serverNow();
+};
+
+export const startClock = (): void => {
+  setInterval(() => {
+    if (!document.hidden) now.value = serverNow();
+  }, TICK_MS);
+};

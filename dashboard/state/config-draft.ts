@@ -1,0 +1,44 @@
+// The config as text: read with its ETag, checked by the coordinator as one types, saved only over what was read.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { send } from "../api.ts";
+import { useSettled } from "./load.ts";
+
+const TYPING_MS = 400;
+const YAML = { Accept: "application/yaml" };
+
+export interface StoredConfig {
+  readonly text: string;
+  readonly etag: string | null;
+}
+
+export const readConfig = async (signal?: AbortSignal): Promise<StoredConfig> => {
+  const response = await send("GET", "/config", { headers: YAML, signal });
+  return { text: await response.text(), etag: response.headers.get("ETag") };
+};
+
+export const saveConfig = async (text: string, etag: string | null): Promise<void> => {
+  await send("PUT", "/config", { yaml: text, headers: etag === null ? {} : { "If-Match": etag } });
+};
+
+export type Check = { state: "clean" | "checking" | "valid" } | { state: "invalid"; error: Error };
+
+/** Asks whether a draft would hold; the newest draft wins. */
+export const useConfigCheck = (draft: string, stored: string | null): Check => {
+  const settled = useSettled(draft, TYPING_MS);
+  const [checked, setChecked] = useState<{ text: string; error: Error | null } | null>(null);
+  const newest = useRef(settled);
+  newest.current = settled;
+  useEffect(() => {
+    if (stored === null || settled === stored) return;
+    const abort = new AbortController();
+    send("PUT", "/config", { query: { dry_run: true }, yaml: settled, signal: abort.signal }).then(
+      () => newest.current === settled && setChecked({ text: settled, error: null }),
+      (error) => !abort.signal.aborted && setChecked({ text: settled, error }),
+    );
+    return () => abort.abort();
+  }, [settled, stored]);
+  if (stored === null || draft === stored) return { state: "clean" };
+  if (checked === null || checked.text !== draft) return { state: "checking" };
+  return checked.error === null ? { state: "valid" } : { state: "invalid", error: checked.error };
+};

@@ -1,0 +1,141 @@
+// The live connection: one WebSocket, messages numbered by `seq`. A gap, an error or a silence drops the connection;
+// every new one begins with a snapshot, so nothing is ever patched over. Whether it holds is always shown.
+
+import { signal } from "@preact/signals";
+import type { NumberedLiveMessage } from "../../src/contract/live.ts";
+import { get } from "../api.ts";
+import { apply, clearBoard } from "./board.ts";
+import { now, serverNow, setServerTime } from "./clock.ts";
+import { observe, resetTraffic } from "./traffic.ts";
+
+export type Connection = "connecting" | "live" | "lost";
+
+export const connection = signal<Connection>("connecting");
+/** The instant up to which the board is true. */
+export const heardAt = signal<number | null>(null);
+
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 10_000;
+const PING_EVERY_MS = 15_000;
+const SILENCE_MS = 35_000;
+const CLOSED_KEY_ENDED = 4401;
+
+let socket: WebSocket | null = null;
+let lastSeq: number | null = null;
+let retryMs = FIRST_RETRY_MS;
+let retryTimer: ReturnType<typeof setTimeout> | undefined;
+let pingTimer: ReturnType<typeof setInterval> | undefined;
+let queue: NumberedLiveMessage[] = [];
+let isFlushDue = false;
+let lastFrameAt = 0;
+
+const flush = (): void => {
+  isFlushDue = false;
+  const messages = queue;
+  queue = [];
+  if (messages.length === 0) return;
+  apply(messages);
+  observe(messages);
+};
+
+/** A hidden page gets no animation frames: then it is applied at once, which costs nothing as nothing is drawn. */
+const scheduleFlush = (): void => {
+  if (document.hidden) flush();
+  else if (!isFlushDue) {
+    isFlushDue = true;
+    requestAnimationFrame(flush);
+  }
+};
+
+/** False where a message is missing. */
+const accept = (message: NumberedLiveMessage): boolean => {
+  if (message.type === "snapshot") {
+    setServerTime(message.server_time);
+    connection.value = "live";
+    retryMs = FIRST_RETRY_MS;
+  } else if (lastSeq === null || message.seq !== lastSeq + 1) return false;
+  lastSeq = message.seq;
+  queue.push(message);
+  return true;
+};
+
+const receive = (text: string): void => {
+  lastFrameAt = Date.now();
+  heardAt.value = serverNow();
+  if (text === "pong") return;
+  const frame = JSON.parse(text) as NumberedLiveMessage | NumberedLiveMessage[];
+  const isWhole = (Array.isArray(frame) ? frame : [frame]).every(accept);
+  if (isWhole) scheduleFlush();
+  else reconnect();
+};
+
+const stopSocket = (): void => {
+  clearInterval(pingTimer);
+  clearTimeout(retryTimer);
+  const old = socket;
+  socket = null;
+  lastSeq = null;
+  queue = [];
+  if (old === null) return;
+  old.onopen = old.onmessage = old.onclose = old.onerror = null;
+  old.close();
+};
+
+const lose = (): void => {
+  stopSocket();
+  connection.value = "lost";
+  retryTimer = setTimeout(open, retryMs * (0.75 + Math.random() / 2));
+  retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+};
+
+const keepAlive = (): void => {
+  if (Date.now() - lastFrameAt > SILENCE_MS) lose();
+  else if (socket?.readyState === WebSocket.OPEN) socket.send("ping");
+};
+
+const open = (): void => {
+  stopSocket();
+  lastFrameAt = Date.now();
+  const opened = new WebSocket(`${location.origin.replace(/^http/, "ws")}/live`);
+  socket = opened;
+  opened.onmessage = ({ data }) => receive(String(data));
+  opened.onclose = ({ code }) => {
+    // A browser tells nothing of a refused handshake: the session's own answer does.
+    if (code === CLOSED_KEY_ENDED || connection.peek() !== "live") get("/presence").catch(() => undefined);
+    lose();
+  };
+  pingTimer = setInterval(keepAlive, PING_EVERY_MS);
+};
+
+const reconnect = (): void => {
+  connection.value = "connecting";
+  open();
+};
+
+const onOnline = (): void => {
+  if (connection.peek() !== "live") reconnect();
+};
+const onOffline = (): void => lose();
+const onVisible = (): void => {
+  if (document.hidden) return;
+  now.value = serverNow();
+  if (connection.peek() === "lost") reconnect();
+};
+
+export const connectLive = (): (() => void) => {
+  connection.value = "connecting";
+  resetTraffic();
+  open();
+  addEventListener("online", onOnline);
+  addEventListener("offline", onOffline);
+  document.addEventListener("visibilitychange", onVisible);
+  return () => {
+    removeEventListener("online", onOnline);
+    removeEventListener("offline", onOffline);
+    document.removeEventListener("visibilitychange", onVisible);
+    stopSocket();
+    clearBoard();
+  };
+};
+
+export { reconnect };

@@ -1,0 +1,41 @@
+// Short messages about what was just done. An error stays until it is dismissed.
+
+import { signal } from "@preact/signals";
+
+export interface Notice {
+  readonly id: number;
+  readonly tone: "done" | "failed";
+  readonly text: string;
+}
+
+const SHOWN_MS = 5000;
+const MAX_NOTICES = 4;
+let lastId = 0;
+
+export const notices = signal<readonly Notice[]>([]);
+
+export const dismiss = (id: number): void => {
+  notices.value = notices.value.filter((notice) => notice.id !== id);
+};
+
+const add = (tone: Notice["tone"], text: string): void => {
+  lastId += 1;
+  const id = lastId;
+  notices.value = [...notices.value, { id, tone, text }].slice(-MAX_NOTICES);
+  if (tone === "done") setTimeout(() => dismiss(id), SHOWN_MS);
+};
+
+export const tell = (text: string): void => add("done", text);
+export const tellError = (error: unknown): void => add("failed", (error as Error).message);
+
+/** Does it, says so, and tells whether it worked. */
+export const attempt = async (work: () => Promise<unknown>, done: string): Promise<boolean> => {
+  try {
+    await work();
+    tell(done);
+    return true;
+  } catch (error) {
+    tellError(error);
+    return false;
+  }
+};

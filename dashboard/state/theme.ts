@@ -1,0 +1,42 @@
+// Light, dark, or as the system has it. Only this choice is kept in the browser.
+
+import { effect, signal } from "@preact/signals";
+
+export const THEMES = ["system", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
+
+const KEPT_AS = "signalbox.theme";
+const systemDark = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
+
+const kept = (): Theme => {
+  try {
+    const found = localStorage.getItem(KEPT_AS) as Theme | null;
+    return found !== null && THEMES.includes(found) ? found : "system";
+  } catch {
+    return "system";
+  }
+};
+
+export const theme = signal<Theme>(kept());
+/** What is shown: the plots are drawn anew when it changes. */
+export const shownTheme = signal<"light" | "dark">("light");
+
+export const chooseTheme = (next: Theme): void => {
+  theme.value = next;
+  try {
+    localStorage.setItem(KEPT_AS, next);
+  } catch {
+    // A browser that keeps nothing still shows the choice until it is closed.
+  }
+};
+
+export const applyTheme = (): void => {
+  const show = (): void => {
+    const asked = theme.value;
+    const shown = asked === "system" ? (systemDark?.matches ? "dark" : "light") : asked;
+    document.documentElement.dataset.theme = shown;
+    shownTheme.value = shown;
+  };
+  effect(show);
+  systemDark?.addEventListener("change", show);
+};

@@ -1,0 +1,62 @@
+// The live board: messages in, the latest state out, bounded.
+
+import { beforeEach, describe, expect, it } from "vitest";
+import { apply, clearBoard, counts, jobs, workers, workersTotal } from "../../dashboard/state/board.ts";
+import type { LiveJob, LiveMessage } from "../../src/contract/live.ts";
+import type { WorkerResource } from "../../src/contract/worker.ts";
+
+const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+
+const job = (id: string, changes: Partial<LiveJob> = {}): LiveJob =>
+  ({ id, status: "pending", created_at: at(0), updated_at: at(0), ...changes }) as LiveJob;
+
+const worker = (instance: string): WorkerResource => ({ instance, status: "idle" }) as WorkerResource;
+
+const snapshot = (given: Partial<Extract<LiveMessage, { type: "snapshot" }>> = {}): LiveMessage =>
+  ({ type: "snapshot", jobs: [], workers: [], workers_total: 0, schedules: [], counts: {}, ...given }) as LiveMessage;
+
+describe("the live board", () => {
+  beforeEach(clearBoard);
+
+  it("begins anew with a snapshot, and forgets what stood before", () => {
+    apply([snapshot({ jobs: [job("a")] })]);
+    apply([snapshot({ jobs: [job("b")] })]);
+    expect([...jobs.value.keys()]).toEqual(["b"]);
+  });
+
+  it("ignores what came before a snapshot of the same batch", () => {
+    apply([{ type: "job.updated", job: job("a"), counts: {} } as LiveMessage, snapshot({ jobs: [job("b")] })]);
+    expect([...jobs.value.keys()]).toEqual(["b"]);
+  });
+
+  it("shows the latest state and the totals of the last message", () => {
+    const updated = (status: LiveJob["status"], completed: number): LiveMessage =>
+      ({ type: "job.updated", job: job("a", { status }), counts: { completed } }) as LiveMessage;
+    apply([snapshot(), updated("running", 0), updated("completed", 1)]);
+    expect(jobs.value.get("a")?.status).toBe("completed");
+    expect(counts.value.completed).toBe(1);
+  });
+
+  it("holds a bounded number of jobs, and lets the oldest finished ones go first", () => {
+    const finished = Array.from({ length: 600 }, (_, index) =>
+      job(`done-${index}`, { status: "completed", updated_at: at(index) }),
+    );
+    apply([
+      snapshot({ jobs: [job("open")] }),
+      ...finished.map((one) => ({ type: "job.updated", job: one, counts: {} }) as LiveMessage),
+    ]);
+    expect(jobs.value.size).toBeLessThanOrEqual(400);
+    expect(jobs.value.has("open")).toBe(true);
+    expect(jobs.value.has("done-599")).toBe(true);
+    expect(jobs.value.has("done-0")).toBe(false);
+  });
+
+  it("counts workers that come and go", () => {
+    apply([snapshot({ workers: [worker("one")], workers_total: 1 })]);
+    apply([{ type: "worker.updated", worker: worker("two") }]);
+    expect(workersTotal.value).toBe(2);
+    apply([{ type: "worker.forgotten", instance: "one" }]);
+    expect([...workers.value.keys()]).toEqual(["two"]);
+    expect(workersTotal.value).toBe(1);
+  });
+});

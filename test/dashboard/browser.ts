@@ -1,0 +1,104 @@
+// A real Chromium on the real self-hosted server. Every page keeps account of what must not happen: console errors,
+// uncaught exceptions, and requests that leave the origin. Without Chromium the tests are skipped, but never in CI.
+
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { vi } from "vitest";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const WORKER_WAIT = { timeout: 15_000, interval: 100 };
+
+/** True where these tests are to be skipped: no Chromium, and nobody who insists on it. */
+export const lacksBrowser = (): boolean => {
+  if (existsSync(CHROMIUM)) return false;
+  if (process.env.CI === "true") throw new Error(`CI needs Chromium at ${CHROMIUM}: apt-get install chromium`);
+  console.warn(`Skipped: no Chromium at ${CHROMIUM}. Install it, or name it in CHROMIUM_PATH.`);
+  return true;
+};
+
+export interface Watched {
+  readonly page: Page;
+  /** What went wrong so far: console errors, exceptions, requests to elsewhere. */
+  readonly faults: () => string[];
+}
+
+export interface World {
+  readonly server: SelfHosted;
+  /** The API with the admin key. */
+  readonly call: <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>;
+  /** A page of a browser that knows nothing yet. */
+  readonly visit: (address: string, options?: BrowserContextOptions) => Promise<Watched>;
+  /** A page that is signed in. */
+  readonly open: (place: string, options?: BrowserContextOptions) => Promise<Watched>;
+  /** Waits for the local worker to report. */
+  readonly untilWorker: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** A refusal that a test provokes is logged by the browser itself, and is no fault of the page. */
+const isExpected = (text: string): boolean =>
+  /^Failed to load resource: .* status of (400|401|404|412|502|503)/.test(text);
+
+const watch = (page: Page, origin: string): (() => string[]) => {
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" && !isExpected(message.text())) faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("request", (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (protocol !== "data:" && host !== new URL(origin).host) faults.push(`left the origin: ${request.url()}`);
+  });
+  return () => faults;
+};
+
+export const startWorld = async (args: string[] = []): Promise<World> => {
+  const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-dashboard-"));
+  const server = await startSelfHosted(dataDir, { args, env: { SERVICE_CATALOG_SYNC: "0" } });
+  const browser: Browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  const call = async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(server.url + target, { method, headers, ...sent });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${text}`);
+    return (text === "" ? undefined : JSON.parse(text)) as Answer;
+  };
+  const visit = async (address: string, options: BrowserContextOptions = {}): Promise<Watched> => {
+    const context = await browser.newContext({ timezoneId: "Europe/Berlin", ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    const faults = watch(page, server.url);
+    await page.goto(server.url + address);
+    return { page, faults };
+  };
+  const open = async (place: string, options: BrowserContextOptions = {}): Promise<Watched> => {
+    const watched = await visit(`/#key=${server.adminKey}`, options);
+    await watched.page.getByText("Live", { exact: true }).waitFor();
+    await watched.page.goto(`${server.url}/#/${place}`);
+    return watched;
+  };
+  const untilWorker = async (): Promise<void> => {
+    await vi.waitUntil(async () => (await call<{ total: number }>("GET", "/api/workers")).total === 1, WORKER_WAIT);
+  };
+  const close = async (): Promise<void> => {
+    await browser.close();
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  return { server, call, visit, open, untilWorker, close };
+};

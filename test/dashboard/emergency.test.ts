@@ -1,0 +1,108 @@
+// The killswitch, and a connection that is lost: what an operator must be able to trust.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort, startSelfHosted } from "../support/self-hosted.ts";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+describe.skipIf(lacksBrowser())("in an emergency", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld();
+    await world.untilWorker();
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  it("the killswitch asks for a typed word from level 3 on, is unmistakable, counts who confirmed, and clears", async () => {
+    const { page, faults } = await world.open("schedules");
+    await page.getByRole("button", { name: "Killswitch" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("points failure at block 14");
+    expect(await dialog.getByRole("button", { name: "Engage level 1" }).isEnabled()).toBe(true);
+    await dialog.getByRole("radio", { name: "Level 3: Refuse new jobs" }).press("Space");
+    const engage = dialog.getByRole("button", { name: "Engage level 3" });
+    expect(await engage.isDisabled()).toBe(true);
+    await dialog.getByLabel("Type HALT to confirm level 3").fill("halt");
+    await engage.click();
+    const banner = page.getByRole("region", { name: "Killswitch" });
+    await banner.getByText("Line stopped: level 3").waitFor();
+    await banner.getByText("points failure at block 14").waitFor();
+    await banner.getByText("1 of 1").waitFor();
+    await page.goto(`${world.server.url}/#/`);
+    await page.getByText("Stop: killswitch level 3").waitFor();
+    await banner.getByRole("button", { name: "Clear …" }).click();
+    await page.getByRole("button", { name: "Clear the line" }).click();
+    await page.getByText("Clear: 1 free place").waitFor();
+    expect(await banner.count()).toBe(0);
+    expect(faults()).toEqual([]);
+  });
+
+  it("a killswitch engaged elsewhere shows at once", async () => {
+    const { page } = await world.open("jobs");
+    await world.call("POST", "/killswitch", { level: 1, reason: "engaged by another" });
+    await page.getByText("Line stopped: level 1").waitFor();
+    await world.call("DELETE", "/killswitch?resume_all=true");
+    await expect.poll(() => page.getByText("Line stopped").count()).toBe(0);
+  });
+
+  it("a missing message is noticed and answered with a new snapshot", async () => {
+    const { page } = await world.visit("/");
+    let snapshots = 0;
+    let mayDrop = true;
+    await page.routeWebSocket(/\/live$/, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((frame) => {
+        if (String(frame).includes('"type":"snapshot"')) snapshots += 1;
+        else if (mayDrop && String(frame).includes("job.updated")) {
+          mayDrop = false;
+          return;
+        }
+        socket.send(frame);
+      });
+    });
+    await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(snapshots).toBe(1);
+    await world.call("POST", "/api/jobs", { prompt: "the message about this one is lost" });
+    await expect.poll(() => mayDrop).toBe(false);
+    await world.call("POST", "/api/jobs", { prompt: "after the gap" });
+    await expect.poll(() => snapshots).toBe(2);
+    await page.getByText("Live", { exact: true }).waitFor();
+  });
+});
+
+describe.skipIf(lacksBrowser())("when the server goes away", () => {
+  it("the page says that it is not live, and comes back with what happened since", async () => {
+    const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-lost-"));
+    const PORT = String(await freePort());
+    const url = `http://127.0.0.1:${PORT}`;
+    const first = await startSelfHosted(dataDir, { env: { PORT } });
+    const world = await startWorld(["--no-worker"]);
+    try {
+      const { page } = await world.visit("/");
+      await page.goto(`${url}/#key=${first.adminKey}`);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await first.kill();
+      await page.getByText("Connection lost.").waitFor();
+      await page.getByText("Not live", { exact: true }).waitFor();
+      const second = await startSelfHosted(dataDir, { env: { PORT } });
+      const headers = { authorization: `Bearer ${second.adminKey}`, "content-type": "application/json" };
+      await fetch(`${url}/api/jobs`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ prompt: "while you were away" }),
+      });
+      await page.getByText("Live", { exact: true }).waitFor();
+      expect(await page.getByText("Connection lost.").count()).toBe(0);
+      await page.getByRole("link", { name: "Pending" }).click();
+      await page.getByText("while you were away").waitFor();
+      await second.stop();
+    } finally {
+      await first.kill();
+      await world.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  }, 90_000);
+});

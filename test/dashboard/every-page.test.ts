@@ -1,0 +1,122 @@
+// What holds for every page: no serious finding of axe in either theme, nothing wider than a phone, no console error,
+// no request to elsewhere, one heading, a title of its own.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PHONE = { width: 390, height: 844 };
+const DESKTOP = { width: 1360, height: 900 };
+
+interface Finding {
+  impact: string;
+  id: string;
+  nodes: { html: string }[];
+}
+
+/** Runs through the debugger, as the page's own policy admits no script from elsewhere. */
+const seriousFindings = async (page: Page): Promise<string[]> => {
+  await page.evaluate(AXE);
+  const findings = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } };
+    return (await axe.run()).violations;
+  });
+  return findings
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+};
+
+describe.skipIf(lacksBrowser())("every page", () => {
+  let world: World;
+  const places: Record<string, string> = {};
+
+  beforeAll(async () => {
+    world = await startWorld();
+    await world.untilWorker();
+    await populate(world, places);
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  for (const theme of ["light", "dark"] as const) {
+    for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+      it(`is sound in the ${theme} theme on a ${device}`, async () => {
+        const { page, faults } = await world.open("", { viewport, colorScheme: theme });
+        const findings: string[] = [];
+        for (const [name, place] of Object.entries(places)) {
+          await page.goto(`${world.server.url}/#/${place}`);
+          await page.locator("main h1").waitFor();
+          await expect.poll(() => page.locator(".loading").count()).toBe(0);
+          findings.push(...(await seriousFindings(page)).map((finding) => `${name}: ${finding}`));
+          const width = await page.evaluate(() => document.documentElement.scrollWidth);
+          if (width > viewport.width) findings.push(`${name}: ${width} px wide`);
+          if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
+        }
+        expect(findings).toEqual([]);
+        expect(faults()).toEqual([]);
+      }, 90_000);
+    }
+  }
+
+  it("is sound while a dialog is open and the line is stopped", async () => {
+    const { page, faults } = await world.open("", { viewport: PHONE });
+    await world.call("POST", "/killswitch", { level: 2, reason: "checking the banner" });
+    await page.getByText("Line stopped: level 2").waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Change level" }).click();
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(PHONE.width);
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Change level");
+    await world.call("DELETE", "/killswitch?resume_all=true");
+    expect(faults()).toEqual([]);
+  });
+
+  it("is reached by keyboard alone", async () => {
+    const { page } = await world.open("", { viewport: DESKTOP });
+    const isAt = (text: string) =>
+      page.evaluate((wanted) => document.activeElement?.textContent?.trim() === wanted, text);
+    for (let presses = 0; presses < 30 && !(await isAt("Schedules")); presses += 1) await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Schedules" }).waitFor();
+    expect(await isAt("Schedules")).toBe(true);
+  });
+});
+
+const populate = async (world: World, places: Record<string, string>): Promise<void> => {
+  const { call } = world;
+  const { id: done } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "Done at once" });
+  const longTag = "a-tag-as-long-as-tags-may-be-which-is-sixty-four-characters-long";
+  const prompt = `Waits ${"averyveryverylongword".repeat(20)}`;
+  const { id: waiting } = await call<{ id: string }>("POST", "/api/jobs", { prompt, tags: ["h100", longTag] });
+  await call("POST", "/api/schedules", { name: "sweep", interval: "1h", prompt: "Sweep" });
+  await call("POST", "/api/schedules/sweep/run");
+  const { id: subscription } = await call<{ id: string }>("POST", "/catalog/subscriptions", { provider: "openai" });
+  const { workers } = await call<{ workers: { instance: string }[] }>("GET", "/api/workers");
+  await call("PUT", "/config", { budget: { day_usd: 5 } });
+  Object.assign(places, {
+    overview: "",
+    jobs: "jobs",
+    "a filter that nothing matches": "jobs?tag=nothing",
+    "a job that is done": `jobs/${done}`,
+    "a job that waits": `jobs/${waiting}`,
+    "a job that is not": "jobs/nothing",
+    "new job": "jobs/new",
+    fleet: "fleet",
+    worker: `fleet/${workers[0]?.instance}`,
+    explain: "explain?tags=h100",
+    schedules: "schedules",
+    schedule: "schedules/sweep",
+    "edit schedule": "schedules/sweep/edit",
+    "new schedule": "schedules/~new",
+    catalog: "catalog",
+    subscription: `catalog/${subscription}`,
+    cost: "cost?period=week",
+    config: "settings",
+    keys: "settings/keys",
+    audit: "settings/audit",
+    nowhere: "nowhere",
+  });
+};

@@ -1,0 +1,172 @@
+// What an operator does all day, done in a browser: jobs, workers, schedules, catalog, config, keys.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+describe.skipIf(lacksBrowser())("operating", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld();
+    await world.untilWorker();
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  const localWorker = async (): Promise<string> =>
+    (await world.call<{ workers: { instance: string }[] }>("GET", "/api/workers")).workers[0]?.instance ?? "";
+
+  it("a job is dispatched with a preview of the router's choice and followed to its result", async () => {
+    const { page, faults } = await world.open("jobs/new");
+    const instance = await localWorker();
+    await page.getByText(`${instance} would get it`).waitFor();
+    await page.getByLabel("Tags").fill("gpu");
+    await page.getByText("No worker would get it now.").waitFor();
+    await page.getByText("missing tag gpu").waitFor();
+    await page.getByLabel("Tags").fill("");
+    await page.getByLabel("Prompt").fill("Say <img src=x onerror=alert(1)> back");
+    await page.getByRole("button", { name: "Dispatch now" }).click();
+    await page.getByRole("heading", { name: "Result" }).waitFor();
+    await page.getByText("Completed", { exact: true }).waitFor();
+    expect(await page.getByLabel("Result", { exact: true }).textContent()).toContain("<img src=x onerror=alert(1)>");
+    await page.getByText(/^Score/).click();
+    await page.getByText("free capacity").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("a dispatch that nobody can take says why, worker by worker, and keeps nothing", async () => {
+    const { page } = await world.open("jobs/new?tags=h100");
+    await page.getByLabel("Prompt").fill("Render the station");
+    await page.getByRole("button", { name: "Dispatch now" }).click();
+    await page.getByRole("alert").getByText("No eligible workers").waitFor();
+    await page.getByRole("alert").getByText("missing tag h100").waitFor();
+    expect((await world.call<{ total: number }>("GET", "/api/jobs?tag=h100")).total).toBe(0);
+  });
+
+  it("a waiting job says what it waits for, can be edited, and is cancelled after a confirmation", async () => {
+    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "Wait for me", tags: ["h100"] });
+    const { page, faults } = await world.open("jobs?status=pending");
+    await page.getByText('waits: no worker offers tag "h100"').waitFor();
+    await page.getByRole("link", { name: "Wait for me" }).click();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("dialog").getByText("critical").click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect
+      .poll(async () => (await world.call<{ priority: string }>("GET", `/api/jobs/${id}`)).priority)
+      .toBe("critical");
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel the job" }).click();
+    await page.getByText("cancelled", { exact: true }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("a job made elsewhere appears in the list by itself", async () => {
+    const { page } = await world.open("jobs");
+    await page.getByRole("table").waitFor();
+    await world.call("POST", "/api/jobs", { prompt: "From somewhere else" });
+    const row = page.getByRole("row").filter({ hasText: "From somewhere else" });
+    await row.getByText("completed").waitFor();
+  });
+
+  it("a worker is paused with a reason, shown as such everywhere, and resumed", async () => {
+    const instance = await localWorker();
+    const { page, faults } = await world.open(`fleet/${instance}`);
+    await page.getByText("No job waits: there is nothing to give it.").waitFor();
+    await page.getByRole("button", { name: `Pause ${instance}` }).click();
+    await page.getByLabel("Reason").fill("relay check");
+    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await page.getByText("It is paused: relay check.").waitFor();
+    await page.goto(`${world.server.url}/#/`);
+    await page.getByText(`Worker ${instance} is paused: relay check`).waitFor();
+    await page.getByText("Caution: every worker is paused").waitFor();
+    await page.goto(`${world.server.url}/#/fleet`);
+    await page.getByRole("button", { name: `Resume ${instance}` }).click();
+    await page.getByRole("button", { name: `Pause ${instance}` }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("a schedule shows its next runs while it is typed, is created, run, and paused", async () => {
+    const { page, faults } = await world.open("schedules/~new");
+    await page.getByLabel("Cron").fill("not a cron");
+    await page.getByRole("alert").waitFor();
+    await page.getByLabel("Cron").fill("30 7 * * 1");
+    await page.getByLabel("Time zone").fill("America/New_York");
+    await expect
+      .poll(() => page.locator(".next-runs li").first().textContent())
+      .toMatch(/Mon .*07:30:00.*(12|13):30:00 here/);
+    await page.getByLabel("Name").fill("weekly-report");
+    await page.getByLabel("Prompt").fill("Write the weekly report");
+    await page.getByRole("button", { name: "Create the schedule" }).click();
+    await page.getByText("It has not run yet.").waitFor();
+    await page.getByRole("button", { name: "Run now: weekly-report" }).click();
+    await page.getByRole("cell", { name: "created" }).waitFor();
+    await page.getByRole("link", { name: "completed" }).waitFor();
+    await page.getByRole("button", { name: "Pause: weekly-report" }).click();
+    await page.getByText("It is paused. Resume it").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("a catalog subscription whose sync fails shows the provider's error and keeps it", async () => {
+    const { page, faults } = await world.open("catalog");
+    await page.getByText("No subscription yet.").waitFor();
+    await page.getByRole("button", { name: "Subscribe" }).click();
+    await page.getByLabel("Provider", { exact: true }).selectOption("openai");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Sync now: openai" }).click();
+    await page.getByText(/openai was not synced: .*PROVIDER_OPENAI_KEY/).waitFor();
+    await page.getByRole("cell", { name: "failing" }).waitFor();
+    await page.getByRole("link", { name: "openai" }).click();
+    await page.getByText("The last sync failed").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("a config with an error is told so while it is typed and cannot be saved; a good one is, after its diff", async () => {
+    const { page, faults } = await world.open("settings");
+    const editor = page.getByLabel("Config as YAML");
+    const before = await editor.inputValue();
+    await editor.fill(before.replace("max_attempts: 5", "max_atempts: 5"));
+    await page
+      .getByRole("alert")
+      .getByText(/max_attempts/)
+      .waitFor();
+    const save = page.getByRole("button", { name: "Review and save" });
+    expect(await save.isDisabled()).toBe(true);
+    await editor.fill(before.replace("max_attempts: 5", "max_attempts: 7"));
+    await page.getByText("Valid, not saved yet.").waitFor();
+    await save.click();
+    await page.getByRole("dialog").getByText("max_attempts: 7").waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Config saved.").waitFor();
+    expect((await world.call<{ jobs: { max_attempts: number } }>("GET", "/config")).jobs.max_attempts).toBe(7);
+    expect(faults()).toEqual([]);
+  });
+
+  it("a config is not saved over somebody else's", async () => {
+    const { page } = await world.open("settings");
+    const editor = page.getByLabel("Config as YAML");
+    const before = await editor.inputValue();
+    await world.call("PUT", "/config", { jobs: { max_attempts: 3 } });
+    await editor.fill(before.replace(/timeout_seconds: \d+/, "timeout_seconds: 60"));
+    await page.getByRole("button", { name: "Review and save" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Somebody saved another config meanwhile").waitFor();
+  });
+
+  it("a key is created, shown once, rotated and revoked, and the audit log has it", async () => {
+    const { page, faults } = await world.open("settings/keys");
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Name").fill("night shift");
+    await page.getByRole("button", { name: "Create" }).click();
+    const secret = await page.locator(".secret").textContent();
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "Rotate night shift" }).click();
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
+    await page.getByText("Copy it now").waitFor();
+    expect(await page.locator(".secret").textContent()).not.toBe(secret);
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "Revoke night shift" }).click();
+    await page.getByRole("button", { name: "Revoke", exact: true }).click();
+    await page.getByRole("row").filter({ hasText: "night shift" }).getByText("revoked").waitFor();
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByText("key.revoked").first().waitFor();
+    expect(faults()).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+// Signing in and out, and what each role is offered.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+describe.skipIf(lacksBrowser())("signing in", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld();
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  it("takes a key by hand, keeps it nowhere, and remembers the session", async () => {
+    const { page, faults } = await world.visit("/");
+    await page.getByLabel("Key").fill(world.server.adminKey);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const kept = await page.evaluate(
+      () => JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }) + document.cookie,
+    );
+    expect(kept).not.toContain(world.server.adminKey);
+    await page.reload();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("takes the key from the printed address and removes it from the address at once", async () => {
+    const { page, faults } = await world.visit(`/#key=${world.server.adminKey}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(page.url()).not.toContain("key=");
+    expect(await page.evaluate(() => history.length)).toBeLessThanOrEqual(2);
+    expect(faults()).toEqual([]);
+  });
+
+  it("says why a wrong key is refused", async () => {
+    const { page } = await world.visit("/");
+    await page.getByLabel("Key").fill("not a key");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect.poll(() => page.getByRole("alert").textContent()).toMatch(/no valid key/);
+  });
+
+  it("signs out for good", async () => {
+    const { page } = await world.open("");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Key").waitFor();
+    expect(await page.evaluate(async () => (await fetch("/session")).status)).toBe(401);
+  });
+
+  it("offers a standard key no catalog, no keys and no audit log, and the config to read only", async () => {
+    const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "operator", role: "standard" });
+    const { page } = await world.visit(`/#key=${key}`);
+    await page.getByRole("link", { name: "Jobs" }).waitFor();
+    expect(await page.getByRole("link", { name: "Catalog" }).count()).toBe(0);
+    await page.goto(`${world.server.url}/#/settings`);
+    await page.getByText("Changing the config needs a key with role admin.").waitFor();
+    expect(await page.getByRole("link", { name: "Keys" }).count()).toBe(0);
+    expect(await page.getByLabel("Config as YAML").getAttribute("readonly")).not.toBeNull();
+  });
+
+  it("tells the holder of a worker's key that it does not open the console", async () => {
+    const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "a worker", role: "worker" });
+    const { page } = await world.visit(`/#key=${key}`);
+    await page.getByText("it runs jobs, but does not open the console").waitFor();
+  });
+
+  it("ends when its key is revoked, and says so", async () => {
+    const { id, key } = await world.call<{ id: string; key: string }>("POST", "/api/keys", {
+      name: "short",
+      role: "standard",
+    });
+    const { page } = await world.visit(`/#key=${key}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await world.call("DELETE", `/api/keys/${id}`);
+    await page.getByText("Your session has ended").waitFor();
+  });
+});

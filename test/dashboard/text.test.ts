@@ -1,0 +1,92 @@
+// What the console makes of texts: diffs, durations, money, tags, addresses.
+
+import { describe, expect, it } from "vitest";
+import { duration, relative, splitTags, usd } from "../../dashboard/format.ts";
+import { diffLines, shortDiff } from "../../dashboard/parts/diff.ts";
+import { EMPTY_JOB, jsonError, toBody } from "../../dashboard/parts/job-fields.ts";
+import { href, parsePlace } from "../../dashboard/router.ts";
+
+describe("a diff", () => {
+  const kinds = (before: string, after: string) => diffLines(before, after).map(({ kind, text }) => `${kind} ${text}`);
+
+  it("keeps what is the same and names what is out and in", () => {
+    expect(kinds("a\nb\nc", "a\nB\nc\nd")).toEqual(["same a", "out b", "in B", "same c", "in d"]);
+  });
+
+  it("gives back both texts", () => {
+    const [before, after] = ["x\ny\nz\nz", "z\ny\nx\nz\nq"];
+    const lines = diffLines(before, after);
+    const of = (out: string) =>
+      lines
+        .filter(({ kind }) => kind === "same" || kind === out)
+        .map(({ text }) => text)
+        .join("\n");
+    expect([of("out"), of("in")]).toEqual([before, after]);
+  });
+
+  it("is short where little changed", () => {
+    const many = Array.from({ length: 100 }, (_, line) => `line ${line}`);
+    const shown = shortDiff(diffLines(many.join("\n"), many.with(50, "changed").join("\n")));
+    expect(shown.length).toBeLessThan(12);
+    expect(shown[0]?.kind).toBe("gap");
+  });
+});
+
+describe("numbers and times", () => {
+  it("keep small sums apart from nothing", () => {
+    expect([usd(0), usd(0.4), usd(0.0042), usd(0.000225), usd(1234.5)]).toEqual([
+      "$0.00",
+      "$0.40",
+      "$0.0042",
+      "$0.000225",
+      "$1,234.50",
+    ]);
+  });
+
+  it("read in words", () => {
+    expect([duration(12), duration(1500), duration(90_000), duration(600_000)]).toEqual([
+      "12 ms",
+      "1.5 s",
+      "90 s",
+      "10 min 0 s",
+    ]);
+    expect([relative(0, 12_000), relative(60_000, 0), relative(0, 7_200_000)]).toEqual([
+      "12 s ago",
+      "in 60 s",
+      "2 h ago",
+    ]);
+  });
+});
+
+describe("a job's form", () => {
+  it("sends only what was filled in", () => {
+    expect(toBody({ ...EMPTY_JOB, prompt: "p", tags: "gpu, eu gpu" })).toEqual({
+      prompt: "p",
+      priority: "normal",
+      tags: ["gpu", "eu"],
+    });
+    expect(toBody({ ...EMPTY_JOB, prompt: "p", input: "[1]", model: " m " })).toMatchObject({ input: [1], model: "m" });
+  });
+
+  it("says where input is no JSON", () => {
+    expect(jsonError("")).toBeNull();
+    expect(jsonError('{"a": 1}')).toBeNull();
+    expect(jsonError("{a}")).toMatch(/^Not JSON: /);
+  });
+
+  it("takes tags by commas and spaces, each once", () => {
+    expect(splitTags(" a,b ,, c a")).toEqual(["a", "b", "c"]);
+  });
+});
+
+describe("an address", () => {
+  it("carries any name, and comes back as it was", () => {
+    const name = "odd/name ?&#%";
+    expect(parsePlace(href(["fleet", name])).segments).toEqual(["fleet", name]);
+    expect(parsePlace(href(["jobs"], { tag: "a&b", status: null })).query.toString()).toBe("tag=a%26b");
+  });
+
+  it("is survived when it is broken", () => {
+    expect(parsePlace("#/jobs/%E0%A4%A").segments).toEqual(["jobs", "%E0%A4%A"]);
+  });
+});
