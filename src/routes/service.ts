@@ -68,9 +68,13 @@ const escapeHtml = (text: string): string =>
 
 const prose = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 
+/** A schema with a name of its own comes as a reference to it. */
+const namedSchema = (schema: z.core.JSONSchema.BaseSchema): z.core.JSONSchema.BaseSchema =>
+  schema.$defs?.[schema.$ref?.split("/").at(-1) ?? ""] ?? schema;
+
 const fieldsOf = (schema: z.ZodType | undefined): string => {
   if (schema === undefined) return "";
-  const { properties, required } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const { properties, required } = namedSchema(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
   const names = Object.keys(properties ?? {});
   if (names.length === 0) return "";
   return names
