@@ -33,31 +33,33 @@ export class Bits {
 
   /** Keeps what the other set has, too; a missing set is an empty one. */
   intersect(other: Bits | undefined): this {
-    const theirs = other?.words;
-    for (let word = 0; word < this.#words.length; word += 1) {
-      this.#words[word] = (this.#words[word] ?? 0) & (theirs?.[word] ?? 0);
-    }
+    const ours = this.#words;
+    const theirs = other?.words ?? NONE;
+    const shared = Math.min(ours.length, theirs.length);
+    for (let word = 0; word < shared; word += 1) ours[word] = at(ours, word) & at(theirs, word);
+    ours.fill(0, shared);
     return this;
   }
 
   union(other: Bits | undefined): this {
     if (other === undefined) return this;
-    if (other.words.length > this.#words.length) {
-      const grown = new Uint32Array(other.words.length);
+    const theirs = other.words;
+    if (theirs.length > this.#words.length) {
+      const grown = new Uint32Array(theirs.length);
       grown.set(this.#words);
       this.#words = grown;
     }
-    for (let word = 0; word < other.words.length; word += 1) {
-      this.#words[word] = (this.#words[word] ?? 0) | (other.words[word] ?? 0);
-    }
+    const ours = this.#words;
+    for (let word = 0; word < theirs.length; word += 1) ours[word] = at(ours, word) | at(theirs, word);
     return this;
   }
 
   subtract(other: Bits | undefined): this {
     if (other === undefined) return this;
-    for (let word = 0; word < this.#words.length; word += 1) {
-      this.#words[word] = (this.#words[word] ?? 0) & ~(other.words[word] ?? 0);
-    }
+    const ours = this.#words;
+    const theirs = other.words;
+    const shared = Math.min(ours.length, theirs.length);
+    for (let word = 0; word < shared; word += 1) ours[word] = at(ours, word) & ~at(theirs, word);
     return this;
   }
 
@@ -65,10 +67,10 @@ export class Bits {
   keepIf(test: (index: number) => boolean, within: Bits | null = null): this {
     const words = this.#words;
     for (let word = 0; word < words.length; word += 1) {
-      let rest = (words[word] ?? 0) & (within === null ? -1 : (within.words[word] ?? 0));
+      let rest = at(words, word) & (within === null ? -1 : (within.words[word] ?? 0));
       while (rest !== 0) {
         const bit = rest & -rest;
-        if (!test((word << 5) + (31 - Math.clz32(bit)))) words[word] = (words[word] ?? 0) & ~bit;
+        if (!test((word << 5) + (31 - Math.clz32(bit)))) words[word] = at(words, word) & ~bit;
         rest ^= bit;
       }
     }
@@ -86,13 +88,18 @@ export class Bits {
 
   count(): number {
     let total = 0;
-    for (const word of this.#words) total += popcount(word);
+    const words = this.#words;
+    for (let word = 0; word < words.length; word += 1) {
+      const bits = at(words, word);
+      if (bits !== 0) total += popcount(bits);
+    }
     return total;
   }
 
   forEach(visit: (index: number) => void): void {
-    for (let word = 0; word < this.#words.length; word += 1) {
-      let rest = this.#words[word] ?? 0;
+    const words = this.#words;
+    for (let word = 0; word < words.length; word += 1) {
+      let rest = at(words, word);
       while (rest !== 0) {
         const bit = rest & -rest;
         visit((word << 5) + (31 - Math.clz32(bit)));
@@ -101,6 +108,11 @@ export class Bits {
     }
   }
 }
+
+const NONE = new Uint32Array(0);
+
+/** A word that is known to be there. */
+const at = (words: Uint32Array, word: number): number => words[word] as number;
 
 const popcount = (word: number): number => {
   const pairs = word - ((word >>> 1) & 0x55555555);

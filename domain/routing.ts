@@ -57,6 +57,8 @@ interface Filter {
   readonly name: string;
   /** Why this worker may not have this job; null where it may. */
   readonly refuses: (member: Member, asked: Requirements, policy: RoutePolicy) => string | null;
+  /** Whether it refuses anybody at all, from what is asked and the policy alone. */
+  readonly applies?: (asked: Requirements, policy: RoutePolicy) => boolean;
   /** The same question to the whole fleet: takes out of `left` those it refuses. */
   readonly narrow: (left: Bits, fleet: Fleet, asked: Requirements, policy: RoutePolicy) => void;
 }
@@ -75,6 +77,7 @@ const FILTERS: readonly Filter[] = [
         ? `provider "${worker.provider}" has failed this job already`
         : null;
     },
+    applies: (asked) => asked.provider !== null || asked.excludedProviders.length > 0,
     narrow: (left, fleet, asked) => {
       if (asked.provider !== null) left.intersect(fleet.ofProvider(asked.provider));
       for (const provider of asked.excludedProviders) left.subtract(fleet.ofProvider(provider));
@@ -84,8 +87,8 @@ const FILTERS: readonly Filter[] = [
     name: "chain",
     refuses: ({ worker }, asked, policy) =>
       isOutsideChain(worker.provider, asked, policy) ? `provider "${worker.provider}" is not in routing.chain` : null,
-    narrow: (left, fleet, asked, policy) => {
-      if (policy.strategy !== "fallback" || asked.provider !== null) return;
+    applies: (asked, policy) => policy.strategy === "fallback" && asked.provider === null,
+    narrow: (left, fleet, _asked, policy) => {
       const outside = left.copy();
       for (const provider of policy.chain) outside.subtract(fleet.ofProvider(provider));
       left.subtract(outside);
@@ -97,6 +100,7 @@ const FILTERS: readonly Filter[] = [
       const missing = asked.tags.filter((tag) => !worker.tags.includes(tag));
       return missing.length === 0 ? null : `missing tag ${missing.join(", ")}`;
     },
+    applies: (asked) => asked.tags.length > 0,
     narrow: (left, fleet, asked) => {
       for (const tag of asked.tags) left.intersect(fleet.withTag(tag));
     },
@@ -107,6 +111,7 @@ const FILTERS: readonly Filter[] = [
       asked.model === null || worker.models === null || worker.models.includes(asked.model)
         ? null
         : `does not serve model "${asked.model}"`,
+    applies: (asked) => asked.model !== null,
     narrow: (left, fleet, asked) => {
       if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
     },
@@ -144,6 +149,7 @@ const FILTERS: readonly Filter[] = [
   {
     name: "provider_limit",
     refuses: ({ worker }, _asked, policy) => policy.closedProviders.get(worker.provider) ?? null,
+    applies: (_asked, policy) => policy.closedProviders.size > 0,
     narrow: (left, fleet, _asked, policy) => {
       for (const provider of policy.closedProviders.keys()) left.subtract(fleet.ofProvider(provider));
     },
@@ -205,7 +211,7 @@ const isBetter = (one: Contender, other: Contender): boolean => {
   if (one.rank !== other.rank) return one.rank > other.rank;
   if (one.score !== other.score) return one.score > other.score;
   if (a.lastTurn !== b.lastTurn) return a.lastTurn < b.lastTurn;
-  return a.worker.instance < b.worker.instance;
+  return a.slot < b.slot;
 };
 
 const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, weights: Weights): Contender => ({
@@ -220,6 +226,7 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
   const refused: Record<string, number> = {};
   let before = fleet.size;
   for (const filter of FILTERS) {
+    if (filter.applies?.(asked, policy) === false) continue;
     filter.narrow(left, fleet, asked, policy);
     const after = left.count();
     if (after < before) refused[filter.name] = before - after;
@@ -298,6 +305,7 @@ export const whyWaiting = (fleet: Fleet, asked: Requirements, policy: RoutePolic
   const left = fleet.registered.copy();
   if (fleet.size === 0) return "no worker is registered";
   for (const filter of FILTERS) {
+    if (filter.applies?.(asked, policy) === false) continue;
     const before = left.copy();
     filter.narrow(left, fleet, asked, policy);
     if (left.count() === 0) return describe(filter.name, before, fleet, asked, policy);
