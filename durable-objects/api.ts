@@ -53,11 +53,11 @@ export const OPERATIONS = {
   resumeWorker: entry("operate", "other")(presence.resume),
 
   claim: work(report.claim),
-  startJob: work(report.start),
-  heartbeatJob: work(report.heartbeat),
-  completeJob: work(report.complete),
-  failJob: work(report.fail),
-  releaseJob: work(report.release),
+  startJob: work(report.presented(report.start)),
+  heartbeatJob: work(report.presented(report.heartbeat)),
+  completeJob: work(report.presented(report.complete)),
+  failJob: work(report.presented(report.fail)),
+  releaseJob: work(report.presented(report.release)),
 
   readKillswitch: read((turn: Turn, _request: null) => killswitch.read(turn)),
   activateKillswitch: read(killswitch.activate),

@@ -30,12 +30,15 @@ export const costOfAttempt = (turn: Turn, job: Job, spent: Spent): AttemptCost =
   });
 };
 
-/** Records what an attempt spent, if it spent anything; a failed attempt without usage spent nothing. */
-export const recordSpending = (turn: Turn, job: Job, outcome: "completed" | "failed", spent: Spent): AttemptCost => {
-  const cost = costOfAttempt(turn, job, spent);
+/** Records what an attempt spent, in the turn that ends it. */
+export const recordSpending = (
+  turn: Turn,
+  job: Job,
+  outcome: "completed" | "failed",
+  spent: Spent,
+  cost: AttemptCost,
+): void => {
   const usage = spent.usage ?? NO_USAGE;
-  const isFree = outcome === "failed" && spent.usage === null && spent.costUsd === null;
-  if (isFree) return { costNanoUsd: null, source: "unknown", price: null };
   turn.recordAttempt({
     jobId: job.id,
     lease: job.lease,
@@ -55,7 +58,6 @@ export const recordSpending = (turn: Turn, job: Job, outcome: "completed" | "fai
   if (cost.costNanoUsd !== null && cost.costNanoUsd > 0) {
     turn.store.spending.add(Math.floor(turn.nowAt / DAY_MS) * DAY_MS, cost.costNanoUsd);
   }
-  return cost;
 };
 
 /** Nano-dollars for a million tokens of a typical mix; 0 on a local runtime, null where unknown. */

@@ -35,6 +35,14 @@ const present = (turn: Turn, request: LeaseReport, job: Job): JobResource => {
   return presentJob(job, payload, turn.store.payloads.findResult(job.id), waitingReason(turn, job));
 };
 
+/** A verb whose caller wants to see the job as it then is; over a socket an acknowledgement is enough. */
+export const presented =
+  <Request extends LeaseReport>(verb: (turn: Turn, request: Request) => Result<Job, Refusal>) =>
+  (turn: Turn, request: Request): Result<JobResource, Refusal> => {
+    const done = verb(turn, request);
+    return done.ok ? ok(present(turn, request, done.value)) : done;
+  };
+
 /** The job that is reported on. A key with role worker reports on the jobs of its own workers only. */
 const findJob = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
   const job = turn.store.jobs.find(request.id) ?? request.archived?.job ?? null;
@@ -54,7 +62,7 @@ const noteSign = (turn: Turn, job: Job): void => {
   member.lastSeenAt = turn.nowAt;
 };
 
-export const start = (turn: Turn, request: LeaseReport): Result<JobResource, Refusal> => {
+export const start = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
@@ -63,7 +71,7 @@ export const start = (turn: Turn, request: LeaseReport): Result<JobResource, Ref
   noteSign(turn, job);
   noteStarted(turn, job);
   turn.record(job, decided.value);
-  return ok(present(turn, request, decided.value.job));
+  return ok(decided.value.job);
 };
 
 /** A worker that starts what it is given is forgiven the leases it let expire. */
@@ -72,10 +80,7 @@ const noteStarted = (turn: Turn, job: Job): void => {
   if (worker !== undefined && worker.expiredLeases > 0) turn.putWorker({ ...worker, expiredLeases: 0 });
 };
 
-export const heartbeat = (
-  turn: Turn,
-  request: LeaseReport & { progress?: Json | undefined },
-): Result<JobResource, Refusal> => {
+export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json | undefined }): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
@@ -84,29 +89,25 @@ export const heartbeat = (
   if (!decided.ok) return decided;
   noteSign(turn, job);
   turn.record(job, decided.value);
-  return ok(present(turn, request, decided.value.job));
+  return ok(decided.value.job);
 };
 
-export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<JobResource, Refusal> => {
+export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
-  const { costNanoUsd } = costOfAttempt(turn, job, request);
-  const decided = completeJob(
-    job,
-    request.lease,
-    { result: request.result, usage: request.usage, costNanoUsd },
-    turn.nowAt,
-  );
+  const cost = costOfAttempt(turn, job, request);
+  const outcome = { result: request.result, usage: request.usage, costNanoUsd: cost.costNanoUsd };
+  const decided = completeJob(job, request.lease, outcome, turn.nowAt);
   if (!decided.ok) return decided;
   if (decided.value.job !== job) {
     noteSign(turn, job);
-    recordSpending(turn, job, "completed", request);
+    recordSpending(turn, job, "completed", request, cost);
     turn.record(job, decided.value);
     noteOutcome(turn, job, "completed", null);
     enforceBudget(turn);
   }
-  return ok(present(turn, request, decided.value.job));
+  return ok(decided.value.job);
 };
 
 export interface ReportedFailure {
@@ -114,24 +115,26 @@ export interface ReportedFailure {
   readonly retryAfterMs: number | null;
 }
 
-export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent): Result<JobResource, Refusal> => {
+export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
-  const spent = request.usage !== null || request.costUsd !== null;
-  const costNanoUsd = spent ? costOfAttempt(turn, job, request).costNanoUsd : null;
-  const decided = failJob(job, request.lease, { ...request, costNanoUsd }, failurePolicy(turn, job), turn.nowAt);
+  // An attempt that failed without a word on tokens or money spent nothing.
+  const hasSpent = request.usage !== null || request.costUsd !== null;
+  const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
+  const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
+  const decided = failJob(job, request.lease, report, failurePolicy(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   if (decided.value.job !== job) {
     noteSign(turn, job);
-    recordSpending(turn, job, "failed", request);
+    if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
     turn.record(job, decided.value);
     // A rate limit is one by its status, too, whatever the worker calls it.
     noteOutcome(turn, job, "failed", decided.value.job.error?.code ?? request.error.code);
     enforceBudget(turn);
   }
-  return ok(present(turn, request, decided.value.job));
+  return ok(decided.value.job);
 };
 
 const failurePolicy = (turn: Turn, job: Job) => {
@@ -163,7 +166,7 @@ const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code
   else turn.rememberWorker(next);
 };
 
-export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<JobResource, Refusal> => {
+export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
@@ -171,7 +174,7 @@ export const release = (turn: Turn, request: LeaseReport & { reason: string }): 
   if (!decided.ok) return decided;
   noteSign(turn, job);
   turn.record(job, decided.value);
-  return ok(present(turn, request, decided.value.job));
+  return ok(decided.value.job);
 };
 
 /** Leases the worker holds and has not started, up to `max`; with none, why the waiting jobs are not for it. */

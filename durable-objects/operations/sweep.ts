@@ -38,7 +38,12 @@ const TIMETABLE: readonly Row[] = [
     what: "jobs become ready, leases expire, stale jobs are reaped, long ones time out, final ones leave",
     dueAt: (turn) => turn.store.jobs.nextDueAt(),
     run: (turn) => {
-      for (const due of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, due.job, due.changedSeq);
+      const due = turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP);
+      depart(
+        turn,
+        due.filter(({ job }) => isFinal(job.status)),
+      );
+      for (const { job } of due) if (!isFinal(job.status)) attend(turn, job);
     },
   },
   {
@@ -112,17 +117,18 @@ const pauseEnds = (turn: Turn): (number | null)[] => {
 };
 
 /** What a job needs whose time has come, by its state. */
-const attend = (turn: Turn, job: Job, changedSeq: number): void => {
-  if (isFinal(job.status)) depart(turn, job, changedSeq);
-  else if (job.status === "pending") turn.record(job, makeReady(job));
+const attend = (turn: Turn, job: Job): void => {
+  if (job.status === "pending") turn.record(job, makeReady(job));
   else if (job.status === "assigned") expire(turn, job);
   else attendRunning(turn, job);
 };
 
-/** A final job leaves once history has its last change. */
-const depart = (turn: Turn, job: Job, changedSeq: number): void => {
-  if (changedSeq <= turn.memory.drainedSeq) turn.store.jobs.remove(job.id);
-  else turn.store.jobs.postpone(job.id, turn.nowAt + HISTORY_WAIT_MS);
+/** Final jobs leave once history has their last change. */
+const depart = (turn: Turn, ended: readonly { job: Job; changedSeq: number }[]): void => {
+  const [gone, waiting] = [[] as string[], [] as string[]];
+  for (const { job, changedSeq } of ended) (changedSeq <= turn.memory.drainedSeq ? gone : waiting).push(job.id);
+  if (gone.length > 0) turn.store.jobs.removeMany(gone);
+  for (const id of waiting) turn.store.jobs.postpone(id, turn.nowAt + HISTORY_WAIT_MS);
 };
 
 const expire = (turn: Turn, job: Job): void => {

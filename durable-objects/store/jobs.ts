@@ -115,10 +115,12 @@ export const jobsTable = (sql: Sql) => ({
 
   count: (): number => scalar(sql, "SELECT COUNT(*) FROM jobs") ?? 0,
 
-  remove: (id: string): void => {
-    sql.exec("DELETE FROM jobs WHERE id = ?", id);
-    sql.exec("DELETE FROM payloads WHERE job_id = ?", id);
-    sql.exec("DELETE FROM results WHERE job_id = ?", id);
+  /** With their prompts and results. */
+  removeMany: (ids: readonly string[]): void => {
+    const list = JSON.stringify(ids);
+    sql.exec("DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?))", list);
+    sql.exec("DELETE FROM payloads WHERE job_id IN (SELECT value FROM json_each(?))", list);
+    sql.exec("DELETE FROM results WHERE job_id IN (SELECT value FROM json_each(?))", list);
   },
 });
 

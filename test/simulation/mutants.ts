@@ -20,8 +20,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a final job leaves before history has it",
     "durable-objects/operations/sweep.ts",
-    "if (changedSeq <= turn.memory.drainedSeq)",
-    "if (changedSeq >= 0)",
+    "(changedSeq <= turn.memory.drainedSeq ? gone : waiting)",
+    "(changedSeq >= 0 ? gone : waiting)",
   ),
   mutant(
     "the first answer to an idempotency key is not kept",

@@ -48,7 +48,7 @@ test("the head of a group is its job of the highest standing, the older one firs
     put(store, "d", { tags: ["gpu"] }, 500);
     const key = store.jobs.find("a")?.groupKey ?? "";
     const first = store.jobs.headOf(key);
-    store.jobs.remove("c");
+    store.jobs.removeMany(["c"]);
     return { first, second: store.jobs.headOf(key), counts: store.jobs.waitingCounts() };
   });
   expect(heads.first?.id).toBe("c");
@@ -60,7 +60,7 @@ test("a job that leaves takes its prompt and result along", async () => {
   const left = await inStore("left", (store, storage) => {
     put(store, "a");
     store.payloads.putResult("a", { text: "done" });
-    store.jobs.remove("a");
+    store.jobs.removeMany(["a"]);
     return ["jobs", "payloads", "results"].map((table) => all(storage.sql, `SELECT * FROM ${table}`).length);
   });
   expect(left).toEqual([0, 0, 0]);
