@@ -2,7 +2,7 @@
 // records, rebuilt on waking; what it answers depends on nothing else. Liveness is asked for, never remembered.
 
 import { Bits } from "./bits.ts";
-import type { Requirements } from "./job.ts";
+import type { Requirements } from "./requirements.ts";
 import { pauseReasonOf, type Worker } from "./worker.ts";
 
 export interface Member {

@@ -6,18 +6,12 @@
 //      └──release, halt, reap, rate limit, fallback──┘        (cancel: also from pending and assigned)
 
 import type { JobEvent } from "./event.ts";
+import { isFinal, type JobStatus } from "./job-status.ts";
 import type { Json } from "./json.ts";
 import { groupKeyOf, orderKeyOf } from "./queue.ts";
 import type { Refusal } from "./refusal.ts";
+import type { Priority, Requirements, Tier } from "./requirements.ts";
 import { err, ok, type Result } from "./result.ts";
-
-export const JOB_STATUSES = ["pending", "assigned", "running", "completed", "failed", "cancelled"] as const;
-export const PRIORITIES = ["low", "normal", "high", "critical"] as const;
-export const TIERS = ["economy", "standard", "premium"] as const;
-
-export type JobStatus = (typeof JOB_STATUSES)[number];
-export type Priority = (typeof PRIORITIES)[number];
-export type Tier = (typeof TIERS)[number];
 
 /** Token counts; `inputTokens` includes cached ones, `outputTokens` includes reasoning. */
 export interface Usage {
@@ -32,15 +26,6 @@ export interface JobError {
   readonly message: string;
   readonly status?: number;
   readonly retryable: boolean;
-}
-
-/** What a job asks of a worker; jobs that ask the same stand in one requirement group of the queue. */
-export interface Requirements {
-  readonly provider: string | null;
-  readonly model: string | null;
-  readonly tags: readonly string[];
-  /** Providers that a fallback has left behind. */
-  readonly excludedProviders: readonly string[];
 }
 
 export interface JobPayload {
@@ -107,9 +92,6 @@ export interface Decision {
   /** Set on creation only. */
   readonly payload?: JobPayload;
 }
-
-export const isFinal = (status: JobStatus): boolean =>
-  status === "completed" || status === "failed" || status === "cancelled";
 
 export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
 

@@ -1,7 +1,7 @@
 // The queue: requirement groups, and one order key with ageing. Jobs that ask the same stand in one group, so a
 // match looks at the heads of groups and never at the jobs behind them. A group's key is its requirements.
 
-import type { Priority, Requirements } from "./job.ts";
+import type { Priority, Requirements } from "./requirements.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,8 +1,8 @@
 // Every way the service says no, with its facts. `src/http/problem.ts` maps each code to the wire; that table
 // does not compile while a code is missing. Messages say what to change; no secret ever stands in one.
 
-import type { JobStatus } from "./job.ts";
-import type { WorkerVerdict } from "./routing.ts";
+import type { JobStatus } from "./job-status.ts";
+import type { WorkerVerdict } from "./verdict.ts";
 
 export interface FieldError {
   /** Dotted path of the offending field, e.g. `jobs.3.tags.0`; empty for the body itself. */

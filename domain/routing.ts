@@ -4,8 +4,9 @@
 import type { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
 import type { Fleet, Member } from "./fleet.ts";
-import type { Priority, Requirements, Tier } from "./job.ts";
-import { type Parts, scoreMember, scoreParts, weightsFor } from "./scoring.ts";
+import type { Priority, Requirements, Tier } from "./requirements.ts";
+import { scoreMember, scoreParts, weightsFor } from "./scoring.ts";
+import type { Parts, WorkerVerdict } from "./verdict.ts";
 import { isOffline, pauseReasonOf } from "./worker.ts";
 
 export interface RouteRequest extends Requirements {
@@ -25,15 +26,6 @@ export interface RoutePolicy {
   readonly priceOf: (provider: string, model: string | null) => number | null;
   /** The last sign of life of a worker that memory thinks silent: its socket may have answered pings meanwhile. */
   readonly lastSignOf: (member: Member) => number;
-}
-
-export interface WorkerVerdict {
-  readonly instance: string;
-  readonly provider: string;
-  readonly eligible: boolean;
-  readonly score: number | null;
-  readonly breakdown: Readonly<Partial<Parts>>;
-  readonly reasons: readonly string[];
 }
 
 export interface Routing {

@@ -1,12 +1,11 @@
 // How good a worker is for a job: seven named parts in [0,1], weighted by the tenant and by urgency. The score is the
 // weighted mean, 0 to 100. One function computes the parts, for the choice as for its explanation.
 
-import { DEFAULT_WEIGHTS, SCORE_PARTS, type ScorePart, type Weights } from "./config.ts";
+import { DEFAULT_WEIGHTS, SCORE_PARTS, type Weights } from "./config.ts";
 import type { Member } from "./fleet.ts";
-import { type Priority, TIERS, type Tier } from "./job.ts";
+import { type Priority, TIERS, type Tier } from "./requirements.ts";
+import type { Parts } from "./verdict.ts";
 import { successRateOf, type Worker } from "./worker.ts";
-
-export type Parts = Record<ScorePart, number>;
 
 /** Critical wants the freest and most reliable worker; low packs workers that are busy already, and saves money. */
 const URGENCY_FACTORS: Record<Priority, Partial<Weights>> = {

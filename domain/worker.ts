@@ -1,7 +1,7 @@
 // Workers: what they offer, whether they are alive, and when one is kept from new jobs. Liveness is derived from
 // the last sign of life at the moment of asking; nothing flips a flag when a worker falls silent.
 
-import type { Tier } from "./job.ts";
+import type { Tier } from "./requirements.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];

@@ -1,6 +1,6 @@
 // Counts since the object woke, for the metrics: plain numbers in memory, lost with it, as scrapers expect of counters.
 
-import { JOB_STATUSES, type JobStatus } from "../domain/job.ts";
+import { JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
 
 const BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800] as const;
 

@@ -3,7 +3,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { SERVICE_ACTOR } from "../domain/event.ts";
-import { isFinal } from "../domain/job.ts";
+import { isFinal } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -11,7 +11,6 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { JobResource } from "../src/contract/job.ts";
 import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../src/contract/socket.ts";
 import type { ClaimAnswer } from "../src/contract/worker.ts";
-import type { Env } from "../src/env.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { newCounters } from "./counters.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
@@ -31,12 +30,17 @@ import { openStore, type Store } from "./store/open.ts";
 import { TurnQueue } from "./turns.ts";
 import { Waiters } from "./waiters.ts";
 
+/** What the object needs of the platform's bindings. */
+interface TenantEnv {
+  readonly DB: D1Database;
+}
+
 const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
 const STATUS_SWITCHING = 101;
 
-export class Tenant extends DurableObject<Env> {
+export class Tenant extends DurableObject<TenantEnv> {
   readonly #store: Store;
   readonly #sockets: Sockets;
   readonly #turns: TurnQueue;
@@ -50,7 +54,7 @@ export class Tenant extends DurableObject<Env> {
   #wakeAt = Number.POSITIVE_INFINITY;
   #armedAt: number | null = null;
 
-  constructor(state: DurableObjectState, env: Env) {
+  constructor(state: DurableObjectState, env: TenantEnv) {
     super(state, env);
     this.#store = openStore(state.storage);
     this.#sockets = new Sockets(state);

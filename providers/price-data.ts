@@ -1,7 +1,7 @@
 // Made by scripts/price-table.ts from @pydantic/genai-prices 0.1.8 (MIT). Do not edit.
 // A line per model, in the order in which they are tried; US dollars per million tokens or thousand requests.
 
-import type { ProviderPrices } from "./price-table.ts";
+import type { ProviderPrices } from "./provider-prices.ts";
 
 export const PRICE_DATA: readonly ProviderPrices[] = [
   {

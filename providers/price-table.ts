@@ -6,14 +6,7 @@ import type { ModelPrice } from "../domain/catalog-price.ts";
 import type { Usage } from "../domain/job.ts";
 import { priceFromUsd } from "../domain/price.ts";
 import { PRICE_DATA } from "./price-data.ts";
-
-/** `match` and each line of `models` are JSON, read when a provider is first asked for. */
-export interface ProviderPrices {
-  readonly id: string;
-  readonly match: string | null;
-  readonly fallbacks: readonly string[];
-  readonly models: readonly string[];
-}
+import type { ProviderPrices } from "./provider-prices.ts";
 
 type Match =
   | { readonly or: readonly Match[] }

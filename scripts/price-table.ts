@@ -31,7 +31,7 @@ export function priceData(): string {
     `// Made by scripts/price-table.ts from @pydantic/genai-prices ${version} (MIT). Do not edit.`,
     "// A line per model, in the order in which they are tried; US dollars per million tokens or thousand requests.",
     "",
-    'import type { ProviderPrices } from "./price-table.ts";',
+    'import type { ProviderPrices } from "./provider-prices.ts";',
     "",
     `export const PRICE_DATA: readonly ProviderPrices[] = [\n${blocks.join("\n")}\n];`,
     "",

@@ -1,7 +1,7 @@
 // Why a job would go where: the router's whole reasoning for a request, or for a job that waits.
 
-import type { Priority, Tier } from "../../domain/job.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
+import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { explain, type RouteRequest, type Routing } from "../../domain/routing.ts";
 import { type Explanation, presentExplanation } from "../../src/contract/dispatch.ts";

@@ -5,7 +5,6 @@ import type { NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { JobResource } from "../../src/contract/job.ts";
-import type { Dispatched } from "./jobs.ts";
 import type { Turn } from "./turn.ts";
 
 export interface Idempotency {
@@ -19,7 +18,7 @@ export type Replayable<T> = T & { readonly replayed?: boolean };
 
 const KEPT_MS = 24 * 3_600_000;
 
-type Answer = JobResource | Dispatched;
+type Answer = JobResource | { readonly job: JobResource };
 
 export const withIdempotency = <T extends Answer>(
   turn: Turn,

@@ -1,6 +1,7 @@
 // What viewers are shown: reads only.
 
-import type { Job, JobStatus } from "../../domain/job.ts";
+import type { Job } from "../../domain/job.ts";
+import type { JobStatus } from "../../domain/job-status.ts";
 import { periodAt } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import { toIso } from "../../src/contract/field.ts";

@@ -1,7 +1,7 @@
 // Prometheus text (exposition format 0.0.4). Label values come from closed sets: statuses, outcomes, providers and
 // requirement groups that exist, each list bounded.
 
-import { JOB_STATUSES } from "../../domain/job.ts";
+import { JOB_STATUSES } from "../../domain/job-status.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { WORKER_STATUSES } from "../../domain/worker.ts";

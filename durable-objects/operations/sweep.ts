@@ -2,7 +2,8 @@
 // does a bounded amount of it; running it twice, early or late changes nothing.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
-import { isFinal, type Job, makeReady } from "../../domain/job.ts";
+import { type Job, makeReady } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";

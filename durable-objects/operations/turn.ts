@@ -2,7 +2,8 @@
 // the object (frames, answers to those who wait) is collected here and goes out after the write.
 
 import type { Actor, JobEvent } from "../../domain/event.ts";
-import { type Decision, isFinal, isLeased, type Job, type JobStatus } from "../../domain/job.ts";
+import { type Decision, isLeased, type Job } from "../../domain/job.ts";
+import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
 import type { Worker } from "../../domain/worker.ts";

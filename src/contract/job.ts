@@ -2,18 +2,11 @@
 
 import { z } from "zod";
 import type { JobEvent } from "../../domain/event.ts";
-import {
-  JOB_STATUSES,
-  type Job,
-  type JobPatch,
-  type JobPayload,
-  type NewJob,
-  PRIORITIES,
-  TIERS,
-  type Usage,
-} from "../../domain/job.ts";
+import type { Job, JobPatch, JobPayload, NewJob, Usage } from "../../domain/job.ts";
+import { JOB_STATUSES } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import { usdFromNano } from "../../domain/price.ts";
+import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
 import {
   count,
   fromIso,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Bits } from "../../domain/bits.ts";
 import { Fleet } from "../../domain/fleet.ts";
-import type { Requirements } from "../../domain/job.ts";
+import type { Requirements } from "../../domain/requirements.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { MODELS, PROVIDERS, TAGS, worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { makeReady, PRIORITIES, type Priority, patchJob, type Requirements } from "../../domain/job.ts";
+import { makeReady, patchJob } from "../../domain/job.ts";
 import {
   groupKeyOf,
   HEAD_START_MS,
@@ -10,6 +10,7 @@ import {
   Queue,
   requirementsOf,
 } from "../../domain/queue.ts";
+import { PRIORITIES, type Priority, type Requirements } from "../../domain/requirements.ts";
 import { decided, delayedJob, MINUTE_MS, NOON, pendingJob } from "./sample-jobs.ts";
 
 const PROVIDERS = ["openai", "anthropic", "local"];

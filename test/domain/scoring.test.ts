@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type DEFAULT_WEIGHTS, SCORE_PARTS } from "../../domain/config.ts";
-import { PRIORITIES } from "../../domain/job.ts";
+import { PRIORITIES } from "../../domain/requirements.ts";
 import { choose, type RoutePolicy, type RouteRequest } from "../../domain/routing.ts";
 import { scoreOf, weightsFor } from "../../domain/scoring.ts";
 import { chosenOf, fleetOf, OFFLINE_AFTER_MS, outcomes, policy, request, type Spec } from "./sample-fleet.ts";

@@ -5,18 +5,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { JOB_EVENT_TYPES, type JobEventType } from "../../domain/event.ts";
 import type * as jobModule from "../../domain/job.ts";
-import {
-  cancelJob,
-  type Decision,
-  isFinal,
-  isLeased,
-  JOB_STATUSES,
-  type Job,
-  type JobStatus,
-  makeReady,
-  patchJob,
-  retryJob,
-} from "../../domain/job.ts";
+import { cancelJob, type Decision, isLeased, type Job, makeReady, patchJob, retryJob } from "../../domain/job.ts";
+import { isFinal, JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
 import { cancelsWork, engage, KILLSWITCH_OFF } from "../../domain/killswitch.ts";
 import type * as leaseModule from "../../domain/lease.ts";
 import {

@@ -1,7 +1,7 @@
 // Those who ask for work and steer it: clients, operators, schedules' owners.
 
 import type { NewJob } from "../../domain/job.ts";
-import { PRIORITIES } from "../../domain/job.ts";
+import { PRIORITIES } from "../../domain/requirements.ts";
 import { ok } from "../../domain/result.ts";
 import { configDocument } from "../../src/contract/config.ts";
 import type { JobResource } from "../../src/contract/job.ts";

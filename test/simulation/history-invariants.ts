@@ -1,6 +1,7 @@
 // What D1 must hold: all that has left the object, and everything once the outbox is empty.
 
-import { isFinal, type Job } from "../../domain/job.ts";
+import type { Job } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import { TENANT } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";

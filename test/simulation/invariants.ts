@@ -1,7 +1,8 @@
 // What must hold after every step, whatever happened. Each looks at the databases and at what the world was told, and
 // answers with what is wrong.
 
-import { isFinal, isLeased, type Job } from "../../domain/job.ts";
+import { isLeased, type Job } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
 import { indexesEqualTables, nobodyWaitsInVain } from "./memory-invariants.ts";

@@ -1,0 +1,15 @@
+// What a job asks of a worker. Jobs that ask the same stand in one requirement group of the queue.
+
+export const PRIORITIES = ["low", "normal", "high", "critical"] as const;
+export const TIERS = ["economy", "standard", "premium"] as const;
+
+export type Priority = (typeof PRIORITIES)[number];
+export type Tier = (typeof TIERS)[number];
+
+export interface Requirements {
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly tags: readonly string[];
+  /** Providers that a fallback has left behind. */
+  readonly excludedProviders: readonly string[];
+}

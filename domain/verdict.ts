@@ -1,0 +1,15 @@
+// What the router says of one worker for one request.
+
+import type { ScorePart } from "./config.ts";
+
+/** Each part of a score, in [0, 1]. */
+export type Parts = Record<ScorePart, number>;
+
+export interface WorkerVerdict {
+  readonly instance: string;
+  readonly provider: string;
+  readonly eligible: boolean;
+  readonly score: number | null;
+  readonly breakdown: Readonly<Partial<Parts>>;
+  readonly reasons: readonly string[];
+}
