@@ -19,3 +19,9 @@ export const rateLimitDelayMs = (
 /** Half jitter for retries of our own (history store, reconnects), in ms: between half the grown delay and all of it. */
 export const retryDelayMs = (failures: number, baseMs: number, maxMs: number, jitter: number): number =>
   Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(failures, 20)) * (0.5 + jitter / 2));
+
+const MAX_RELEASE_DELAY_MS = 60_000;
+
+/** A job given back once goes to the next worker at once; again and again, it waits, so that it does not go round. */
+export const releaseDelayMs = (releases: number): number =>
+  releases <= 1 ? 0 : Math.min(MAX_RELEASE_DELAY_MS, 1_000 * 2 ** Math.min(releases - 2, 20));

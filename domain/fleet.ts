@@ -177,8 +177,10 @@ export class Fleet {
 
 const place = (index: Map<string, Bits>, key: string, slot: number, isPresent: boolean): void => {
   const bits = index.get(key);
-  if (bits !== undefined) bits.set(slot, isPresent);
-  else if (isPresent) {
+  if (bits !== undefined) {
+    bits.set(slot, isPresent);
+    if (!isPresent && bits.first() === -1) index.delete(key);
+  } else if (isPresent) {
     const fresh = new Bits();
     fresh.set(slot);
     index.set(key, fresh);

@@ -65,6 +65,8 @@ export interface Job extends Requirements {
   /** Attempts started since creation or the last explicit retry. */
   readonly attempts: number;
   readonly rateLimitRetries: number;
+  /** How often workers gave it back unworked, since its creation or last explicit retry. */
+  readonly releases: number;
   readonly error: JobError | null;
   readonly progress: Json;
   readonly usage: Usage | null;
@@ -130,6 +132,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number): Decision 
     settledBy: null,
     attempts: 0,
     rateLimitRetries: 0,
+    releases: 0,
     excludedProviders: [],
     error: null,
     progress: null,
@@ -204,7 +207,7 @@ export const cancelJob = (job: Job, nowAt: number, reason: string | null = null)
   if (isFinal(job.status)) return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });
   const next = changeJob(
     job,
-    { status: "cancelled", orderKey: null, readyAt: null, finishedAt: nowAt, settledBy: null },
+    { status: "cancelled", orderKey: null, readyAt: null, progress: null, finishedAt: nowAt, settledBy: null },
     nowAt,
   );
   return ok({ job: next, events: [jobEvent(next, "job.cancelled", nowAt, reason === null ? null : { reason })] });
@@ -222,6 +225,9 @@ export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Deci
     rateLimitRetries: 0,
     excludedProviders: [],
     error: null,
+    usage: null,
+    costNanoUsd: null,
+    releases: 0,
     finishedAt: null,
     settledBy: null,
   });

@@ -65,7 +65,7 @@ export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number)
 
 export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: number): Result<KeyRecord, Refusal> => {
   if (key.revokedAt !== null) return err({ code: "key_inactive", id: key.id });
-  return ok({ ...key, hash, previousHash: key.hash, previousUntilAt: nowAt + graceMs });
+  return ok({ ...key, hash, previousHash: key.hash, previousUntilAt: graceMs === 0 ? null : nowAt + graceMs });
 };
 
 export const revokeKey = (key: KeyRecord, liveAdminKeys: number, nowAt: number): Result<KeyRecord, Refusal> => {

@@ -1,7 +1,7 @@
 // The lease: who holds a job, and what its holder may report. A (job, lease) pair is handed to one worker once;
 // a report with any other lease changes nothing (409 lease_lost), and a report repeated is answered again.
 
-import { rateLimitDelayMs } from "./backoff.ts";
+import { rateLimitDelayMs, releaseDelayMs } from "./backoff.ts";
 import {
   changeJob,
   type Decision,
@@ -218,6 +218,7 @@ const failed = (
       error,
       usage: spent.usage,
       costNanoUsd: spent.costNanoUsd,
+      progress: null,
       finishedAt: nowAt,
       orderKey: null,
     },
@@ -236,16 +237,21 @@ const givenBack = (
   type: "job.released" | "job.lost" | "job.halted",
   reason: string,
   nowAt: number,
+  readyAt: number | null = null,
+  changes: Partial<Job> = { settledBy: null },
 ): Decision => {
   const attempts = job.status === "running" ? job.attempts - 1 : job.attempts;
-  const next = requeueJob(job, nowAt, null, { attempts, settledBy: type === "job.released" ? "released" : null });
+  const next = requeueJob(job, nowAt, readyAt, { attempts, ...changes });
   return { job: next, events: [{ ...jobEvent(next, type, nowAt, { reason }), worker: job.assignedWorker }] };
 };
 
 export const releaseJob = (job: Job, lease: number, reason: string, nowAt: number): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "released") return ok(unchanged(job));
   if (!holds(job, lease)) return err(leaseLost(job, lease));
-  return ok(givenBack(job, "job.released", reason, nowAt));
+  const releases = job.releases + 1;
+  const delayMs = releaseDelayMs(releases);
+  const readyAt = delayMs === 0 ? null : nowAt + delayMs;
+  return ok(givenBack(job, "job.released", reason, nowAt, readyAt, { settledBy: "released", releases }));
 };
 
 /** The worker's own list of jobs no longer names this one. */

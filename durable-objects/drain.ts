@@ -4,7 +4,6 @@
 import { retryDelayMs } from "../domain/backoff.ts";
 import { drainable, type Insert, projectionOf } from "./projection.ts";
 import type { Store } from "./store/open.ts";
-import type { OutboxRow } from "./store/outbox.ts";
 
 const ROWS_A_DRAIN = 500;
 /** A couple of thousand events; the records of their jobs are about four times as long. */
@@ -30,6 +29,7 @@ export interface DrainTools {
 export class Drain {
   readonly #tools: DrainTools;
   #running: Promise<boolean> | null = null;
+  #isEmptying = false;
   #failures = 0;
   #retryAt = 0;
 
@@ -38,7 +38,7 @@ export class Drain {
   }
 
   get isRunning(): boolean {
-    return this.#running !== null;
+    return this.#running !== null || this.#isEmptying;
   }
 
   /** When the alarm must look at the outbox next; null while there is nothing in it. */
@@ -49,41 +49,40 @@ export class Drain {
     return Math.max(oldestAt + DRAIN_DELAY_MS, this.#retryAt);
   }
 
-  /** Starts a run unless one is under way or the back-off is not over. */
+  /** Begins to empty the outbox, unless that is under way or the back-off is not over. */
   start(): Promise<boolean> | null {
     if (this.isRunning || this.#tools.now() < this.#retryAt) return null;
-    return this.#run();
+    this.#isEmptying = true;
+    return this.#carryUpTo(() => this.#tools.store.outbox.lastSeq()).finally(() => {
+      this.#isEmptying = false;
+    });
   }
 
-  /** Everything written before this call is in D1 when it answers true; false means that D1 is away. */
-  async flush(): Promise<boolean> {
+  /** Everything written before this call is in D1 when it answers true, whatever is written on; false: D1 is away. */
+  flush(): Promise<boolean> {
     const target = this.#tools.store.outbox.lastSeq();
-    if (this.#running !== null) await this.#running;
-    while (this.#tools.store.outbox.firstSeq() <= target) {
-      if (!(await (this.#running ?? this.#run()))) return false;
-    }
+    return this.#carryUpTo(() => target);
+  }
+
+  async #carryUpTo(target: () => number): Promise<boolean> {
+    while (this.#tools.store.outbox.firstSeq() <= target()) if (!(await this.#batch())) return false;
     return true;
   }
 
-  #run(): Promise<boolean> {
-    this.#running = this.#drainAll().finally(() => {
+  /** One batch at a time, shared by whoever waits for it. */
+  #batch(): Promise<boolean> {
+    this.#running ??= this.#carryOne().finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  #oldest(): OutboxRow[] {
-    return this.#tools.store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN);
-  }
-
-  async #drainAll(): Promise<boolean> {
+  async #carryOne(): Promise<boolean> {
     const { store, apply, settle } = this.#tools;
     try {
-      for (let rows = this.#oldest(); rows.length > 0; rows = this.#oldest()) {
-        const carried = drainable(store, rows);
-        await apply(projectionOf(store, carried));
-        await settle(carried.at(-1)?.seq ?? 0);
-      }
+      const carried = drainable(store, store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN));
+      await apply(projectionOf(store, carried));
+      await settle(carried.at(-1)?.seq ?? 0);
       this.#failures = 0;
       this.#retryAt = 0;
       return true;

@@ -43,7 +43,7 @@ export class Live {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setTimeout(() => void this.#flush(), FRAME_EVERY_MS);
+    setTimeout(() => this.#flush().catch(() => this.#startOver()), FRAME_EVERY_MS);
   }
 
   async #flush(): Promise<void> {
@@ -62,6 +62,13 @@ export class Live {
       for (const viewer of this.#sockets.viewers()) if (!isNew.has(viewer)) sendNumbered(viewer, updates);
     }
     if (snapshot !== null) for (const viewer of newcomers) sendNumbered(viewer, [snapshot]);
+  }
+
+  /** A read failed (its turn says so in the log): everybody gets a snapshot with the next frame. */
+  #startOver(): void {
+    this.#newcomers = this.#sockets.viewers();
+    this.#changes = noChanges();
+    if (this.#newcomers.length > 0) this.#schedule();
   }
 
   /** What the next frame carries; the rest waits for the one after it. */

@@ -12,6 +12,8 @@ export interface Attachment {
   /** Empty for a viewer. */
   readonly instance: string;
   readonly connectedAt: number;
+  /** Digest of the key that opened it, or the id of the session: its socket ends with either. */
+  readonly openedWith: string;
   /** Frames sent to a viewer so far. */
   readonly seq: number;
 }
@@ -92,17 +94,25 @@ export class Sockets {
     for (const socket of this.#workers.values()) this.queue(socket, message);
   }
 
-  /** Sends what is queued: one frame a socket. The platform holds it until the write before it is durable. */
+  /** Sends what is queued: one frame a socket, or a few where it is much. The platform holds it until the write before it is durable. */
   flush(): void {
-    for (const [socket, messages] of this.#outgoing) {
-      send(socket, JSON.stringify(messages.length === 1 ? messages[0] : messages));
-    }
+    for (const [socket, messages] of this.#outgoing) for (const frame of framesOf(messages)) send(socket, frame);
     this.#outgoing.clear();
   }
 
-  endKey(keyId: string): void {
-    for (const socket of this.#state.getWebSockets(`key:${keyId}`))
-      close(socket, closeCodes.keyEnded, "the key has ended");
+  /** `keptHash` is the digest that is still good, after a rotation. */
+  endKey(keyId: string, keptHash: string | null): void {
+    for (const socket of this.#state.getWebSockets(`key:${keyId}`)) {
+      if (keptHash === null || attachmentOf(socket)?.openedWith !== keptHash) {
+        close(socket, closeCodes.keyEnded, "the key has ended");
+      }
+    }
+  }
+
+  endSession(id: string): void {
+    for (const socket of this.viewers()) {
+      if (attachmentOf(socket)?.openedWith === id) close(socket, closeCodes.keyEnded, "the session has ended");
+    }
   }
 
   endWorker(instance: string): void {
@@ -110,6 +120,28 @@ export class Sockets {
     if (socket !== undefined) close(socket, NORMAL_CLOSURE, "the worker was forgotten");
   }
 }
+
+/** Prompts may be large: a frame is closed once it is about this long. */
+const FULL_FRAME_CHARS = 1_000_000;
+
+const framesOf = (messages: readonly CoordinatorMessage[]): string[] => {
+  const frames: string[] = [];
+  let texts: string[] = [];
+  let chars = 0;
+  const close = (): void => {
+    if (texts.length > 0) frames.push(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(",")}]`);
+    texts = [];
+    chars = 0;
+  };
+  for (const message of messages) {
+    const text = JSON.stringify(message);
+    if (chars + text.length > FULL_FRAME_CHARS) close();
+    texts.push(text);
+    chars += text.length;
+  }
+  close();
+  return frames;
+};
 
 export const attachmentOf = (socket: WebSocket): Attachment | null =>
   socket.deserializeAttachment() as Attachment | null;

@@ -20,7 +20,7 @@ import { loadMemory, type Memory } from "./memory.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
 import { killswitchResource } from "./operations/killswitch.ts";
-import { presenceAnswer } from "./operations/presence.ts";
+import { mayActAs, presenceAnswer } from "./operations/presence.ts";
 import { settle } from "./operations/routing.ts";
 import { nextWakeAt, sweep } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
@@ -166,14 +166,17 @@ export class Tenant extends DurableObject<TenantEnv> {
       if (!caller.ok) return caller;
       const authorized = authorize(caller.value.role, instance === null ? "operate" : "work");
       if (!authorized.ok) return authorized;
-      this.#accept(server, caller.value, instance);
+      const allowed = instance === null ? ok(null) : mayActAs(this.#newTurn(caller.value), instance);
+      if (!allowed.ok) return allowed;
+      const openedWith = credential.kind === "session" ? credential.id : credential.hash;
+      this.#accept(server, caller.value, instance, openedWith);
       return ok(null);
     });
     if (!accepted.ok) return Response.json(accepted.error, { status: 403 });
     return new Response(null, { status: STATUS_SWITCHING, webSocket: client });
   }
 
-  #accept(socket: WebSocket, caller: Caller, instance: string | null): void {
+  #accept(socket: WebSocket, caller: Caller, instance: string | null, openedWith: string): void {
     const attachment: Attachment = {
       kind: instance === null ? "viewer" : "worker",
       keyId: caller.keyId ?? "",
@@ -181,6 +184,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       role: caller.role,
       instance: instance ?? "",
       connectedAt: Date.now(),
+      openedWith,
       seq: 0,
     };
     this.#sockets.accept(socket, attachment);
@@ -307,7 +311,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   #inTurn<T>(caller: Caller, work: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
     const turn = this.#newTurn(caller);
     const result = work(turn);
-    if (!result.ok) return result;
+    // A refusal writes nothing, but on its way it may have noticed a worker that is back.
+    if (!result.ok && turn.freedWorkers.size === 0) return result;
     settle(turn);
     if (turn.flush()) turn.due(turn.nowAt + DRAIN_DELAY_MS);
     this.#wakeAt = Math.min(this.#wakeAt, turn.wakeAt);
@@ -324,16 +329,15 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   #tell(effects: Effects): void {
-    for (const { instance, message } of effects.frames) {
-      this.#sockets.queueFor(instance, message);
-      this.#waiters.notify(`claim ${instance}`);
-    }
+    for (const { instance, message } of effects.frames) this.#sockets.queueFor(instance, message);
+    for (const instance of effects.wokenWorkers) this.#waiters.notify(`claim ${instance}`);
     for (const message of effects.broadcast) {
       this.#sockets.queueForAll(message);
-      this.#waiters.notifyAll();
+      this.#waiters.notifyAll("claim ");
     }
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);
-    for (const keyId of effects.endedKeys) this.#sockets.endKey(keyId);
+    for (const [keyId, keptHash] of effects.endedKeys) this.#sockets.endKey(keyId, keptHash);
+    for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
     this.#live.note(effects);
   }

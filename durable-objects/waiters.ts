@@ -30,7 +30,7 @@ export class Waiters {
     for (const end of [...(this.#byKey.get(key) ?? [])]) end();
   }
 
-  notifyAll(): void {
-    for (const key of [...this.#byKey.keys()]) this.notify(key);
+  notifyAll(prefix: string): void {
+    for (const key of [...this.#byKey.keys()]) if (key.startsWith(prefix)) this.notify(key);
   }
 }

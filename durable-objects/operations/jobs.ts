@@ -11,6 +11,7 @@ import {
   retryJob,
 } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
+import { permit } from "../../domain/killswitch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { explain } from "../../domain/routing.ts";
@@ -56,6 +57,9 @@ export const createOne = (
   request: { job: NewJob; idempotency: Idempotency | null },
 ): Result<Replayable<JobResource>, Refusal> => {
   return withIdempotency<JobResource>(turn, "create", request.idempotency, request.job, () => {
+    // A repeated request is answered as it was, whatever holds by now.
+    const permitted = permit(turn.memory.killswitch, "create");
+    if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
     return backlog.ok ? ok(createAndAdmit(turn, request.job)) : backlog;
   });
@@ -86,6 +90,8 @@ export const dispatch = (
   request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
 ): Result<Replayable<Dispatched>, Refusal> => {
   return withIdempotency<Dispatched>(turn, "dispatch", request.idempotency, request.job, () => {
+    const permitted = permit(turn.memory.killswitch, "dispatch");
+    if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
     const budget = refuseOverBudget(turn);
@@ -127,9 +133,14 @@ export const mayRead = (turn: Turn, job: Pick<Job, "assignedWorker">): boolean =
   return turn.memory.fleet.get(job.assignedWorker)?.worker.keyId === turn.caller.keyId;
 };
 
-/** The live state of those of the given jobs that are open: what a page of history is overlaid with. */
+const LEFT_OUT = { prompt: "", input: null };
+
+/**
+ * The live state of those of the given jobs that are open: what a page of history is overlaid with. The long values
+ * are left out; history has them.
+ */
 export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] }): Result<JobResource[], Refusal> =>
-  ok(turn.store.jobs.findMany(request.ids).map((job) => presentOpenJob(turn, job)));
+  ok(turn.store.jobs.findMany(request.ids).map((job) => presentJob(job, LEFT_OUT, null, waitingReason(turn, job))));
 
 export interface JobCommand {
   readonly id: string;

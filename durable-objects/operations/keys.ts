@@ -100,7 +100,9 @@ export const rotate = (
   if (!rotated.ok) return rotated;
   turn.store.keys.put(rotated.value);
   turn.audit("key.rotated", key.id, { name: key.name, grace_seconds: request.graceMs / 1000 });
-  endSockets(turn, key.id, request.graceMs);
+  turn.store.sessions.removeOfKey(key.id);
+  if (request.graceMs === 0) turn.effects.endedKeys.set(key.id, request.hash);
+  else turn.due(turn.nowAt + request.graceMs);
   return ok(presentKey(rotated.value));
 };
 
@@ -113,15 +115,9 @@ export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusa
   if (!revoked.ok) return revoked;
   turn.store.keys.put(revoked.value);
   turn.audit("key.revoked", key.id, { name: key.name });
-  endSockets(turn, key.id, 0);
+  turn.store.sessions.removeOfKey(key.id);
+  turn.effects.endedKeys.set(key.id, null);
   return ok(null);
-};
-
-/** Sockets and sessions of a key end with it, or with the grace of its rotation. */
-const endSockets = (turn: Turn, keyId: string, graceMs: number): void => {
-  turn.store.sessions.removeOfKey(keyId);
-  if (graceMs === 0) turn.effects.endedKeys.add(keyId);
-  else turn.due(turn.nowAt + graceMs);
 };
 
 /** The grace of a rotation is over: whoever still uses the old key is disconnected. */
@@ -131,7 +127,7 @@ export const endGraces = (turn: Turn): void => {
     if (key.previousUntilAt > turn.nowAt) turn.due(key.previousUntilAt);
     else {
       turn.store.keys.put({ ...key, previousUntilAt: null });
-      turn.effects.endedKeys.add(key.id);
+      turn.effects.endedKeys.set(key.id, key.hash);
     }
   }
 };
@@ -160,5 +156,6 @@ export const readSession = (
 
 export const endSession = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
   turn.store.sessions.remove(request.id);
+  turn.effects.endedSessions.add(request.id);
   return ok(null);
 };

@@ -26,8 +26,9 @@ const queueMetrics = (turn: Turn): Metric[] => {
   const { queue, counters } = turn.memory;
   const groups = [...queue.groups.values()].sort((one, other) => other.count - one.count).slice(0, MAX_GROUPS);
   const labelled = groups.map((group) => {
-    const { provider, model, tags } = group.requirements;
-    return { group, labels: { provider: provider ?? "", model: model ?? "", tags: tags.join(",") } };
+    const { provider, model, tags, excludedProviders } = group.requirements;
+    const asked = { provider: provider ?? "", model: model ?? "", tags: tags.join(",") };
+    return { group, labels: { ...asked, excluded_providers: excludedProviders.join(",") } };
   });
   const ages = labelled.map(({ group, labels }) => {
     const oldestAt = turn.store.jobs.oldestCreatedAt(group.key);

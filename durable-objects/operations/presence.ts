@@ -37,7 +37,22 @@ export interface Presence extends PresenceReport {
   readonly viaSocket: boolean;
 }
 
+/** One worker's key does not speak for a worker that lives and speaks through another one's. */
+export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> => {
+  const member = turn.memory.fleet.get(instance);
+  const owner = member?.worker.keyId ?? null;
+  if (turn.caller.role !== "worker" || member === undefined || owner === null || owner === turn.caller.keyId) {
+    return ok(null);
+  }
+  const key = turn.store.keys.find(owner);
+  if (key?.role !== "worker" || key.revokedAt !== null || isSilent(turn, member)) return ok(null);
+  const detail = `worker "${instance}" is in use with another key: choose another name, or stop that one first`;
+  return err({ code: "forbidden", detail });
+};
+
 export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Refusal> => {
+  const allowed = mayActAs(turn, request.instance);
+  if (!allowed.ok) return allowed;
   const halted = request.jobs === null ? [] : settleReportedJobs(turn, request.instance, request.jobs);
   const member = hear(turn, request);
   confirmHalt(turn, member, request.jobs, halted);
@@ -164,7 +179,10 @@ export const getWorker = (turn: Turn, request: { instance: string }): Result<Wor
   if (member === undefined) return err(notFound("worker", request.instance));
   return ok({
     ...presentWorker(viewOf(turn, member)),
-    jobs: turn.store.jobs.leasedBy(request.instance).map((job) => presentOpenJob(turn, job)),
+    jobs: turn.store.jobs
+      .leasedBy(request.instance)
+      .slice(0, MAX_LEASES_AN_ANSWER)
+      .map((job) => shortened(presentOpenJob(turn, job))),
     recent_outcomes: member.worker.outcomes.map((one) => ({
       job_id: one.jobId,
       outcome: one.outcome,
@@ -172,6 +190,21 @@ export const getWorker = (turn: Turn, request: { instance: string }): Result<Wor
       at: toIso(one.at),
     })),
   });
+};
+
+const SHOWN_CHARS = 4096;
+
+/** A worker's page shows what its jobs are; their long values are on their own pages. */
+const shortened = (job: JobResource): JobResource => {
+  const isLong = job.prompt.length > SHOWN_CHARS;
+  const hasLongInput = JSON.stringify(job.input).length > SHOWN_CHARS;
+  if (!isLong && !hasLongInput) return job;
+  return {
+    ...job,
+    prompt: job.prompt.slice(0, SHOWN_CHARS),
+    input: hasLongInput ? null : job.input,
+    truncated: [...(isLong ? (["prompt"] as const) : []), ...(hasLongInput ? (["input"] as const) : [])],
+  };
 };
 
 export const forgetWorker = (turn: Turn, request: { instance: string }): Result<null, Refusal> => {

@@ -14,7 +14,7 @@ import type { ClaimAnswer } from "../../src/contract/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { mayRead } from "./jobs.ts";
 import { withhold } from "./killswitch.ts";
-import { unstartedJobs } from "./presence.ts";
+import { mayActAs, unstartedJobs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
 import { routePolicy, settle, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -184,6 +184,8 @@ export const claim = (
 ): Result<ClaimAnswer, Refusal> => {
   const member = turn.memory.fleet.get(request.instance);
   if (member === undefined) return err(notFound("worker", request.instance));
+  const allowed = mayActAs(turn, request.instance);
+  if (!allowed.ok) return allowed;
   member.lastSeenAt = turn.nowAt;
   member.isClaiming = request.isWaiting;
   noteClaimant(turn, member);

@@ -108,6 +108,9 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.record(before, decision);
   const { job } = decision;
   if (job.assignedWorker === null) return;
+  // Without a socket it hears of the job by its next claim or heartbeat.
+  turn.effects.wokenWorkers.add(job.assignedWorker);
+  if (turn.lastSocketSign(job.assignedWorker) === null) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
   turn.send(job.assignedWorker, { type: "job.assigned", job: presentJob(job, payload) });
 };
@@ -247,6 +250,7 @@ export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)):
 
 const delayReason = (job: Job, readyAt: number): string => {
   const until = new Date(readyAt).toISOString();
+  if (job.releases > 1) return `given back ${job.releases} times, it is tried again at ${until}`;
   if (job.rateLimitRetries === 0) return `not to run before ${until}`;
   return `a rate limit was met, retry ${job.rateLimitRetries} is due at ${until}`;
 };

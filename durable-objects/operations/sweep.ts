@@ -89,7 +89,7 @@ const TIMETABLE: readonly Row[] = [
     what: "sessions of the dashboard end; spending of past months is history's",
     dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
     run: (turn) => {
-      turn.store.sessions.removeExpired(turn.nowAt);
+      for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
       turn.store.spending.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
     },
   },

@@ -33,14 +33,17 @@ export interface Surroundings {
 /** What others hear of a turn once it is stored. */
 export interface Effects {
   readonly frames: { readonly instance: string; readonly message: CoordinatorMessage }[];
+  /** Whose waiting claims have something to look at. */
+  readonly wokenWorkers: Set<string>;
   /** To every worker with a socket. */
   readonly broadcast: CoordinatorMessage[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
   readonly changedTopics: Set<"killswitch" | "schedule" | "catalog" | "cost">;
-  /** Keys whose sockets must close. */
-  readonly endedKeys: Set<string>;
+  /** Keys whose sockets must close, but for those opened with the digest beside it (null: all). */
+  readonly endedKeys: Map<string, string | null>;
+  readonly endedSessions: Set<string>;
   /** Workers that were forgotten. */
   readonly forgottenWorkers: Set<string>;
 }
@@ -48,12 +51,14 @@ export interface Effects {
 export class Turn {
   readonly effects: Effects = {
     frames: [],
+    wokenWorkers: new Set(),
     broadcast: [],
     changedJobs: new Set(),
     finishedJobs: new Set(),
     changedWorkers: new Set(),
     changedTopics: new Set(),
-    endedKeys: new Set(),
+    endedKeys: new Map(),
+    endedSessions: new Set(),
     forgottenWorkers: new Set(),
   };
 
@@ -212,6 +217,3 @@ export class Turn {
 }
 
 const isOpen = (status: JobStatus): status is OpenStatus => !isFinal(status);
-
-/** An operation: reads, decides, writes through its turn; refuses before its first write. Never asynchronous. */
-export type Operation<Request, Answer> = (turn: Turn, request: Request) => Answer;

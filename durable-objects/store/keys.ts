@@ -51,9 +51,9 @@ export const sessionsTable = (sql: Sql) => ({
     sql.exec("DELETE FROM sessions WHERE key_id = ?", keyId);
   },
 
-  removeExpired: (nowAt: number): void => {
-    sql.exec("DELETE FROM sessions WHERE expires_at <= ?", nowAt);
-  },
+  /** Answers the ids of those that it removed. */
+  removeExpired: (nowAt: number): string[] =>
+    all(sql, "DELETE FROM sessions WHERE expires_at <= ? RETURNING id", nowAt).map((row) => row.id as string),
 
   nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM sessions"),
 });

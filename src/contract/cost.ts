@@ -3,9 +3,18 @@
 import { z } from "zod";
 import { PERIODS } from "../../domain/period.ts";
 import { count, instant } from "./field.ts";
-import { usage } from "./job.ts";
 
 export const costQuery = z.strictObject({ period: z.enum(PERIODS).default("day") });
+
+/** Sums of what attempts reported: what bounds one of them does not bound their sum. */
+const usage = z
+  .object({
+    input_tokens: count,
+    output_tokens: count,
+    cached_input_tokens: count.optional(),
+    reasoning_tokens: count.optional(),
+  })
+  .meta({ id: "UsageTotal" });
 
 const bounds = { period: z.enum(PERIODS), from: instant, to: instant };
 const sums = {

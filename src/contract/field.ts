@@ -6,6 +6,8 @@ import type { Json } from "../../domain/json.ts";
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const MAX_PROMPT_BYTES = 256 * 1024;
 export const MAX_RESULT_BYTES = 1024 * 1024;
+export const MAX_INPUT_BYTES = 1024 * 1024;
+export const MAX_PROGRESS_BYTES = 16 * 1024;
 export const MAX_TAGS = 32;
 export const MAX_BATCH_JOBS = 500;
 export const MAX_WAIT_SECONDS = 25;
@@ -48,10 +50,18 @@ export const modelName = label(128);
 
 export const instant = z.iso.datetime({ offset: true }).meta({ description: "RFC 3339 time" });
 export const count = z.int().min(0);
+/** Far beyond any context window, and small enough to add up for ever. */
+export const tokenCount = z.int().min(0).max(1_000_000_000_000);
 export const usd = z.number().min(0).max(9_000_000).meta({ description: "decimal US dollars" });
 
 /** Any JSON value; depth and size are bounded by the body that carried it. */
 export const json: z.ZodType<Json> = z.any().meta({ description: "any JSON value" });
+
+/** Numbers may grow when they are written again: what is stored is what counts. */
+export const jsonWithin = (maxBytes: number): z.ZodType<Json> =>
+  json.refine((value) => value === undefined || utf8Bytes(JSON.stringify(value)) <= maxBytes, {
+    message: `must be at most ${maxBytes} bytes as JSON`,
+  });
 
 export const toIso = (at: number): string => new Date(at).toISOString();
 export const toIsoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));

@@ -13,8 +13,10 @@ import {
   instanceName,
   instant,
   json,
+  jsonWithin,
   listQuery,
   MAX_BATCH_JOBS,
+  MAX_INPUT_BYTES,
   MAX_PROMPT_BYTES,
   modelName,
   page,
@@ -23,6 +25,7 @@ import {
   text,
   toIso,
   toIsoOrNull,
+  tokenCount,
 } from "./field.ts";
 
 export const priority = z.enum(PRIORITIES);
@@ -31,17 +34,17 @@ export const jobStatus = z.enum(JOB_STATUSES);
 
 export const usage = z
   .strictObject({
-    input_tokens: count,
-    output_tokens: count,
-    cached_input_tokens: count.optional(),
-    reasoning_tokens: count.optional(),
+    input_tokens: tokenCount,
+    output_tokens: tokenCount,
+    cached_input_tokens: tokenCount.optional(),
+    reasoning_tokens: tokenCount.optional(),
   })
   .meta({ id: "Usage" });
 
 export const newJobRequest = z
   .strictObject({
     prompt: text(MAX_PROMPT_BYTES),
-    input: json.optional(),
+    input: jsonWithin(MAX_INPUT_BYTES).optional(),
     provider: providerName.nullish(),
     model: modelName.nullish(),
     priority: priority.optional(),

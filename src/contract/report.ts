@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { JobError, Usage } from "../../domain/job.ts";
-import { count, json, label, usd } from "./field.ts";
+import { count, jsonWithin, label, MAX_PROGRESS_BYTES, MAX_RESULT_BYTES, usd } from "./field.ts";
 import { toUsage, type UsageResource, usage } from "./job.ts";
 
 export const lease = count;
@@ -19,10 +19,10 @@ export const reportedError = z
   .meta({ id: "ReportedError" });
 
 export const startFields = { lease };
-export const heartbeatFields = { lease, progress: json.optional() };
+export const heartbeatFields = { lease, progress: jsonWithin(MAX_PROGRESS_BYTES).optional() };
 export const completeFields = {
   lease,
-  result: json,
+  result: jsonWithin(MAX_RESULT_BYTES),
   usage: usage.nullish(),
   cost_usd: usd.nullish(),
   model: label(256).nullish(),

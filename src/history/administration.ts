@@ -106,6 +106,19 @@ export const listTenants = (db: D1Database): Promise<{ tenant: string; created_a
     return rows.map((row) => ({ tenant: row.tenant, created_at: toIso(row.createdAt) }));
   });
 
+/**
+ * Claims a tenant's name before its object is made, for the same name in two jurisdictions would be two objects with
+ * one history. False if it stands elsewhere already.
+ */
+export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number): Promise<boolean> =>
+  readHistory(async () => {
+    await drizzle(db)
+      .insert(tenants)
+      .values({ tenant: name.tenant, jurisdiction: name.jurisdiction, createdAt: nowAt })
+      .onConflictDoNothing();
+    return (await tenantNamed(db, name.tenant)).jurisdiction === name.jurisdiction;
+  });
+
 /** Where a tenant's object is to be found. */
 export const tenantNamed = async (db: D1Database, tenant: string): Promise<TenantName> => {
   const row = await drizzle(db)

@@ -9,6 +9,7 @@ export const readHistory = async <T>(read: () => Promise<T>): Promise<T> => {
   try {
     return await read();
   } catch (error) {
+    if (error instanceof Refused) throw error;
     console.error(`history read failed: ${String(error)}`);
     throw new Refused({ code: "history_unavailable", retryAfterSeconds: RETRY_AFTER_SECONDS });
   }

@@ -40,7 +40,10 @@ const withDeadline = async (request: Request, limitBytes: number): Promise<Array
     return await Promise.race([reader === null ? request.arrayBuffer() : readAll(reader, limitBytes), deadline]);
   } catch (error) {
     reader?.cancel().catch(() => undefined);
-    throw error;
+    // What the platform cannot read (a chunk without a size, a caller that hung up) is the caller's mistake, not ours.
+    throw error instanceof Refused
+      ? error
+      : new Refused(invalid("", "the body broke off, or its chunks are malformed"));
   } finally {
     clearTimeout(timer);
   }

@@ -28,8 +28,8 @@ const commonRefusals = ({ access, body, rawBody }: Description): RefusalCode[] =
 const responsesOf = (description: Description): Record<string, object> => {
   const responses: Record<string, object> = {};
   for (const [status, { description: says, schema, media }] of Object.entries(description.answers)) {
-    const content = schema === undefined ? {} : { content: { [media ?? "application/json"]: { schema } } };
-    responses[status] = { description: says, ...content };
+    const content = Object.fromEntries((media ?? ["application/json"]).map((type) => [type, { schema }]));
+    responses[status] = { description: says, ...(schema === undefined ? {} : { content }) };
   }
   for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {
     const status = String(WIRE[code].status);

@@ -34,7 +34,7 @@ export interface Description {
   /** A body may be left out: it is then read as `{}`. */
   readonly isBodyOptional?: boolean;
   readonly answers: Readonly<
-    Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly media?: string }>
+    Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly media?: readonly string[] }>
   >;
   /** Refusals beside those that every endpoint of its kind may give. */
   readonly refuses?: readonly RefusalCode[];
@@ -62,7 +62,13 @@ export const endpoint = <const D extends Description>(
     await authenticate(c, description.access);
     if (description.rawBody !== undefined) await authorize(c, description.access);
     const input = await readInput(c, description).catch((error) => refuseStrangerFirst(c, description.access, error));
-    return handle(c, input as Input<D>);
+    try {
+      return await handle(c, input as Input<D>);
+    } catch (error) {
+      // What a handler finds invalid before it asks the object is no stranger's business either.
+      const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
+      return isInvalid ? refuseStrangerFirst(c, description.access, error) : Promise.reject(error);
+    }
   },
 });
 

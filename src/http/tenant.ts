@@ -1,7 +1,7 @@
 // The way to a tenant's object. One function finds it, so it alone would know if a tenant were ever spread over several.
 
 import type { Refusal } from "../../domain/refusal.ts";
-import { err, type Result } from "../../domain/result.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { Credential, NewTenant } from "../../durable-objects/operations/keys.ts";
@@ -10,7 +10,7 @@ import type { JobResource } from "../contract/job.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "./key-format.ts";
-import { Refused } from "./refused.ts";
+import { Refused, unwrap } from "./refused.ts";
 
 const MAX_TRIES = 3;
 const RETRY_BASE_MS = 20;
@@ -108,6 +108,6 @@ const remote = (stub: DurableObjectStub<Tenant>): Remote => stub as unknown as R
 
 /** History holds everything before this, or the reader is told that it is away. */
 export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {
-  const isDrained = await tenantObject(env, token).drain();
-  if (!isDrained) throw new Refused({ code: "history_unavailable", retryAfterSeconds: 5 });
+  const drained = await withTenant(env, token, true, async (stub) => ok(await stub.drain()));
+  if (!unwrap(drained)) throw new Refused({ code: "history_unavailable", retryAfterSeconds: 5 });
 };

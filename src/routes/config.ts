@@ -14,6 +14,7 @@ import { callTenant } from "../http/tenant.ts";
 
 const MAX_CONFIG_BYTES = 64 * 1024;
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
+const DOCUMENT_TYPES = ["application/json", "application/yaml"] as const;
 const MAX_YAML_INDENT = 64;
 const MAX_YAML_BRACKETS = 16;
 const ETAG_CHARS = 32;
@@ -48,7 +49,10 @@ const read = endpoint(
     summary: "Read the config",
     description:
       "Every default visible. YAML with `Accept: application/yaml`; `If-None-Match` with the ETag answers 304.",
-    answers: { 200: { description: "The config.", schema: configDocument }, 304: { description: "Unchanged." } },
+    answers: {
+      200: { description: "The config.", schema: configDocument, media: DOCUMENT_TYPES },
+      304: { description: "Unchanged." },
+    },
   },
   async (c) => {
     const token = await authenticateCaller(c);
@@ -73,8 +77,8 @@ const replace = endpoint(
     description:
       "JSON or YAML by `Content-Type`; what is left out takes its default. `If-Match` with the ETag refuses to overwrite somebody else's change; `?dry_run=true` only says what would hold.",
     query: dryRunQuery,
-    rawBody: { schema: configDocument, media: ["application/json", "application/yaml"] },
-    answers: { 200: { description: "The config as it holds now.", schema: configDocument } },
+    rawBody: { schema: configDocument, media: DOCUMENT_TYPES },
+    answers: { 200: { description: "The config as it holds now.", schema: configDocument, media: DOCUMENT_TYPES } },
     refuses: ["etag_mismatch", "killswitch_active"],
   },
   async (c, { query }) => {

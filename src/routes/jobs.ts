@@ -1,4 +1,4 @@
-// Jobs: create, dispatch, read, change. The object decides; history answers for jobs that have left it.
+// Jobs: create, read, change. The object decides; history answers for jobs that have left it.
 
 import { z } from "zod";
 import { waitQuery } from "../contract/field.ts";
@@ -101,7 +101,8 @@ const withLiveState = async (c: AppContext, token: TokenFacts, jobs: JobResource
     const now = byId.get(job.id);
     if (now === undefined) return job;
     const { prompt, input, result, truncated } = job;
-    return truncated === undefined ? now : { ...now, prompt, input, result, truncated };
+    const listed = { ...now, prompt, input, result };
+    return truncated === undefined ? listed : { ...listed, truncated };
   });
 };
 

@@ -18,7 +18,7 @@ import {
   sessionRequest,
   tenantList,
 } from "../contract/key.ts";
-import { listAudit, listTenants } from "../history/administration.ts";
+import { claimTenantName, listAudit, listTenants } from "../history/administration.ts";
 import {
   type AppContext,
   authenticateCaller,
@@ -45,7 +45,7 @@ const newTenant = endpoint(
     summary: "Create a tenant with its first admin key",
     body: newTenantRequest,
     answers: { 201: { description: "The key is shown this once.", schema: newTenantAnswer } },
-    refuses: ["tenant_exists"],
+    refuses: ["tenant_exists", "history_unavailable"],
   },
   async (c, { body }) => {
     await authenticateOperator(c);
@@ -55,6 +55,8 @@ const newTenant = endpoint(
     const minted = await mint(signingSecret(c.env), "admin", tenant, jurisdiction);
     const adminKey = { id: minted.id, name: "first admin key", role: "admin" as const, hash: minted.hash };
     refuseUnknownJurisdiction(c, { tenant, jurisdiction });
+    const isFree = await claimTenantName(c.env.DB, { tenant, jurisdiction }, Date.now());
+    if (!isFree) throw new Refused({ code: "tenant_exists", tenant });
     unwrap(await createTenant(c.env, { tenant, jurisdiction, locationHint, adminKey }));
     return c.json({ tenant, admin_key: minted.token }, 201);
   },
@@ -186,7 +188,7 @@ const signIn = endpoint(
     description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts 12 hours at most and dies with its key.",
     body: sessionRequest,
     answers: { 200: { description: "Who is signed in.", schema: sessionAnswer } },
-    refuses: ["authentication_failed"],
+    refuses: ["authentication_failed", "forbidden", "overloaded"],
   },
   async (c, { body }) => {
     refuseForeignOrigin(c);
@@ -236,6 +238,7 @@ const signOut = endpoint(
   async (c) => {
     const token = await authenticateCaller(c);
     if (token.kind === "session") unwrap(await callTenant(c.env, token, "endSession", { id: token.id }));
+    else unwrap(await callTenant(c.env, token, "authorizeWork", null));
     deleteCookie(c, PLAIN_COOKIE, { path: "/" });
     deleteCookie(c, SECURE_COOKIE, { path: "/", secure: true });
     return c.body(null, 204);

@@ -30,7 +30,7 @@ const metrics = endpoint(
     path: "/metrics",
     access: "standard",
     summary: "Prometheus metrics of the tenant",
-    answers: { 200: { description: "Exposition format 0.0.4.", schema: z.string(), media: "text/plain" } },
+    answers: { 200: { description: "Exposition format 0.0.4.", schema: z.string(), media: ["text/plain"] } },
   },
   async (c) => {
     const token = await authenticateCaller(c);
@@ -40,14 +40,12 @@ const metrics = endpoint(
 );
 
 const documentation = (path: string, media: string, summary: string, render: () => string): Endpoint => {
+  const schema = media === "application/json" ? z.looseObject({}) : z.string();
   let rendered: string | null = null;
-  return endpoint(
-    { ...BASE, path, summary, answers: { 200: { description: "It.", schema: z.string(), media } } },
-    (c) => {
-      rendered ??= render();
-      return c.body(rendered, 200, { "content-type": `${media}; charset=utf-8` });
-    },
-  );
+  return endpoint({ ...BASE, path, summary, answers: { 200: { description: "It.", schema, media: [media] } } }, (c) => {
+    rendered ??= render();
+    return c.body(rendered, 200, { "content-type": `${media}; charset=utf-8` });
+  });
 };
 
 /** The service's own endpoints; the documents describe all that are given and themselves. */

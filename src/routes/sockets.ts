@@ -39,8 +39,8 @@ const connect = endpoint(
   },
   async (c, { params }) => {
     const token = await authenticateCaller(c);
-    requireUpgrade(c);
     unwrap(await callTenant(c.env, token, "authorizeWork", null));
+    requireUpgrade(c);
     return upgrade(c, token, params.instance);
   },
 );
@@ -59,8 +59,8 @@ const live = endpoint(
   },
   async (c) => {
     const token = await authenticateCaller(c);
-    requireUpgrade(c);
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    requireUpgrade(c);
     return upgrade(c, token, null);
   },
 );
