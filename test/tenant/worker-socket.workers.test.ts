@@ -4,7 +4,15 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Tenant } from "../../durable-objects/tenant.ts";
-import { type Body, connect, connectWorker, newWorld, type Socket, type World } from "../support/workerd/client.ts";
+import {
+  type Body,
+  connect,
+  connectWorker,
+  newWorld,
+  ORIGIN,
+  type Socket,
+  type World,
+} from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 
 let world: World;
@@ -42,6 +50,17 @@ const dropped = (instance: string): Promise<void> =>
   expect.poll(async () => (await view(instance)).connected).toBe(false);
 
 describe("connecting", () => {
+  it("does not take over a living worker of another worker's key", async () => {
+    const victim = await worker("w1");
+    const thief = await world.withKey("worker");
+    const stolen = await thief.post("/presence", offer("w1"));
+    expect([stolen.status, stolen.body.code]).toEqual([403, "forbidden"]);
+    expect((await thief.post("/api/workers/w1/claim")).status).toBe(403);
+    expect((await connect("/api/workers/w1/connect", bearer(thief.key ?? ""))).status).toBe(403);
+    const { id } = await create();
+    await assigned(victim, id);
+  });
+
   it("needs a key, an upgrade and a name that may be one", async () => {
     const path = "/api/workers/w1/connect";
     for (const bad of [null, "x", `${key}x`]) {
@@ -281,6 +300,25 @@ describe("a socket that ends", () => {
     await dropped("w1");
     const { id } = await create();
     await assigned(other, id);
+  });
+
+  it("is not one that was opened with the key's new secret, when the old one's grace is over", async () => {
+    const rotating = await world.withKey("worker");
+    const old = await connectWorker(rotating.key ?? "", offer("w1"));
+    const { key: fresh } = await world.ok("POST", `/api/keys/${rotating.keyId}/rotate`, { grace_seconds: 1 });
+    const renewed = await connectWorker(fresh, offer("w2"));
+    expect((await old.closed).code).toBe(4401);
+    const { id } = await create();
+    await assigned(renewed, id);
+  });
+
+  it("of the dashboard ends with its session", async () => {
+    const session = await world.post("/session", { key: world.key });
+    const cookie = (session.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+    const { socket } = await connect("/live", { cookie, origin: ORIGIN });
+    await socket?.next((message) => message.type === "snapshot");
+    await exports.default.fetch(`${ORIGIN}/session`, { method: "DELETE", headers: { cookie, origin: ORIGIN } });
+    expect((await socket?.closed)?.code).toBe(4401);
   });
 
   it("by a restart of the service costs nothing: the worker comes back and goes on", async () => {

@@ -1,0 +1,13 @@
+// `npm run chaos -- --kills 200`: the self-hosted server under load, killed at random, its connections cut and its
+// workers stopped; what was answered is judged at the end. `--seed N` repeats a run's choices.
+
+import path from "node:path";
+import { runScript } from "./exit-error.ts";
+import { ROOT, runCommand } from "./run-command.ts";
+
+const MAIN = path.join(ROOT, "test/chaos/main.ts");
+
+const chaos = async (args: string[]): Promise<number> =>
+  (await runCommand("node", ["--disable-warning=ExperimentalWarning", MAIN, ...args])).code;
+
+await runScript(() => chaos(process.argv.slice(2)));

@@ -1,0 +1,56 @@
+// The record of a run: what was asked and what was answered, null where no answer came. It is written while faults are
+// on and judged afterwards; nothing in it is an interpretation.
+
+import type { JobResource } from "../../src/contract/job.ts";
+
+export interface Answer {
+  readonly status: number;
+  /** The problem's code; null of a success. */
+  readonly code: string | null;
+  readonly body: unknown;
+}
+
+export type Verb = "start" | "heartbeat" | "complete" | "fail" | "release";
+
+export type Entry =
+  | {
+      readonly kind: "create";
+      /** Null for a call that cannot be repeated. */
+      readonly key: string | null;
+      readonly prompts: readonly string[];
+      readonly jobIds: readonly string[] | null;
+      readonly code: string | null;
+    }
+  | { readonly kind: "handed"; readonly worker: string; readonly jobId: string; readonly lease: number }
+  | {
+      readonly kind: "report";
+      readonly verb: Verb;
+      readonly worker: string;
+      readonly jobId: string;
+      readonly lease: number;
+      /** Known again in the job's result or error. */
+      readonly mark: string;
+      readonly costNanoUsd: number;
+      /** "ok", a refusal's code, or null where no answer came. */
+      readonly outcome: string | null;
+    }
+  | { readonly kind: "read"; readonly reader: string; readonly jobId: string; readonly job: Seen }
+  | { readonly kind: "halt"; readonly answeredAt: number; readonly clearedAt: number }
+  | { readonly kind: "broken"; readonly call: string; readonly status: number; readonly body: string };
+
+export type Seen = Pick<JobResource, "status" | "lease" | "prompt">;
+export type EntryOf<Kind extends Entry["kind"]> = Extract<Entry, { kind: Kind }>;
+
+export class History {
+  readonly entries: Entry[] = [];
+  callCount = 0;
+  unansweredCount = 0;
+
+  add(entry: Entry): void {
+    this.entries.push(entry);
+  }
+
+  of<Kind extends Entry["kind"]>(kind: Kind): EntryOf<Kind>[] {
+    return this.entries.filter((entry): entry is EntryOf<Kind> => entry.kind === kind);
+  }
+}

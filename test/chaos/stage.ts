@@ -1,0 +1,73 @@
+// What all players of a run share: where the server is, how to call it, the record, chance, and whether faults are on.
+
+import { setTimeout as pause } from "node:timers/promises";
+import type { Random } from "../simulation/random.ts";
+import type { Answer, History } from "./history.ts";
+
+const CALL_TIMEOUT_MS = 5_000;
+const REPEAT_AFTER_MS = 25;
+/** Refusals that say "not now": the same call may be made again and its outcome is still open. */
+const NOT_NOW: ReadonlySet<string> = new Set(["history_backlog", "history_unavailable", "overloaded"]);
+
+export interface Stage {
+  readonly random: Random;
+  readonly history: History;
+  readonly adminKey: string;
+  /** Through the proxy that cuts connections. */
+  readonly rough: string;
+  /** Through the one that does not: here only a kill takes an answer away. */
+  readonly smooth: string;
+  /** Faults on: clients create, workers misbehave. Off: what is left is finished in order. */
+  isRough: boolean;
+  isOver: boolean;
+}
+
+export interface Call {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+}
+
+/** One call; null where no whole answer came, which leaves open what the server did. */
+export const callOnce = async (stage: Stage, at: string, call: Call): Promise<Answer | null> => {
+  stage.history.callCount += 1;
+  const answer = await answerTo(stage, at, call);
+  if (answer === null) stage.history.unansweredCount += 1;
+  else if (answer.status >= 500 && answer.status !== 503) {
+    const { method, path } = call;
+    const body = JSON.stringify(answer.body);
+    stage.history.add({ kind: "broken", call: `${method} ${path}`, status: answer.status, body });
+  }
+  return answer !== null && (NOT_NOW.has(answer.code ?? "") || answer.status === 500) ? null : answer;
+};
+
+const answerTo = async (stage: Stage, at: string, call: Call): Promise<Answer | null> => {
+  try {
+    const response = await fetch(`${at}${call.path}`, {
+      method: call.method,
+      headers: {
+        authorization: `Bearer ${stage.adminKey}`,
+        ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+        ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey }),
+      },
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+    });
+    const text = await response.text();
+    const body: unknown = text === "" ? null : JSON.parse(text);
+    return { status: response.status, code: response.ok ? null : String((body as { code?: string }).code), body };
+  } catch {
+    return null;
+  }
+};
+
+/** Makes a call again until it is answered; null only when the run is over. */
+export const callUntilAnswered = async (stage: Stage, at: string, call: Call): Promise<Answer | null> => {
+  while (!stage.isOver) {
+    const answer = await callOnce(stage, at, call);
+    if (answer !== null) return answer;
+    await pause(REPEAT_AFTER_MS * (1 + stage.random.next()));
+  }
+  return null;
+};
