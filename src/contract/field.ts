@@ -68,7 +68,7 @@ export const toIsoOrNull = (at: number | null): string | null => (at === null ? 
 export const fromIso = (iso: string): number => Date.parse(iso);
 
 /** A query parameter that is a whole number, written in digits: `1e2`, `0x10` or nothing at all are none. */
-const digits = (min: number, max: number) =>
+export const digits = (min: number, max: number) =>
   z.preprocess(
     (given) => (typeof given === "string" && /^\d{1,9}$/.test(given) ? Number(given) : given),
     z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max),

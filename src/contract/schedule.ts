@@ -10,6 +10,7 @@ import {
 } from "../../domain/schedule.ts";
 import {
   count,
+  digits,
   identifier,
   instant,
   json,
@@ -56,7 +57,7 @@ export const editScheduleRequest = z
   .meta({ id: "ScheduleEdit" });
 
 const MAX_PREVIEW = 50;
-const previewCount = z.coerce.number().int().min(1).max(MAX_PREVIEW);
+const previewCount = digits(1, MAX_PREVIEW);
 export const scheduleQuery = z.strictObject({ preview: previewCount.optional() });
 export const previewQuery = z.strictObject({ preview: previewCount.default(5) });
 export const scheduleListQuery = z.strictObject(listQuery);

@@ -7,12 +7,12 @@ import {
   type Client,
   connect,
   newWorld,
+  ORIGIN,
   request,
   type Socket,
   type World,
 } from "../support/workerd/client.ts";
 
-const ORIGIN = "https://signalbox.test";
 const present = (world: World, instance = "w") =>
   world.ok("POST", "/presence", { instance, status: "idle", provider: "echo", tags: "a", concurrency: 500 });
 

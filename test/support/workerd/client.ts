@@ -5,7 +5,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env, exports } from "cloudflare:workers";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 
-const ORIGIN = "https://signalbox.test";
+export const ORIGIN = "https://signalbox.test";
 const ROOT_KEY = "root-key-of-the-tests";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand

@@ -1,0 +1,112 @@
+// The service's own OpenAPI document, read for the fuzzer: what each operation takes, and what it may answer.
+
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
+
+interface OperationObject {
+  readonly description?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+
+export interface OpenApi {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+}
+
+export type Access = "none" | "root" | "worker" | "standard" | "admin";
+
+export interface Operation {
+  /** `POST /api/jobs/{id}/retry` */
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly access: Access;
+  readonly isSocket: boolean;
+  readonly parameters: readonly Parameter[];
+  readonly body: { readonly schema: Schema; readonly isRequired: boolean } | null;
+  readonly responses: OperationObject["responses"];
+}
+
+const ACCESS: Readonly<Record<string, Access>> = {
+  "Needs no key.": "none",
+  "Needs the operator's root key.": "root",
+  "Needs a key of any role.": "worker",
+  "Needs a key with role standard or admin.": "standard",
+  "Needs a key with role admin.": "admin",
+};
+
+const accessOf = (name: string, { description = "" }: OperationObject): Access => {
+  const access = ACCESS[description.split("\n").at(-1) ?? ""];
+  if (access === undefined) throw new Error(`${name} does not say which key it needs: ${description}`);
+  return access;
+};
+
+export const operationsOf = ({ paths }: OpenApi): Operation[] =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([verb, operation]) => {
+      const method = verb.toUpperCase();
+      const name = `${method} ${path}`;
+      const schema = operation.requestBody?.content["application/json"]?.schema;
+      const body = schema === undefined ? null : { schema, isRequired: operation.requestBody?.required === true };
+      return {
+        name,
+        method,
+        path,
+        access: accessOf(name, operation),
+        isSocket: operation.responses["101"] !== undefined,
+        parameters: operation.parameters ?? [],
+        body,
+        responses: operation.responses,
+      };
+    }),
+  );
+
+const DOCUMENT = "openapi";
+const pointer = (part: string): string => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"));
+
+/** Validators of the documented answers, compiled once each. Formats are left to the tests of the contract. */
+export const answerValidators = (document: OpenApi) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  ajv.addSchema(document, DOCUMENT);
+  const compiled = new Map<string, ValidateFunction>();
+  return ({ method, path }: Operation, status: number, media: string): ValidateFunction => {
+    const parts = ["paths", path, method.toLowerCase(), "responses", String(status), "content", media, "schema"];
+    const ref = `${DOCUMENT}#/${parts.map(pointer).join("/")}`;
+    const validate = compiled.get(ref) ?? ajv.compile({ $ref: ref });
+    compiled.set(ref, validate);
+    return validate;
+  };
+};

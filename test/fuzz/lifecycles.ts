@@ -1,0 +1,152 @@
+// The life of each resource from its first request to its last, step by step with real ids and leases: what a fuzzer
+// that knows nothing of the story would reach only by chance.
+
+import { setTimeout as pause } from "node:timers/promises";
+import type { Role } from "./world.ts";
+
+export interface Step {
+  /** As in the document: `POST /api/jobs/{id}/start`. */
+  readonly operation: string;
+  readonly id?: string;
+  readonly query?: string;
+  readonly body?: unknown;
+  readonly role?: Role;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly status: number;
+}
+
+type Answer = Record<string, unknown> & { readonly id: string; readonly lease: number };
+/** Asks, checks the status and all promises, and answers the body. */
+export type Take = (step: Step) => Promise<Answer>;
+
+const WORKER = { instance: "story", provider: "story", status: "online", tags: "story", concurrency: 10 };
+const JOB = { prompt: "a job", provider: "story", tags: ["story"] };
+
+export const lifeOfAJob = async (take: Take): Promise<void> => {
+  const headers = { "idempotency-key": "story-1" };
+  const created = await take({ operation: "POST /api/jobs", body: JOB, headers, status: 201 });
+  const { id } = created;
+  await take({ operation: "POST /api/jobs", body: JOB, headers, status: 201 });
+  await take({ operation: "POST /api/jobs", body: { ...JOB, prompt: "another" }, headers, status: 422 });
+  await take({ operation: "PATCH /api/jobs/{id}", id, body: { priority: "high" }, status: 200 });
+  await take({ operation: "GET /dispatch/explain", query: `job_id=${id}`, status: 200 });
+  await take({ operation: "POST /presence", body: WORKER, role: "worker", status: 200 });
+  const claim = { operation: "POST /api/workers/{instance}/claim", id: WORKER.instance } as const;
+  const claimed = (await take({ ...claim, body: { max: 1 }, role: "worker", status: 200 })).jobs as Answer[];
+  const lease = claimed[0]?.lease;
+  const report = { id, role: "worker" } as const;
+  await take({ operation: "POST /api/jobs/{id}/start", ...report, body: { lease }, status: 200 });
+  await take({
+    operation: "POST /api/jobs/{id}/heartbeat",
+    ...report,
+    body: { lease, progress: { at: 0.5 } },
+    status: 200,
+  });
+  await take({ operation: "POST /api/jobs/{id}/retry", id, status: 409 });
+  const error = { code: "broken", message: "it broke", retryable: false };
+  await take({ operation: "POST /api/jobs/{id}/fail", ...report, body: { lease, error }, status: 200 });
+  await take({ operation: "POST /api/jobs/{id}/retry", id, status: 200 });
+  await take({ operation: "POST /api/jobs/{id}/complete", ...report, body: { lease, result: 1 }, status: 409 });
+  const again = (await take({ ...claim, status: 200, role: "worker" })).jobs as Answer[];
+  const next = again[0]?.lease;
+  const reason = "not now";
+  await take({ operation: "POST /api/jobs/{id}/release", ...report, body: { lease: next, reason }, status: 200 });
+  const last = ((await take({ ...claim, status: 200, role: "worker" })).jobs as Answer[])[0]?.lease;
+  const usage = { input_tokens: 3, output_tokens: 4 };
+  const result = { text: "done" };
+  await take({
+    operation: "POST /api/jobs/{id}/complete",
+    ...report,
+    body: { lease: last, result, usage },
+    status: 200,
+  });
+  await take({ operation: "PATCH /api/jobs/{id}", id, body: { priority: "low" }, status: 409 });
+  await take({ operation: "POST /api/jobs/{id}/cancel", id, status: 409 });
+  await take({ operation: "GET /api/jobs/{id}", id, query: "wait=1", status: 200 });
+  await take({ operation: "GET /api/jobs/{id}/events", id, status: 200 });
+  const dispatched = await take({ operation: "POST /dispatch", body: JOB, status: 200 });
+  await take({ operation: "POST /api/jobs/{id}/cancel", id: dispatched.id, status: 200 });
+  await take({ operation: "POST /dispatch", body: { prompt: "x", tags: ["nobody"] }, status: 503 });
+  await take({
+    operation: "POST /dispatch",
+    query: "queue=true",
+    body: { prompt: "x", tags: ["nobody"] },
+    status: 202,
+  });
+  await take({ operation: "POST /api/jobs/batch", body: { jobs: [JOB, JOB] }, status: 201 });
+};
+
+export const lifeOfAWorker = async (take: Take): Promise<void> => {
+  const presence = { heartbeat_interval_seconds: 0.1, offline_after_seconds: 0.2 };
+  const body = { ...WORKER, instance: "brief" };
+  const worker = { id: body.instance } as const;
+  await take({ operation: "POST /presence", body, status: 200 });
+  await take({ operation: "DELETE /api/workers/{instance}", ...worker, status: 409 });
+  await take({ operation: "POST /api/workers/{instance}/pause", ...worker, body: { reason: "rest" }, status: 200 });
+  await take({ operation: "GET /api/workers/{instance}", ...worker, status: 200 });
+  await take({ operation: "POST /api/workers/{instance}/resume", ...worker, status: 200 });
+  await take({ operation: "PUT /config", body: { presence }, status: 200 });
+  const list = async () => (await take({ operation: "GET /presence", status: 200 })).workers as { instance: string }[];
+  while ((await list()).some(({ instance }) => instance === body.instance)) await pause(50);
+  await take({ operation: "DELETE /api/workers/{instance}", ...worker, status: 204 });
+  await take({ operation: "GET /api/workers/{instance}", ...worker, status: 404 });
+  await take({ operation: "PUT /config", body: {}, status: 200 });
+};
+
+export const lifeOfASchedule = async (take: Take): Promise<void> => {
+  const schedule = { name: "story", cron: "0 9 * * 1", prompt: "weekly" };
+  const named = { id: schedule.name } as const;
+  await take({ operation: "POST /api/schedules/preview", body: schedule, status: 200 });
+  await take({ operation: "POST /api/schedules", body: schedule, status: 201 });
+  await take({ operation: "POST /api/schedules", body: schedule, status: 409 });
+  await take({ operation: "GET /api/schedules/{name}", ...named, status: 200 });
+  await take({ operation: "POST /api/schedules/{name}/run", ...named, status: 200 });
+  await take({ operation: "PUT /api/schedules/{name}", ...named, body: { status: "paused" }, status: 200 });
+  await take({ operation: "GET /api/schedules/{name}/history", ...named, status: 200 });
+  await take({ operation: "DELETE /api/schedules/{name}", ...named, status: 204 });
+  await take({ operation: "GET /api/schedules/{name}", ...named, status: 404 });
+};
+
+export const lifeOfAKey = async (take: Take): Promise<void> => {
+  const { id, key } = await take({ operation: "POST /api/keys", body: { name: "k", role: "admin" }, status: 201 });
+  await take({ operation: "POST /session", body: { key }, status: 200 });
+  const rotated = await take({ operation: "POST /api/keys/{id}/rotate", id, status: 200 });
+  await take({ operation: "POST /session", body: { key }, status: 401 });
+  await take({ operation: "POST /session", body: { key: rotated.key }, status: 200 });
+  await take({ operation: "DELETE /api/keys/{id}", id, status: 204 });
+  await take({ operation: "POST /session", body: { key: rotated.key }, status: 401 });
+  await take({ operation: "POST /api/keys/{id}/rotate", id, status: 409 });
+  await take({ operation: "GET /session", status: 200 });
+  await take({ operation: "DELETE /session", status: 204 });
+  await take({ operation: "GET /api/audit", status: 200 });
+};
+
+export const lifeOfATenant = async (take: Take): Promise<void> => {
+  const body = { tenant: "story" };
+  await take({ operation: "POST /admin/tenants", body, role: "root", status: 201 });
+  await take({ operation: "POST /admin/tenants", body, role: "root", status: 409 });
+  await take({ operation: "GET /admin/tenants", role: "root", status: 200 });
+};
+
+export const lifeOfASubscription = async (take: Take): Promise<void> => {
+  const body = { provider: "openai", models_sync_url: "https://models.example.com/story" };
+  const { id } = await take({ operation: "POST /catalog/subscriptions", body, status: 201 });
+  await take({ operation: "POST /catalog/subscriptions", body, status: 409 });
+  const patch = { models_sync_schedule: "0 */6 * * *" };
+  await take({ operation: "PATCH /catalog/subscriptions/{id}", id, body: patch, status: 200 });
+  await take({ operation: "GET /catalog/subscriptions/{id}/models", id, status: 200 });
+  await take({ operation: "GET /catalog/subscriptions/{id}/history", id, status: 200 });
+  await take({ operation: "DELETE /catalog/subscriptions/{id}", id, status: 204 });
+  await take({ operation: "POST /catalog/subscriptions/{id}/sync", id, status: 404 });
+};
+
+export const lifeOfAHalt = async (take: Take): Promise<void> => {
+  for (const level of [1, 2, 3, 4]) {
+    await take({ operation: "POST /killswitch", body: { level, reason: "a drill" }, status: 200 });
+    await take({ operation: "POST /dispatch", body: JOB, status: 503 });
+    await take({ operation: "POST /api/jobs", body: JOB, status: level < 3 ? 201 : 503 });
+    await take({ operation: "PUT /config", body: {}, status: level < 4 ? 200 : 503 });
+    await take({ operation: "GET /killswitch", status: 200 });
+    await take({ operation: "DELETE /killswitch", query: "resume_all=true", status: 200 });
+  }
+};
