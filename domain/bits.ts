@@ -2,7 +2,11 @@
 // requires costs less than looking at a single worker.
 
 export class Bits {
-  #words = new Uint32Array(4);
+  #words: Uint32Array;
+
+  constructor(words: Uint32Array = new Uint32Array(4)) {
+    this.#words = words;
+  }
 
   get words(): Uint32Array {
     return this.#words;
@@ -26,9 +30,7 @@ export class Bits {
   }
 
   copy(): Bits {
-    const twin = new Bits();
-    twin.#words = this.#words.slice();
-    return twin;
+    return new Bits(this.#words.slice());
   }
 
   /** Keeps what the other set has, too; a missing set is an empty one. */
@@ -75,6 +77,10 @@ export class Bits {
       }
     }
     return this;
+  }
+
+  get isEmpty(): boolean {
+    return this.first() === -1;
   }
 
   /** The smallest member; -1 where there is none. */
