@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { rateLimitDelayMs, retryDelayMs } from "../../domain/backoff.ts";
+import { rateLimitDelayMs, releaseDelayMs, retryDelayMs } from "../../domain/backoff.ts";
 
 const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const ms = fc.integer({ min: 0, max: 86_400_000 });
@@ -72,5 +72,13 @@ describe("the wait before a retry of our own", () => {
     [60, 0, 15_000],
   ])("after %d failures with chance %d is %d ms", (failures, chance, expected) => {
     expect(retryDelayMs(failures, 1_000, 30_000, chance)).toBe(expected);
+  });
+});
+
+describe("a job that workers give back", () => {
+  test("goes on at once the first time, then waits longer each time, a minute at most", () => {
+    expect([1, 2, 3, 4, 7, 8, 9, 1000].map(releaseDelayMs)).toEqual([
+      0, 1_000, 2_000, 4_000, 32_000, 60_000, 60_000, 60_000,
+    ]);
   });
 });

@@ -136,8 +136,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a repeated completion is charged again",
     "durable-objects/operations/report.ts",
-    'recordSpending(turn, job, "completed", request);\n',
-    'recordSpending(turn, job, "completed", request);\n  }\n  if (decided.value.job === job) recordSpending(turn, job, "completed", request);\n  if (decided.value.job !== job) {\n',
+    'recordSpending(turn, job, "completed", request, cost);\n',
+    'recordSpending(turn, job, "completed", request, cost);\n  }\n  if (decided.value.job === job) recordSpending(turn, job, "completed", request, cost);\n  if (decided.value.job !== job) {\n',
   ),
   mutant(
     "spending is not added up",
@@ -198,8 +198,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox is emptied before history has it",
     "durable-objects/drain.ts",
-    "await apply(projectionOf(store, carried));\n        await settle(carried.at(-1)?.seq ?? 0);",
-    "const batch = projectionOf(store, carried);\n        await settle(carried.at(-1)?.seq ?? 0);\n        await apply(batch);",
+    "await apply(projectionOf(store, carried));\n      await settle(carried.at(-1)?.seq ?? 0);",
+    "const batch = projectionOf(store, carried);\n      await settle(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
   ),
   mutant(
     "one outbox row too many is taken for drained",
@@ -222,7 +222,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the sockets of a revoked key stay open",
     "durable-objects/operations/keys.ts",
-    "if (graceMs === 0) turn.effects.endedKeys.add(keyId);",
-    "if (graceMs === 0) turn.effects.endedKeys.delete(keyId);",
+    "turn.effects.endedKeys.set(key.id, null);",
+    "turn.effects.endedKeys.delete(key.id);",
   ),
 ];

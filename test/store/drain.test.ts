@@ -1,0 +1,63 @@
+// The drain against an outbox that never stops growing: whoever waits for what was written before is not kept waiting.
+
+import { expect, test } from "vitest";
+import { Drain } from "../../durable-objects/drain.ts";
+import type { Store } from "../../durable-objects/store/open.ts";
+import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
+
+const emptyTidings = { events: [], attempts: [], audit: [], runs: [] };
+
+/** An outbox to which each batch that leaves adds as many rows as it took. */
+const growingOutbox = () => {
+  let rows: OutboxRow[] = [1, 2, 3].map((seq) => ({ seq, at: 0, tidings: emptyTidings }));
+  let lastSeq = 3;
+  const outbox = {
+    oldest: () => rows.slice(0, 2),
+    oldestAt: () => rows[0]?.at ?? null,
+    firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
+    lastSeq: () => lastSeq,
+  };
+  const settle = async (upToSeq: number): Promise<void> => {
+    rows = rows.filter(({ seq }) => seq > upToSeq);
+    for (let added = 0; added < 2; added += 1) {
+      lastSeq += 1;
+      rows.push({ seq: lastSeq, at: 0, tidings: emptyTidings });
+    }
+  };
+  const store = {
+    outbox,
+    jobs: { findMany: () => [] },
+    payloads: { charsOf: () => new Map(), findMany: () => new Map(), findResults: () => new Map() },
+  };
+  return { store: store as unknown as Store, settle };
+};
+
+const drainOf = (apply: () => Promise<void>) => {
+  const { store, settle } = growingOutbox();
+  return { drain: new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, settle }), store };
+};
+
+test("a reader waits for what was written before it asked, not for what is written meanwhile", async () => {
+  let batches = 0;
+  const { drain } = drainOf(async () => {
+    batches += 1;
+  });
+  expect(await drain.flush()).toBe(true);
+  expect(batches).toBe(2);
+});
+
+test("readers that wait at once share a batch", async () => {
+  let batches = 0;
+  const { drain } = drainOf(async () => {
+    batches += 1;
+  });
+  expect(await Promise.all([drain.flush(), drain.flush(), drain.flush()])).toEqual([true, true, true]);
+  expect(batches).toBe(2);
+});
+
+test("with history away a reader is told so, and the outbox keeps what it has", async () => {
+  const { drain, store } = drainOf(() => Promise.reject(new Error("D1 is away")));
+  expect(await drain.flush()).toBe(false);
+  expect(store.outbox.firstSeq()).toBe(1);
+  expect(drain.start()).toBeNull();
+});
