@@ -2,9 +2,6 @@
 
 export const count = (value: number): string => value.toLocaleString("en-US");
 
-export const shortCount = (value: number): string =>
-  value < 10_000 ? count(value) : new Intl.NumberFormat("en-US", { notation: "compact" }).format(value);
-
 /** Small sums keep the digits that tell them from nothing. */
 export const usd = (value: number): string => {
   if (value === 0) return "$0.00";

@@ -14,7 +14,7 @@ import {
   type WorkerMessage,
   workerMessage,
 } from "../src/contract/socket.ts";
-import { fieldErrorsOf } from "../src/contract/validation.ts";
+import { refusalOf } from "../src/contract/validation.ts";
 import { toPresence } from "../src/contract/worker.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
@@ -61,10 +61,7 @@ const tooLarge = (candidate: unknown): Incoming => ({
 const parseMessage = (candidate: unknown): Incoming => {
   const parsed = workerMessage.safeParse(candidate);
   if (parsed.success) return { id: parsed.data.id, message: ok(parsed.data) };
-  const id = idOf(candidate);
-  const errors = fieldErrorsOf(workerMessage, parsed.error, candidate);
-  const detail = errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
-  return { id, message: err({ code: "invalid_request", detail, errors }) };
+  return { id: idOf(candidate), message: err(refusalOf(workerMessage, parsed.error, candidate)) };
 };
 
 const idOf = (candidate: unknown): string | null => {

@@ -158,8 +158,9 @@ const recordCommand = (
   before: Job,
   decision: Parameters<Turn["record"]>[1],
 ): JobResource => {
-  const isBack = command.archived !== undefined && turn.store.jobs.find(command.id) === null;
-  const payload = isBack ? { payload: { prompt: command.archived.prompt, input: command.archived.input } } : {};
+  const { archived } = command;
+  const isBack = archived !== undefined && archived.job === before;
+  const payload = isBack ? { payload: { prompt: archived.prompt, input: archived.input } } : {};
   turn.record(before, { ...decision, ...payload });
   return presentOpenJob(turn, decision.job);
 };
@@ -176,7 +177,7 @@ export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Ref
   if (job === null) return err(notFound("job", command.id));
   const decided = cancelJob(job, turn.nowAt);
   if (!decided.ok) return decided;
-  tellHalted(turn, job, "cancelled");
+  turn.sendHalt(job, "cancelled");
   return ok(recordCommand(turn, command, job, decided.value));
 };
 
@@ -185,14 +186,8 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   if (job === null) return err(notFound("job", command.id));
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
-  tellHalted(turn, job, "retried");
+  turn.sendHalt(job, "retried");
   return ok(recordCommand(turn, command, job, decided.value));
-};
-
-/** Tells the worker that holds a job to drop it. */
-export const tellHalted = (turn: Turn, job: Job, reason: string): void => {
-  if (!isLeased(job) || job.assignedWorker === null) return;
-  turn.send(job.assignedWorker, { type: "job.halted", job_id: job.id, lease: job.lease, reason });
 };
 
 const isStuck = (turn: Turn, job: Job): boolean => {

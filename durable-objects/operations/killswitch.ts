@@ -75,9 +75,7 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
   const leased = turn.store.jobs.allLeased();
   for (const job of leased) {
     const reason = `killswitch level ${level}`;
-    if (job.assignedWorker !== null) {
-      turn.send(job.assignedWorker, { type: "job.halted", job_id: job.id, lease: job.lease, reason });
-    }
+    turn.sendHalt(job, reason);
     const cancelled = cancelsWork(killswitch) ? cancelJob(job, turn.nowAt, reason) : null;
     turn.record(job, cancelled?.ok ? cancelled.value : haltJob(job, level, turn.nowAt));
   }

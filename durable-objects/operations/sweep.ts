@@ -8,7 +8,6 @@ import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { staleAtOf, timeoutAtOf } from "./deadline.ts";
-import { tellHalted } from "./jobs.ts";
 import { endGraces } from "./keys.ts";
 import { withhold } from "./killswitch.ts";
 import { runIfDue } from "./schedules.ts";
@@ -133,7 +132,7 @@ const depart = (turn: Turn, ended: readonly { job: Job; changedSeq: number }[]):
 };
 
 const expire = (turn: Turn, job: Job): void => {
-  tellHalted(turn, job, "not started in time");
+  turn.sendHalt(job, "not started in time");
   turn.record(job, expireLease(job, turn.nowAt));
   const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
   if (worker === undefined) return;
@@ -148,10 +147,10 @@ const attendRunning = (turn: Turn, job: Job): void => {
   const timeoutMs = timeoutOf(config, job);
   const staleAt = staleAtOf(job, config);
   if (timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {
-    tellHalted(turn, job, "timed out");
+    turn.sendHalt(job, "timed out");
     turn.record(job, timeOutJob(job, timeoutMs, turn.nowAt));
   } else if (staleAt !== null && staleAt <= turn.nowAt) {
-    tellHalted(turn, job, "no heartbeat");
+    turn.sendHalt(job, "no heartbeat");
     turn.record(job, reapJob(job, maxAttemptsOf(config, job), turn.nowAt));
   }
 };

@@ -156,6 +156,12 @@ export class Turn {
     if (at !== null && at < this.wakeAt) this.wakeAt = at;
   }
 
+  /** Tells the worker that holds a job, if any does, to drop it. */
+  sendHalt(job: Job, reason: string): void {
+    if (!isLeased(job) || job.assignedWorker === null) return;
+    this.send(job.assignedWorker, { type: "job.halted", job_id: job.id, lease: job.lease, reason });
+  }
+
   send(instance: string, message: CoordinatorMessage): void {
     this.effects.frames.push({ instance, message });
   }

@@ -100,8 +100,6 @@ export const syncAnswer = z
   .object({ changed: z.boolean(), added: count, removed: count, updated: count, models_synced_at: instant })
   .meta({ id: "SyncResult" });
 
-export type NewSubscriptionRequest = z.infer<typeof newSubscriptionRequest>;
-export type SubscriptionPatchRequest = z.infer<typeof subscriptionPatchRequest>;
 export type ProviderResource = z.infer<typeof providerResource>;
 export type SubscriptionResource = z.infer<typeof subscriptionResource>;
 export type ModelList = z.infer<typeof modelList>;

@@ -203,7 +203,7 @@ export const presentJob = (
   updated_at: toIso(job.updatedAt),
 });
 
-export const presentJobEvent = (event: JobEvent): JobEventResource => ({
+export const presentJobEvent = (event: Omit<JobEvent, "jobId">): JobEventResource => ({
   at: toIso(event.at),
   type: event.type,
   worker: event.worker,

@@ -83,7 +83,6 @@ export const auditList = z
   })
   .meta({ id: "AuditList" });
 
-export type NewTenantRequest = z.infer<typeof newTenantRequest>;
 export type KeyResource = z.infer<typeof keyResource>;
 export type KeyAnswer = z.infer<typeof keyAnswer>;
 export type SessionAnswer = z.infer<typeof sessionAnswer>;

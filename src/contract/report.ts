@@ -37,8 +37,6 @@ export const failRequest = z.strictObject(failFields).meta({ id: "Fail" });
 export const releaseRequest = z.strictObject(releaseFields).meta({ id: "Release" });
 
 export type ReportedErrorBody = z.infer<typeof reportedError>;
-export type CompleteBody = z.infer<typeof completeRequest>;
-export type FailBody = z.infer<typeof failRequest>;
 
 /** What a report says it spent, as the rules take it. */
 export const toSpent = (body: {

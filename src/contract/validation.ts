@@ -2,7 +2,7 @@
 // nearest known one, so that a typo never routes a job to the wrong worker.
 
 import type { z } from "zod";
-import type { FieldError } from "../../domain/refusal.ts";
+import type { FieldError, RefusalOf } from "../../domain/refusal.ts";
 import { nearestOf } from "./nearest.ts";
 
 const MAX_ERRORS = 20;
@@ -10,6 +10,21 @@ const MAX_NAME = 64;
 
 export const fieldErrorsOf = (schema: z.ZodType, error: z.ZodError, given: unknown): FieldError[] =>
   error.issues.flatMap((issue) => describe(schema, issue, given)).slice(0, MAX_ERRORS);
+
+/** The refusal of a body, a query or a message; `where` names it in faults that are of no single field. */
+export const refusalOf = (
+  schema: z.ZodType,
+  error: z.ZodError,
+  given: unknown,
+  where: string | null = null,
+): RefusalOf<"invalid_request"> => {
+  const errors = fieldErrorsOf(schema, error, given);
+  const says = ({ path, message }: FieldError): string => {
+    const name = path === "" ? where : path;
+    return name === null ? message : `${name}: ${message}`;
+  };
+  return { code: "invalid_request", detail: errors.map(says).join("; "), errors };
+};
 
 const describe = (schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown): FieldError[] => {
   const path = issue.path.map(String).join(".");

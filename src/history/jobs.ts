@@ -1,10 +1,17 @@
 // Jobs and their timelines as history has them.
 
+import type { JobEventType } from "../../domain/event.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Archived } from "../../durable-objects/operations/jobs.ts";
-import { fromIso, toIso } from "../contract/field.ts";
-import { type JobEventResource, type JobListQuery, type JobResource, presentJob } from "../contract/job.ts";
+import { fromIso } from "../contract/field.ts";
+import {
+  type JobEventResource,
+  type JobListQuery,
+  type JobResource,
+  presentJob,
+  presentJobEvent,
+} from "../contract/job.ts";
 import { readHistory } from "./store.ts";
 
 /** A page of jobs stays within memory: longer values are shortened, and the job says which. */
@@ -102,7 +109,7 @@ const presentListed = (row: ListedRow): JobResource => {
 
 interface EventRow {
   readonly at: number;
-  readonly type: string;
+  readonly type: JobEventType;
   readonly worker: string | null;
   readonly lease: number;
   readonly detail: string;
@@ -119,11 +126,5 @@ export const jobTimeline = (db: D1Database, tenant: string, id: string): Promise
       .bind(tenant, id)
       .all<EventRow>();
     if (results.length === 0) return null;
-    return results.map((row) => ({
-      at: toIso(row.at),
-      type: row.type,
-      worker: row.worker,
-      lease: row.lease,
-      detail: JSON.parse(row.detail) as Json,
-    }));
+    return results.map((row) => presentJobEvent({ ...row, detail: JSON.parse(row.detail) as Json }));
   });

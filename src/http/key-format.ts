@@ -5,7 +5,6 @@ import type { Role } from "../../domain/key.ts";
 
 const PREFIX = "sbx";
 const KINDS = { admin: "a", standard: "s", worker: "w", session: "d" } as const;
-export type TokenKind = keyof typeof KINDS;
 
 export const MAX_TOKEN_CHARS = 512;
 const ID_CHARS = 12;

@@ -4,7 +4,7 @@
 import type { Hono } from "hono";
 import type { z } from "zod";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
-import { fieldErrorsOf } from "../contract/validation.ts";
+import { refusalOf } from "../contract/validation.ts";
 import type { Env } from "../env.ts";
 import { type AppContext, authenticateCaller, authenticateOperator } from "./auth.ts";
 import { readJson } from "./body.ts";
@@ -131,11 +131,7 @@ const parse = (schema: z.ZodType | undefined, given: unknown, where: string): un
   if (schema === undefined) return undefined;
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const errors = fieldErrorsOf(schema, parsed.error, given);
-  const detail = errors
-    .map(({ path, message }) => (path === "" ? `${where}: ${message}` : `${path}: ${message}`))
-    .join("; ");
-  throw new Refused({ code: "invalid_request", detail, errors });
+  throw new Refused(refusalOf(schema, parsed.error, given, where));
 };
 
 /** Mounts every endpoint, and for each path an answer to the methods that it does not take. */

@@ -4,7 +4,7 @@ import { parseDocument, stringify } from "yaml";
 import { z } from "zod";
 import { invalid } from "../../domain/refusal.ts";
 import { type ConfigDocument, configDocument, withFittingPresence } from "../contract/config.ts";
-import { fieldErrorsOf } from "../contract/validation.ts";
+import { refusalOf } from "../contract/validation.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
 import { parseJson, readText } from "../http/body.ts";
 import { digest } from "../http/key-format.ts";
@@ -106,9 +106,7 @@ const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   if (reserved !== null) throw new Refused(invalid(reserved, 'is no name: "__proto__" is reserved'));
   const parsed = configDocument.safeParse(withFittingPresence(given));
   if (parsed.success) return parsed.data;
-  const errors = fieldErrorsOf(configDocument, parsed.error, given);
-  const detail = errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
-  throw new Refused({ code: "invalid_request", detail, errors });
+  throw new Refused(refusalOf(configDocument, parsed.error, given));
 };
 
 /** Where a document names `__proto__`, which the schema's maps would leave out without a word; null if nowhere. */
