@@ -7,7 +7,7 @@ import { isFinal } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import { err, ok, type Result } from "../domain/result.ts";
+import { ok, type Result } from "../domain/result.ts";
 import type { JobResource } from "../src/contract/job.ts";
 import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../src/contract/socket.ts";
 import type { ClaimAnswer } from "../src/contract/worker.ts";
@@ -20,11 +20,12 @@ import { loadMemory, type Memory } from "./memory.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
 import { killswitchResource } from "./operations/killswitch.ts";
+import { News } from "./operations/news.ts";
 import { mayActAs, presenceAnswer } from "./operations/presence.ts";
 import { settle } from "./operations/routing.ts";
 import { nextWakeAt, sweep } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
-import { acknowledge, carryOut, parseFrame } from "./socket-messages.ts";
+import { acknowledge, carryOut, type Incoming, parseFrame } from "./socket-messages.ts";
 import { type Attachment, attachmentOf, close, Sockets } from "./sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { TurnQueue } from "./turns.ts";
@@ -50,7 +51,10 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #counters = newCounters();
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
-  #effects: Effects[] = [];
+  /** What the turns of the stretch tell history together. */
+  #news: News | null = null;
+  /** What they leave to do once the stretch is stored, in their order. */
+  #afterwards: (() => void)[] = [];
   #wakeAt = Number.POSITIVE_INFINITY;
   #armedAt: number | null = null;
 
@@ -58,11 +62,11 @@ export class Tenant extends DurableObject<TenantEnv> {
     super(state, env);
     this.#store = openStore(state.storage);
     this.#sockets = new Sockets(state);
-    this.#turns = new TurnQueue(
-      state.storage,
-      () => this.#afterStretch(),
-      (error, undone) => this.#broken(error, undone),
-    );
+    this.#turns = new TurnQueue(state.storage, {
+      close: () => this.#storeNews(),
+      tell: () => this.#tellAll(),
+      undo: (error) => this.#undo(error),
+    });
     this.#drain = new Drain({
       store: this.#store,
       tenant: state.id.name ?? "",
@@ -187,8 +191,8 @@ export class Tenant extends DurableObject<TenantEnv> {
       openedWith,
       seq: 0,
     };
-    this.#sockets.accept(socket, attachment);
-    if (instance === null) this.#live.welcome(socket);
+    this.#afterwards.push(() => this.#sockets.accept(socket, attachment));
+    if (instance === null) this.#afterwards.push(() => this.#live.welcome(socket));
     else this.#inTurn(caller, (turn) => ok(this.#welcome(turn, socket, instance)));
   }
 
@@ -196,7 +200,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   #welcome(turn: Turn, socket: WebSocket, instance: string): void {
     const member = turn.memory.fleet.get(instance);
     if (member === undefined) {
-      this.#sockets.queue(socket, {
+      this.#say(socket, {
         type: "welcome",
         jobs: [],
         halted: [],
@@ -211,8 +215,12 @@ export class Tenant extends DurableObject<TenantEnv> {
     turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId });
     turn.freedWorkers.add(instance);
     const answer = presenceAnswer(turn, member, []);
-    this.#sockets.queue(socket, { type: "welcome", ...answer });
-    for (const job of answer.jobs) this.#sockets.queue(socket, { type: "job.assigned", job });
+    this.#say(socket, { type: "welcome", ...answer });
+    for (const job of answer.jobs) this.#say(socket, { type: "job.assigned", job });
+  }
+
+  #say(socket: WebSocket, message: CoordinatorMessage): void {
+    this.#afterwards.push(() => this.#sockets.queue(socket, message));
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
@@ -228,26 +236,22 @@ export class Tenant extends DurableObject<TenantEnv> {
       return;
     }
     await Promise.all(
-      parsed.value.map(({ id, message }) =>
-        this.#turns.run(() => {
-          const done = message.ok ? this.#carryOut(socket, attachment, message.value) : message;
-          this.#sockets.queue(socket, acknowledge(id, done));
-        }),
-      ),
+      parsed.value.map((incoming) => this.#turns.run(() => this.#carryOut(socket, attachment, incoming))),
     );
   }
 
-  #carryOut(
-    socket: WebSocket,
-    { keyId, name, role, instance }: Attachment,
-    message: Parameters<typeof carryOut>[2],
-  ): Result<Partial<CoordinatorMessage>, Refusal> {
+  #carryOut(socket: WebSocket, { keyId, name, role, instance }: Attachment, { id, message }: Incoming): void {
     const key = this.#store.keys.find(keyId);
     if (key === null || key.revokedAt !== null) {
-      close(socket, closeCodes.keyEnded, "the key has ended");
-      return err({ code: "key_revoked" });
+      this.#afterwards.push(() => close(socket, closeCodes.keyEnded, "the key has ended"));
+      return;
     }
-    return this.#inTurn({ keyId, name, role }, (turn) => carryOut(turn, instance, message));
+    this.#inTurn({ keyId, name, role }, (turn) => {
+      const done = message.ok ? carryOut(turn, instance, message.value) : message;
+      // Before what else the message leads to.
+      this.#say(socket, acknowledge(id, done));
+      return done;
+    });
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
@@ -304,25 +308,33 @@ export class Tenant extends DurableObject<TenantEnv> {
       newId: () => this.#nextId(nowAt),
       lastSocketSign: (instance: string) => this.#sockets.lastSignOf(instance),
     };
-    return new Turn(this.#store, this.#loaded(), surroundings, caller);
+    const memory = this.#loaded();
+    this.#news ??= new News(memory);
+    return new Turn(this.#store, memory, this.#news, surroundings, caller);
   }
 
-  /** One turn: the verb, then the queue, then the outbox; its effects wait for the end of the stretch. */
+  /** One turn: the verb, then the queue; its effects wait for the end of the stretch. */
   #inTurn<T>(caller: Caller, work: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
     const turn = this.#newTurn(caller);
     const result = work(turn);
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
     if (!result.ok && turn.freedWorkers.size === 0) return result;
     settle(turn);
-    if (turn.flush()) turn.due(turn.nowAt + DRAIN_DELAY_MS);
     this.#wakeAt = Math.min(this.#wakeAt, turn.wakeAt);
-    this.#effects.push(turn.effects);
+    this.#afterwards.push(() => this.#tell(turn.effects));
     return result;
   }
 
-  #afterStretch(): void {
-    const effects = this.#effects.splice(0);
-    for (const one of effects) this.#tell(one);
+  #storeNews(): void {
+    for (const row of this.#news?.rows ?? []) {
+      this.#store.outbox.put(row);
+      this.#wakeAt = Math.min(this.#wakeAt, row.at + DRAIN_DELAY_MS);
+    }
+    this.#news = null;
+  }
+
+  #tellAll(): void {
+    for (const one of this.#afterwards.splice(0)) one();
     this.#sockets.flush();
     if (Number.isFinite(this.#wakeAt)) this.#arm(this.#wakeAt);
     this.#wakeAt = Number.POSITIVE_INFINITY;
@@ -342,11 +354,13 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#live.note(effects);
   }
 
-  /** Rows are rolled back, so what memory took over from them must go, too; a turn that threw left no effects. */
-  #broken(error: unknown, undone: "turn" | "stretch"): void {
+  /** Rows are rolled back, so what memory took over from them must go, too. */
+  #undo(error: unknown): void {
     this.#memory = null;
-    if (undone === "stretch") this.#effects = [];
-    console.error(`tenant ${this.ctx.id.name}: a turn failed`, error);
+    this.#store.forgetRecent();
+    this.#news = null;
+    this.#afterwards = [];
+    if (error !== null) console.error(`tenant ${this.ctx.id.name}: a turn failed`, error);
   }
 
   /** Moves the alarm forward, never back; the sweep computes it anew. */

@@ -49,7 +49,8 @@ app.use(async (c, next) => {
   const given = c.req.header("x-request-id");
   c.set("requestId", given !== undefined && REQUEST_ID.test(given) ? given : crypto.randomUUID());
   await next();
-  c.res = secured(c.res, c.get("requestId"));
+  const answer = secured(c.res, c.get("requestId"));
+  if (answer !== c.res) c.res = answer;
 });
 
 app.onError((error, c) => {

@@ -110,7 +110,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   if (job.assignedWorker === null) return;
   // Without a socket it hears of the job by its next claim or heartbeat.
   turn.effects.wokenWorkers.add(job.assignedWorker);
-  if (turn.lastSocketSign(job.assignedWorker) === null) return;
+  if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
   turn.send(job.assignedWorker, { type: "job.assigned", job: presentJob(job, payload) });
 };

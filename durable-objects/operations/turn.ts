@@ -14,7 +14,7 @@ import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { dueAtOf } from "./deadline.ts";
-import { News } from "./news.ts";
+import type { News } from "./news.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
@@ -75,12 +75,12 @@ export class Turn {
   readonly #surroundings: Surroundings;
   readonly #news: News;
 
-  constructor(store: Store, memory: Memory, surroundings: Surroundings, caller: Caller) {
+  constructor(store: Store, memory: Memory, news: News, surroundings: Surroundings, caller: Caller) {
     this.store = store;
     this.memory = memory;
     this.caller = caller;
     this.#surroundings = surroundings;
-    this.#news = new News(memory);
+    this.#news = news;
   }
 
   get nowAt(): number {
@@ -107,9 +107,9 @@ export class Turn {
     const dueAt = dueAtOf(job, this.memory.config);
     this.due(dueAt);
     if (job.version === before?.version) this.store.jobs.touch(job, dueAt);
-    else this.store.jobs.put(job, dueAt, this.#news.open());
-    if (decision.payload !== undefined) this.store.payloads.put(job.id, decision.payload);
-    if (decision.result !== undefined) this.store.payloads.putResult(job.id, decision.result);
+    else this.store.jobs.put(job, dueAt, this.#news.open(this.nowAt));
+    if (decision.payload !== undefined) this.#news.weigh(this.store.payloads.put(job.id, decision.payload));
+    if (decision.result !== undefined) this.#news.weigh(this.store.payloads.putResult(job.id, decision.result));
     this.#tell(job, decision.events);
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
@@ -164,12 +164,6 @@ export class Turn {
 
   send(instance: string, message: CoordinatorMessage): void {
     this.effects.frames.push({ instance, message });
-  }
-
-  /** Writes what the turn tells history; the last thing a turn does. Answers whether there was anything to tell. */
-  flush(): boolean {
-    for (const { seq, tidings } of this.#news.rows) this.store.outbox.put(seq, this.nowAt, tidings);
-    return !this.#news.isEmpty;
   }
 
   #count(before: Job | null, after: Job): void {

@@ -3,136 +3,160 @@
 import type { Job, JobPayload } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Place } from "../../domain/queue.ts";
+import { Recent } from "./recent.ts";
 import { all, first, type Row, record, records, type Sql, scalar } from "./sql.ts";
 
 export type OpenStatus = "pending" | "assigned" | "running";
 
-export const jobsTable = (sql: Sql) => ({
-  find: (id: string): Job | null => record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
+/** A few thousand small records are a few megabytes: about what is under way at a time. */
+const RECENT_JOBS = 4_000;
+const RECENT_RECORD_CHARS = 4_096;
 
-  findMany: (ids: readonly string[]): Job[] =>
-    records<Job>(all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids))),
+export const jobsTable = (sql: Sql) => {
+  const recent = new Recent<Job>(RECENT_JOBS);
+  /** The record as its row holds it. */
+  const written = (job: Job): string => {
+    const text = JSON.stringify(job);
+    if (text.length <= RECENT_RECORD_CHARS) recent.keep(job.id, job);
+    else recent.drop(job.id);
+    return text;
+  };
+  return {
+    find: (id: string): Job | null =>
+      recent.get(id) ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
 
-  put: (job: Job, dueAt: number | null, changedSeq: number): void => {
-    const isLeased = job.status === "assigned" || job.status === "running";
-    const isOpen = isLeased || job.status === "pending";
-    sql.exec(
-      `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record)
+    forgetRecent: (): void => recent.clear(),
+
+    findMany: (ids: readonly string[]): Job[] =>
+      records<Job>(
+        all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids)),
+      ),
+
+    put: (job: Job, dueAt: number | null, changedSeq: number): void => {
+      const isLeased = job.status === "assigned" || job.status === "running";
+      const isOpen = isLeased || job.status === "pending";
+      sql.exec(
+        `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
        ON CONFLICT (id) DO UPDATE SET status = ?2, group_key = ?3, order_key = ?4, worker = ?5, schedule = ?6,
          due_at = ?7, changed_seq = ?8, record = ?9`,
-      job.id,
-      job.status,
-      job.groupKey,
-      job.orderKey,
-      isLeased ? job.assignedWorker : null,
-      isOpen ? job.schedule : null,
-      dueAt,
-      changedSeq,
-      JSON.stringify(job),
-    );
-  },
+        job.id,
+        job.status,
+        job.groupKey,
+        job.orderKey,
+        isLeased ? job.assignedWorker : null,
+        isOpen ? job.schedule : null,
+        dueAt,
+        changedSeq,
+        written(job),
+      );
+    },
 
-  /** A change that history does not hear of: a heartbeat, a place in the queue. */
-  touch: (job: Job, dueAt: number | null): void => {
-    sql.exec(
-      "UPDATE jobs SET order_key = ?2, due_at = ?3, record = ?4 WHERE id = ?1",
-      job.id,
-      job.orderKey,
-      dueAt,
-      JSON.stringify(job),
-    );
-  },
+    /** A change that history does not hear of: a heartbeat, a place in the queue. */
+    touch: (job: Job, dueAt: number | null): void => {
+      sql.exec(
+        "UPDATE jobs SET order_key = ?2, due_at = ?3, record = ?4 WHERE id = ?1",
+        job.id,
+        job.orderKey,
+        dueAt,
+        written(job),
+      );
+    },
 
-  /** The first waiting job of a group. */
-  headOf: (groupKey: string): Place | null => {
-    const row = first(
-      sql,
-      "SELECT id, order_key FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1",
-      groupKey,
-    );
-    return row === null ? null : { id: row.id as string, orderKey: row.order_key as number };
-  },
+    /** The first waiting job of a group. */
+    headOf: (groupKey: string): Place | null => {
+      const row = first(
+        sql,
+        "SELECT id, order_key FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1",
+        groupKey,
+      );
+      return row === null ? null : { id: row.id as string, orderKey: row.order_key as number };
+    },
 
-  oldestCreatedAt: (groupKey: string): number | null =>
-    scalar(
-      sql,
-      `SELECT record ->> 'createdAt' FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1`,
-      groupKey,
-    ),
+    oldestCreatedAt: (groupKey: string): number | null =>
+      scalar(
+        sql,
+        `SELECT record ->> 'createdAt' FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1`,
+        groupKey,
+      ),
 
-  /** How many jobs wait in each group. */
-  waitingCounts: (): { groupKey: string; count: number }[] =>
-    all(sql, "SELECT group_key, COUNT(*) AS count FROM jobs WHERE order_key IS NOT NULL GROUP BY group_key").map(
-      (row) => ({ groupKey: row.group_key as string, count: row.count as number }),
-    ),
+    /** How many jobs wait in each group. */
+    waitingCounts: (): { groupKey: string; count: number }[] =>
+      all(sql, "SELECT group_key, COUNT(*) AS count FROM jobs WHERE order_key IS NOT NULL GROUP BY group_key").map(
+        (row) => ({ groupKey: row.group_key as string, count: row.count as number }),
+      ),
 
-  leaseCounts: (): { worker: string; count: number }[] =>
-    all(sql, "SELECT worker, COUNT(*) AS count FROM jobs WHERE worker IS NOT NULL GROUP BY worker").map((row) => ({
-      worker: row.worker as string,
-      count: row.count as number,
-    })),
+    leaseCounts: (): { worker: string; count: number }[] =>
+      all(sql, "SELECT worker, COUNT(*) AS count FROM jobs WHERE worker IS NOT NULL GROUP BY worker").map((row) => ({
+        worker: row.worker as string,
+        count: row.count as number,
+      })),
 
-  leasedBy: (instance: string): Job[] =>
-    records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
+    leasedBy: (instance: string): Job[] =>
+      records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
 
-  /** Leases a worker holds and has not started, the oldest jobs first. */
-  unstartedOf: (instance: string, limit: number): Job[] =>
-    records<Job>(
-      all(sql, "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?", instance, limit),
-    ),
+    /** Leases a worker holds and has not started, the oldest jobs first. */
+    unstartedOf: (instance: string, limit: number): Job[] =>
+      records<Job>(
+        all(
+          sql,
+          "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?",
+          instance,
+          limit,
+        ),
+      ),
 
-  allLeased: (): Job[] => records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
+    allLeased: (): Job[] => records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
 
-  /** Jobs the sweep must look at, the longest due first, with the outbox row of their last change. */
-  due: (nowAt: number, limit: number): { job: Job; changedSeq: number }[] =>
-    all(
-      sql,
-      "SELECT record, changed_seq FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?",
-      nowAt,
-      limit,
-    ).map((row) => ({ job: JSON.parse(row.record as string) as Job, changedSeq: row.changed_seq as number })),
+    /** Jobs the sweep must look at, the longest due first, with the outbox row of their last change. */
+    due: (nowAt: number, limit: number): { job: Job; changedSeq: number }[] =>
+      all(
+        sql,
+        "SELECT record, changed_seq FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?",
+        nowAt,
+        limit,
+      ).map((row) => ({ job: JSON.parse(row.record as string) as Job, changedSeq: row.changed_seq as number })),
 
-  nextDueAt: (): number | null => scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL"),
+    nextDueAt: (): number | null => scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL"),
 
-  postpone: (id: string, dueAt: number | null): void => {
-    sql.exec("UPDATE jobs SET due_at = ? WHERE id = ?", dueAt, id);
-  },
+    postpone: (id: string, dueAt: number | null): void => {
+      sql.exec("UPDATE jobs SET due_at = ? WHERE id = ?", dueAt, id);
+    },
 
-  hasOpenOf: (schedule: string): boolean =>
-    first(sql, "SELECT id FROM jobs WHERE schedule = ? LIMIT 1", schedule) !== null,
+    hasOpenOf: (schedule: string): boolean =>
+      first(sql, "SELECT id FROM jobs WHERE schedule = ? LIMIT 1", schedule) !== null,
 
-  openCounts: (): Record<OpenStatus, number> => {
-    const leased = (status: OpenStatus): number =>
-      scalar(sql, "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND status = ?", status) ?? 0;
-    const pending =
-      (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE order_key IS NOT NULL") ?? 0) +
-      (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND status = 'pending'") ?? 0);
-    return { pending, assigned: leased("assigned"), running: leased("running") };
-  },
+    openCounts: (): Record<OpenStatus, number> => {
+      const leased = (status: OpenStatus): number =>
+        scalar(sql, "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND status = ?", status) ?? 0;
+      const pending =
+        (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE order_key IS NOT NULL") ?? 0) +
+        (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND status = 'pending'") ?? 0);
+      return { pending, assigned: leased("assigned"), running: leased("running") };
+    },
 
-  newest: (limit: number): Job[] => records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit)),
+    newest: (limit: number): Job[] => records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit)),
 
-  count: (): number => scalar(sql, "SELECT COUNT(*) FROM jobs") ?? 0,
+    count: (): number => scalar(sql, "SELECT COUNT(*) FROM jobs") ?? 0,
 
-  /** With their prompts and results. */
-  removeMany: (ids: readonly string[]): void => {
-    const list = JSON.stringify(ids);
-    sql.exec("DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?))", list);
-    sql.exec("DELETE FROM payloads WHERE job_id IN (SELECT value FROM json_each(?))", list);
-    sql.exec("DELETE FROM results WHERE job_id IN (SELECT value FROM json_each(?))", list);
-  },
-});
+    /** With their prompts and results. */
+    removeMany: (ids: readonly string[]): void => {
+      const list = JSON.stringify(ids);
+      for (const id of ids) recent.drop(id);
+      sql.exec("DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?))", list);
+      sql.exec("DELETE FROM payloads WHERE job_id IN (SELECT value FROM json_each(?))", list);
+      sql.exec("DELETE FROM results WHERE job_id IN (SELECT value FROM json_each(?))", list);
+    },
+  };
+};
 
 /** Prompts, inputs and results: rows of their own, so that a job's record stays small. */
 export const payloadsTable = (sql: Sql) => ({
-  put: (jobId: string, payload: JobPayload): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO payloads (job_id, prompt, input) VALUES (?, ?, ?)",
-      jobId,
-      payload.prompt,
-      JSON.stringify(payload.input),
-    );
+  /** Answers how many characters it stored. */
+  put: (jobId: string, { prompt, input }: JobPayload): number => {
+    const text = JSON.stringify(input);
+    sql.exec("INSERT OR REPLACE INTO payloads (job_id, prompt, input) VALUES (?, ?, ?)", jobId, prompt, text);
+    return prompt.length + text.length;
   },
 
   find: (jobId: string): JobPayload => {
@@ -162,9 +186,15 @@ export const payloadsTable = (sql: Sql) => ({
       ).map((row) => [row.job_id as string, row.chars as number]),
     ),
 
-  putResult: (jobId: string, result: Json): void => {
-    if (result === null) sql.exec("DELETE FROM results WHERE job_id = ?", jobId);
-    else sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, JSON.stringify(result));
+  /** Answers how many characters it stored. */
+  putResult: (jobId: string, result: Json): number => {
+    if (result === null) {
+      sql.exec("DELETE FROM results WHERE job_id = ?", jobId);
+      return 0;
+    }
+    const text = JSON.stringify(result);
+    sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, text);
+    return text.length;
   },
 
   findResult: (jobId: string): Json =>

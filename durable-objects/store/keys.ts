@@ -1,6 +1,7 @@
 // Keys and the dashboard's sessions: digests only, never the secrets.
 
 import type { KeyRecord } from "../../domain/key.ts";
+import { Recent } from "./recent.ts";
 import { all, first, record, records, type Sql, scalar } from "./sql.ts";
 
 export interface Session {
@@ -10,16 +11,30 @@ export interface Session {
   readonly expiresAt: number;
 }
 
-export const keysTable = (sql: Sql) => ({
-  find: (id: string): KeyRecord | null => record<KeyRecord>(first(sql, "SELECT record FROM keys WHERE id = ?", id)),
+const RECENT_KEYS = 1_000;
 
-  all: (): KeyRecord[] =>
-    records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
+export const keysTable = (sql: Sql) => {
+  const recent = new Recent<KeyRecord>(RECENT_KEYS);
+  return {
+    find: (id: string): KeyRecord | null => {
+      const known = recent.get(id);
+      if (known !== undefined) return known;
+      const found = record<KeyRecord>(first(sql, "SELECT record FROM keys WHERE id = ?", id));
+      if (found !== null) recent.keep(id, found);
+      return found;
+    },
 
-  put: (key: KeyRecord): void => {
-    sql.exec("INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)", key.id, JSON.stringify(key));
-  },
-});
+    forgetRecent: (): void => recent.clear(),
+
+    all: (): KeyRecord[] =>
+      records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
+
+    put: (key: KeyRecord): void => {
+      recent.keep(key.id, key);
+      sql.exec("INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)", key.id, JSON.stringify(key));
+    },
+  };
+};
 
 export const sessionsTable = (sql: Sql) => ({
   find: (id: string): Session | null => {

@@ -12,19 +12,28 @@ import { backoffsTable, workersTable } from "./workers.ts";
 
 export type Store = ReturnType<typeof tablesOf>;
 
-const tablesOf = (storage: TenantStorage) => ({
-  settings: settingsTable(storage.sql),
-  jobs: jobsTable(storage.sql),
-  payloads: payloadsTable(storage.sql),
-  workers: workersTable(storage.sql),
-  backoffs: backoffsTable(storage.sql),
-  keys: keysTable(storage.sql),
-  sessions: sessionsTable(storage.sql),
-  outbox: outboxTable(storage.sql),
-  idempotency: idempotencyTable(storage.sql),
-  schedules: schedulesTable(storage.sql),
-  spending: spendingTable(storage.sql),
-});
+const tablesOf = (storage: TenantStorage) => {
+  const jobs = jobsTable(storage.sql);
+  const keys = keysTable(storage.sql);
+  return {
+    settings: settingsTable(storage.sql),
+    jobs,
+    payloads: payloadsTable(storage.sql),
+    workers: workersTable(storage.sql),
+    backoffs: backoffsTable(storage.sql),
+    keys,
+    sessions: sessionsTable(storage.sql),
+    outbox: outboxTable(storage.sql),
+    idempotency: idempotencyTable(storage.sql),
+    schedules: schedulesTable(storage.sql),
+    spending: spendingTable(storage.sql),
+    /** Forgets what it read and wrote lately: after a rollback. */
+    forgetRecent: (): void => {
+      jobs.forgetRecent();
+      keys.forgetRecent();
+    },
+  };
+};
 
 export const openStore = (storage: TenantStorage): Store => {
   storage.transactionSync(() => migrate(storage.sql));

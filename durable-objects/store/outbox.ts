@@ -38,7 +38,7 @@ export interface ScheduleRun {
   readonly missed: number;
 }
 
-/** All that one turn tells history. */
+/** All that the turns of one stretch tell history. */
 export interface Tidings {
   readonly events: StoredEvent[];
   readonly attempts: Attempt[];
@@ -54,7 +54,7 @@ export interface OutboxRow {
 }
 
 export const outboxTable = (sql: Sql) => ({
-  put: (seq: number, at: number, tidings: Tidings): void => {
+  put: ({ seq, at, tidings }: OutboxRow): void => {
     sql.exec("INSERT INTO outbox (seq, at, body) VALUES (?, ?, ?)", seq, at, JSON.stringify(tidings));
   },
 

@@ -32,17 +32,24 @@ export class Disk {
 
 export type DiskFault = "throw" | "crash";
 
-/** A turn runs in a transaction inside its stretch's: only there do faults strike. */
-const TURN_DEPTH = 2;
+/** Where it strikes: `again` times more, since a stretch that failed is tried turn by turn. */
+interface Fault {
+  readonly kind: DiskFault;
+  readonly statements: number;
+  statementsLeft: number;
+  again: number;
+}
 
 export class DiskHandle implements TenantStorage {
   readonly #disk: Disk;
   #depth = 0;
-  #fault: { readonly kind: DiskFault; statementsLeft: number } | null = null;
+  #fault: Fault | null = null;
   isDead = false;
+  readonly #onUndone: () => void;
 
-  constructor(disk: Disk) {
+  constructor(disk: Disk, onUndone: () => void) {
     this.#disk = disk;
+    this.#onUndone = onUndone;
   }
 
   readonly sql = {
@@ -66,6 +73,7 @@ export class DiskHandle implements TenantStorage {
     } catch (error) {
       this.#disk.run(`ROLLBACK TO ${name}`);
       this.#disk.run(`RELEASE ${name}`);
+      this.#onUndone();
       throw error;
     } finally {
       this.#depth -= 1;
@@ -80,9 +88,9 @@ export class DiskHandle implements TenantStorage {
     return this.#disk.alarmAt;
   }
 
-  /** Lets a turn fail at its n-th statement from now: the turn alone, or the whole object with it. */
+  /** Lets a stretch fail at its n-th statement from now; every other time also when it is tried turn by turn. */
   failAfter(statements: number, kind: DiskFault): void {
-    this.#fault = { kind, statementsLeft: statements };
+    this.#fault = { kind, statements, statementsLeft: statements, again: statements % 2 };
   }
 
   heal(): void {
@@ -90,12 +98,14 @@ export class DiskHandle implements TenantStorage {
   }
 
   #mayFail(): void {
-    if (this.#fault === null || this.#depth < TURN_DEPTH) return;
-    this.#fault.statementsLeft -= 1;
-    if (this.#fault.statementsLeft > 0) return;
-    const { kind } = this.#fault;
-    this.#fault = null;
-    if (kind === "crash") this.isDead = true;
-    throw new SimulatedFault(`a ${kind} in the middle of a turn`);
+    const fault = this.#fault;
+    if (fault === null || this.#depth === 0) return;
+    fault.statementsLeft -= 1;
+    if (fault.statementsLeft > 0) return;
+    fault.statementsLeft = fault.statements;
+    fault.again -= 1;
+    if (fault.again < 0) this.#fault = null;
+    if (fault.kind === "crash") this.isDead = true;
+    throw new SimulatedFault(`a ${fault.kind} in the middle of a turn`);
   }
 }

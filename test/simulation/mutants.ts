@@ -112,8 +112,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox wakes nobody",
     "durable-objects/tenant.ts",
-    "if (turn.flush()) turn.due(turn.nowAt + DRAIN_DELAY_MS);",
-    "turn.flush();",
+    "this.#wakeAt = Math.min(this.#wakeAt, row.at + DRAIN_DELAY_MS);",
+    "void DRAIN_DELAY_MS;",
   ),
   mutant(
     "an assigned job may stay so for ever",
@@ -173,8 +173,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a turn that broke is not rolled back",
     "durable-objects/turns.ts",
-    "this.#storage.transactionSync(() => {\n            value = work();\n          });",
-    "let broken: unknown = null;\n          this.#storage.transactionSync(() => {\n            try { value = work(); } catch (error) { broken = error; }\n          });\n          if (broken !== null) throw broken;",
+    "this.#storage.transactionSync(() => {\n        for (const turn of turns) answers.push(turn.run());\n        this.#stretch.close();\n      });",
+    "let broken: unknown = null;\n      this.#storage.transactionSync(() => {\n        try { for (const turn of turns) answers.push(turn.run()); } catch (error) { broken = error; }\n        this.#stretch.close();\n      });\n      if (broken !== null) throw broken;",
   ),
   mutant(
     "a worker that became free is not looked at",

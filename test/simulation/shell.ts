@@ -38,7 +38,7 @@ export class Shell {
   /** Looks at every state at which the object comes to rest while time passes. */
   atRest: () => void = () => {};
   #tenant: Promise<Tenant> | null = null;
-  #handle = new DiskHandle(this.disk);
+  #handle = this.#newHandle();
 
   constructor(seed: number) {
     enter({
@@ -55,6 +55,12 @@ export class Shell {
     return this.#handle;
   }
 
+  #newHandle(): DiskHandle {
+    return new DiskHandle(this.disk, () => {
+      this.memory = null;
+    });
+  }
+
   /** The object, started unless it runs. */
   tenant(): Promise<Tenant> {
     this.#tenant ??= this.#start();
@@ -62,7 +68,7 @@ export class Shell {
   }
 
   async #start(): Promise<Tenant> {
-    const handle = new DiskHandle(this.disk);
+    const handle = this.#newHandle();
     this.#handle = handle;
     const Real = await loadTenant();
     let started: Promise<unknown> = Promise.resolve();
@@ -177,7 +183,6 @@ export class Shell {
   #logged(values: readonly unknown[]): void {
     const [what, error] = values;
     if (String(what).includes("a turn failed")) {
-      this.memory = null;
       this.brokenAt = this.clock.nowAt;
       if (!(error instanceof SimulatedFault)) this.#surprise("a turn", error);
     }

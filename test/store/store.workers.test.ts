@@ -86,7 +86,7 @@ test("results keep every JSON value, and null is no result", async () => {
 test("outbox rows are read in order and forgotten up to a number", async () => {
   const seen = await inStore("outbox", (store) => {
     const nothing = { events: [], attempts: [], audit: [], runs: [] };
-    for (const seq of [3, 1, 2]) store.outbox.put(seq, seq * 10, nothing);
+    for (const seq of [3, 1, 2]) store.outbox.put({ seq, at: seq * 10, tidings: nothing });
     const before = store.outbox.oldest(10, 1_000).map((row) => row.seq);
     store.outbox.removeUpTo(2);
     return { before, after: store.outbox.oldest(10, 1_000).map((row) => row.seq), first: store.outbox.firstSeq() };

@@ -1,0 +1,33 @@
+// Records written or read lately, kept so that the next step of a job or the next call of a key need not ask for its
+// row again. Every write of a row goes through its table, which keeps this in step; a rollback forgets all of it.
+
+export class Recent<T> {
+  readonly #limit: number;
+  readonly #byId = new Map<string, T>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get(id: string): T | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Takes the place of the one kept longest, when it is full. */
+  keep(id: string, value: T): void {
+    this.#byId.set(id, value);
+    if (this.#byId.size <= this.#limit) return;
+    for (const oldest of this.#byId.keys()) {
+      this.#byId.delete(oldest);
+      return;
+    }
+  }
+
+  drop(id: string): void {
+    this.#byId.delete(id);
+  }
+
+  clear(): void {
+    this.#byId.clear();
+  }
+}
