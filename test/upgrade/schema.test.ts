@@ -158,6 +158,6 @@ describe("the history's migrations", () => {
     const tags = read("_journal.json").entries.map(({ tag }: { tag: string }) => `${tag}.sql`);
     expect(tags).toEqual(SQL_FILES);
     const last = read(`${String(tags.length - 1).padStart(4, "0")}_snapshot.json`);
-    expect(await generateSQLiteMigration(last, await generateSQLiteDrizzleJson(drizzleSchema))).toEqual([]);
+    expect((await generateSQLiteDrizzleJson(drizzleSchema)).tables).toEqual(last.tables);
   });
 });
