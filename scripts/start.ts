@@ -16,6 +16,7 @@ import { servingConfig } from "./self-host/serving-config.ts";
 import { passedEnvironment, readExtraCatalog, readSettings, type Settings } from "./self-host/settings.ts";
 import { describeExit, type Supervised } from "./self-host/supervised.ts";
 import { claimPort, startWorkerd, waitUntilHealthy } from "./self-host/workerd.ts";
+import { markState, refuseNewerState } from "./self-host/written-by.ts";
 
 /** workerd has nothing to save when it stops, but lets requests in flight end. */
 const WORKERD_GRACE_MS = 2_000;
@@ -55,6 +56,7 @@ async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
 async function serve({ settings, project, dir, port, url, environment }: Plan): Promise<Supervised> {
   makeStateFolders(dir);
   await applyMigrations(project, dir);
+  markState(dir);
   const names = Object.keys(environment);
   const config = servingConfig({ project, dir, host: settings.host, port, environment: names });
   writeFileSync(dir.servingConfig, config, { mode: 0o600 });
@@ -119,6 +121,7 @@ async function main(): Promise<number> {
   stop.then(() => isStarting && process.exit(0));
   const dir = dataDirAt(settings.dataDir);
   const lock = await lockDataDir(dir);
+  refuseNewerState(dir);
   await buildAll((part) => console.log(`Built the ${part}.`));
   const plan = await makePlan(settings, dir);
   markFirstStart(dir);

@@ -1,9 +1,14 @@
 // The object's tables. Append-only: a step that has shipped is never edited, a change is a new step. A table holds
-// what SQL must find a row by, and the record itself as JSON, so that a new field needs no new column.
+// what SQL must find a row by, and the record itself as JSON, so that a new field needs no new column; where old
+// records must have it, a step gives it to them (`UPDATE jobs SET record = json_set(record, '$.field', 0)`).
+// Forwards only: tables of a newer release are left as they are, and nothing is served from them.
 
-import { all, type Sql } from "./sql.ts";
+import { type Sql, scalar } from "./sql.ts";
 
-const STEPS: readonly (readonly string[])[] = [
+/** Statements that lead from one version to the next. */
+export type SchemaStep = readonly string[];
+
+export const SCHEMA_STEPS: readonly SchemaStep[] = [
   [
     `CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID`,
 
@@ -49,13 +54,23 @@ const STEPS: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Brings the tables to the newest step; running it again does nothing. */
-export const migrate = (sql: Sql): void => {
+/** The version of a database with every step taken. */
+export const SCHEMA_VERSION = SCHEMA_STEPS.length;
+
+/**
+ * Brings the tables to the newest step; running it again does nothing. The caller's transaction makes it whole or
+ * nothing. Throws on tables of a newer release.
+ */
+export const migrate = (sql: Sql, steps: readonly SchemaStep[] = SCHEMA_STEPS): void => {
   sql.exec("CREATE TABLE IF NOT EXISTS schema_steps (step INTEGER PRIMARY KEY)");
-  const done = new Set(all(sql, "SELECT step FROM schema_steps").map((row) => row.step));
-  STEPS.forEach((statements, step) => {
-    if (done.has(step)) return;
-    for (const statement of statements) sql.exec(statement);
+  const version = (scalar(sql, "SELECT MAX(step) FROM schema_steps") ?? -1) + 1;
+  if (version > steps.length) {
+    throw new Error(
+      `this tenant's tables are of a newer release (schema ${version}, this one knows ${steps.length}): deploy that release again`,
+    );
+  }
+  for (let step = version; step < steps.length; step += 1) {
+    for (const statement of steps[step] ?? []) sql.exec(statement);
     sql.exec("INSERT INTO schema_steps (step) VALUES (?)", step);
-  });
+  }
 };

@@ -2,7 +2,7 @@
 
 import type { ModelPrice } from "../../domain/catalog-price.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
-import type { ConfigDocument } from "../../src/contract/config.ts";
+import { type ConfigDocument, configDocument } from "../../src/contract/config.ts";
 import { first, record, type Sql } from "./sql.ts";
 
 export interface TenantIdentity {
@@ -45,7 +45,12 @@ export const settingsTable = (sql: Sql) => {
     killswitch: (): Killswitch => read<Killswitch>("killswitch") ?? KILLSWITCH_OFF,
     putKillswitch: (killswitch: Killswitch): void => write("killswitch", killswitch),
 
-    config: (): StoredConfig | null => read<StoredConfig>("config"),
+    /** A document that an earlier release stored gets the defaults of the settings that came after it. */
+    config: (): StoredConfig | null => {
+      const stored = read<StoredConfig>("config");
+      const completed = configDocument.safeParse(stored?.document);
+      return stored !== null && completed.success ? { ...stored, document: completed.data } : stored;
+    },
     putConfig: (config: StoredConfig): void => write("config", config),
 
     budgetNotice: (): BudgetNotice | null => read<BudgetNotice>("budget_notice"),

@@ -26,6 +26,8 @@ export interface DataDir {
   signingSecret: string;
   adminKey: string;
   workerKey: string;
+  /** Which release last served from the folder. */
+  writtenBy: string;
   /** Present from before the first start until its admin key is kept. */
   firstStart: string;
 }
@@ -45,6 +47,7 @@ export function dataDirAt(root: string): DataDir {
     signingSecret: path.join(root, "signing.secret"),
     adminKey: path.join(root, "default.admin.key"),
     workerKey: path.join(root, "default.worker.key"),
+    writtenBy: path.join(root, "written-by.json"),
     firstStart: path.join(root, "first-start"),
   };
 }

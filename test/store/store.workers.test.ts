@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { createJob, type NewJob } from "../../domain/job.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
+import { migrate, SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
 import { all } from "../../durable-objects/store/sql.ts";
 
 const asked: NewJob = {
@@ -38,6 +39,34 @@ test("tables that exist are opened as they are", async () => {
   }));
   expect(found.job).toMatchObject({ id: "a", status: "pending", version: 1 });
   expect(found.payload).toEqual({ prompt: "p", input: { deep: [1, "two", null] } });
+});
+
+test("a migration that fails half-way leaves the tables of the version before", async () => {
+  const found = await inStore("half-way", (store, storage) => {
+    put(store, "a");
+    const broken = [...SCHEMA_STEPS, ["ALTER TABLE jobs ADD COLUMN added TEXT", "SELECT * FROM nowhere"]];
+    expect(() => storage.transactionSync(() => migrate(storage.sql, broken))).toThrow(/nowhere/);
+    const columns = all(storage.sql, "SELECT name FROM pragma_table_info('jobs')").map(({ name }) => name);
+    return { columns, steps: all(storage.sql, "SELECT step FROM schema_steps").length, job: store.jobs.find("a") };
+  });
+  expect(found.columns).not.toContain("added");
+  expect(found.steps).toBe(SCHEMA_STEPS.length);
+  expect(found.job).toMatchObject({ id: "a", status: "pending" });
+});
+
+test("a config stored before a setting was known has that setting's default", async () => {
+  const read = await inStore("old config", (store, storage) => {
+    const document = { jobs: { timeout_seconds: 7 }, ollama: { model: "llama3.2" } };
+    const old = JSON.stringify({ etag: '"old"', document });
+    storage.sql.exec("INSERT INTO settings (name, value) VALUES ('config', ?)", old);
+    return store.settings.config();
+  });
+  expect(read?.etag).toBe('"old"');
+  expect(read?.document).toMatchObject({
+    jobs: { timeout_seconds: 7, max_attempts: 5, accept_within_seconds: 30 },
+    presence: { offline_after_seconds: 60 },
+    ollama: { model: "llama3.2" },
+  });
 });
 
 test("the head of a group is its job of the highest standing, the older one first", async () => {

@@ -1,0 +1,15 @@
+// `npm run fixture -- 0.1.0`: records the data folder of a release, which every later one must be able to read.
+
+import path from "node:path";
+import { buildAll } from "./build.ts";
+import { runScript } from "./exit-error.ts";
+import { ROOT, runCommand } from "./run-command.ts";
+
+const MAIN = path.join(ROOT, "test/upgrade/main.ts");
+
+const fixture = async (args: string[]): Promise<number> => {
+  await buildAll();
+  return (await runCommand("node", ["--disable-warning=ExperimentalWarning", MAIN, ...args])).code;
+};
+
+await runScript(() => fixture(process.argv.slice(2)));

@@ -1,0 +1,68 @@
+// The SQLite files of a data folder whose server is not running: D1's, and each tenant's object's.
+
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".sqlite"))
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .sort();
+
+const hasTable = (file: string, table: string): boolean => {
+  const db = new DatabaseSync(file);
+  try {
+    return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
+  } finally {
+    db.close();
+  }
+};
+
+export const historyFile = (dataDir: string): string => {
+  const file = filesBelow(path.join(dataDir, "state", "d1")).find((one) => hasTable(one, "d1_migrations"));
+  if (file === undefined) throw new Error(`${dataDir} has no D1 database`);
+  return file;
+};
+
+/** By tenant, the file of its object. */
+export const tenantFiles = (dataDir: string): Map<string, string> => {
+  const found = new Map<string, string>();
+  for (const file of filesBelow(path.join(dataDir, "state", "objects"))) {
+    if (!hasTable(file, "settings")) continue;
+    const identity = use(file, (db) => db.prepare("SELECT value FROM settings WHERE name = 'identity'").get());
+    if (identity !== undefined) found.set((JSON.parse(String(identity.value)) as { tenant: string }).tenant, file);
+  }
+  return found;
+};
+
+export const use = <T>(file: string, work: (db: DatabaseSync) => T): T => {
+  const db = new DatabaseSync(file);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+};
+
+/** The object's port to SQLite over a plain database. */
+export const storageOver = (db: DatabaseSync): TenantStorage => ({
+  sql: {
+    exec: (query: string, ...bindings: SqlValue[]) => {
+      const rows = db.prepare(query).all(...bindings) as Row[];
+      return { toArray: () => rows };
+    },
+  },
+  transactionSync: (work) => {
+    db.exec("BEGIN");
+    try {
+      const done = work();
+      db.exec("COMMIT");
+      return done as never;
+    } catch (error) {
+      db.exec("ROLLBACK");
+      throw error;
+    }
+  },
+});

@@ -1,0 +1,163 @@
+// Schemas that meet: tables of every release, migrated, are the tables of a fresh start, and D1's SQL files make what
+// its drizzle schema says. Stored fixtures are the witnesses of what shipped.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/api";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openStore } from "../../durable-objects/store/open.ts";
+import { migrate, SCHEMA_STEPS, SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
+import * as drizzleSchema from "../../migrations/schema.ts";
+import { historyFile, storageOver, tenantFiles, use } from "./databases.ts";
+import { storedVersions, unpack } from "./fixture.ts";
+
+const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
+/** What the platform and wrangler keep in the same database, and SQLite's own. */
+const NOT_OURS = /^(_cf_|sqlite_|d1_migrations$)/;
+
+let folder = "";
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "signalbox-schema-"));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** By name, the text of each table, index and trigger, in one spelling of white space. */
+const textsOf = (db: DatabaseSync): Record<string, string> => {
+  const rows = db.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").all();
+  const ours = rows.filter(({ name }) => !NOT_OURS.test(String(name)));
+  return Object.fromEntries(ours.map(({ name, sql }) => [name, String(sql).replace(/\s+/g, " ")]));
+};
+
+const tablesOf = (db: DatabaseSync): string[] =>
+  db
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    .all()
+    .map(({ name }) => String(name))
+    .filter((name) => !NOT_OURS.test(name));
+
+const countsOf = (db: DatabaseSync): Record<string, unknown> =>
+  Object.fromEntries(
+    tablesOf(db).map((name) => [name, db.prepare(`SELECT COUNT(*) AS count FROM "${name}"`).get()?.count]),
+  );
+
+/** What a table is, however its text came about: an added column stands elsewhere than one of the beginning. */
+const structureOf = (db: DatabaseSync): unknown =>
+  tablesOf(db).map((table) => {
+    const columns = db.prepare(`SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?) ORDER BY name`);
+    const indexes = db.prepare(`SELECT name, "unique", origin, partial FROM pragma_index_list(?) ORDER BY name`);
+    const parts = db.prepare("SELECT seqno, name, desc, coll FROM pragma_index_xinfo(?) WHERE key = 1");
+    return {
+      table,
+      columns: columns.all(table),
+      indexes: indexes.all(table).map((one) => ({ ...one, parts: parts.all(String(one.name)) })),
+    };
+  });
+
+const SQL_FILES = readdirSync(MIGRATIONS)
+  .filter((name) => name.endsWith(".sql"))
+  .sort();
+
+/** D1 after every migration but those it has had. */
+const applyHistoryMigrations = (db: DatabaseSync, applied: ReadonlySet<string> = new Set()): void => {
+  for (const name of SQL_FILES) if (!applied.has(name)) db.exec(readFileSync(path.join(MIGRATIONS, name), "utf8"));
+};
+
+const freshObject = (): DatabaseSync => {
+  const db = new DatabaseSync(":memory:");
+  openStore(storageOver(db));
+  return db;
+};
+
+const freshHistory = (): DatabaseSync => {
+  const db = new DatabaseSync(":memory:");
+  applyHistoryMigrations(db);
+  return db;
+};
+
+describe.each(storedVersions())("a database of release %s", (version) => {
+  test("of a tenant becomes what a fresh one is, and keeps its rows", () => {
+    unpack(version, folder);
+    const files = tenantFiles(folder);
+    expect(files.size).toBeGreaterThan(4);
+    for (const [tenant, file] of files) {
+      use(file, (db) => {
+        const before = countsOf(db);
+        const store = openStore(storageOver(db));
+        expect(textsOf(db), tenant).toEqual(textsOf(freshObject()));
+        expect(countsOf(db), tenant).toMatchObject({ ...before, schema_steps: SCHEMA_VERSION });
+        expect(store.settings.identity()?.tenant).toBe(tenant);
+      });
+    }
+    const steady = use(files.get("steady") ?? "", countsOf);
+    for (const table of ["jobs", "payloads", "workers", "keys", "sessions", "backoffs", "spending", "idempotency"]) {
+      expect(steady[table], table).toBeGreaterThan(0);
+    }
+  });
+
+  test("of history becomes what a fresh one is, and keeps its rows", () => {
+    unpack(version, folder);
+    use(historyFile(folder), (db) => {
+      const before = countsOf(db);
+      const applied = db.prepare("SELECT name FROM d1_migrations").all();
+      applyHistoryMigrations(db, new Set(applied.map(({ name }) => String(name))));
+      expect(textsOf(db)).toEqual(textsOf(freshHistory()));
+      expect(countsOf(db)).toMatchObject(before);
+      for (const [table, count] of Object.entries(before)) expect(count, table).toBeGreaterThan(0);
+    });
+  });
+});
+
+describe("a tenant's tables", () => {
+  test("reach the newest version from every one before", () => {
+    for (let version = 0; version <= SCHEMA_VERSION; version += 1) {
+      const db = new DatabaseSync(":memory:");
+      migrate(storageOver(db).sql, SCHEMA_STEPS.slice(0, version));
+      openStore(storageOver(db));
+      openStore(storageOver(db));
+      expect(textsOf(db)).toEqual(textsOf(freshObject()));
+    }
+  });
+
+  test("stay as they were when a step fails half-way, and migrate the next time", () => {
+    const db = freshObject();
+    const storage = storageOver(db);
+    const broken = [...SCHEMA_STEPS, ["CREATE TABLE added (id TEXT)", "CREATE TABLE added (id TEXT)"]];
+    const before = textsOf(db);
+    expect(() => storage.transactionSync(() => migrate(storage.sql, broken))).toThrow(/already exists/);
+    expect(textsOf(db)).toEqual(before);
+    const mended = [...SCHEMA_STEPS, ["CREATE TABLE added (id TEXT)"]];
+    storage.transactionSync(() => migrate(storage.sql, mended));
+    expect(Object.keys(textsOf(db))).toContain("added");
+  });
+
+  test("of a newer release are refused and left alone", () => {
+    const db = new DatabaseSync(":memory:");
+    const newer = [...SCHEMA_STEPS, ["ALTER TABLE jobs ADD COLUMN added TEXT"]];
+    migrate(storageOver(db).sql, newer);
+    const before = textsOf(db);
+    expect(() => openStore(storageOver(db))).toThrow(/of a newer release/);
+    expect(textsOf(db)).toEqual(before);
+  });
+});
+
+describe("the history's migrations", () => {
+  test("make what migrations/schema.ts says (else: npm run migrations)", async () => {
+    const wanted = await generateSQLiteDrizzleJson(drizzleSchema);
+    const nothing = await generateSQLiteDrizzleJson({});
+    const db = new DatabaseSync(":memory:");
+    for (const statement of await generateSQLiteMigration(nothing, wanted)) db.exec(statement);
+    expect(structureOf(freshHistory())).toEqual(structureOf(db));
+  });
+
+  test("are those of drizzle's journal, whose last snapshot is migrations/schema.ts", async () => {
+    const read = (name: string) => JSON.parse(readFileSync(path.join(MIGRATIONS, "meta", name), "utf8"));
+    const tags = read("_journal.json").entries.map(({ tag }: { tag: string }) => `${tag}.sql`);
+    expect(tags).toEqual(SQL_FILES);
+    const last = read(`${String(tags.length - 1).padStart(4, "0")}_snapshot.json`);
+    expect((await generateSQLiteDrizzleJson(drizzleSchema)).tables).toEqual(last.tables);
+  });
+});
