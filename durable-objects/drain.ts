@@ -2,12 +2,12 @@
 // dispatch never looks here.
 
 import { retryDelayMs } from "../domain/backoff.ts";
-import { drainable, type Insert, projectionOf } from "./projection.ts";
+import { type Insert, projectionOf } from "./projection.ts";
 import type { Store } from "./store/open.ts";
 
 const ROWS_A_DRAIN = 500;
-/** A couple of thousand events; the records of their jobs are about four times as long. */
-const CHARS_A_DRAIN = 500_000;
+/** A few thousand events with what belongs to them. */
+const CHARS_A_DRAIN = 1_000_000;
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
 /** Changes are gathered for this long before they go out together. */
@@ -80,7 +80,7 @@ export class Drain {
   async #carryOne(): Promise<boolean> {
     const { store, apply, settle } = this.#tools;
     try {
-      const carried = drainable(store, store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN));
+      const carried = store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN);
       await apply(projectionOf(store, carried));
       await settle(carried.at(-1)?.seq ?? 0);
       this.#failures = 0;

@@ -30,6 +30,8 @@ export interface Memory {
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
   drainedSeq: number;
+  /** The size of the object's database, as last read. */
+  readonly stored: { bytes: number; readAt: number };
 }
 
 const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
@@ -57,5 +59,6 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,
+    stored: { bytes: 0, readAt: Number.NEGATIVE_INFINITY },
   };
 };

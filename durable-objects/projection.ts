@@ -8,8 +8,6 @@ import type { OutboxRow } from "./store/outbox.ts";
 
 /** D1 allows 2 MB in a bound value; a statement's rows are split well below that. */
 const MAX_CHUNK_CHARS = 500_000;
-/** What one drain carries of prompts, inputs and results. */
-const MAX_DRAIN_CHARS = 8_000_000;
 
 const INSERTS = {
   tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
@@ -55,18 +53,6 @@ export interface Insert {
 }
 
 type Cells = readonly (string | number | null)[];
-
-/** As much of the outbox as one drain carries: at least a row. */
-export const drainable = (store: Store, outbox: readonly OutboxRow[]): readonly OutboxRow[] => {
-  const jobIds = (row: OutboxRow): string[] => row.tidings.events.map((event) => event.jobId);
-  const chars = store.payloads.charsOf(outbox.flatMap(jobIds));
-  let total = 0;
-  const tooMany = outbox.findIndex((row, index) => {
-    for (const id of jobIds(row)) total += chars.get(id) ?? 0;
-    return index > 0 && total > MAX_DRAIN_CHARS;
-  });
-  return tooMany === -1 ? outbox : outbox.slice(0, tooMany);
-};
 
 /** What a stretch of the outbox says to D1. Reads the jobs it names as they are now. */
 export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert[] => {

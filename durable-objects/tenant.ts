@@ -390,6 +390,8 @@ export class Tenant extends DurableObject<TenantEnv> {
       this.#store.outbox.removeUpTo(seq);
       this.#store.settings.putDrainedSeq(seq);
       this.#loaded().drainedSeq = seq;
+      const nowAt = Date.now();
+      if (this.#store.jobs.unshelve(seq, nowAt)) this.#wakeAt = Math.min(this.#wakeAt, nowAt);
       this.#storeWorkers();
     });
   }

@@ -40,14 +40,21 @@ export interface Archived {
   readonly result: Json;
 }
 
-const MAX_OUTBOX_ROWS = 200_000;
+/** Half of what the platform gives an object: room for what is under way to end, and to be told. */
+export const MAX_STORED_BYTES = 5_000_000_000;
+const SIZE_READ_EVERY_MS = 1_000;
 const BACKLOG_RETRY_SECONDS = 10;
 
-/** Past its bound the outbox takes no new jobs; none is ever dropped. */
-export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
-  turn.memory.nextSeq - turn.memory.drainedSeq > MAX_OUTBOX_ROWS
-    ? err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS })
-    : ok(null);
+/** Past its bound the object takes no new jobs: too many wait, or history is away. None is ever dropped. */
+export const refuseBacklog = (turn: Turn): Result<null, Refusal> => {
+  const { stored } = turn.memory;
+  if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {
+    stored.readAt = turn.nowAt;
+    stored.bytes = turn.store.bytes();
+  }
+  if (stored.bytes <= MAX_STORED_BYTES) return ok(null);
+  return err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
+};
 
 export const presentOpenJob = (turn: Turn, job: Job): JobResource =>
   presentJob(job, turn.store.payloads.find(job.id), turn.store.payloads.findResult(job.id), waitingReason(turn, job));

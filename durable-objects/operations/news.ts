@@ -14,8 +14,8 @@ const FULL_CHARS = 200_000;
 const ENTRY_CHARS = 200;
 
 interface Page extends OutboxRow {
-  tidings: Tidings;
   chars: number;
+  tidings: Tidings;
 }
 
 export class News {

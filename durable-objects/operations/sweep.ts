@@ -3,7 +3,6 @@
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
@@ -14,9 +13,9 @@ import { runIfDue } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
 
 const JOBS_A_SWEEP = 500;
+const DEPARTURES_A_SWEEP = 2_000;
 const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
-const HISTORY_WAIT_MS = 30_000;
 const KEPT_SPENDING_MS = 62 * 86_400_000;
 
 interface Row {
@@ -38,12 +37,8 @@ const TIMETABLE: readonly Row[] = [
     what: "jobs become ready, leases expire, stale jobs are reaped, long ones time out, final ones leave",
     dueAt: (turn) => turn.store.jobs.nextDueAt(),
     run: (turn) => {
-      const due = turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP);
-      depart(
-        turn,
-        due.filter(({ job }) => isFinal(job.status)),
-      );
-      for (const { job } of due) if (!isFinal(job.status)) attend(turn, job);
+      for (const job of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, job);
+      depart(turn);
     },
   },
   {
@@ -123,12 +118,13 @@ const attend = (turn: Turn, job: Job): void => {
   else attendRunning(turn, job);
 };
 
-/** Final jobs leave once history has their last change. */
-const depart = (turn: Turn, ended: readonly { job: Job; changedSeq: number }[]): void => {
-  const [gone, waiting] = [[] as string[], [] as string[]];
-  for (const { job, changedSeq } of ended) (changedSeq <= turn.memory.drainedSeq ? gone : waiting).push(job.id);
-  if (gone.length > 0) turn.store.jobs.removeMany(gone);
-  for (const id of waiting) turn.store.jobs.postpone(id, turn.nowAt + HISTORY_WAIT_MS);
+/** Final jobs leave once history has their last change; until then nothing looks at them, however long it is away. */
+const depart = (turn: Turn): void => {
+  const { jobs } = turn.store;
+  const { drainedSeq } = turn.memory;
+  const gone = jobs.leaving(turn.nowAt, drainedSeq, DEPARTURES_A_SWEEP);
+  if (gone.length > 0) jobs.removeMany(gone);
+  jobs.shelve(turn.nowAt, drainedSeq);
 };
 
 const expire = (turn: Turn, job: Job): void => {
@@ -146,7 +142,9 @@ const attendRunning = (turn: Turn, job: Job): void => {
   const timeoutAt = timeoutAtOf(job, config);
   const timeoutMs = timeoutOf(config, job);
   const staleAt = staleAtOf(job, config);
-  if (timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {
+  // After an outage both may be over: what came first is what happened.
+  const isSilentFirst = staleAt !== null && timeoutAt !== null && staleAt < timeoutAt;
+  if (!isSilentFirst && timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {
     turn.sendHalt(job, "timed out");
     turn.record(job, timeOutJob(job, timeoutMs, turn.nowAt));
   } else if (staleAt !== null && staleAt <= turn.nowAt) {

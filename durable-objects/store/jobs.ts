@@ -8,6 +8,8 @@ import { all, first, type Row, record, records, type Sql, scalar } from "./sql.t
 
 export type OpenStatus = "pending" | "assigned" | "running";
 
+const FINAL = "('completed', 'failed', 'cancelled')";
+
 /** A few thousand small records are a few megabytes: about what is under way at a time. */
 const RECENT_JOBS = 4_000;
 const RECENT_RECORD_CHARS = 4_096;
@@ -27,10 +29,15 @@ export const jobsTable = (sql: Sql) => {
 
     forgetRecent: (): void => recent.clear(),
 
-    findMany: (ids: readonly string[]): Job[] =>
-      records<Job>(
-        all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids)),
-      ),
+    findMany: (ids: readonly string[]): Job[] => {
+      const known = ids.map((id) => recent.get(id)).filter((job) => job !== undefined);
+      if (known.length === ids.length) return known;
+      const unknown = JSON.stringify(ids.filter((id) => recent.get(id) === undefined));
+      return [
+        ...known,
+        ...records<Job>(all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", unknown)),
+      ];
+    },
 
     put: (job: Job, dueAt: number | null, changedSeq: number): void => {
       const isLeased = job.status === "assigned" || job.status === "running";
@@ -108,14 +115,46 @@ export const jobsTable = (sql: Sql) => {
 
     allLeased: (): Job[] => records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
 
-    /** Jobs the sweep must look at, the longest due first, with the outbox row of their last change. */
-    due: (nowAt: number, limit: number): { job: Job; changedSeq: number }[] =>
+    /** Open jobs that the sweep must look at, the longest due first. */
+    due: (nowAt: number, limit: number): Job[] =>
+      records<Job>(
+        all(
+          sql,
+          `SELECT record FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status NOT IN ${FINAL}
+           ORDER BY due_at LIMIT ?`,
+          nowAt,
+          limit,
+        ),
+      ),
+
+    /** Final jobs whose time to leave has come and that history has up to `drainedSeq`, the longest due first. */
+    leaving: (nowAt: number, drainedSeq: number, limit: number): string[] =>
       all(
         sql,
-        "SELECT record, changed_seq FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?",
+        `SELECT id FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq <= ?
+         ORDER BY due_at LIMIT ?`,
         nowAt,
+        drainedSeq,
         limit,
-      ).map((row) => ({ job: JSON.parse(row.record as string) as Job, changedSeq: row.changed_seq as number })),
+      ).map((row) => row.id as string),
+
+    /** Lets final jobs that should leave, but that history has not got, wait for it. */
+    shelve: (nowAt: number, drainedSeq: number): void => {
+      sql.exec(
+        `UPDATE jobs SET due_at = NULL WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq > ?`,
+        nowAt,
+        drainedSeq,
+      );
+    },
+
+    /** History has them now: they may leave at `dueAt`. Answers whether any waited for it. */
+    unshelve: (drainedSeq: number, dueAt: number): boolean =>
+      all(
+        sql,
+        `UPDATE jobs SET due_at = ? WHERE due_at IS NULL AND status IN ${FINAL} AND changed_seq <= ? RETURNING 1`,
+        dueAt,
+        drainedSeq,
+      ).length > 0,
 
     nextDueAt: (): number | null => scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL"),
 
@@ -172,18 +211,6 @@ export const payloadsTable = (sql: Sql) => ({
         "SELECT job_id, prompt, input FROM payloads WHERE job_id IN (SELECT value FROM json_each(?))",
         JSON.stringify(ids),
       ).map((row) => [row.job_id as string, toPayload(row)]),
-    ),
-
-  /** Characters of prompt, input and result, by job. */
-  charsOf: (ids: readonly string[]): Map<string, number> =>
-    new Map(
-      all(
-        sql,
-        `SELECT payloads.job_id, LENGTH(prompt) + LENGTH(input) + COALESCE(LENGTH(result), 0) AS chars
-         FROM payloads LEFT JOIN results ON results.job_id = payloads.job_id
-         WHERE payloads.job_id IN (SELECT value FROM json_each(?))`,
-        JSON.stringify(ids),
-      ).map((row) => [row.job_id as string, row.chars as number]),
     ),
 
   /** Answers how many characters it stored. */

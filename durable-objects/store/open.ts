@@ -27,6 +27,7 @@ const tablesOf = (storage: TenantStorage) => {
     idempotency: idempotencyTable(storage.sql),
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
+    bytes: (): number => storage.sql.databaseSize,
     /** Forgets what it read and wrote lately: after a rollback. */
     forgetRecent: (): void => {
       jobs.forgetRecent();

@@ -50,22 +50,25 @@ export interface Tidings {
 export interface OutboxRow {
   readonly seq: number;
   readonly at: number;
+  /** About how much it takes to history: itself, and the prompts, inputs and results that go with it. */
+  readonly chars: number;
   readonly tidings: Tidings;
 }
 
 export const outboxTable = (sql: Sql) => ({
-  put: ({ seq, at, tidings }: OutboxRow): void => {
-    sql.exec("INSERT INTO outbox (seq, at, body) VALUES (?, ?, ?)", seq, at, JSON.stringify(tidings));
+  put: ({ seq, at, chars, tidings }: OutboxRow): void => {
+    const body = JSON.stringify(tidings);
+    sql.exec("INSERT INTO outbox (seq, at, chars, body) VALUES (?, ?, ?, ?)", seq, at, chars, body);
   },
 
-  /** The oldest rows, at most `limit` of them and about `maxChars` together; at least one if there is any. */
+  /** The oldest rows, at most `limit` of them, that take about `maxChars` along; at least one if there is any. */
   oldest: (limit: number, maxChars: number): OutboxRow[] =>
     all(
       sql,
-      `SELECT seq, at, body FROM outbox WHERE seq IN (
+      `SELECT seq, at, chars, body FROM outbox WHERE seq IN (
          SELECT seq FROM (
-           SELECT seq, SUM(LENGTH(body)) OVER (ORDER BY seq) - LENGTH(body) AS before
-           FROM (SELECT seq, body FROM outbox ORDER BY seq LIMIT ?1)
+           SELECT seq, SUM(chars) OVER (ORDER BY seq) - chars AS before
+           FROM (SELECT seq, chars FROM outbox ORDER BY seq LIMIT ?1)
          ) WHERE before < ?2
        ) ORDER BY seq`,
       limit,
@@ -73,6 +76,7 @@ export const outboxTable = (sql: Sql) => ({
     ).map((row) => ({
       seq: row.seq as number,
       at: row.at as number,
+      chars: row.chars as number,
       tidings: JSON.parse(row.body as string) as Tidings,
     })),
 

@@ -52,6 +52,19 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX schedules_due ON schedules (next_run_at) WHERE next_run_at IS NOT NULL`,
     `CREATE TABLE spending (day_at INTEGER PRIMARY KEY, nano_usd INTEGER NOT NULL)`,
   ],
+  [
+    // `chars`: of the body and of the prompts, inputs and results that go to history with it. Before the body, so that
+    // adding them up reads no bodies. Older rows count as large: what they take along is not known.
+    `CREATE TABLE outbox_weighed (
+      seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, chars INTEGER NOT NULL, body TEXT NOT NULL
+    )`,
+    `INSERT INTO outbox_weighed (seq, at, chars, body) SELECT seq, at, 200000, body FROM outbox`,
+    `DROP TABLE outbox`,
+    `ALTER TABLE outbox_weighed RENAME TO outbox`,
+    // Final jobs whose time to leave came before history had them.
+    `CREATE INDEX jobs_shelved ON jobs (changed_seq)
+      WHERE due_at IS NULL AND status IN ('completed', 'failed', 'cancelled')`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

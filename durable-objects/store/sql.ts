@@ -7,6 +7,8 @@ export type Row = Record<string, SqlValue>;
 export interface Sql {
   /** Runs one statement; `toArray` reads all of its rows at once, so that no cursor outlives a turn. */
   exec(query: string, ...bindings: SqlValue[]): { toArray(): Row[] };
+  /** Bytes in use. */
+  readonly databaseSize: number;
 }
 
 /** Storage of one tenant. The callback must be synchronous: a promise would commit what a rejection should undo. */

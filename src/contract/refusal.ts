@@ -123,7 +123,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   history_backlog: {
     status: 503,
     title: "History backlog",
-    detail: () => "too much waits to be written to the history store: no new jobs until it has caught up",
+    detail: () => "as much waits as may be stored, in the queue or for the history store: no new jobs until it is less",
     retryAfter: seconds,
   },
   history_unavailable: {

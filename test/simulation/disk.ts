@@ -59,6 +59,7 @@ export class DiskHandle implements TenantStorage {
       const rows = this.#disk.rows(query, ...bindings);
       return { toArray: () => rows };
     },
+    databaseSize: 0,
   };
 
   transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T {

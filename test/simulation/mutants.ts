@@ -20,8 +20,14 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a final job leaves before history has it",
     "durable-objects/operations/sweep.ts",
-    "(changedSeq <= turn.memory.drainedSeq ? gone : waiting)",
-    "(changedSeq >= 0 ? gone : waiting)",
+    "jobs.leaving(turn.nowAt, drainedSeq, DEPARTURES_A_SWEEP)",
+    "jobs.leaving(turn.nowAt, drainedSeq + 1e9, DEPARTURES_A_SWEEP)",
+  ),
+  mutant(
+    "a final job that history had late never leaves",
+    "durable-objects/tenant.ts",
+    "if (this.#store.jobs.unshelve(seq, nowAt)) this.#wakeAt",
+    "if (nowAt < 0) this.#wakeAt",
   ),
   mutant(
     "the first answer to an idempotency key is not kept",

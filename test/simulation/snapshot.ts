@@ -77,9 +77,10 @@ export const takeSnapshot = ({ shell, model }: World): Snapshot => {
         .map((row) => [row.provider as string, row.until_at as number]),
     ),
     drainedSeq: setting<number>("drained_seq") ?? 0,
-    news: disk.rows("SELECT seq, at, body FROM outbox WHERE seq > ? ORDER BY seq", model.lastSeq).map((row) => ({
+    news: disk.rows("SELECT seq, at, chars, body FROM outbox WHERE seq > ? ORDER BY seq", model.lastSeq).map((row) => ({
       seq: row.seq as number,
       at: row.at as number,
+      chars: row.chars as number,
       tidings: JSON.parse(row.body as string) as Tidings,
     })),
     outboxCount: number("SELECT COUNT(*) FROM outbox") ?? 0,

@@ -9,7 +9,7 @@ const emptyTidings = { events: [], attempts: [], audit: [], runs: [] };
 
 /** An outbox to which each batch that leaves adds as many rows as it took. */
 const growingOutbox = () => {
-  let rows: OutboxRow[] = [1, 2, 3].map((seq) => ({ seq, at: 0, tidings: emptyTidings }));
+  let rows: OutboxRow[] = [1, 2, 3].map((seq) => ({ seq, at: 0, chars: 1, tidings: emptyTidings }));
   let lastSeq = 3;
   const outbox = {
     oldest: () => rows.slice(0, 2),
@@ -21,13 +21,13 @@ const growingOutbox = () => {
     rows = rows.filter(({ seq }) => seq > upToSeq);
     for (let added = 0; added < 2; added += 1) {
       lastSeq += 1;
-      rows.push({ seq: lastSeq, at: 0, tidings: emptyTidings });
+      rows.push({ seq: lastSeq, at: 0, chars: 1, tidings: emptyTidings });
     }
   };
   const store = {
     outbox,
     jobs: { findMany: () => [] },
-    payloads: { charsOf: () => new Map(), findMany: () => new Map(), findResults: () => new Map() },
+    payloads: { findMany: () => new Map(), findResults: () => new Map() },
   };
   return { store: store as unknown as Store, settle };
 };

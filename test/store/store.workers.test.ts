@@ -115,12 +115,13 @@ test("results keep every JSON value, and null is no result", async () => {
 test("outbox rows are read in order and forgotten up to a number", async () => {
   const seen = await inStore("outbox", (store) => {
     const nothing = { events: [], attempts: [], audit: [], runs: [] };
-    for (const seq of [3, 1, 2]) store.outbox.put({ seq, at: seq * 10, tidings: nothing });
-    const before = store.outbox.oldest(10, 1_000).map((row) => row.seq);
+    for (const seq of [3, 1, 2]) store.outbox.put({ seq, at: seq * 10, chars: 400, tidings: nothing });
+    const read = (limit: number, maxChars: number) => store.outbox.oldest(limit, maxChars).map((row) => row.seq);
+    const [all, few, light, one] = [read(10, 2_000), read(2, 2_000), read(10, 500), read(10, 1)];
     store.outbox.removeUpTo(2);
-    return { before, after: store.outbox.oldest(10, 1_000).map((row) => row.seq), first: store.outbox.firstSeq() };
+    return { all, few, light, one, after: read(10, 2_000), first: store.outbox.firstSeq() };
   });
-  expect(seen).toEqual({ before: [1, 2, 3], after: [3], first: 3 });
+  expect(seen).toEqual({ all: [1, 2, 3], few: [1, 2], light: [1, 2], one: [1], after: [3], first: 3 });
 });
 
 /** What a turn or the sweep asks again and again. */

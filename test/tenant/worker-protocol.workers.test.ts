@@ -301,6 +301,15 @@ describe("a lease", () => {
     expect(await read(id)).toMatchObject({ status: "failed", attempts: 2, error: { code: "attempts_exhausted" } });
   });
 
+  it("of a worker that fell silent before the job's timeout goes back, though by now both are over", async () => {
+    await present("w1");
+    const { id } = await create({ timeout_seconds: 300 });
+    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+    await ageJob(world, id, 400_000, ["startedAt", "heartbeatAt"]);
+    await alarm(world);
+    expect(await read(id)).toMatchObject({ lease: 2, attempts: 1, error: null });
+  });
+
   it("ends with the job's own timeout", async () => {
     await present("w1");
     const { id } = await create({ timeout_seconds: 60 });

@@ -53,6 +53,7 @@ export const storageOver = (db: DatabaseSync): TenantStorage => ({
       const rows = db.prepare(query).all(...bindings) as Row[];
       return { toArray: () => rows };
     },
+    databaseSize: 0,
   },
   transactionSync: (work) => {
     db.exec("BEGIN");
