@@ -1,29 +1,38 @@
 // The fleet in memory: every registered worker with its load, indexed by what it offers. It is an index over stored
-// records, rebuilt on waking; what it answers depends on nothing else. Liveness is asked for, never remembered.
+// records, rebuilt on waking; what it answers depends on nothing else. Liveness is asked for, never remembered: what
+// is kept of it only says whom there is no need to ask about.
 
 import { Bits } from "./bits.ts";
 import type { Requirements } from "./requirements.ts";
-import { pauseReasonOf, type Worker } from "./worker.ts";
+import { pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
 
-export interface Member {
-  readonly slot: number;
-  worker: Worker;
-  /** Jobs assigned to it or running on it. */
-  load: number;
-  /** Last sign of life in this object's memory, epoch ms. */
-  lastSeenAt: number;
+/** How a worker can be told of a job at once. */
+export interface Reach {
   /** Its socket is open. */
-  isConnected: boolean;
+  readonly isConnected: boolean;
   /** A claim of it waits. */
-  isClaiming: boolean;
-  /** Grows with each assignment in the fleet; the smallest was given a job longest ago. */
-  lastTurn: number;
+  readonly isClaiming: boolean;
 }
 
+export interface Member extends Reach {
+  readonly slot: number;
+  readonly worker: Worker;
+  /** Jobs assigned to it or running on it. */
+  readonly load: number;
+  /** Last sign of life in this object's memory, epoch ms. */
+  readonly lastSeenAt: number;
+  /** Grows with each assignment in the fleet; the smallest was given a job longest ago. */
+  readonly lastTurn: number;
+  /** Of its last outcomes, in (0, 1]. */
+  readonly successRate: number;
+}
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 export class Fleet {
-  readonly #slots: (Member | undefined)[] = [];
+  readonly #slots: (Mutable<Member> | undefined)[] = [];
   readonly #freeSlots: number[] = [];
-  readonly #byInstance = new Map<string, Member>();
+  readonly #byInstance = new Map<string, Mutable<Member>>();
   readonly #byProvider = new Map<string, Bits>();
   readonly #byTag = new Map<string, Bits>();
   readonly #byModel = new Map<string, Bits>();
@@ -31,6 +40,10 @@ export class Fleet {
   readonly #registered = new Bits();
   readonly #paused = new Bits();
   readonly #withRoom = new Bits();
+  readonly #cutOff = new Bits();
+  /** Not heard of since the last look at the whole fleet; everybody else was heard of at `#heardAt` or later. */
+  readonly #unheard = new Bits();
+  #heardAt = Number.POSITIVE_INFINITY;
   readonly #loadByProvider = new Map<string, number>();
   #turn = 0;
 
@@ -69,11 +82,12 @@ export class Fleet {
         this.#index(known, true);
       }
       known.worker = worker;
+      if (before.outcomes !== worker.outcomes) known.successRate = successRateOf(worker);
       this.#refresh(known, nowAt);
       return known;
     }
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    const member: Member = {
+    const member: Mutable<Member> = {
       slot,
       worker,
       load: 0,
@@ -81,12 +95,32 @@ export class Fleet {
       isConnected: false,
       isClaiming: false,
       lastTurn: 0,
+      successRate: successRateOf(worker),
     };
     this.#slots[slot] = member;
     this.#byInstance.set(worker.instance, member);
     this.#index(member, true);
     this.#refresh(member, nowAt);
+    this.noteSeen(worker.instance, worker.lastHeartbeatAt);
     return member;
+  }
+
+  /** A sign of life. */
+  noteSeen(instance: string, at: number): void {
+    const member = this.#byInstance.get(instance);
+    if (member === undefined) return;
+    member.lastSeenAt = at;
+    this.#unheard.set(member.slot, false);
+    if (at < this.#heardAt) this.#heardAt = at;
+  }
+
+  /** Its socket opened or closed, its claim waits or is over. */
+  noteReach(instance: string, reach: Partial<Reach>): void {
+    const member = this.#byInstance.get(instance);
+    if (member === undefined) return;
+    member.isConnected = reach.isConnected ?? member.isConnected;
+    member.isClaiming = reach.isClaiming ?? member.isClaiming;
+    this.#cutOff.set(member.slot, isCutOff(member));
   }
 
   remove(instance: string): void {
@@ -95,6 +129,8 @@ export class Fleet {
     this.#index(member, false);
     this.#paused.set(member.slot, false);
     this.#withRoom.set(member.slot, false);
+    this.#cutOff.set(member.slot, false);
+    this.#unheard.set(member.slot, false);
     this.#moveProviderLoad(member.worker.provider, null, member.load);
     this.#byInstance.delete(instance);
     this.#slots[member.slot] = undefined;
@@ -132,6 +168,24 @@ export class Fleet {
     return this.#withRoom;
   }
 
+  get cutOff(): Bits {
+    return this.#cutOff;
+  }
+
+  /**
+   * Everybody not heard of since then, and perhaps some who were: the rest need not be asked about. Most calls answer
+   * from what the last look found; the whole fleet is looked at about once in the time that passes until `since`.
+   */
+  maybeSilent(since: number): Bits {
+    if (since <= this.#heardAt) return this.#unheard;
+    this.#heardAt = Number.POSITIVE_INFINITY;
+    for (const { slot, lastSeenAt } of this.#byInstance.values()) {
+      this.#unheard.set(slot, lastSeenAt < since);
+      if (lastSeenAt >= since && lastSeenAt < this.#heardAt) this.#heardAt = lastSeenAt;
+    }
+    return this.#unheard;
+  }
+
   ofProvider(provider: string): Bits | undefined {
     return this.#byProvider.get(provider);
   }
@@ -167,6 +221,7 @@ export class Fleet {
   #refresh(member: Member, nowAt: number): void {
     this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
     this.#withRoom.set(member.slot, member.load < member.worker.concurrency);
+    this.#cutOff.set(member.slot, isCutOff(member));
   }
 
   #moveProviderLoad(from: string | null, to: string | null, load: number): void {
@@ -174,6 +229,10 @@ export class Fleet {
     if (to !== null) this.#loadByProvider.set(to, this.providerLoad(to) + load);
   }
 }
+
+/** Its socket dropped: it keeps its leases, but would not hear of a new one. */
+export const isCutOff = ({ worker, isConnected, isClaiming }: Member): boolean =>
+  worker.viaSocket && !isConnected && !isClaiming;
 
 const place = (index: Map<string, Bits>, key: string, slot: number, isPresent: boolean): void => {
   const bits = index.get(key);

@@ -3,7 +3,7 @@
 
 import type { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
-import type { Fleet, Member } from "./fleet.ts";
+import { type Fleet, isCutOff, type Member } from "./fleet.ts";
 import type { Priority, Requirements, Tier } from "./requirements.ts";
 import { scoreMember, scoreParts, weightsFor } from "./scoring.ts";
 import type { Parts, WorkerVerdict } from "./verdict.ts";
@@ -113,10 +113,9 @@ const FILTERS: readonly Filter[] = [
     refuses: (member, _asked, policy) =>
       isCutOff(member) ? "offline: its socket dropped" : isSilent(member, policy) ? "offline" : null,
     narrow: (left, fleet, _asked, policy) => {
-      left.keepIf((slot) => {
-        const member = fleet.at(slot);
-        return !isCutOff(member) && !isSilent(member, policy);
-      });
+      left.subtract(fleet.cutOff);
+      const maybeSilent = fleet.maybeSilent(policy.nowAt - policy.offlineAfterMs);
+      left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);
     },
   },
   {
@@ -151,14 +150,9 @@ const FILTERS: readonly Filter[] = [
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
   policy.strategy === "fallback" && asked.provider === null && !policy.chain.includes(provider);
 
-/** Its socket dropped: it keeps its leases, but would not hear of a new one. */
-const isCutOff = (member: Member): boolean => member.worker.viaSocket && !member.isConnected && !member.isClaiming;
-
-const isSilent = (member: Member, policy: RoutePolicy): boolean => {
-  if (!isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt)) return false;
-  member.lastSeenAt = policy.lastSignOf(member);
-  return isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt);
-};
+const isSilent = (member: Member, policy: RoutePolicy): boolean =>
+  isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt) &&
+  isOffline(policy.lastSignOf(member), policy.offlineAfterMs, policy.nowAt);
 
 /** Every reason why a worker may not have a job; empty where it may. */
 export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePolicy): string[] =>

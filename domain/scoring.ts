@@ -5,7 +5,6 @@ import { DEFAULT_WEIGHTS, SCORE_PARTS, type Weights } from "./config.ts";
 import type { Member } from "./fleet.ts";
 import { type Priority, TIERS, type Tier } from "./requirements.ts";
 import type { Parts } from "./verdict.ts";
-import { successRateOf, type Worker } from "./worker.ts";
 
 /** Critical wants the freest and most reliable worker; low packs workers that are busy already, and saves money. */
 const URGENCY_FACTORS: Record<Priority, Partial<Weights>> = {
@@ -76,7 +75,7 @@ export const scoreParts = (
   into.capacity = asked.urgency === "low" ? used : 1 - used;
   into.tag_fit = (1 + asked.tags.length) / (1 + Math.max(worker.tags.length, asked.tags.length));
   into.model_loaded = asked.model === null ? 1 : worker.models === null ? UNKNOWN : 1;
-  into.success = cachedSuccessRate(worker);
+  into.success = member.successRate;
   into.freshness = member.isConnected || member.isClaiming ? 1 : freshnessOf(member.lastSeenAt, facts);
   into.cost = price === null ? UNKNOWN : MIDDLING_PRICE_NANO / (MIDDLING_PRICE_NANO + price);
   into.tier = tierFit(asked.tier, worker.tier);
@@ -93,17 +92,6 @@ const tierFit = (asked: Tier | null, offered: Tier | null): number => {
   if (asked === null || asked === offered) return 1;
   if (offered === null) return UNKNOWN;
   return 1 - Math.abs(TIERS.indexOf(asked) - TIERS.indexOf(offered)) / (TIERS.length - 1);
-};
-
-/** Records are immutable, so a rate once computed holds for as long as its record does. */
-const successRates = new WeakMap<Worker, number>();
-const cachedSuccessRate = (worker: Worker): number => {
-  if (worker.outcomes.length === 0) return 1;
-  const known = successRates.get(worker);
-  if (known !== undefined) return known;
-  const rate = successRateOf(worker);
-  successRates.set(worker, rate);
-  return rate;
 };
 
 export const scoreOf = (parts: Parts, weights: Weights): number => {

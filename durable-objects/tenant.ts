@@ -124,8 +124,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   #endClaim(instance: string, answer: Result<ClaimAnswer, Refusal>): Result<ClaimAnswer, Refusal> {
-    const member = this.#memory?.fleet.get(instance);
-    if (member !== undefined) member.isClaiming = false;
+    this.#memory?.fleet.noteReach(instance, { isClaiming: false });
     return answer;
   }
 
@@ -210,8 +209,8 @@ export class Tenant extends DurableObject<TenantEnv> {
       });
       return;
     }
-    member.isConnected = true;
-    member.lastSeenAt = turn.nowAt;
+    turn.memory.fleet.noteReach(instance, { isConnected: true });
+    turn.memory.fleet.noteSeen(instance, turn.nowAt);
     turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId });
     turn.freedWorkers.add(instance);
     const answer = presenceAnswer(turn, member, []);
@@ -259,8 +258,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     if (instance === null) return;
     await this.#turns.run(() =>
       this.#inTurn(SERVICE, (turn) => {
-        const member = turn.memory.fleet.get(instance);
-        if (member !== undefined && !this.#sockets.isConnected(instance)) member.isConnected = false;
+        turn.memory.fleet.noteReach(instance, { isConnected: this.#sockets.isConnected(instance) });
         turn.effects.changedWorkers.add(instance);
         return ok(null);
       }),
@@ -290,10 +288,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   #loaded(): Memory {
     if (this.#memory !== null) return this.#memory;
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
-    for (const instance of this.#sockets.connectedInstances()) {
-      const member = memory.fleet.get(instance);
-      if (member !== undefined) member.isConnected = true;
-    }
+    for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
     this.#wakeAt = Math.min(this.#wakeAt, nextWakeAt(this.#newTurn(SERVICE)) ?? Number.POSITIVE_INFINITY);

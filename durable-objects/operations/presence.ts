@@ -114,8 +114,8 @@ const hear = (turn: Turn, request: Presence): Member => {
   }
   const member = fleet.get(request.instance);
   if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
-  member.lastSeenAt = turn.nowAt;
-  member.isConnected = isConnected;
+  fleet.noteSeen(request.instance, turn.nowAt);
+  fleet.noteReach(request.instance, { isConnected });
   return member;
 };
 

@@ -59,7 +59,7 @@ const noteSign = (turn: Turn, job: Job): void => {
   // One that had fallen silent may be given jobs again.
   const { offlineAfterMs } = turn.memory.config.presence;
   if (isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt)) turn.freedWorkers.add(member.worker.instance);
-  member.lastSeenAt = turn.nowAt;
+  turn.memory.fleet.noteSeen(member.worker.instance, turn.nowAt);
 };
 
 export const start = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
@@ -186,8 +186,8 @@ export const claim = (
   if (member === undefined) return err(notFound("worker", request.instance));
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
-  member.lastSeenAt = turn.nowAt;
-  member.isClaiming = request.isWaiting;
+  turn.memory.fleet.noteSeen(request.instance, turn.nowAt);
+  turn.memory.fleet.noteReach(request.instance, { isClaiming: request.isWaiting });
   noteClaimant(turn, member);
   turn.freedWorkers.add(request.instance);
   settle(turn);

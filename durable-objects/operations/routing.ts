@@ -42,7 +42,10 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     lastSignOf: (member) => {
       const signAt = lastSignOf(turn, member);
       // It fell silent and pinged again, which wakes nobody: what waits may be for it.
-      if (signAt > member.lastSeenAt) turn.freedWorkers.add(member.worker.instance);
+      if (signAt > member.lastSeenAt) {
+        turn.freedWorkers.add(member.worker.instance);
+        turn.memory.fleet.noteSeen(member.worker.instance, signAt);
+      }
       return signAt;
     },
   };

@@ -173,7 +173,7 @@ describe("the fleet", () => {
     const fleet = new Fleet();
     const member = fleet.put(worker({ concurrency: 3 }), NOON);
     fleet.addLoad("w1", 2);
-    member.lastSeenAt = NOON + 5;
+    fleet.noteSeen("w1", NOON + 5);
     const changed = fleet.put(worker({ provider: "local", concurrency: 2, lastHeartbeatAt: NOON - 1 }), NOON);
     expect(changed).toBe(member);
     expect(changed).toMatchObject({ load: 2, lastSeenAt: NOON + 5, lastTurn: 1 });

@@ -51,9 +51,8 @@ export const fleetOf = (specs: readonly Spec[], builtAt = NOON): Fleet => {
     const { load = 0, isConnected = false, isClaiming = false, lastTurn, socketAgeMs: _, ...offer } = spec;
     const member = fleet.put(worker(offer), builtAt);
     if (load > 0) fleet.addLoad(member.worker.instance, load);
-    member.isConnected = isConnected;
-    member.isClaiming = isClaiming;
-    member.lastTurn = lastTurn ?? 0;
+    fleet.noteReach(member.worker.instance, { isConnected, isClaiming });
+    Object.assign(member, { lastTurn: lastTurn ?? 0 });
   }
   return fleet;
 };
