@@ -20,6 +20,8 @@ export interface Running {
   /** From its start until it was ready: until its first answer to GET /health, where it serves HTTP. */
   readyMs: number;
   stop: () => Promise<void>;
+  /** Settles when it is gone, for whatever reason. */
+  exited: Promise<void>;
 }
 
 export interface Served extends Running {
@@ -102,6 +104,7 @@ export async function runProcess({ command, args, isReady, account, signals = SI
     cpuMicroseconds: () => cpuMicrosecondsOf(child.pid ?? 0),
     readyMs: performance.now() - startedAt,
     stop,
+    exited,
   };
   return running;
 }

@@ -95,6 +95,8 @@ async function startPeer(recipe: Recipe, folder: string): Promise<Peer> {
     const port = await freePort();
     const args = [recipe.server, String(port), database.socket, ...recipe.arguments];
     const server = await startProcess({ command: process.execPath, args, port, cwd: folder });
+    // A server without its database would wait for it to come back, and the bench with it.
+    void database.exited.then(() => server.stop());
     return {
       name: recipe.name,
       port,
