@@ -55,7 +55,7 @@ const SCALES: Readonly<Record<"quick" | "usual" | "full", { pace: Pace; sizes: S
     },
   },
   usual: {
-    pace: { warmUpMs: 400, measureMs: 1_500, rounds: 3 },
+    pace: { warmUpMs: 300, measureMs: 1_200, rounds: 3 },
     sizes: {
       pendingJobs: [0, 10_000, 100_000],
       workers: [10, 1_000, 10_000],
