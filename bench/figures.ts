@@ -1,4 +1,6 @@
 // What a run found, as a table for people and as one JSON line for scripts. Compare figures of one run only.
+// The line is an object: the scale, the machine, and `figures`, an array of `Figure` with null for what a row has not;
+// fields may come to be added, none changes its meaning.
 
 export interface Figure {
   part: string;
@@ -7,19 +9,23 @@ export interface Figure {
   unit: string;
   /** The hand-written object's figure, where it has one. */
   floor: number | null;
+  /** The figure of the peer that `what` names, where it names one. */
+  peer: number | null;
   signalbox: number | null;
+  /** Signalbox to the peer where there is one, else to the floor; to what `note` says where it says so. */
   ratio: number | null;
   note: string;
 }
 
 export const figure = (given: Partial<Figure> & Pick<Figure, "part" | "what" | "unit">): Figure => {
-  const { floor = null, signalbox = null } = given;
-  const ratio = floor === null || signalbox === null || floor === 0 ? null : signalbox / floor;
-  return { clients: null, ratio, note: "", ...given, floor, signalbox };
+  const { floor = null, peer = null, signalbox = null } = given;
+  const base = peer ?? floor;
+  const ratio = base === null || signalbox === null || base === 0 ? null : signalbox / base;
+  return { clients: null, ratio, note: "", ...given, floor, peer, signalbox };
 };
 
-const HEADER = ["part", "what", "clients", "unit", "floor", "signalbox", "ratio", "note"] as const;
-const RIGHT_ALIGNED: ReadonlySet<string> = new Set(["clients", "floor", "signalbox", "ratio"]);
+const HEADER = ["part", "what", "clients", "unit", "floor", "peer", "signalbox", "ratio", "note"] as const;
+const RIGHT_ALIGNED: ReadonlySet<string> = new Set(["clients", "floor", "peer", "signalbox", "ratio"]);
 
 const shown = (value: string | number | null, isRatio: boolean): string => {
   if (value === null) return "";
@@ -50,6 +56,7 @@ export const jsonLine = (run: object, figures: readonly Figure[]): string =>
     figures: figures.map((one) => ({
       ...one,
       floor: rounded(one.floor),
+      peer: rounded(one.peer),
       signalbox: rounded(one.signalbox),
       ratio: rounded(one.ratio),
     })),

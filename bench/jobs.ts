@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Connection } from "./connection.ts";
 import { type Pace, throughput } from "./load.ts";
 import { SocketWorkers } from "./socket-workers.ts";
-import { BATCH_JOBS, type Workplace } from "./workplace.ts";
+import { BATCH_JOBS, type HttpWorkplace, type Workplace } from "./workplace.ts";
 
 const SOCKETS = 8;
 /** Clients hold back while so many jobs of theirs are unfinished: below what the workers may hold together. */
@@ -19,22 +19,22 @@ export interface Rate {
   behindMs: number;
 }
 
-const at = (places: readonly Workplace[], client: number): Workplace => {
+const at = <Place extends HttpWorkplace>(places: readonly Place[], client: number): Place => {
   const place = places[client % places.length];
   if (place === undefined) throw new Error("there is no workplace");
   return place;
 };
 
-const target = (places: readonly Workplace[]) => ({
+const target = (places: readonly HttpWorkplace[]) => ({
   port: at(places, 0).port,
   authorizationOf: (client: number) => at(places, client).authorization,
 });
 
-const behindMs = async (places: readonly Workplace[]): Promise<number> =>
+const behindMs = async (places: readonly HttpWorkplace[]): Promise<number> =>
   Math.max(...(await Promise.all(places.map((place) => place.settle()))));
 
 /** Create, claim, complete: three HTTP calls a job. */
-export async function httpJobs(places: readonly Workplace[], clients: number, pace: Pace): Promise<Rate> {
+export async function httpJobs(places: readonly HttpWorkplace[], clients: number, pace: Pace): Promise<Rate> {
   await Promise.all(places.map((place) => place.enrol(clients)));
   let jobs = 0;
   const step = async (connection: Connection, client: number) => {

@@ -18,6 +18,7 @@ import { health } from "./parts/health.ts";
 import { insert } from "./parts/insert.ts";
 import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
 import { latency } from "./parts/latency.ts";
+import { peers } from "./parts/peers.ts";
 import { profile } from "./parts/profile.ts";
 import { wake } from "./parts/wake.ts";
 import type { Bench, Part, Sizes } from "./plan.ts";
@@ -30,6 +31,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   dispatch,
   batch,
   tenants,
+  peers,
   latency,
   depth,
   fleet,
@@ -53,7 +55,7 @@ const SCALES: Readonly<Record<"quick" | "usual" | "full", { pace: Pace; sizes: S
     },
   },
   usual: {
-    pace: { warmUpMs: 500, measureMs: 2_000, rounds: 3 },
+    pace: { warmUpMs: 300, measureMs: 1_200, rounds: 3 },
     sizes: {
       pendingJobs: [0, 10_000, 100_000],
       workers: [10, 1_000, 10_000],
@@ -114,7 +116,7 @@ async function attempt(name: string, part: Part, bench: Bench): Promise<void> {
 async function main(): Promise<void> {
   const { scale, parts, runsCatalog } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
   const floor = await startFloor(path.join(folder, "floor"));
   const signalbox = await startSignalbox(path.join(folder, "signalbox"));

@@ -14,26 +14,45 @@ const READY_POLL_MS = 10;
 const STOP_WITHIN_MS = 8_000;
 const KEPT_OUTPUT_CHARS = 4_000;
 
-export interface Served {
-  port: number;
+export interface Running {
   /** CPU time that it and its children have used, µs; null where the system does not tell. */
   cpuMicroseconds: () => number | null;
-  /** From its start to its first answer to GET /health. */
+  /** From its start until it was ready: until its first answer to GET /health, where it serves HTTP. */
   readyMs: number;
   stop: () => Promise<void>;
+  /** Settles when it is gone, for whatever reason. */
+  exited: Promise<void>;
 }
 
-export interface Start {
+export interface Served extends Running {
+  port: number;
+}
+
+interface Command {
   command: string;
   args: string[];
-  port: number;
   env?: NodeJS.ProcessEnv;
   cwd?: string;
 }
 
-const children = new Set<ChildProcess>();
+export interface Start extends Command {
+  port: number;
+}
+
+export interface Run extends Command {
+  /** Asked again and again, with what it has printed. */
+  isReady: (output: string) => boolean | Promise<boolean>;
+  /** Whom it runs as, if not as we do. */
+  account?: { uid: number; gid: number };
+  /** How it is asked to stop, and how it is made to. */
+  signals?: { stop: NodeJS.Signals; kill: NodeJS.Signals };
+}
+
+const SIGNALS = { stop: "SIGTERM", kill: "SIGKILL" } as const;
+
+const children = new Map<ChildProcess, NodeJS.Signals>();
 process.on("exit", () => {
-  for (const child of children) child.kill("SIGKILL");
+  for (const [child, signal] of children) child.kill(signal);
 });
 
 export async function freePort(): Promise<number> {
@@ -47,11 +66,16 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Starts a server and waits for its GET /health; what it printed is shown only if it does not get there. */
-export async function startProcess({ command, args, port, env = process.env, cwd }: Start): Promise<Served> {
+/** Starts a server and waits for its GET /health. */
+export async function startProcess({ port, ...command }: Start): Promise<Served> {
+  return { port, ...(await runProcess({ ...command, isReady: () => isHealthy(port) })) };
+}
+
+/** Starts a process and waits until it is ready; what it printed is shown only if it does not get there. */
+export async function runProcess({ command, args, isReady, account, signals = SIGNALS, ...where }: Run) {
   const startedAt = performance.now();
-  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"], ...(cwd === undefined ? {} : { cwd }) });
-  children.add(child);
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...account, ...where });
+  children.set(child, signals.kill);
   let output = "";
   const keep = (chunk: Buffer) => {
     output = (output + chunk.toString("utf8")).slice(-KEPT_OUTPUT_CHARS);
@@ -64,24 +88,25 @@ export async function startProcess({ command, args, port, env = process.env, cwd
     children.delete(child);
   });
   const stop = async () => {
-    child.kill("SIGTERM");
-    const force = setTimeout(() => child.kill("SIGKILL"), STOP_WITHIN_MS);
+    child.kill(signals.stop);
+    const force = setTimeout(() => child.kill(signals.kill), STOP_WITHIN_MS);
     await exited;
     clearTimeout(force);
   };
-  while (!(await isHealthy(port))) {
+  while (!(await isReady(output))) {
     if (!isRunning || performance.now() - startedAt > READY_WITHIN_MS) {
       if (isRunning) await stop();
       throw new Error(`${command} ${args.join(" ")} does not serve:\n${output}`);
     }
     await pause(READY_POLL_MS);
   }
-  return {
-    port,
+  const running: Running = {
     cpuMicroseconds: () => cpuMicrosecondsOf(child.pid ?? 0),
     readyMs: performance.now() - startedAt,
     stop,
+    exited,
   };
+  return running;
 }
 
 async function isHealthy(port: number): Promise<boolean> {

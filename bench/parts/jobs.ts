@@ -6,13 +6,13 @@ import { openFloor } from "../floor/workplace.ts";
 import { httpJobs, type Rate, socketJobs } from "../jobs.ts";
 import { interleaved } from "../load.ts";
 import type { Bench } from "../plan.ts";
-import type { Served } from "../processes.ts";
+import type { Running } from "../processes.ts";
 import { openSignalbox } from "../signalbox.ts";
 import type { Open, Workplace } from "../workplace.ts";
 
 export const THREE_CALLS = "create, claim, complete by HTTP";
 export const DISPATCH = "dispatch by HTTP, workers on WebSockets";
-const BATCH = "batches of 500, workers on WebSockets";
+export const BATCH = "batches of 500, workers on WebSockets";
 const TENANTS = 16;
 
 type Measure = (places: readonly Workplace[], clients: number, bench: Bench) => Promise<Rate>;
@@ -37,7 +37,7 @@ async function compare(bench: Bench, clients: number, tenants: number, measure: 
   return { clients, floor: floorRate, signalbox: signalboxRate, note };
 }
 
-interface Tally {
+export interface Tally {
   add: (measure: () => Promise<Rate>) => Promise<number>;
   /** Of the server's CPU time, with setting up and all that goes on in the background. */
   cpuPerJob: () => number;
@@ -45,7 +45,7 @@ interface Tally {
 }
 
 /** CPU time says what a job costs even where the machine is busy with something else. */
-function tally(server: Served): Tally {
+export function tally(server: Pick<Running, "cpuMicroseconds">): Tally {
   let jobs = 0;
   let cpu = 0;
   let behind = 0;

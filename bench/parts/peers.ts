@@ -1,0 +1,76 @@
+// What people would use instead: BullMQ on Redis and pg-boss on PostgreSQL, one durable job created, claimed and
+// completed over HTTP, in turns with the floor and with Signalbox's two ways. A peer that cannot be had is said in one
+// line. The goals are shown, never asserted: machines differ.
+
+import { figure } from "../figures.ts";
+import { openFloor } from "../floor/workplace.ts";
+import { httpJobs, type Rate, socketJobs } from "../jobs.ts";
+import { interleaved } from "../load.ts";
+import { type Peer, startPeers } from "../peers/start.ts";
+import { openPeer } from "../peers/workplace.ts";
+import type { Bench } from "../plan.ts";
+import { openSignalbox } from "../signalbox.ts";
+import { BATCH, tally } from "./jobs.ts";
+
+/** What Signalbox is to reach, as a ratio to a peer's three calls at so many clients. */
+const GOAL_CLIENTS = 32;
+const CALLS_GOAL = { peer: "pg-boss", ratio: 1.3 };
+const BATCH_GOAL = { peer: "BullMQ", ratio: 1 };
+
+export async function peers(bench: Bench): Promise<void> {
+  const { running, missing, stop } = await startPeers(`${bench.folder}/peers`);
+  try {
+    for (const { name, why } of missing) {
+      bench.say(figure({ part: "peers", what: `${name}: not measured`, unit: "", note: why }));
+    }
+    if (running.length === 0) return;
+    for (const clients of bench.clients) await compare(bench, running, clients);
+  } finally {
+    await stop();
+  }
+}
+
+/** A target's rate over all rounds, and the CPU time that it spent on a job. */
+interface Contender {
+  measure: () => Promise<number>;
+  cpuPerJob: () => number;
+}
+
+function contender(server: Parameters<typeof tally>[0], measure: () => Promise<Rate>): Contender {
+  const { add, cpuPerJob } = tally(server);
+  return { measure: () => add(measure), cpuPerJob };
+}
+
+async function compare(bench: Bench, running: readonly Peer[], clients: number): Promise<void> {
+  const { floor, signalbox, pace } = bench;
+  const ours = {
+    floor: contender(floor, async () => httpJobs([await openFloor(floor.port)], clients, pace)),
+    calls: contender(signalbox, async () => httpJobs([await openSignalbox(signalbox.port)], clients, pace)),
+    batches: contender(signalbox, async () =>
+      socketJobs([await openSignalbox(signalbox.port)], clients, pace, "batch"),
+    ),
+  };
+  const theirs = running.map((peer) =>
+    contender(peer, async () => httpJobs([await openPeer(peer.port)], clients, pace)),
+  );
+  const all = [ours.floor, ours.calls, ours.batches, ...theirs];
+  const [floorRate = 0, calls = 0, batches = 0, ...rates] = await interleaved(
+    pace.rounds,
+    all.map(({ measure }) => measure),
+  );
+  for (const [index, { name }] of running.entries()) {
+    const row = { part: "peers", clients, unit: "jobs/s", peer: rates[index] ?? 0 };
+    const cpuOfPeer = theirs[index]?.cpuPerJob() ?? 0;
+    const note = (goal: typeof CALLS_GOAL, rate: number, cpu: number) =>
+      `${goal.peer === name ? goalNote(goal.ratio, clients, rate / row.peer) : ""}CPU ${cpu} to ${cpuOfPeer} µs/job`;
+    const callsNote = note(CALLS_GOAL, calls, ours.calls.cpuPerJob());
+    const what = `three calls against ${name}`;
+    bench.say(figure({ ...row, what, floor: floorRate, signalbox: calls, note: callsNote }));
+    if (name !== BATCH_GOAL.peer) continue;
+    const batchNote = note(BATCH_GOAL, batches, ours.batches.cpuPerJob());
+    bench.say(figure({ ...row, what: `${BATCH}, against ${name} three calls`, signalbox: batches, note: batchNote }));
+  }
+}
+
+const goalNote = (goal: number, clients: number, ratio: number): string =>
+  clients === GOAL_CLIENTS ? `GOAL ≥ ${goal} ${ratio >= goal ? "REACHED" : "MISSED"}, ` : "";

@@ -1,0 +1,116 @@
+// Starts the peers that can be started on this machine: each a database and a server in front of it, on packages that
+// are installed into this run's folder and nowhere else. Why a peer cannot be had is a value, not a failure.
+
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+import { freePort, type Running, startProcess } from "../processes.ts";
+import { type Database, POSTGRES_USER, postgresFolder, redisProgram, startPostgres, startRedis } from "./databases.ts";
+
+/** What its servers are made of; the package names no more than they need. */
+const FILES = ["package.json", "package-lock.json", "server.ts", "bullmq.ts", "pg-boss.ts"];
+const INSTALL_WITHIN_MS = 180_000;
+
+export interface Peer extends Pick<Running, "cpuMicroseconds" | "stop"> {
+  name: PeerName;
+  port: number;
+}
+
+export type PeerName = "BullMQ" | "pg-boss";
+
+export interface Peers {
+  running: Peer[];
+  missing: { name: PeerName; why: string }[];
+  stop: () => Promise<void>;
+}
+
+interface Recipe {
+  name: PeerName;
+  /** Where its database's programs are; null when they are not installed. */
+  programs: string | null;
+  install: string;
+  startDatabase: (programs: string, folder: string) => Promise<Database>;
+  server: string;
+  arguments: string[];
+}
+
+const recipes = (): Recipe[] => [
+  {
+    name: "BullMQ",
+    programs: redisProgram(),
+    install: "redis-server is not installed (Debian: apt-get install redis-server)",
+    startDatabase: startRedis,
+    server: "bullmq.ts",
+    arguments: [],
+  },
+  {
+    name: "pg-boss",
+    programs: postgresFolder(),
+    install: "PostgreSQL's initdb and postgres are not installed (Debian: apt-get install postgresql)",
+    startDatabase: startPostgres,
+    server: "pg-boss.ts",
+    arguments: [POSTGRES_USER],
+  },
+];
+
+export async function startPeers(folder: string): Promise<Peers> {
+  const all = recipes();
+  const possible = all.filter(({ programs }) => programs !== null);
+  const running: Peer[] = [];
+  const stop = async () => {
+    await Promise.all(running.map((peer) => peer.stop()));
+  };
+  const missing = all.filter(({ programs }) => programs === null).map(({ name, install: why }) => ({ name, why }));
+  if (possible.length === 0) return { running, missing, stop };
+  const refused = await install(folder);
+  if (refused !== null) missing.push(...possible.map(({ name }) => ({ name, why: refused })));
+  try {
+    if (refused === null) for (const recipe of possible) running.push(await startPeer(recipe, folder));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { running, missing, stop };
+}
+
+/** Answers why it could not be done, or null. */
+async function install(folder: string): Promise<string | null> {
+  mkdirSync(folder, { recursive: true });
+  for (const file of FILES) copyFileSync(path.join(import.meta.dirname, file), path.join(folder, file));
+  // Not `ci`: the lock need not name the optional native parts of every platform.
+  const args = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
+  try {
+    await promisify(execFile)("npm", args, { cwd: folder, timeout: INSTALL_WITHIN_MS });
+    return null;
+  } catch (error) {
+    const [reason = "no answer"] = /npm error .+/.exec((error as { stderr?: string }).stderr ?? "") ?? [];
+    return `npm could not install its packages (${reason})`;
+  }
+}
+
+async function startPeer(recipe: Recipe, folder: string): Promise<Peer> {
+  const database = await recipe.startDatabase(recipe.programs ?? "", path.join(folder, `${recipe.name}-state`));
+  try {
+    const port = await freePort();
+    const args = [recipe.server, String(port), database.socket, ...recipe.arguments];
+    const server = await startProcess({ command: process.execPath, args, port, cwd: folder });
+    // A server without its database would wait for it to come back, and the bench with it.
+    void database.exited.then(() => server.stop());
+    return {
+      name: recipe.name,
+      port,
+      cpuMicroseconds: () => sum(server.cpuMicroseconds(), database.cpuMicroseconds()),
+      stop: async () => {
+        await server.stop();
+        await database.stop();
+      },
+    };
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
+
+const sum = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : one + other;
