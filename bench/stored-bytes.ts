@@ -1,7 +1,7 @@
 // What the databases below a folder hold, read after their server has stopped: pages in use, so that neither a
 // write-ahead log nor pages that wait to be used again count.
 
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -34,3 +34,9 @@ export function storedBelow(folder: string): Stored {
 
 const BY_TABLE = `SELECT COALESCE(sqlite_schema.tbl_name, dbstat.name) AS name, SUM(pgsize) AS bytes
   FROM dbstat LEFT JOIN sqlite_schema ON sqlite_schema.name = dbstat.name GROUP BY 1`;
+
+/** Bytes of the database files below a folder, logs and all, while their server runs. */
+export const databaseFilesBelow = (folder: string): number =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.sqlite(-wal)?$/.test(name))
+    .reduce((sum, name) => sum + (statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
