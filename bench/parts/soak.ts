@@ -49,6 +49,8 @@ interface Span {
   p50Ms: number;
   p99Ms: number;
   jobsPerSecond: number;
+  /** Handed to the disk, by the object and by D1. */
+  writtenKibPerJob: number;
   residentMib: number;
   heapMib: number;
   objectMib: number;
@@ -58,6 +60,7 @@ const UNITS: Readonly<Record<keyof Span, readonly [what: string, unit: string]>>
   p50Ms: ["create, p50", "ms"],
   p99Ms: ["create, p99", "ms"],
   jobsPerSecond: ["jobs done", "jobs/s"],
+  writtenKibPerJob: ["written a job", "KiB"],
   residentMib: ["memory of workerd", "MiB"],
   heapMib: ["JavaScript heap", "MiB"],
   objectMib: ["databases of the objects", "MiB"],
@@ -155,6 +158,7 @@ async function watch({ served, dataDir, load, totalMs, onSpan }: Watch): Promise
   const startedAt = performance.now();
   while (spans.length < count) {
     const endsAt = startedAt + (spans.length + 1) * spanMs;
+    const writtenBefore = served.writtenBytes() ?? 0;
     const looks: { resident: number; heap: number }[] = [];
     do {
       await pause(Math.min(LOOK_EVERY_MS, endsAt - performance.now()));
@@ -166,6 +170,7 @@ async function watch({ served, dataDir, load, totalMs, onSpan }: Watch): Promise
       p50Ms: percentile(latencies, 0.5),
       p99Ms: percentile(latencies, 0.99),
       jobsPerSecond: (latencies.length * 1000) / spanMs,
+      writtenKibPerJob: ((served.writtenBytes() ?? 0) - writtenBefore) / 1024 / Math.max(1, latencies.length),
       residentMib: least("resident"),
       heapMib: least("heap"),
       objectMib: databaseFilesBelow(path.join(dataDir, "state", "objects")) / MIB,
