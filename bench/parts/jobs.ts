@@ -12,7 +12,7 @@ import type { Open, Workplace } from "../workplace.ts";
 
 export const THREE_CALLS = "create, claim, complete by HTTP";
 export const DISPATCH = "dispatch by HTTP, workers on WebSockets";
-const BATCH = "batches of 500, workers on WebSockets";
+export const BATCH = "batches of 500, workers on WebSockets";
 const TENANTS = 16;
 
 type Measure = (places: readonly Workplace[], clients: number, bench: Bench) => Promise<Rate>;

@@ -10,6 +10,7 @@ import { createTenant, openSignalbox, type Tenant } from "../signalbox.ts";
 import { SocketWorkers } from "../socket-workers.ts";
 import { type Ended, type Seen, sharedNow, Viewers } from "../viewers.ts";
 import type { Workplace } from "../workplace.ts";
+import { BATCH, DISPATCH } from "./jobs.ts";
 
 const VIEWERS = 50;
 const JOBS_A_SECOND = 1_000;
@@ -31,13 +32,16 @@ export async function live({ signalbox: { port }, pace, say }: Bench): Promise<v
   say1("frames, the viewer with most", "1/s", seen.mostFrames / seconds);
   say1("sent to all viewers", "MiB/s", seen.bytes / MIB / seconds);
   say1("snapshots anew, all viewers together", "1/s", seen.laterSnapshots / seconds);
-  await sayThroughput(await createTenant(port), pace, say);
+  for (const way of ["dispatch", "batch"] as const) await sayThroughput(await createTenant(port), way, pace, say);
 }
 
+/** Batches bring more than frames can carry: viewers that are too far behind are shown the whole anew. */
+const WAYS = { dispatch: DISPATCH, batch: BATCH };
+
 /** As fast as it goes, with and without viewers, in turns. */
-async function sayThroughput(tenant: Tenant, pace: Pace, say: Bench["say"]): Promise<void> {
+async function sayThroughput(tenant: Tenant, way: keyof typeof WAYS, pace: Pace, say: Bench["say"]): Promise<void> {
   let snapshots = 0;
-  const jobs = async (place: Workplace) => (await socketJobs([place], CLIENTS, pace, "dispatch")).jobsPerSecond;
+  const jobs = async (place: Workplace) => (await socketJobs([place], CLIENTS, pace, way)).jobsPerSecond;
   const [alone = 0, together = 0] = await interleaved(pace.rounds, [
     async () => jobs(await openSignalbox(tenant.port, tenant)),
     async () => {
@@ -46,7 +50,7 @@ async function sayThroughput(tenant: Tenant, pace: Pace, say: Bench["say"]): Pro
       return rate;
     },
   ]);
-  const what = `dispatch to workers on WebSockets, ${VIEWERS} viewers`;
+  const what = `${VIEWERS} viewers: ${WAYS[way]}`;
   const found = figure({ part: "live", what, clients: CLIENTS, unit: "jobs/s", signalbox: together });
   const note = `ratio to no viewers (${Math.round(alone)}), ${snapshots / VIEWERS} snapshots anew a viewer`;
   say({ ...found, ratio: alone === 0 ? null : together / alone, note });
