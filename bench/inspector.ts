@@ -1,4 +1,4 @@
-// The profiler of a running workerd, by the Chrome DevTools protocol.
+// A look into a running workerd, by the Chrome DevTools protocol: profiles, counts of calls, the heap.
 
 import { once } from "node:events";
 import WebSocket from "ws";
@@ -17,36 +17,105 @@ export interface CpuProfile {
 
 const SAMPLE_EVERY_MICROSECONDS = 200;
 
-/** Profiles the named service while `work` goes on. */
-export async function profiled(port: number, service: string, work: () => Promise<void>): Promise<CpuProfile> {
-  const listed = await fetch(`http://127.0.0.1:${port}/json`);
-  const targets = (await listed.json()) as { id: string; title: string; webSocketDebuggerUrl: string }[];
-  const target = targets.find(({ id, title }) => id.includes(service) || title.includes(service));
-  if (target === undefined) throw new Error(`nothing to profile: ${JSON.stringify(targets)}`);
-  const socket = new WebSocket(target.webSocketDebuggerUrl, { maxPayload: 1024 ** 3 });
-  await once(socket, "open");
-  let lastId = 0;
-  const send = (method: string, params = {}): Promise<Record<string, unknown>> => {
-    const id = ++lastId;
-    socket.send(JSON.stringify({ id, method, params }));
+/** One service's isolate, as DevTools would speak to it. */
+export class Inspector {
+  readonly #socket: WebSocket;
+  #lastId = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.setMaxListeners(0);
+  }
+
+  static async open(port: number, service: string): Promise<Inspector> {
+    const listed = await fetch(`http://127.0.0.1:${port}/json`);
+    const targets = (await listed.json()) as { id: string; title: string; webSocketDebuggerUrl: string }[];
+    const target = targets.find(({ id, title }) => id.includes(service) || title.includes(service));
+    if (target === undefined) throw new Error(`nothing to inspect: ${JSON.stringify(targets)}`);
+    const socket = new WebSocket(target.webSocketDebuggerUrl, { maxPayload: 1024 ** 3 });
+    await once(socket, "open");
+    return new Inspector(socket);
+  }
+
+  send(method: string, params = {}): Promise<Record<string, unknown>> {
+    const id = ++this.#lastId;
+    this.#socket.send(JSON.stringify({ id, method, params }));
     return new Promise((resolve, reject) => {
       const hear = (frame: WebSocket.RawData) => {
         const message = JSON.parse(String(frame));
         if (message.id !== id) return;
-        socket.off("message", hear);
+        this.#socket.off("message", hear);
         if (message.error === undefined) resolve(message.result);
         else reject(new Error(`${method}: ${message.error.message}`));
       };
-      socket.on("message", hear);
+      this.#socket.on("message", hear);
     });
-  };
-  await send("Profiler.enable");
-  await send("Profiler.setSamplingInterval", { interval: SAMPLE_EVERY_MICROSECONDS });
-  await send("Profiler.start");
-  await work();
-  const { profile } = await send("Profiler.stop");
-  socket.close();
-  return profile as CpuProfile;
+  }
+
+  /** A CPU profile of what runs while `work` goes on. */
+  async profiled(work: () => Promise<void>): Promise<CpuProfile> {
+    await this.send("Profiler.enable");
+    await this.send("Profiler.setSamplingInterval", { interval: SAMPLE_EVERY_MICROSECONDS });
+    await this.send("Profiler.start");
+    await work();
+    const { profile } = await this.send("Profiler.stop");
+    return profile as CpuProfile;
+  }
+
+  /** How often each of the functions was entered while `work` went on: exact, by breakpoints that count and go on. */
+  async entriesInto(functions: readonly Place[], work: () => Promise<void>): Promise<Map<string, number>> {
+    const counts = new Map(functions.map(({ name }) => [name, 0]));
+    const hear = (frame: WebSocket.RawData) => {
+      const { method, params } = JSON.parse(String(frame));
+      if (method !== "Runtime.consoleAPICalled" || params.args[0]?.value !== COUNTED) return;
+      const name = params.args[1].value;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    };
+    await this.send("Runtime.enable");
+    await this.send("Debugger.enable");
+    for (const { name, line } of functions) {
+      const condition = `(console.debug(${JSON.stringify(COUNTED)}, ${JSON.stringify(name)}), false)`;
+      const where = { lineNumber: line, urlRegex: "index\\.js$", condition };
+      const { locations } = (await this.send("Debugger.setBreakpointByUrl", where)) as { locations: unknown[] };
+      if (locations.length === 0) throw new Error(`there is no way to count calls of ${name}`);
+    }
+    this.#socket.on("message", hear);
+    await work();
+    await this.send("Debugger.disable");
+    await this.send("Runtime.disable");
+    this.#socket.off("message", hear);
+    return counts;
+  }
+
+  /** The JavaScript heap in use, bytes, garbage included. */
+  async heapBytes(): Promise<number> {
+    return (await this.send("Runtime.getHeapUsage")).usedSize as number;
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
+
+export interface Place {
+  name: string;
+  /** The first line of its body, counted from 0. */
+  line: number;
+}
+
+const COUNTED = "bench: entered";
+
+/** The methods of a class in the bundle. */
+export function methodsOf(className: string, source: string): Place[] {
+  const lines = source.split("\n");
+  const from = lines.findIndex((line) => line.startsWith(`var ${className} = class`));
+  const to = lines.findIndex((line, index) => index > from && line === "};");
+  const places = lines.slice(from, to).flatMap((line, index) => {
+    const name = /^ {2}(?:async )?(#?\w+)\(.*\) \{$/.exec(line)?.[1];
+    return name === undefined ? [] : [{ name: `${className}.${name}`, line: from + index + 1 }];
+  });
+  if (from === -1 || places.length === 0) throw new Error(`the bundle has no class ${className}`);
+  return places;
 }
 
 export interface Share {

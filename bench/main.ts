@@ -1,6 +1,6 @@
 // `npm run bench`: how fast Signalbox is, as a share of what one object written by hand reaches in the same run on the
 // same machine. Prints a table and one JSON line. Times are never asserted: machines differ, ratios differ less.
-// Usage: npm run bench [-- --quick | --full] [--only <part,…>] [--catalog]
+// Usage: npm run bench [-- --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>]
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,13 +15,18 @@ import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
 import { fleet } from "./parts/fleet.ts";
 import { health } from "./parts/health.ts";
+import { heartbeats } from "./parts/heartbeats.ts";
+import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
 import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
 import { latency } from "./parts/latency.ts";
+import { live } from "./parts/live.ts";
 import { peers } from "./parts/peers.ts";
 import { profile } from "./parts/profile.ts";
+import { soak } from "./parts/soak.ts";
+import { storage } from "./parts/storage.ts";
 import { wake } from "./parts/wake.ts";
-import type { Bench, Part, Sizes } from "./plan.ts";
+import type { Bench, Part, Scale, Sizes } from "./plan.ts";
 import { startSignalbox } from "./signalbox.ts";
 
 const PARTS: Readonly<Record<string, Part>> = {
@@ -37,13 +42,17 @@ const PARTS: Readonly<Record<string, Part>> = {
   fleet,
   choosing,
   wake,
+  idle,
+  heartbeats,
+  live,
+  storage,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Part>> = { profile };
+const EXTRA_PARTS: Readonly<Record<string, Part>> = { profile, soak };
 
 const MAX_NOTE = 300;
 
-const SCALES: Readonly<Record<"quick" | "usual" | "full", { pace: Pace; sizes: Sizes }>> = {
+const SCALES: Readonly<Record<Scale, { pace: Pace; sizes: Sizes }>> = {
   quick: {
     pace: { warmUpMs: 200, measureMs: 700, rounds: 1 },
     sizes: {
@@ -83,18 +92,21 @@ function readFlags() {
       full: { type: "boolean", default: false },
       catalog: { type: "boolean", default: false },
       only: { type: "string", default: "" },
+      "soak-minutes": { type: "string", default: "10" },
     },
   });
   const all = { ...PARTS, ...EXTRA_PARTS };
   const only = values.only.split(",").filter((name) => name !== "");
   const unknown = only.find((name) => all[name] === undefined);
   if (unknown !== undefined) throw new Error(`no part "${unknown}": choose from ${Object.keys(all).join(", ")}`);
+  if (!(Number(values["soak-minutes"]) > 0)) throw new Error("--soak-minutes takes a number of minutes");
   const names = only.length > 0 ? only : Object.keys(PARTS);
   const parts = Object.entries(all).filter(([name]) => names.includes(name));
   return {
     scale: values.quick ? "quick" : values.full ? "full" : "usual",
     parts,
     runsCatalog: values.catalog,
+    soakMinutes: Number(values["soak-minutes"]),
   } as const;
 }
 
@@ -114,7 +126,7 @@ async function attempt(name: string, part: Part, bench: Bench): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const { scale, parts, runsCatalog } = readFlags();
+  const { scale, parts, runsCatalog, soakMinutes } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
@@ -122,6 +134,8 @@ async function main(): Promise<void> {
   const signalbox = await startSignalbox(path.join(folder, "signalbox"));
   const bench: Bench = {
     ...SCALES[scale],
+    scale,
+    soakMinutes,
     folder,
     floor,
     signalbox,

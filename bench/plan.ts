@@ -4,7 +4,10 @@ import type { Figure } from "./figures.ts";
 import type { Pace } from "./load.ts";
 import type { Served } from "./processes.ts";
 
+export type Scale = "quick" | "usual" | "full";
+
 export interface Bench {
+  scale: Scale;
   /** A folder of this run's own, removed at its end. */
   folder: string;
   floor: Served;
@@ -12,6 +15,7 @@ export interface Bench {
   pace: Pace;
   clients: readonly number[];
   sizes: Sizes;
+  soakMinutes: number;
   /** Figures so far; the parts before have put theirs in. */
   figures: Figure[];
   say: (figure: Figure) => void;

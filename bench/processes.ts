@@ -2,10 +2,10 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { type Usage, usageOf } from "./usage.ts";
 
 export const WORKERD: string = createRequire(import.meta.url)("workerd").default;
 
@@ -14,9 +14,7 @@ const READY_POLL_MS = 10;
 const STOP_WITHIN_MS = 8_000;
 const KEPT_OUTPUT_CHARS = 4_000;
 
-export interface Running {
-  /** CPU time that it and its children have used, µs; null where the system does not tell. */
-  cpuMicroseconds: () => number | null;
+export interface Running extends Usage {
   /** From its start until it was ready: until its first answer to GET /health, where it serves HTTP. */
   readyMs: number;
   stop: () => Promise<void>;
@@ -101,7 +99,7 @@ export async function runProcess({ command, args, isReady, account, signals = SI
     await pause(READY_POLL_MS);
   }
   const running: Running = {
-    cpuMicroseconds: () => cpuMicrosecondsOf(child.pid ?? 0),
+    ...usageOf(child.pid ?? 0),
     readyMs: performance.now() - startedAt,
     stop,
     exited,
@@ -113,19 +111,4 @@ async function isHealthy(port: number): Promise<boolean> {
   const answer = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
   await answer?.body?.cancel();
   return answer?.status === 200;
-}
-
-/** The kernel counts in hundredths of a second, whatever the machine. */
-const TICK_MICROSECONDS = 10_000;
-
-function cpuMicrosecondsOf(pid: number): number | null {
-  try {
-    const [, afterName = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
-    const fields = afterName.split(" ");
-    const own = (Number(fields[11]) + Number(fields[12])) * TICK_MICROSECONDS;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);
-    return children.reduce((sum, one) => sum + (cpuMicrosecondsOf(Number(one)) ?? 0), own);
-  } catch {
-    return null;
-  }
 }

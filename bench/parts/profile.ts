@@ -1,39 +1,29 @@
 // Where the time goes: a CPU profile of the serving workerd under each kind of load at 32 clients. Prints the functions
 // that take most, and keeps the profiles (a browser's DevTools open them). Only when asked for: profiling slows.
 
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { profiled, type Share, sharesOf } from "../inspector.ts";
+import { bundleText, startInspected } from "../inspected.ts";
+import { type Share, sharesOf } from "../inspector.ts";
 import { httpJobs, socketJobs } from "../jobs.ts";
 import type { Bench } from "../plan.ts";
-import { freePort, startProcess, WORKERD } from "../processes.ts";
-import { openSignalbox, servingEnvironment, startSignalbox } from "../signalbox.ts";
+import { openSignalbox } from "../signalbox.ts";
 
 const CLIENTS = 32;
 const SHOWN = 45;
-const SERVICE = "edge";
 
 export async function profile({ folder, pace }: Bench): Promise<void> {
   const dataDir = path.join(folder, "profile");
-  const prepared = await startSignalbox(dataDir);
-  await prepared.stop();
-  const inspectorPort = await freePort();
-  const signingSecret = readFileSync(path.join(dataDir, "signing.secret"), "utf8").trim();
-  const served = await startProcess({
-    command: WORKERD,
-    args: ["serve", "--experimental", `-i127.0.0.1:${inspectorPort}`, path.join(dataDir, "serving.capnp")],
-    port: prepared.port,
-    env: { ...servingEnvironment(), SERVICE_SIGNING_SECRET: signingSecret },
-  });
-  const bundle = readFileSync(path.resolve(import.meta.dirname, "../../dist/worker/index.js"), "utf8");
+  const served = await startInspected(dataDir);
+  const bundle = bundleText();
   const kept = mkdtempSync(path.join(tmpdir(), "signalbox-profiles-"));
   const longer = { ...pace, measureMs: Math.max(pace.measureMs, 3_000) };
   try {
     for (const way of ["http", "dispatch", "batch"] as const) {
       const place = await openSignalbox(served.port);
       let jobsPerSecond = 0;
-      const taken = await profiled(inspectorPort, SERVICE, async () => {
+      const taken = await served.inspector.profiled(async () => {
         const rate =
           way === "http" ? await httpJobs([place], CLIENTS, longer) : await socketJobs([place], CLIENTS, longer, way);
         jobsPerSecond = rate.jobsPerSecond;

@@ -1,0 +1,16 @@
+// A load of so many a second, whether or not the server keeps up: each step has its own instant, and one that comes late
+// counts from when it was due.
+
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Waits for the next step's turn; answers when it was due, on the clock of `performance.now()`. */
+export function paced(perSecond: number): () => Promise<number> {
+  const startedAt = performance.now();
+  let taken = 0;
+  return async () => {
+    const dueAt = startedAt + (taken++ * 1000) / perSecond;
+    const aheadMs = dueAt - performance.now();
+    if (aheadMs > 0) await pause(aheadMs);
+    return dueAt;
+  };
+}

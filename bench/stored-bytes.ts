@@ -1,0 +1,42 @@
+// What the databases below a folder hold, read after their server has stopped: pages in use, so that neither a
+// write-ahead log nor pages that wait to be used again count.
+
+import { readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+export interface Stored {
+  /** Bytes in pages in use. */
+  usedBytes: number;
+  /** Bytes of the files, free pages included. */
+  fileBytes: number;
+  /** By table, bytes in its pages and those of its indexes. */
+  byTable: ReadonlyMap<string, number>;
+}
+
+export function storedBelow(folder: string): Stored {
+  const byTable = new Map<string, number>();
+  let usedBytes = 0;
+  let fileBytes = 0;
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".sqlite")) continue;
+    const database = new DatabaseSync(path.join(folder, name), { readOnly: true });
+    const pragma = (what: string) => Number(Object.values(database.prepare(`PRAGMA ${what}`).get() ?? {})[0]);
+    fileBytes += pragma("page_count") * pragma("page_size");
+    usedBytes += (pragma("page_count") - pragma("freelist_count")) * pragma("page_size");
+    for (const row of database.prepare(BY_TABLE).all() as { name: string; bytes: number }[]) {
+      byTable.set(row.name, (byTable.get(row.name) ?? 0) + row.bytes);
+    }
+    database.close();
+  }
+  return { usedBytes, fileBytes, byTable };
+}
+
+const BY_TABLE = `SELECT COALESCE(sqlite_schema.tbl_name, dbstat.name) AS name, SUM(pgsize) AS bytes
+  FROM dbstat LEFT JOIN sqlite_schema ON sqlite_schema.name = dbstat.name GROUP BY 1`;
+
+/** Bytes of the database files below a folder, logs and all, while their server runs. */
+export const databaseFilesBelow = (folder: string): number =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.sqlite(-wal)?$/.test(name))
+    .reduce((sum, name) => sum + (statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
