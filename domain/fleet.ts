@@ -25,14 +25,17 @@ export interface Member extends Reach {
   readonly lastTurn: number;
   /** Of its last outcomes, in (0, 1]. */
   readonly successRate: number;
+  /** Leases it was handed and has not started, by job: when. */
+  readonly handedAt: ReadonlyMap<string, number>;
 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+type Slot = Mutable<Member> & { readonly handedAt: Map<string, number> };
 
 export class Fleet {
-  readonly #slots: (Mutable<Member> | undefined)[] = [];
+  readonly #slots: (Slot | undefined)[] = [];
   readonly #freeSlots: number[] = [];
-  readonly #byInstance = new Map<string, Mutable<Member>>();
+  readonly #byInstance = new Map<string, Slot>();
   readonly #byProvider = new Map<string, Bits>();
   readonly #byTag = new Map<string, Bits>();
   readonly #byModel = new Map<string, Bits>();
@@ -87,7 +90,7 @@ export class Fleet {
       return known;
     }
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    const member: Mutable<Member> = {
+    const member: Slot = {
       slot,
       worker,
       load: 0,
@@ -96,6 +99,7 @@ export class Fleet {
       isClaiming: false,
       lastTurn: 0,
       successRate: successRateOf(worker),
+      handedAt: new Map(),
     };
     this.#slots[slot] = member;
     this.#byInstance.set(worker.instance, member);
@@ -112,6 +116,13 @@ export class Fleet {
     member.lastSeenAt = at;
     this.#unheard.set(member.slot, false);
     if (at < this.#heardAt) this.#heardAt = at;
+  }
+
+  /** It was handed a lease, or (null) the lease is started or over. */
+  noteHanded(instance: string, jobId: string, at: number | null): void {
+    const handedAt = this.#byInstance.get(instance)?.handedAt;
+    if (at === null) handedAt?.delete(jobId);
+    else handedAt?.set(jobId, at);
   }
 
   /** Its socket opened or closed, its claim waits or is over. */

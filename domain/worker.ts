@@ -52,8 +52,7 @@ export interface Worker {
   /** By hand, or for misbehaving; kept across the worker's restarts and the killswitch. */
   readonly pause: Pause | null;
   readonly isHalted: boolean;
-  /** The killswitch activation that this worker has been told of, and the one it has acknowledged. */
-  readonly toldHalt: number;
+  /** The killswitch activation that this worker has acknowledged last. */
   readonly confirmedHalt: number;
   /** Newest first, at most RECENT_OUTCOMES. */
   readonly outcomes: readonly Outcome[];
@@ -94,7 +93,6 @@ export const registerWorker = (
   registeredAt: nowAt,
   pause: null,
   isHalted: false,
-  toldHalt: 0,
   confirmedHalt: 0,
   outcomes: [],
   expiredLeases: 0,

@@ -49,23 +49,22 @@ export class Drain {
     return Math.max(oldestAt + DRAIN_DELAY_MS, this.#retryAt);
   }
 
-  /** Begins to empty the outbox, unless that is under way or the back-off is not over. */
+  /**
+   * Begins to empty the outbox of what is in it now, unless that is under way or the back-off is not over. What is
+   * written meanwhile is gathered for the next run: few large commits cost D1 less than many small ones.
+   */
   start(): Promise<boolean> | null {
     if (this.isRunning || this.#tools.now() < this.#retryAt) return null;
     this.#isEmptying = true;
-    return this.#carryUpTo(() => this.#tools.store.outbox.lastSeq()).finally(() => {
+    return this.flush().finally(() => {
       this.#isEmptying = false;
     });
   }
 
   /** Everything written before this call is in D1 when it answers true, whatever is written on; false: D1 is away. */
-  flush(): Promise<boolean> {
+  async flush(): Promise<boolean> {
     const target = this.#tools.store.outbox.lastSeq();
-    return this.#carryUpTo(() => target);
-  }
-
-  async #carryUpTo(target: () => number): Promise<boolean> {
-    while (this.#tools.store.outbox.firstSeq() <= target()) if (!(await this.#batch())) return false;
+    while (this.#tools.store.outbox.firstSeq() <= target) if (!(await this.#batch())) return false;
     return true;
   }
 

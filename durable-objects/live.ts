@@ -59,9 +59,10 @@ export class Live {
     }));
     const isNew = new Set(newcomers);
     if (updates.length > 0) {
-      for (const viewer of this.#sockets.viewers()) if (!isNew.has(viewer)) sendNumbered(viewer, updates);
+      const others = this.#sockets.viewers().filter((viewer) => !isNew.has(viewer));
+      sendNumbered(others, updates);
     }
-    if (snapshot !== null) for (const viewer of newcomers) sendNumbered(viewer, [snapshot]);
+    if (snapshot !== null) sendNumbered(newcomers, [snapshot]);
   }
 
   /** A read failed (its turn says so in the log): everybody gets a snapshot with the next frame. */
@@ -87,11 +88,17 @@ const split = (names: ReadonlySet<string>): [Set<string>, Set<string>] => {
   return [new Set(all.slice(0, MAX_LIVE_RESOURCES)), new Set(all.slice(MAX_LIVE_RESOURCES))];
 };
 
-/** Numbers go on in the viewer's attachment, so that they survive the object's sleep. */
-const sendNumbered = (viewer: WebSocket, messages: readonly LiveMessage[]): void => {
-  const attachment = attachmentOf(viewer);
-  if (attachment === null) return;
-  const numbered = messages.map((message, index) => ({ ...message, seq: attachment.seq + index + 1 }));
-  viewer.serializeAttachment({ ...attachment, seq: attachment.seq + messages.length });
-  send(viewer, JSON.stringify(numbered.length === 1 ? numbered[0] : numbered));
+/**
+ * One text for all viewers of a frame but for its numbers, which go on in each viewer's attachment, so that they
+ * survive the object's sleep.
+ */
+const sendNumbered = (viewers: readonly WebSocket[], messages: readonly LiveMessage[]): void => {
+  const texts = messages.map((message) => JSON.stringify(message).slice(0, -1));
+  for (const viewer of viewers) {
+    const attachment = attachmentOf(viewer);
+    if (attachment === null) continue;
+    const numbered = texts.map((text, index) => `${text},"seq":${attachment.seq + index + 1}}`);
+    viewer.serializeAttachment({ ...attachment, seq: attachment.seq + texts.length });
+    send(viewer, numbered.length === 1 ? (numbered[0] ?? "") : `[${numbered.join(",")}]`);
+  }
 };

@@ -155,6 +155,9 @@ export const send = (socket: WebSocket, text: string): void => {
   }
 };
 
+/** The platform does not answer a close by itself, and a caller would wait for the answer until its own time is over. */
+export const answerClose = (socket: WebSocket): void => close(socket, NORMAL_CLOSURE, "");
+
 export const close = (socket: WebSocket, code: number, reason: string): void => {
   try {
     socket.close(code, reason.slice(0, MAX_CLOSE_REASON));

@@ -26,7 +26,7 @@ import { settle } from "./operations/routing.ts";
 import { nextWakeAt, sweep } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
 import { acknowledge, carryOut, type Incoming, parseFrame } from "./socket-messages.ts";
-import { type Attachment, attachmentOf, close, Sockets } from "./sockets.ts";
+import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { TurnQueue } from "./turns.ts";
 import { Waiters } from "./waiters.ts";
@@ -254,6 +254,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
+    answerClose(socket);
     const instance = this.#sockets.forget(socket);
     if (instance === null) return;
     await this.#turns.run(() =>

@@ -35,7 +35,7 @@ export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchR
   const { level, reason, by = turn.caller } = order;
   const before = turn.memory.killswitch;
   const next = engage(before, { level, reason, by: by.name }, turn.nowAt);
-  const workers = pauseFleet(turn, next.haltActivation);
+  const workers = pauseFleet(turn);
   const jobs = haltWork(turn, level, next);
   store(turn, { ...next, haltedJobs: next.haltedJobs + jobs, pausedWorkers: next.pausedWorkers + workers });
   const detail = { reason, before: before.level, halted_jobs: jobs, paused_workers: workers };
@@ -82,16 +82,14 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
   return leased.length;
 };
 
-/** Pauses whoever is not paused by it yet. Whom the halt reaches over a socket, or who has nothing to stop, is told by it. */
-const pauseFleet = (turn: Turn, activation: number): number => {
-  let paused = 0;
-  for (const { worker, load, isConnected } of [...turn.memory.fleet.members()]) {
-    const isTold = isConnected || load === 0;
-    if (worker.isHalted && !isTold) continue;
-    turn.putWorker({ ...worker, isHalted: true, toldHalt: isTold ? activation : worker.toldHalt });
-    if (!worker.isHalted) paused += 1;
+/** Pauses whoever is not paused by it yet; answers how many. */
+const pauseFleet = (turn: Turn): number => {
+  const free = [...turn.memory.fleet.members()].filter(({ worker }) => !worker.isHalted);
+  for (const { worker } of free) {
+    turn.putWorker({ ...worker, isHalted: true });
+    turn.send(worker.instance, { type: "worker.paused", reason: "killswitch" });
   }
-  return paused;
+  return free.length;
 };
 
 const resumeFleet = (turn: Turn): number => {
@@ -107,24 +105,14 @@ const resumeFleet = (turn: Turn): number => {
 };
 
 /**
- * A worker has acknowledged the halt when it reports what it works on and none of it is halted, or, if it does not
- * list its jobs, when it comes back after it was told.
+ * A worker has acknowledged the halt when it reports what it works on and none of it is halted. One that never lists
+ * its jobs acknowledges with its next report, whose answer tells it.
  */
-export const confirmHalt = (
-  turn: Turn,
-  member: Member,
-  reported: readonly string[] | null,
-  halted: readonly string[],
-): void => {
-  const { killswitch } = turn.memory;
-  const { worker } = member;
-  if (killswitch.level === 0 || worker.confirmedHalt >= killswitch.haltActivation) return;
-  const isTold = worker.toldHalt >= killswitch.haltActivation;
-  const isConfirmed = reported === null ? isTold : halted.length === 0;
-  const activation = killswitch.haltActivation;
-  if (!isConfirmed && isTold) return;
-  turn.putWorker({ ...worker, toldHalt: activation, confirmedHalt: isConfirmed ? activation : worker.confirmedHalt });
-  if (isConfirmed) turn.effects.changedTopics.add("killswitch");
+export const confirmHalt = (turn: Turn, { worker }: Member, halted: readonly string[]): void => {
+  const { level, haltActivation } = turn.memory.killswitch;
+  if (level === 0 || halted.length > 0 || worker.confirmedHalt >= haltActivation) return;
+  turn.putWorker({ ...worker, confirmedHalt: haltActivation });
+  turn.effects.changedTopics.add("killswitch");
 };
 
 /** A worker that was paused for misbehaving: told so, and written down. */

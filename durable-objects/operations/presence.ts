@@ -2,6 +2,7 @@
 
 import { storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
+import type { Job } from "../../domain/job.ts";
 import { heartbeatJob, loseJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -55,7 +56,7 @@ export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Re
   if (!allowed.ok) return allowed;
   const halted = request.jobs === null ? [] : settleReportedJobs(turn, request.instance, request.jobs);
   const member = hear(turn, request);
-  confirmHalt(turn, member, request.jobs, halted);
+  confirmHalt(turn, member, halted);
   turn.freedWorkers.add(request.instance);
   settle(turn);
   return ok(presenceAnswer(turn, member, halted));
@@ -72,14 +73,30 @@ export const presenceAnswer = (turn: Turn, member: Member, halted: readonly stri
 });
 
 /** What one answer carries of leases: the rest comes with the next, or by claim. */
-const MAX_LEASES_AN_ANSWER = 100;
+const MAX_LEASES_AN_ANSWER = 1_000;
 const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
 
-/** Leases that a worker holds and has not started, as many as one answer carries; at least one if there is any. */
-export const unstartedJobs = (turn: Turn, instance: string, limit = MAX_LEASES_AN_ANSWER): JobResource[] => {
+/** Leases that a worker holds and has not started, as many as one answer carries. */
+export const unstartedJobs = (turn: Turn, instance: string): JobResource[] =>
+  presentLeases(turn, turn.store.jobs.unstartedOf(instance, MAX_LEASES_AN_ANSWER));
+
+/** A lease that a claim or a frame has handed out comes with a claim again after this long, if it is not started yet. */
+const HANDED_AGAIN_AFTER_MS = 5_000;
+
+/** Of those, up to `limit` that were not handed out just now: two claims in a row never answer the same lease. */
+export const handOut = (turn: Turn, { worker, handedAt }: Member, limit: number): JobResource[] => {
+  const { fleet } = turn.memory;
+  const held = turn.store.jobs.unstartedOf(worker.instance, limit + handedAt.size);
+  const isFree = (job: Job): boolean => turn.nowAt - (handedAt.get(job.id) ?? 0) >= HANDED_AGAIN_AFTER_MS;
+  const jobs = presentLeases(turn, held.filter(isFree).slice(0, limit));
+  for (const { id } of jobs) fleet.noteHanded(worker.instance, id, turn.nowAt);
+  return jobs;
+};
+
+const presentLeases = (turn: Turn, leased: readonly Job[]): JobResource[] => {
   const jobs: JobResource[] = [];
   let chars = 0;
-  for (const job of turn.store.jobs.unstartedOf(instance, Math.min(limit, MAX_LEASES_AN_ANSWER))) {
+  for (const job of leased) {
     const payload = turn.store.payloads.find(job.id);
     chars += payload.prompt.length + JSON.stringify(payload.input).length;
     if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;

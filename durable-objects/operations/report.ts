@@ -14,7 +14,7 @@ import type { ClaimAnswer } from "../../src/contract/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { mayRead } from "./jobs.ts";
 import { withhold } from "./killswitch.ts";
-import { mayActAs, unstartedJobs } from "./presence.ts";
+import { handOut, mayActAs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
 import { routePolicy, settle, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -177,7 +177,7 @@ export const release = (turn: Turn, request: LeaseReport & { reason: string }): 
   return ok(decided.value.job);
 };
 
-/** Leases the worker holds and has not started, up to `max`; with none, why the waiting jobs are not for it. */
+/** Leases for up to `max` jobs that it was not handed before; with none, why the waiting jobs are not for it. */
 export const claim = (
   turn: Turn,
   request: { instance: string; max: number; isWaiting: boolean },
@@ -191,7 +191,7 @@ export const claim = (
   noteClaimant(turn, member);
   turn.freedWorkers.add(request.instance);
   settle(turn);
-  const jobs = unstartedJobs(turn, request.instance, request.max);
+  const jobs = handOut(turn, member, request.max);
   return ok({ jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, request.instance) });
 };
 

@@ -115,6 +115,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
+  turn.memory.fleet.noteHanded(job.assignedWorker, job.id, turn.nowAt);
   turn.send(job.assignedWorker, { type: "job.assigned", job: presentJob(job, payload) });
 };
 
@@ -245,15 +246,17 @@ export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)):
   if (job.status !== "pending") return null;
   const { killswitch, fleet } = turn.memory;
   if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
-  if (job.readyAt !== null && job.readyAt > turn.nowAt) return delayReason(job, job.readyAt);
+  if (job.readyAt !== null && job.readyAt > turn.nowAt) return delayReason(turn, job, job.readyAt);
   const reason = whyWaiting(fleet, routeRequest(job), policy) ?? ITS_TURN;
   const removed = removedModelNote(turn, job);
   return removed === null ? reason : `${reason}; ${removed}`;
 };
 
-const delayReason = (job: Job, readyAt: number): string => {
+const delayReason = (turn: Turn, job: Job, readyAt: number): string => {
   const until = new Date(readyAt).toISOString();
   if (job.releases > 1) return `given back ${job.releases} times, it is tried again at ${until}`;
   if (job.rateLimitRetries === 0) return `not to run before ${until}`;
-  return `a rate limit was met, retry ${job.rateLimitRetries} is due at ${until}`;
+  const [provider] = [...turn.memory.backoffs].find(([, untilAt]) => untilAt === readyAt) ?? [];
+  const who = provider === undefined ? "its provider" : `provider ${provider}`;
+  return `${who} backs off until ${until}, then retry ${job.rateLimitRetries}`;
 };

@@ -192,6 +192,8 @@ export class Turn {
       this.openedGroups.add(after.groupKey);
     }
     const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
+    const isHanded = after.status === "assigned" && after.lease === before?.lease;
+    if (heldBy !== null && !isHanded) fleet.noteHanded(heldBy, after.id, null);
     const holds = isLeased(after) ? after.assignedWorker : null;
     if (heldBy === holds) return;
     if (heldBy !== null) {

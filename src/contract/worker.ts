@@ -109,7 +109,9 @@ export const pauseRequest = z
   .strictObject({ reason: label(500).nullish(), until: instant.nullish() })
   .meta({ id: "Pause" });
 
-export const claimRequest = z.strictObject({ max: z.int().min(1).max(100).default(1) }).meta({ id: "Claim" });
+export const claimRequest = z
+  .strictObject({ max: z.int().min(1).max(MAX_CONCURRENCY).default(1) })
+  .meta({ id: "Claim" });
 export const claimAnswer = z
   .object({ jobs: z.array(jobResource), skipped: z.record(z.string(), count) })
   .meta({ id: "ClaimAnswer" });

@@ -8,14 +8,17 @@ import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */
 const BODY_DEADLINE_MS = 10_000;
+/**
+ * A body that is too large is read on for this long: who is cut off while still sending sees a broken connection, not
+ * the answer.
+ */
+const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 
 const mediaTypeOf = (request: Request): string =>
   (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 
 /** The body as text; empty where there is none. */
 export const readText = async (request: Request, limitBytes: number): Promise<string> => {
-  const declared = Number(request.headers.get("content-length") ?? 0);
-  if (declared > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
   if (request.body === null) return "";
   const bytes = await withDeadline(request, limitBytes);
   try {
@@ -27,8 +30,9 @@ export const readText = async (request: Request, limitBytes: number): Promise<st
 
 const withDeadline = async (request: Request, limitBytes: number): Promise<ArrayBuffer | Uint8Array> => {
   // A body that declared its length is cut there by the platform; one that did not is counted as it streams.
-  const isDeclared = request.headers.has("content-length");
-  const reader = isDeclared ? null : (request.body?.getReader() ?? null);
+  const declared = Number(request.headers.get("content-length") ?? Number.POSITIVE_INFINITY);
+  if (declared > limitBytes + MAX_DISCARDED_BYTES) throw new Refused({ code: "payload_too_large", limitBytes });
+  const reader = declared <= limitBytes ? null : (request.body?.getReader() ?? null);
   let timer: ReturnType<typeof setTimeout> | null = null;
   const deadline = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -56,9 +60,10 @@ const readAll = async (reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
     const { done, value } = await reader.read();
     if (done) break;
     size += value.byteLength;
-    if (size > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
-    chunks.push(value);
+    if (size <= limitBytes) chunks.push(value);
+    else if (size > limitBytes + MAX_DISCARDED_BYTES) break;
   }
+  if (size > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
   if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
   const whole = new Uint8Array(size);
   let at = 0;
@@ -69,10 +74,17 @@ const readAll = async (reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
   return whole;
 };
 
+const FOREIGN_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b)/i;
+
+/** JSON is UTF-8 (RFC 8259, 8.1): a type that says otherwise is another one. */
+const isJsonType = (request: Request, mediaType: string): boolean =>
+  (mediaType === "application/json" || mediaType.endsWith("+json")) &&
+  !FOREIGN_CHARSET.test(request.headers.get("content-type") ?? "");
+
 /** The JSON body; `undefined` where there is none. */
 export const readJson = async (request: Request): Promise<unknown> => {
   const mediaType = mediaTypeOf(request);
-  const isJson = mediaType === "application/json" || mediaType.endsWith("+json");
+  const isJson = isJsonType(request, mediaType);
   if (request.body === null || request.headers.get("content-length") === "0") return undefined;
   if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
   const text = await readText(request, MAX_BODY_BYTES);

@@ -28,7 +28,6 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   lastHeartbeatAt: NOON,
   pause: null,
   isHalted: false,
-  toldHalt: 0,
   confirmedHalt: 0,
   outcomes: [],
   expiredLeases: 0,
