@@ -292,7 +292,8 @@ export class Tenant extends DurableObject<TenantEnv> {
     }
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
-    this.#wakeAt = Math.min(this.#wakeAt, nextWakeAt(this.#newTurn(SERVICE)) ?? Number.POSITIVE_INFINITY);
+    const dueAts = [this.#wakeAt, nextWakeAt(this.#newTurn(SERVICE)), this.#drain.dueAt()];
+    this.#wakeAt = Math.min(...dueAts.filter((at) => at !== null));
     return memory;
   }
 
