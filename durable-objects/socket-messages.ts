@@ -16,6 +16,7 @@ import {
 } from "../src/contract/socket.ts";
 import { refusalOf } from "../src/contract/validation.ts";
 import { toPresence } from "../src/contract/worker.ts";
+import type { Archived } from "./operations/jobs.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import type { Turn } from "./operations/turn.ts";
@@ -69,11 +70,12 @@ const idOf = (candidate: unknown): string | null => {
   return typeof id === "string" || typeof id === "number" ? String(id) : null;
 };
 
-/** Carries out one message for the worker whose socket it came on. */
+/** Carries out one message for the worker whose socket it came on; `archived` is its job where that has left. */
 export const carryOut = (
   turn: Turn,
   instance: string,
   message: WorkerMessage,
+  archived: Archived | null = null,
 ): Result<Partial<CoordinatorMessage>, Refusal> => {
   if (message.type === "presence") {
     if (message.instance !== instance) {
@@ -82,12 +84,16 @@ export const carryOut = (
     const { type: _type, id: _id, ...body } = message;
     return presence.report(turn, { ...toPresence(body), viaSocket: true });
   }
-  const done = reportOn(turn, message);
+  const done = reportOn(turn, message, archived);
   return done.ok ? ok({}) : done;
 };
 
-const reportOn = (turn: Turn, message: Exclude<WorkerMessage, { type: "presence" }>): Result<unknown, Refusal> => {
-  const held = { id: message.job_id, lease: message.lease };
+const reportOn = (
+  turn: Turn,
+  message: Exclude<WorkerMessage, { type: "presence" }>,
+  archived: Archived | null,
+): Result<unknown, Refusal> => {
+  const held = { id: message.job_id, lease: message.lease, archived: archived ?? undefined };
   switch (message.type) {
     case "job.started":
       return report.start(turn, held);

@@ -12,6 +12,7 @@ import type { JobResource } from "../src/contract/job.ts";
 import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../src/contract/socket.ts";
 import type { ClaimAnswer } from "../src/contract/worker.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
+import { findArchived } from "./archive.ts";
 import { newCounters } from "./counters.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { idSource } from "./ids.ts";
@@ -24,7 +25,7 @@ import { mayActAs, presenceAnswer } from "./operations/presence.ts";
 import { settle } from "./operations/routing.ts";
 import { nextWakeAt, sweep } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
-import { acknowledge, carryOut, parseFrame } from "./socket-messages.ts";
+import { acknowledge, carryOut, type Incoming, parseFrame } from "./socket-messages.ts";
 import { type Attachment, attachmentOf, close, Sockets } from "./sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { TurnQueue } from "./turns.ts";
@@ -218,36 +219,42 @@ export class Tenant extends DurableObject<TenantEnv> {
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
     const attachment = attachmentOf(socket);
     if (attachment === null || attachment.kind === "viewer") return;
-    if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES) {
-      close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
-      return;
-    }
+    if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES)
+      return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
     const parsed = parseFrame(frame);
-    if (!parsed.ok) {
-      close(socket, closeCodes.badFrame, parsed.error.code === "invalid_request" ? parsed.error.detail : "bad frame");
-      return;
-    }
-    await Promise.all(
-      parsed.value.map(({ id, message }) =>
-        this.#turns.run(() => {
-          const done = message.ok ? this.#carryOut(socket, attachment, message.value) : message;
-          this.#sockets.queue(socket, acknowledge(id, done));
-        }),
-      ),
-    );
+    if (!parsed.ok)
+      return close(socket, closeCodes.badFrame, "detail" in parsed.error ? parsed.error.detail : "bad frame");
+    await Promise.all(parsed.value.map((message) => this.#hear(socket, attachment, message)));
+  }
+
+  /** Carries out a message; a report on a job that has left is held against history, as over HTTP. */
+  async #hear(socket: WebSocket, attachment: Attachment, { id, message }: Incoming): Promise<void> {
+    const goneId = await this.#turns.run(() => {
+      const done = message.ok ? this.#carryOut(socket, attachment, message.value) : message;
+      if (!done.ok && done.error.code === "not_found" && done.error.kind === "job") return done.error.id;
+      this.#sockets.queue(socket, acknowledge(id, done));
+      return null;
+    });
+    if (goneId === null || !message.ok) return;
+    const found = await findArchived(this.env.DB, this.ctx.id.name ?? "", goneId);
+    await this.#turns.run(() => {
+      const done = found.ok ? this.#carryOut(socket, attachment, message.value, found.value) : found;
+      this.#sockets.queue(socket, acknowledge(id, done));
+    });
   }
 
   #carryOut(
     socket: WebSocket,
     { keyId, name, role, instance }: Attachment,
     message: Parameters<typeof carryOut>[2],
+    archived?: Parameters<typeof carryOut>[3],
   ): Result<Partial<CoordinatorMessage>, Refusal> {
     const key = this.#store.keys.find(keyId);
     if (key === null || key.revokedAt !== null) {
       close(socket, closeCodes.keyEnded, "the key has ended");
       return err({ code: "key_revoked" });
     }
-    return this.#inTurn({ keyId, name, role }, (turn) => carryOut(turn, instance, message));
+    return this.#inTurn({ keyId, name, role }, (turn) => carryOut(turn, instance, message, archived));
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
@@ -292,8 +299,8 @@ export class Tenant extends DurableObject<TenantEnv> {
     }
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
-    const dueAts = [this.#wakeAt, nextWakeAt(this.#newTurn(SERVICE)), this.#drain.dueAt()];
-    this.#wakeAt = Math.min(...dueAts.filter((at) => at !== null));
+    for (const at of [nextWakeAt(this.#newTurn(SERVICE)), this.#drain.dueAt()])
+      this.#wakeAt = Math.min(this.#wakeAt, at ?? this.#wakeAt);
     return memory;
   }
 

@@ -237,8 +237,7 @@ export class Report extends Step {
   async #report(model: Model, system: System, job: JobState, lease: number, result: string): Promise<void> {
     const { path, type, body } = BODIES[this.#verb];
     const told = { ...body, lease, ...(this.#verb === "complete" ? { result } : {}) };
-    // TODO(socket-archive)
-    const socket = jobs.isFinal(job) ? undefined : system.sockets.get(job.worker ?? "");
+    const socket = system.sockets.get(job.worker ?? "");
     const { answer, span } = await system.timed<{ status: number }>(() =>
       socket === undefined
         ? system.post(`/api/jobs/${job.id}/${path}`, told)
