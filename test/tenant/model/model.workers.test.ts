@@ -7,13 +7,13 @@ import { describe, it } from "vitest";
 import { calm, STRANGE_TAG } from "./calm.ts";
 import { Create, Repeat, Tell } from "./client-steps.ts";
 import { Model } from "./model.ts";
-import { Clear, CONFIGS, Configure, Hold, Throw } from "./operator-steps.ts";
+import { Clear, CONFIGS, Configure, Hold, LIMITING, Throw } from "./operator-steps.ts";
 import { Crash, Pass, ReadHistory, Ring, Sleep } from "./platform-steps.ts";
 import { System } from "./system.ts";
 import { Claim, Connect, HangUp, Present, Report } from "./worker-steps.ts";
 
 const SEED = Number(env.MODEL_SEED || 20261121);
-const RUNS = Number(env.MODEL_RUNS || 25);
+const RUNS = Number(env.MODEL_RUNS || 40);
 const MAX_STEPS = 80;
 const TIMEOUT_MS = 600_000;
 
@@ -40,6 +40,7 @@ const verb = fc.constantFrom(
   "progress",
   "fail",
   "rate-limit",
+  "rate-limit",
   "release" as const,
 );
 const lease = fc.constantFrom("current", "current", "current", "current", "ended", "stale", "future" as const);
@@ -53,6 +54,9 @@ const report = fc.tuple(verb, which, lease, fc.constantFrom(1, 1, 2)).map((given
 const claim = fc.tuple(instance, fc.constantFrom(1, 2)).map((given) => new Claim(...given));
 const tell = fc.tuple(fc.constantFrom("cancel", "retry", "patch" as const), which).map((given) => new Tell(...given));
 const pass = fc.tuple(seconds, alarm).map((given) => new Pass(...given));
+
+const connects = instance.map((one) => new Connect(one));
+const configure = fc.constantFrom(...Object.keys(CONFIGS), LIMITING).map((name) => new Configure(name));
 
 /** The commonest stand more than once. */
 const STEPS = [
@@ -73,12 +77,16 @@ const STEPS = [
   pass,
   pass,
   fc.tuple(which, fc.boolean()).map((given) => new Repeat(...given)),
-  instance.map((one) => new Connect(one)),
+  connects,
+  connects,
+  connects,
+  instance.map((one) => new HangUp(one)),
   instance.map((one) => new HangUp(one)),
   fc.tuple(instance, fc.constantFrom(false, false, true)).map((given) => new Hold(...given)),
   fc.constantFrom(0, 1, 2, 3, 4).map((level) => new Throw(level)),
   fc.constantFrom(true, true, true, false).map((isResuming) => new Clear(isResuming)),
-  fc.constantFrom(...Object.keys(CONFIGS)).map((name) => new Configure(name)),
+  configure,
+  configure,
   fc.boolean().map((areSocketsKept) => new Sleep(areSocketsKept)),
   fc.constant(new Crash()),
   fc.constantFrom(1, 2).map((times) => new Ring(times)),

@@ -83,11 +83,13 @@ export class Clear extends Step {
   }
 }
 
+export const LIMITING = "p takes one job";
+
 /** By name: the document, and what it means to the model. */
 export const CONFIGS: Readonly<Record<string, { readonly document: unknown; readonly limits: Limits }>> = {
   defaults: { document: {}, limits: DEFAULT_LIMITS },
   "one attempt": { document: { jobs: { max_attempts: 1 } }, limits: { maxAttempts: 1, rateLimit: null } },
-  "p takes one job": {
+  [LIMITING]: {
     document: { providers: { p: { rate_limit: { max_concurrent: 1, retry_after_seconds: 8, max_retries: 1 } } } },
     limits: { maxAttempts: 5, rateLimit: { maxConcurrent: 1, retryAfterMs: 8_000, maxRetries: 1 } },
   },
