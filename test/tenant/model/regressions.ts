@@ -1,7 +1,7 @@
 // Runs that once failed, shrunk: each found a defect, of the service or one that was planted in it. They run before chance does.
 
 import { Create, Repeat, type Shape } from "./client-steps.ts";
-import { Configure, LIMITING, Throw } from "./operator-steps.ts";
+import { Configure, Hold, LIMITING, Throw } from "./operator-steps.ts";
 import { Crash, Pass, Sleep } from "./platform-steps.ts";
 import type { Step } from "./step.ts";
 import { Connect, Present, Report } from "./worker-steps.ts";
@@ -37,7 +37,11 @@ export const REGRESSIONS: readonly Regression[] = [
   },
   {
     found: "planted: the killswitch is in memory alone",
-    steps: [new Throw(3), new Sleep(true)],
+    steps: [new Throw(3), new Sleep(true), create()],
+  },
+  {
+    found: "planted: a pause is in memory alone",
+    steps: [new Hold("w1", true), new Sleep(true), create()],
   },
   {
     found: "planted: the back-off of a provider is in memory alone",
