@@ -24,6 +24,8 @@ export default defineConfig(async () => ({
             miniflare: {
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
+                MODEL_SEED: process.env.MODEL_SEED ?? "",
+                MODEL_RUNS: process.env.MODEL_RUNS ?? "",
                 SERVICE_ROOT_KEY: "root-key-of-the-tests",
                 SERVICE_SIGNING_SECRET: "signing-secret-of-the-tests",
               },

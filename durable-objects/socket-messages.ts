@@ -16,6 +16,7 @@ import {
 } from "../src/contract/socket.ts";
 import { refusalOf } from "../src/contract/validation.ts";
 import { toPresence } from "../src/contract/worker.ts";
+import type { Archived } from "./operations/jobs.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import type { Turn } from "./operations/turn.ts";
@@ -69,11 +70,29 @@ const idOf = (candidate: unknown): string | null => {
   return typeof id === "string" || typeof id === "number" ? String(id) : null;
 };
 
-/** Carries out one message for the worker whose socket it came on. */
+/** What a worker hears first: what a presence report would be answered, as far as it is known, and its leases. */
+export const welcome = (turn: Turn, instance: string): CoordinatorMessage[] => {
+  const { fleet } = turn.memory;
+  const member = fleet.get(instance);
+  if (member === undefined) return [{ type: "welcome", ...presence.greeting(turn) }];
+  fleet.noteReach(instance, { isConnected: true });
+  fleet.noteSeen(instance, turn.nowAt);
+  turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId });
+  turn.freedWorkers.add(instance);
+  const answer = presence.presenceAnswer(turn, member, []);
+  return [{ type: "welcome", ...answer }, ...answer.jobs.map((job) => ({ type: "job.assigned" as const, job }))];
+};
+
+/** The id of a job that the object does not have: history may. */
+export const goneJobOf = (done: Result<unknown, Refusal>): string | null =>
+  !done.ok && done.error.code === "not_found" && done.error.kind === "job" ? done.error.id : null;
+
+/** Carries out one message for the worker whose socket it came on; `archived` is its job where that has left. */
 export const carryOut = (
   turn: Turn,
   instance: string,
   message: WorkerMessage,
+  archived: Archived | null = null,
 ): Result<Partial<CoordinatorMessage>, Refusal> => {
   if (message.type === "presence") {
     if (message.instance !== instance) {
@@ -82,12 +101,16 @@ export const carryOut = (
     const { type: _type, id: _id, ...body } = message;
     return presence.report(turn, { ...toPresence(body), viaSocket: true });
   }
-  const done = reportOn(turn, message);
+  const done = reportOn(turn, message, archived);
   return done.ok ? ok({}) : done;
 };
 
-const reportOn = (turn: Turn, message: Exclude<WorkerMessage, { type: "presence" }>): Result<unknown, Refusal> => {
-  const held = { id: message.job_id, lease: message.lease };
+const reportOn = (
+  turn: Turn,
+  message: Exclude<WorkerMessage, { type: "presence" }>,
+  archived: Archived | null,
+): Result<unknown, Refusal> => {
+  const held = { id: message.job_id, lease: message.lease, archived: archived ?? undefined };
   switch (message.type) {
     case "job.started":
       return report.start(turn, held);

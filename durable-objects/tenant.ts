@@ -12,24 +12,26 @@ import type { JobResource } from "../src/contract/job.ts";
 import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../src/contract/socket.ts";
 import type { ClaimAnswer } from "../src/contract/worker.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
+import { findArchived } from "./archive.ts";
 import { newCounters } from "./counters.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
 import { loadMemory, type Memory } from "./memory.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
+import type { Archived } from "./operations/jobs.ts";
 import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
-import { killswitchResource } from "./operations/killswitch.ts";
 import { News } from "./operations/news.ts";
-import { mayActAs, presenceAnswer } from "./operations/presence.ts";
+import { mayActAs } from "./operations/presence.ts";
 import { settle } from "./operations/routing.ts";
 import { nextWakeAt, sweep } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
-import { acknowledge, carryOut, type Incoming, parseFrame } from "./socket-messages.ts";
+import { acknowledge, carryOut, goneJobOf, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { TurnQueue } from "./turns.ts";
 import { Waiters } from "./waiters.ts";
+import { Wake } from "./wake.ts";
 
 /** What the object needs of the platform's bindings. */
 interface TenantEnv {
@@ -55,8 +57,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   #news: News | null = null;
   /** What they leave to do once the stretch is stored, in their order. */
   #afterwards: (() => void)[] = [];
-  #wakeAt = Number.POSITIVE_INFINITY;
-  #armedAt: number | null = null;
+  readonly #wake: Wake;
 
   constructor(state: DurableObjectState, env: TenantEnv) {
     super(state, env);
@@ -76,10 +77,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       settle: (seq) => this.#settleDrained(seq),
     });
     this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
-    // An alarm set before the object slept still counts: arming must never move it back.
-    state.blockConcurrencyWhile(async () => {
-      this.#armedAt = await state.storage.getAlarm();
-    });
+    this.#wake = new Wake(state);
   }
 
   /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
@@ -192,30 +190,11 @@ export class Tenant extends DurableObject<TenantEnv> {
     };
     this.#afterwards.push(() => this.#sockets.accept(socket, attachment));
     if (instance === null) this.#afterwards.push(() => this.#live.welcome(socket));
-    else this.#inTurn(caller, (turn) => ok(this.#welcome(turn, socket, instance)));
-  }
-
-  /** The first message: what a presence report would be answered, as far as the worker is known. */
-  #welcome(turn: Turn, socket: WebSocket, instance: string): void {
-    const member = turn.memory.fleet.get(instance);
-    if (member === undefined) {
-      this.#say(socket, {
-        type: "welcome",
-        jobs: [],
-        halted: [],
-        killswitch: killswitchResource(turn),
-        heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
-        server_time: new Date(turn.nowAt).toISOString(),
+    else
+      this.#inTurn(caller, (turn) => {
+        for (const message of welcome(turn, instance)) this.#say(socket, message);
+        return ok(null);
       });
-      return;
-    }
-    turn.memory.fleet.noteReach(instance, { isConnected: true });
-    turn.memory.fleet.noteSeen(instance, turn.nowAt);
-    turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId });
-    turn.freedWorkers.add(instance);
-    const answer = presenceAnswer(turn, member, []);
-    this.#say(socket, { type: "welcome", ...answer });
-    for (const job of answer.jobs) this.#say(socket, { type: "job.assigned", job });
   }
 
   #say(socket: WebSocket, message: CoordinatorMessage): void {
@@ -225,32 +204,46 @@ export class Tenant extends DurableObject<TenantEnv> {
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
     const attachment = attachmentOf(socket);
     if (attachment === null || attachment.kind === "viewer") return;
-    if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES) {
-      close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
-      return;
-    }
+    if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES)
+      return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
     const parsed = parseFrame(frame);
-    if (!parsed.ok) {
-      close(socket, closeCodes.badFrame, parsed.error.code === "invalid_request" ? parsed.error.detail : "bad frame");
-      return;
-    }
-    await Promise.all(
-      parsed.value.map((incoming) => this.#turns.run(() => this.#carryOut(socket, attachment, incoming))),
-    );
+    if (!parsed.ok)
+      return close(socket, closeCodes.badFrame, "detail" in parsed.error ? parsed.error.detail : "bad frame");
+    await Promise.all(parsed.value.map((message) => this.#hear(socket, attachment, message)));
   }
 
-  #carryOut(socket: WebSocket, { keyId, name, role, instance }: Attachment, { id, message }: Incoming): void {
+  /** Carries out a message; a report on a job that has left is held against history, as over HTTP. */
+  async #hear(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
+    const goneId = await this.#turns.run(() => this.#carryOut(socket, attachment, incoming));
+    if (goneId === null) return;
+    const found = await findArchived(this.env.DB, this.ctx.id.name ?? "", goneId);
+    await this.#turns.run(() => {
+      if (found.ok) this.#carryOut(socket, attachment, incoming, found.value);
+      else this.#say(socket, acknowledge(incoming.id, found));
+    });
+  }
+
+  /** Answers the id of a job that must be looked for in history, unless that was done. */
+  #carryOut(
+    socket: WebSocket,
+    { keyId, name, role, instance }: Attachment,
+    { id, message }: Incoming,
+    archived?: Archived | null,
+  ): string | null {
     const key = this.#store.keys.find(keyId);
     if (key === null || key.revokedAt !== null) {
       this.#afterwards.push(() => close(socket, closeCodes.keyEnded, "the key has ended"));
-      return;
+      return null;
     }
+    let goneId: string | null = null;
     this.#inTurn({ keyId, name, role }, (turn) => {
-      const done = message.ok ? carryOut(turn, instance, message.value) : message;
+      const done = message.ok ? carryOut(turn, instance, message.value, archived ?? null) : message;
+      goneId = archived === undefined ? goneJobOf(done) : null;
       // Before what else the message leads to.
-      this.#say(socket, acknowledge(id, done));
+      if (goneId === null) this.#say(socket, acknowledge(id, done));
       return done;
     });
+    return goneId;
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
@@ -272,7 +265,7 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   /** Runs the timetable; never throws, always arms the next. */
   override async alarm(): Promise<void> {
-    this.#armedAt = null;
+    this.#wake.clear();
     let wakeAt: number | null = null;
     try {
       await this.#turns.run(() => this.#inTurn(SERVICE, (turn) => ok(sweep(turn))));
@@ -281,9 +274,9 @@ export class Tenant extends DurableObject<TenantEnv> {
       wakeAt = Date.now() + FAILED_SWEEP_RETRY_MS;
     }
     const draining = this.#drain.start();
-    if (draining !== null) this.ctx.waitUntil(draining.then(() => this.#arm(this.#drain.dueAt())));
-    this.#arm(wakeAt);
-    this.#arm(this.#drain.dueAt());
+    if (draining !== null) this.ctx.waitUntil(draining.then(() => this.#wake.arm(this.#drain.dueAt())));
+    this.#wake.arm(wakeAt);
+    this.#wake.arm(this.#drain.dueAt());
   }
 
   #loaded(): Memory {
@@ -292,7 +285,8 @@ export class Tenant extends DurableObject<TenantEnv> {
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
-    this.#wakeAt = Math.min(this.#wakeAt, nextWakeAt(this.#newTurn(SERVICE)) ?? Number.POSITIVE_INFINITY);
+    this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)));
+    this.#wake.note(this.#drain.dueAt());
     return memory;
   }
 
@@ -316,7 +310,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
     if (!result.ok && turn.freedWorkers.size === 0) return result;
     settle(turn);
-    this.#wakeAt = Math.min(this.#wakeAt, turn.wakeAt);
+    this.#wake.note(turn.wakeAt);
     this.#afterwards.push(() => this.#tell(turn.effects));
     return result;
   }
@@ -324,7 +318,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   #storeNews(): void {
     for (const row of this.#news?.rows ?? []) {
       this.#store.outbox.put(row);
-      this.#wakeAt = Math.min(this.#wakeAt, row.at + DRAIN_DELAY_MS);
+      this.#wake.note(row.at + DRAIN_DELAY_MS);
     }
     this.#news = null;
   }
@@ -332,8 +326,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   #tellAll(): void {
     for (const one of this.#afterwards.splice(0)) one();
     this.#sockets.flush();
-    if (Number.isFinite(this.#wakeAt)) this.#arm(this.#wakeAt);
-    this.#wakeAt = Number.POSITIVE_INFINITY;
+    this.#wake.armNoted();
   }
 
   #tell(effects: Effects): void {
@@ -359,13 +352,6 @@ export class Tenant extends DurableObject<TenantEnv> {
     if (error !== null) console.error(`tenant ${this.ctx.id.name}: a turn failed`, error);
   }
 
-  /** Moves the alarm forward, never back; the sweep computes it anew. */
-  #arm(at: number | null): void {
-    if (at === null || (this.#armedAt !== null && this.#armedAt <= at)) return;
-    this.#armedAt = at;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(at));
-  }
-
   async #applyToHistory(
     inserts: readonly { sql: string; values: readonly (string | number | null)[] }[],
   ): Promise<void> {
@@ -387,7 +373,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       this.#store.settings.putDrainedSeq(seq);
       this.#loaded().drainedSeq = seq;
       const nowAt = Date.now();
-      if (this.#store.jobs.unshelve(seq, nowAt)) this.#wakeAt = Math.min(this.#wakeAt, nowAt);
+      if (this.#store.jobs.unshelve(seq, nowAt)) this.#wake.note(nowAt);
       this.#storeWorkers();
     });
   }

@@ -1,14 +1,18 @@
-// `npm run mutants`: plants each known defect in a copy of the tree and runs the simulator on it. A mutant that no
-// invariant catches, or whose place in the code is gone, fails the run. An argument names the mutants to try.
+// `npm run mutants`: plants each known defect in a copy of the tree and runs the simulator on it, or the kept runs of the
+// model in workerd. A mutant that none catches, or whose place in the code is gone, fails the run. An argument names the
+// mutants to try.
 
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
-import { MUTANTS, type Mutant } from "../test/simulation/mutants.ts";
+import { type Catcher, MUTANTS, type Mutant } from "../test/simulation/mutants.ts";
 import { runScript } from "./exit-error.ts";
 import { ROOT, runCommand } from "./run-command.ts";
 
-const NEEDED = ["domain", "durable-objects", "src", "migrations", "providers", "test/simulation", "package.json"];
+const SOURCES = ["domain", "durable-objects", "src", "migrations", "providers"];
+const SETTINGS = ["package.json", "tsconfig.base.json", "tsconfig.json", "vitest.config.ts", "wrangler.toml"];
+const TESTS = ["test/simulation", "test/support", "test/tenant/model", "test/tsconfig.json"];
+const NEEDED = [...SOURCES, ...SETTINGS, ...TESTS];
 const SEEDS = 600;
 /** Two processes of this machine are left to others. */
 const AT_ONCE = Math.max(1, Math.min(4, availableParallelism() - 2));
@@ -22,6 +26,7 @@ interface Trial {
 const copyTree = async (): Promise<string> => {
   const copy = await mkdtemp(path.join(tmpdir(), "signalbox-mutant-"));
   for (const place of NEEDED) await cp(path.join(ROOT, place), path.join(copy, place), { recursive: true });
+  await mkdir(path.join(copy, "dist/dashboard"), { recursive: true });
   await symlink(path.join(ROOT, "node_modules"), path.join(copy, "node_modules"));
   return copy;
 };
@@ -34,15 +39,23 @@ const plant = async (copy: string, { file, search, replace }: Mutant): Promise<b
   return pieces.length === 2;
 };
 
-const attempt = async (mutant: Mutant | null): Promise<Trial> => {
+const runIn = (copy: string, catcher: Catcher): Promise<{ code: number; output: string }> => {
+  if (catcher === "model") {
+    const args = ["run", "--project", "workerd", "test/tenant/model/model", "-t", "failed once"];
+    return runCommand("vitest", args, { isQuiet: true, cwd: copy });
+  }
+  const main = path.join(copy, "test/simulation/main.ts");
+  const args = ["--disable-warning=ExperimentalWarning", main, "--seeds", String(SEEDS), "--no-shrink"];
+  return runCommand("node", args, { isQuiet: true });
+};
+
+const attempt = async (mutant: Mutant | null, catcher: Catcher): Promise<Trial> => {
   const copy = await copyTree();
   try {
     if (mutant !== null && !(await plant(copy, mutant))) {
       return { mutant, isCaught: false, said: `${mutant.file} does not have its place exactly once` };
     }
-    const main = path.join(copy, "test/simulation/main.ts");
-    const args = ["--disable-warning=ExperimentalWarning", main, "--seeds", String(SEEDS), "--no-shrink"];
-    const { code, output } = await runCommand("node", args, { isQuiet: true });
+    const { code, output } = await runIn(copy, catcher);
     return { mutant, isCaught: code !== 0, said: output.trim().split("\n").slice(-2).join(" ") };
   } finally {
     await rm(copy, { recursive: true, force: true });
@@ -53,16 +66,17 @@ const tell = ({ mutant, isCaught, said }: Trial): void =>
   console.log(`${isCaught ? "caught" : "MISSED"}  ${mutant?.what}\n        ${said.slice(0, 200)}`);
 
 const tryMutants = async (wanted: readonly string[]): Promise<number> => {
-  const sane = await attempt(null);
-  if (sane.isCaught) {
+  const waiting = MUTANTS.filter(({ what }) => wanted.every((word) => what.includes(word)));
+  for (const catcher of new Set(waiting.map((mutant) => mutant.catcher))) {
+    const sane = await attempt(null, catcher);
+    if (!sane.isCaught) continue;
     console.error(`The tree fails without any mutant: ${sane.said}`);
     return 1;
   }
-  const waiting = MUTANTS.filter(({ what }) => wanted.every((word) => what.includes(word)));
   const trials: Trial[] = [];
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const trial = await attempt(next);
+      const trial = await attempt(next, next.catcher);
       tell(trial);
       trials.push(trial);
     }

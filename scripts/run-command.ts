@@ -12,6 +12,8 @@ export interface CommandOptions {
   input?: string;
   /** Keeps the output and hands it back instead of showing it. */
   isQuiet?: boolean;
+  /** Where it starts; the checkout's root by default. */
+  cwd?: string;
 }
 
 export interface CommandResult {
@@ -28,7 +30,7 @@ export function toolEnvironment(extra: Record<string, string> = {}): NodeJS.Proc
 export function runCommand(command: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   const output = options.isQuiet ? "pipe" : "inherit";
   const child = spawn(command, args, {
-    cwd: ROOT,
+    cwd: options.cwd ?? ROOT,
     env: toolEnvironment(options.env),
     stdio: [options.input === undefined ? "inherit" : "pipe", output, output],
   });

@@ -62,14 +62,21 @@ export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Re
   return ok(presenceAnswer(turn, member, halted));
 };
 
-/** What a presence report is answered, and what `welcome` says. */
-export const presenceAnswer = (turn: Turn, member: Member, halted: readonly string[]): PresenceAnswer => ({
-  worker: presentWorker(viewOf(turn, member)),
-  jobs: unstartedJobs(turn, member.worker.instance),
-  halted: [...halted],
+/** What a worker is told that has not registered yet. */
+export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
+  jobs: [],
+  halted: [],
   killswitch: killswitchResource(turn),
   heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
   server_time: toIso(turn.nowAt),
+});
+
+/** What a presence report is answered, and what `welcome` says. */
+export const presenceAnswer = (turn: Turn, member: Member, halted: readonly string[]): PresenceAnswer => ({
+  ...greeting(turn),
+  worker: presentWorker(viewOf(turn, member)),
+  jobs: unstartedJobs(turn, member.worker.instance),
+  halted: [...halted],
 });
 
 /** What one answer carries of leases: the rest comes with the next, or by claim. */

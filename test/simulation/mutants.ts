@@ -1,5 +1,6 @@
-// Small defects, at least one for each invariant, that the simulation must catch: a checker that has never failed is
-// no evidence. `npm run mutants` plants each in a copy of the tree and expects the run to fail.
+// Small defects, at least one for each invariant, that the simulation must catch (or the model on the real platform, where
+// no simulation can): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of the tree
+// and expects the run to fail.
 
 export interface Mutant {
   /** What is broken. */
@@ -7,14 +8,18 @@ export interface Mutant {
   readonly file: string;
   readonly search: string;
   readonly replace: string;
+  readonly catcher: Catcher;
 }
 
-const mutant = (what: string, file: string, search: string, replace: string): Mutant => ({
-  what,
-  file,
-  search,
-  replace,
-});
+export type Catcher = "simulation" | "model";
+
+const mutant = (
+  what: string,
+  file: string,
+  search: string,
+  replace: string,
+  catcher: Catcher = "simulation",
+): Mutant => ({ what, file, search, replace, catcher });
 
 export const MUTANTS: readonly Mutant[] = [
   mutant(
@@ -26,8 +31,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a final job that history had late never leaves",
     "durable-objects/tenant.ts",
-    "if (this.#store.jobs.unshelve(seq, nowAt)) this.#wakeAt",
-    "if (nowAt < 0) this.#wakeAt",
+    "if (this.#store.jobs.unshelve(seq, nowAt)) this.#wake.note(nowAt);",
+    "void nowAt;",
   ),
   mutant(
     "the first answer to an idempotency key is not kept",
@@ -118,7 +123,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox wakes nobody",
     "durable-objects/tenant.ts",
-    "this.#wakeAt = Math.min(this.#wakeAt, row.at + DRAIN_DELAY_MS);",
+    "this.#wake.note(row.at + DRAIN_DELAY_MS);",
     "void DRAIN_DELAY_MS;",
   ),
   mutant(
@@ -230,5 +235,49 @@ export const MUTANTS: readonly Mutant[] = [
     "durable-objects/operations/keys.ts",
     "turn.effects.endedKeys.set(key.id, null);",
     "turn.effects.endedKeys.delete(key.id);",
+  ),
+  mutant(
+    "the killswitch is in memory alone",
+    "durable-objects/operations/killswitch.ts",
+    "turn.store.settings.putKillswitch(killswitch);",
+    "",
+  ),
+  mutant(
+    "the back-off of a provider is in memory alone",
+    "durable-objects/operations/report.ts",
+    "turn.store.backoffs.put(provider, until);",
+    "",
+  ),
+  mutant(
+    "a pause is in memory alone",
+    "durable-objects/operations/presence.ts",
+    "turn.putWorker(change(member.worker));",
+    "turn.rememberWorker(change(member.worker));",
+  ),
+  mutant(
+    "the alarm does not arm the next",
+    "durable-objects/tenant.ts",
+    "    this.#wake.arm(wakeAt);\n",
+    "    void wakeAt;\n",
+  ),
+  mutant(
+    "a worker whose socket died with the object is given jobs",
+    "domain/routing.ts",
+    "member.worker.viaSocket && !member.isConnected && !member.isClaiming;",
+    "member.worker.viaSocket && member.isConnected && member.load < 0;",
+    "model",
+  ),
+  mutant(
+    "who connects is not looked at for what waits",
+    "durable-objects/tenant.ts",
+    "    turn.freedWorkers.add(instance);\n    const answer",
+    "    const answer",
+  ),
+  mutant(
+    "the object does not know whose sockets stayed open while it slept",
+    "durable-objects/tenant.ts",
+    "if (member !== undefined) member.isConnected = true;",
+    "void member;",
+    "model",
   ),
 ];

@@ -4,6 +4,9 @@ declare global {
   namespace Cloudflare {
     interface Env extends ServiceEnv {
       readonly TEST_MIGRATIONS: D1Migration[];
+      /** How the model runs; empty for its defaults. */
+      readonly MODEL_SEED: string;
+      readonly MODEL_RUNS: string;
     }
     interface GlobalProps {
       mainModule: typeof import("../../src/index.ts");

@@ -121,6 +121,16 @@ describe("the alarm", () => {
     await expectArmed(world, "a read");
   });
 
+  it("that was lost comes back for what history has not got yet, too", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/api/jobs", { prompt: "x", tags: ["nobody"] });
+    const outbox = () => inStorage(world, (storage) => storage.sql.exec("SELECT COUNT(*) AS n FROM outbox").one().n);
+    await inStorage(world, (storage) => storage.deleteAlarm());
+    await evictDurableObject(world.stub);
+    await world.get("/killswitch");
+    await expect.poll(outbox).toBe(0);
+  });
+
   it("with nothing due changes nothing", async () => {
     const world = await newWorld();
     const job = await runningJob(world);

@@ -5,9 +5,12 @@ import { exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import {
+  ageJob,
+  alarm,
   type Body,
   connect,
   connectWorker,
+  inStorage,
   newWorld,
   ORIGIN,
   type Socket,
@@ -126,6 +129,27 @@ describe("a worker's socket", () => {
     socket.send({ type: "job.released", id: "c", job_id: second.id, lease: 1, reason: "full" });
     expect((await acked(socket, "c")).ok).toBe(true);
     await assigned(socket, second.id, 2);
+  });
+
+  it("is answered as over HTTP where a report comes after its job has left for history", async () => {
+    const socket = await worker("w1");
+    const { id } = await create();
+    await assigned(socket, id);
+    const done = { type: "job.completed", job_id: id, lease: 1, result: 1 };
+    socket.send({ ...done, id: "first" });
+    expect((await acked(socket, "first")).ok).toBe(true);
+    await world.stub.drain();
+    await ageJob(world, id, 60_000, ["finishedAt"]);
+    await alarm(world);
+    expect(await inStorage(world, (storage) => storage.sql.exec("SELECT id FROM jobs").toArray())).toEqual([]);
+    socket.send([
+      { ...done, id: "again" },
+      { type: "job.started", id: "late", job_id: id, lease: 1 },
+      { ...done, id: "nobody's", job_id: "nope" },
+    ]);
+    expect(await acked(socket, "again")).toEqual({ type: "ack", id: "again", ok: true });
+    expect((await acked(socket, "late")).problem).toMatchObject({ status: 409, code: "lease_lost" });
+    expect((await acked(socket, "nobody's")).problem).toMatchObject({ status: 404, code: "not_found" });
   });
 
   it("acknowledges what it refuses with a problem, message by message", async () => {
