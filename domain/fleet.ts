@@ -25,7 +25,7 @@ export interface Member extends Reach {
   readonly lastTurn: number;
   /** Of its last outcomes, in (0, 1]. */
   readonly successRate: number;
-  /** Leases it was handed and has not started, by job: when. */
+  /** Leases that a claim handed to it and that it has not started, by job: when. */
   readonly handedAt: ReadonlyMap<string, number>;
 }
 
@@ -118,7 +118,7 @@ export class Fleet {
     if (at < this.#heardAt) this.#heardAt = at;
   }
 
-  /** It was handed a lease, or (null) the lease is started or over. */
+  /** A claim handed it a lease, or (null) the lease is started or over. */
   noteHanded(instance: string, jobId: string, at: number | null): void {
     const handedAt = this.#byInstance.get(instance)?.handedAt;
     if (at === null) handedAt?.delete(jobId);

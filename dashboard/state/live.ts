@@ -98,6 +98,8 @@ const open = (): void => {
   lastFrameAt = Date.now();
   const opened = new WebSocket(`${location.origin.replace(/^http/, "ws")}/live`);
   socket = opened;
+  // A socket that has sent nothing yet is not closed at once when its key ends.
+  opened.onopen = () => opened.send("ping");
   opened.onmessage = ({ data }) => receive(String(data));
   opened.onclose = ({ code }) => {
     // A browser tells nothing of a refused handshake: the session's own answer does.

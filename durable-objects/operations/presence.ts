@@ -87,7 +87,7 @@ const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
 export const unstartedJobs = (turn: Turn, instance: string): JobResource[] =>
   presentLeases(turn, turn.store.jobs.unstartedOf(instance, MAX_LEASES_AN_ANSWER));
 
-/** A lease that a claim or a frame has handed out comes with a claim again after this long, if it is not started yet. */
+/** A lease that a claim handed out comes with a claim again after this long, if it is not started: its answer was lost. */
 const HANDED_AGAIN_AFTER_MS = 5_000;
 
 /** Of those, up to `limit` that were not handed out just now: two claims in a row never answer the same lease. */

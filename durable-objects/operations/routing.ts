@@ -115,7 +115,6 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
-  turn.memory.fleet.noteHanded(job.assignedWorker, job.id, turn.nowAt);
   turn.send(job.assignedWorker, { type: "job.assigned", job: presentJob(job, payload) });
 };
 

@@ -12,7 +12,7 @@ const BODY_DEADLINE_MS = 10_000;
  * A body that is too large is read on for this long: who is cut off while still sending sees a broken connection, not
  * the answer.
  */
-const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
+const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
 const mediaTypeOf = (request: Request): string =>
   (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
@@ -30,9 +30,11 @@ export const readText = async (request: Request, limitBytes: number): Promise<st
 
 const withDeadline = async (request: Request, limitBytes: number): Promise<ArrayBuffer | Uint8Array> => {
   // A body that declared its length is cut there by the platform; one that did not is counted as it streams.
-  const declared = Number(request.headers.get("content-length") ?? Number.POSITIVE_INFINITY);
-  if (declared > limitBytes + MAX_DISCARDED_BYTES) throw new Refused({ code: "payload_too_large", limitBytes });
-  const reader = declared <= limitBytes ? null : (request.body?.getReader() ?? null);
+  const header = request.headers.get("content-length");
+  const declared = header === null ? null : Number(header);
+  if ((declared ?? 0) > limitBytes + MAX_DISCARDED_BYTES) throw new Refused({ code: "payload_too_large", limitBytes });
+  const isCounted = declared === null || declared > limitBytes;
+  const reader = isCounted ? (request.body?.getReader() ?? null) : null;
   let timer: ReturnType<typeof setTimeout> | null = null;
   const deadline = new Promise<never>((_, reject) => {
     timer = setTimeout(

@@ -93,8 +93,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a silent worker is given jobs",
     "domain/routing.ts",
-    "return !isCutOff(member) && !isSilent(member, policy);",
-    "return !isCutOff(member);",
+    "left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);",
+    "void maybeSilent;",
   ),
   mutant(
     "a final job can be cancelled",
@@ -262,22 +262,22 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a worker whose socket died with the object is given jobs",
-    "domain/routing.ts",
-    "member.worker.viaSocket && !member.isConnected && !member.isClaiming;",
-    "member.worker.viaSocket && member.isConnected && member.load < 0;",
+    "domain/fleet.ts",
+    "worker.viaSocket && !isConnected && !isClaiming;",
+    "worker.viaSocket && isConnected && isClaiming && worker.concurrency < 0;",
     "model",
   ),
   mutant(
     "who connects is not looked at for what waits",
-    "durable-objects/tenant.ts",
-    "    turn.freedWorkers.add(instance);\n    const answer",
-    "    const answer",
+    "durable-objects/socket-messages.ts",
+    "  turn.freedWorkers.add(instance);\n  const answer",
+    "  const answer",
   ),
   mutant(
     "the object does not know whose sockets stayed open while it slept",
     "durable-objects/tenant.ts",
-    "if (member !== undefined) member.isConnected = true;",
-    "void member;",
+    "memory.fleet.noteReach(instance, { isConnected: true });",
+    "void memory;",
     "model",
   ),
 ];

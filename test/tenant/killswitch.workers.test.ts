@@ -249,15 +249,13 @@ describe("who has acknowledged", () => {
     expect((await world.ok("GET", "/killswitch")).confirmed_workers).toBe(1);
   });
 
-  it("counts one that does not list its jobs: at once if it had none, else when it comes back after it was told", async () => {
+  it("counts one that does not list its jobs with its next report, whose answer tells it", async () => {
     const { world } = await busyWorld();
     await world.ok("POST", "/presence", offer("idle"));
     await engage(world, 1);
     await world.ok("POST", "/presence", offer("idle"));
     expect((await world.ok("GET", "/killswitch")).confirmed_workers).toBe(1);
-    await world.ok("POST", "/presence", offer("w1"));
-    expect((await world.ok("GET", "/killswitch")).confirmed_workers).toBe(1);
-    await world.ok("POST", "/presence", offer("w1"));
+    expect((await world.ok("POST", "/presence", offer("w1"))).killswitch.active).toBe(true);
     expect((await world.ok("GET", "/killswitch")).confirmed_workers).toBe(2);
   });
 

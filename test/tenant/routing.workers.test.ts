@@ -52,7 +52,7 @@ describe("a provider's rate limit", () => {
       expect(waiting).toMatchObject({
         status: "pending",
         attempts: 0,
-        waiting_reason: expect.stringContaining("rate limit"),
+        waiting_reason: expect.stringMatching(/^provider openai backs off until .*, then retry \d$/),
       });
       const refused = await world.post("/dispatch", { prompt: "y", provider: "openai" });
       expect(refused.body.detail).toMatch(/provider openai backs off until/);

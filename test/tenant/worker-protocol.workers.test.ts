@@ -145,19 +145,33 @@ describe("a claim", () => {
     await present("w1", { concurrency: 3, tags: "cpu" });
     for (let index = 0; index < 3; index += 1) await create({ tags: ["cpu"] });
     for (let index = 0; index < 7; index += 1) await create({ tags: ["gpu"] });
-    expect((await claim("w1")).jobs).toHaveLength(1);
+    const [first] = (await claim("w1")).jobs;
     const { jobs, skipped } = await claim("w1", { max: 3 });
-    expect([jobs.length, skipped]).toEqual([3, {}]);
+    expect([jobs.length, skipped]).toEqual([2, {}]);
     for (const { id } of jobs) await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
     const none = await claim("w1", { max: 3 });
     expect(none.jobs).toEqual([]);
     expect(none.skipped["missing tag gpu"]).toBe(7);
-    for (const body of [{ max: 0 }, { max: 101 }, { max: "1" }, { maximum: 1 }, []]) {
+    await world.ok("POST", `/api/jobs/${first.id}/start`, { lease: 1 });
+    for (const body of [{ max: 0 }, { max: 1001 }, { max: "1" }, { maximum: 1 }, []]) {
       expect((await world.post("/api/workers/w1/claim", body)).status).toBe(400);
     }
     for (const wait of ["26", "-1", "x", ""]) {
       expect((await world.post(`/api/workers/w1/claim?wait=${wait}`)).status).toBe(400);
     }
+  });
+
+  it("is never answered with what an earlier one was, unless that is still not started after a while", async () => {
+    await present("w1", { concurrency: 2 });
+    const ids = [(await create()).id, (await create()).id];
+    const claimed = await Promise.all([claim("w1"), claim("w1"), claim("w1")]);
+    expect(claimed.flatMap(({ jobs }) => jobs.map(({ id }: Body) => id)).sort()).toEqual(ids.sort());
+    expect((await claim("w1", { max: 2 })).jobs).toEqual([]);
+    // A report lists them all the same.
+    expect((await present("w1", { concurrency: 2 })).jobs).toHaveLength(2);
+    await expect
+      .poll(async () => (await claim("w1", { max: 2 })).jobs.length, { timeout: 15_000, interval: 500 })
+      .toBe(2);
   });
 
   it("waits for a job and ends with it", async () => {

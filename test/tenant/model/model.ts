@@ -43,6 +43,8 @@ export class Model {
   readonly creations: Creation[] = [];
   /** Who was handed a lease, by `job/lease`. */
   readonly holders = new Map<string, string>();
+  /** Leases that a claim handed out: another may leave them out. */
+  readonly handed = new Set<string>();
   readonly backoffs = new Map<string, { readonly fromAt: number; readonly untilAt: number }>();
   limits = DEFAULT_LIMITS;
   level = 0;

@@ -168,9 +168,9 @@ export class Claim extends Step {
     if (given.length > this.#max)
       throw new Contradiction(`${this.#instance} claimed ${this.#max}, got ${given.length}`);
     takeOver(model, this.#instance, given);
-    const forgotten = [...model.jobs.values()].find(
-      (states) =>
-        states.every((one) => isUnstarted(one, this.#instance)) && !given.some(({ id }) => id === states[0]?.id),
+    for (const job of given) model.handed.add(nameOf(job));
+    const forgotten = [...model.jobs.values()].find((states) =>
+      states.every((one) => isUnstarted(one, this.#instance) && !model.handed.has(nameOf(one))),
     );
     if (forgotten !== undefined && given.length < this.#max)
       throw new Contradiction(`${this.#instance} claimed and was not given its lease of job ${forgotten[0]?.id}`);
@@ -180,6 +180,9 @@ export class Claim extends Step {
     return [this.#instance, "claims", this.#max];
   }
 }
+
+/** One lease of one job. */
+const nameOf = ({ id, lease }: { id: string; lease: number }): string => `${id} ${lease}`;
 
 const isUnstarted = (job: JobState, instance: string): boolean => job.status === "assigned" && job.worker === instance;
 
