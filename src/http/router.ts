@@ -2,7 +2,7 @@
 // document and mounts the handler, so the three cannot differ.
 
 import type { Hono } from "hono";
-import type { z } from "zod";
+import { z } from "zod";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
 import { refusalOf } from "../contract/validation.ts";
 import type { Env } from "../env.ts";
@@ -72,9 +72,12 @@ export const endpoint = <const D extends Description>(
   },
 });
 
+/** What changes something takes no parameter that it does not know: it would be a typo. */
+const NO_QUERY = z.strictObject({});
+
 const readInput = async (c: AppContext, description: Description) => ({
   params: parseParams(c, description),
-  query: parse(description.query, singleValues(c), "query"),
+  query: parse(description.query ?? (description.method === "get" ? undefined : NO_QUERY), singleValues(c), "query"),
   body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
 });
 
