@@ -102,16 +102,21 @@ export class Bits {
     return total;
   }
 
-  forEach(visit: (index: number) => void): void {
+  /** All members in order: a loop over them costs a fraction of a call for each. */
+  members(): Uint32Array {
     const words = this.#words;
+    const found = new Uint32Array(this.count());
+    let next = 0;
     for (let word = 0; word < words.length; word += 1) {
       let rest = at(words, word);
       while (rest !== 0) {
         const bit = rest & -rest;
-        visit((word << 5) + (31 - Math.clz32(bit)));
+        found[next] = (word << 5) + (31 - Math.clz32(bit));
+        next += 1;
         rest ^= bit;
       }
     }
+    return found;
   }
 }
 

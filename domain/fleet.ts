@@ -3,6 +3,7 @@
 // is kept of it only says whom there is no need to ask about.
 
 import { Bits } from "./bits.ts";
+import { Columns } from "./columns.ts";
 import type { Requirements } from "./requirements.ts";
 import { pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
 
@@ -23,8 +24,6 @@ export interface Member extends Reach {
   readonly lastSeenAt: number;
   /** Grows with each assignment in the fleet; the smallest was given a job longest ago. */
   readonly lastTurn: number;
-  /** Of its last outcomes, in (0, 1]. */
-  readonly successRate: number;
   /** Leases that a claim handed to it and that it has not started, by job: when. */
   readonly handedAt: ReadonlyMap<string, number>;
 }
@@ -33,6 +32,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 type Slot = Mutable<Member> & { readonly handedAt: Map<string, number> };
 
 export class Fleet {
+  readonly columns = new Columns();
   readonly #slots: (Slot | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   readonly #byInstance = new Map<string, Slot>();
@@ -85,7 +85,7 @@ export class Fleet {
         this.#index(known, true);
       }
       known.worker = worker;
-      if (before.outcomes !== worker.outcomes) known.successRate = successRateOf(worker);
+      if (before.outcomes !== worker.outcomes) this.columns.successRate[known.slot] = successRateOf(worker);
       this.#refresh(known, nowAt);
       return known;
     }
@@ -98,12 +98,12 @@ export class Fleet {
       isConnected: false,
       isClaiming: false,
       lastTurn: 0,
-      successRate: successRateOf(worker),
       handedAt: new Map(),
     };
     this.#slots[slot] = member;
     this.#byInstance.set(worker.instance, member);
     this.#index(member, true);
+    this.columns.successRate[slot] = successRateOf(worker);
     this.#refresh(member, nowAt);
     this.noteSeen(worker.instance, worker.lastHeartbeatAt);
     return member;
@@ -114,6 +114,7 @@ export class Fleet {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
     member.lastSeenAt = at;
+    this.#noteFreshness(member);
     this.#unheard.set(member.slot, false);
     if (at < this.#heardAt) this.#heardAt = at;
   }
@@ -132,6 +133,7 @@ export class Fleet {
     member.isConnected = reach.isConnected ?? member.isConnected;
     member.isClaiming = reach.isClaiming ?? member.isClaiming;
     this.#cutOff.set(member.slot, isCutOff(member));
+    this.#noteFreshness(member);
   }
 
   remove(instance: string): void {
@@ -153,7 +155,7 @@ export class Fleet {
     if (member === undefined) return;
     member.load += change;
     this.#moveProviderLoad(null, member.worker.provider, change);
-    this.#withRoom.set(member.slot, member.load < member.worker.concurrency);
+    this.#noteRoom(member);
     if (change > 0) {
       this.#turn += 1;
       member.lastTurn = this.#turn;
@@ -223,15 +225,25 @@ export class Fleet {
   #index(member: Member, isPresent: boolean): void {
     const { slot, worker } = member;
     this.#registered.set(slot, isPresent);
+    if (isPresent) this.columns.setOffer(slot, worker);
     place(this.#byProvider, worker.provider, slot, isPresent);
     for (const tag of worker.tags) place(this.#byTag, tag, slot, isPresent);
     if (worker.models === null) this.#anyModel.set(slot, isPresent);
     for (const model of worker.models ?? []) place(this.#byModel, model, slot, isPresent);
   }
 
+  #noteRoom(member: Member): void {
+    this.columns.usedShare[member.slot] = usedShareOf(member);
+    this.#withRoom.set(member.slot, member.load < member.worker.concurrency);
+  }
+
+  #noteFreshness({ slot, isConnected, isClaiming, lastSeenAt }: Member): void {
+    this.columns.seenAt[slot] = isConnected || isClaiming ? Number.POSITIVE_INFINITY : lastSeenAt;
+  }
+
   #refresh(member: Member, nowAt: number): void {
     this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
-    this.#withRoom.set(member.slot, member.load < member.worker.concurrency);
+    this.#noteRoom(member);
     this.#cutOff.set(member.slot, isCutOff(member));
   }
 
@@ -240,6 +252,10 @@ export class Fleet {
     if (to !== null) this.#loadByProvider.set(to, this.providerLoad(to) + load);
   }
 }
+
+/** How much of its concurrency is taken, in [0, 1]. */
+export const usedShareOf = ({ worker, load }: Member): number =>
+  worker.concurrency === 0 ? 1 : Math.min(1, load / worker.concurrency);
 
 /** Its socket dropped: it keeps its leases, but would not hear of a new one. */
 export const isCutOff = ({ worker, isConnected, isClaiming }: Member): boolean =>
@@ -258,4 +274,7 @@ const place = (index: Map<string, Bits>, key: string, slot: number, isPresent: b
 };
 
 const isSameIndexing = (before: Worker, after: Worker): boolean =>
-  before.provider === after.provider && before.tags === after.tags && before.models === after.models;
+  before.provider === after.provider &&
+  before.tags === after.tags &&
+  before.models === after.models &&
+  before.tier === after.tier;

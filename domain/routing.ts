@@ -5,7 +5,7 @@ import type { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
 import { type Fleet, isCutOff, type Member } from "./fleet.ts";
 import type { Priority, Requirements, Tier } from "./requirements.ts";
-import { scoreMember, scoreParts, weightsFor } from "./scoring.ts";
+import { rounded, SCORE_STEP, scoreParts, scorerFor, weightsFor } from "./scoring.ts";
 import type { Parts, WorkerVerdict } from "./verdict.ts";
 import { isOffline, pauseReasonOf } from "./worker.ts";
 
@@ -197,12 +197,15 @@ const isBetter = (one: Contender, other: Contender): boolean => {
   if (one.rank !== other.rank) return one.rank > other.rank;
   if (one.score !== other.score) return one.score > other.score;
   if (a.lastTurn !== b.lastTurn) return a.lastTurn < b.lastTurn;
-  return a.worker.instance < b.worker.instance;
+  return a.slot < b.slot;
 };
 
-const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, weights: Weights): Contender => ({
+/** Before rounding, by slot. */
+type Score = (slot: number) => number;
+
+const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, scoreOf: Score): Contender => ({
   member,
-  score: scoreMember(member, asked, policy, weights),
+  score: rounded(scoreOf(member.slot)),
   rank: rankOf(member, asked, policy),
 });
 
@@ -219,25 +222,34 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
     if (after === 0) return null;
     before = after;
   }
-  const weights = weightsFor(asked.urgency, policy.weights);
-  const best = bestOf(left, fleet, asked, policy, weights);
+  const best = bestOf(
+    left,
+    fleet,
+    asked,
+    policy,
+    scorerFor(fleet, asked, policy, weightsFor(asked.urgency, policy.weights)),
+  );
   return { member: best.member, score: best.score, breakdown: scoreParts(best.member, asked, policy), refused };
 };
 
 /** One pass over all that may have the job; `left` is not empty. Two records serve the whole pass. */
-const bestOf = (left: Bits, fleet: Fleet, asked: RouteRequest, policy: RoutePolicy, weights: Weights): Contender => {
+const bestOf = (left: Bits, fleet: Fleet, asked: RouteRequest, policy: RoutePolicy, scoreOf: Score): Contender => {
   const first = fleet.at(left.first());
-  const best = contenderOf(first, asked, policy, weights);
+  const best = contenderOf(first, asked, policy, scoreOf);
   const next = { ...best };
-  left.forEach((slot) => {
+  const isScoreAll = policy.strategy === "score";
+  for (const slot of left.members()) {
+    const score = scoreOf(slot);
+    // Most need no closer look: a lower score wins only by strategy, or where the best has let leases expire.
+    if (isScoreAll && score < best.score - SCORE_STEP && best.member.worker.expiredLeases === 0) continue;
     next.member = fleet.at(slot);
-    next.score = scoreMember(next.member, asked, policy, weights);
+    next.score = rounded(score);
     next.rank = rankOf(next.member, asked, policy);
-    if (!isBetter(next, best)) return;
+    if (!isBetter(next, best)) continue;
     best.member = next.member;
     best.score = next.score;
     best.rank = next.rank;
-  });
+  }
   return best;
 };
 
@@ -249,11 +261,12 @@ export const explain = (
   notes: readonly string[] = [],
 ): Routing => {
   const weights = weightsFor(asked.urgency, policy.weights);
+  const scoreOf = scorerFor(fleet, asked, policy, weights);
   const eligible: Contender[] = [];
   const refused: WorkerVerdict[] = [];
   for (const member of fleet.members()) {
     const reasons = refusalsOf(member, asked, policy);
-    if (reasons.length === 0) eligible.push(contenderOf(member, asked, policy, weights));
+    if (reasons.length === 0) eligible.push(contenderOf(member, asked, policy, scoreOf));
     else refused.push(toVerdict(member, null, {}, reasons));
   }
   eligible.sort((one, other) => (isBetter(one, other) ? -1 : 1));

@@ -1,10 +1,12 @@
 // How good a worker is for a job: seven named parts in [0,1], weighted by the tenant and by urgency. The score is the
 // weighted mean, 0 to 100. One function computes the parts, for the choice as for its explanation.
 
+import { type Offer, offerOf } from "./columns.ts";
 import { DEFAULT_WEIGHTS, SCORE_PARTS, type Weights } from "./config.ts";
-import type { Member } from "./fleet.ts";
+import { type Fleet, type Member, usedShareOf } from "./fleet.ts";
 import { type Priority, TIERS, type Tier } from "./requirements.ts";
 import type { Parts } from "./verdict.ts";
+import { successRateOf } from "./worker.ts";
 
 /** Critical wants the freest and most reliable worker; low packs workers that are busy already, and saves money. */
 const URGENCY_FACTORS: Record<Priority, Partial<Weights>> = {
@@ -51,41 +53,36 @@ export interface ScoringFacts {
 /** A dollar per million tokens is middling: it costs half of this part. */
 const MIDDLING_PRICE_NANO = 1_000_000_000;
 const UNKNOWN = 0.5;
+const FRESHNESS_STEPS = 4;
 
-const noParts = (): Parts => ({
-  capacity: 0,
-  tag_fit: 0,
-  model_loaded: 0,
-  success: 0,
-  freshness: 0,
-  cost: 0,
-  tier: 0,
+type OfferParts = Pick<Parts, "tag_fit" | "model_loaded" | "cost" | "tier">;
+
+export const scoreParts = (member: Member, asked: ScoringRequest, facts: ScoringFacts): Parts => ({
+  capacity: capacityOf(usedShareOf(member), asked),
+  success: successRateOf(member.worker),
+  freshness: member.isConnected || member.isClaiming ? 1 : freshnessOf(member.lastSeenAt, facts),
+  ...offerParts(offerOf(member.worker), asked, facts),
 });
 
-/** `into` lets a scan of a whole fleet do without an object for each worker. */
-export const scoreParts = (
-  member: Member,
-  asked: ScoringRequest,
-  facts: ScoringFacts,
-  into: Parts = noParts(),
-): Parts => {
-  const { worker, load } = member;
-  const used = worker.concurrency === 0 ? 1 : Math.min(1, load / worker.concurrency);
-  const price = facts.priceOf(worker.provider, asked.model);
-  into.capacity = asked.urgency === "low" ? used : 1 - used;
-  into.tag_fit = (1 + asked.tags.length) / (1 + Math.max(worker.tags.length, asked.tags.length));
-  into.model_loaded = asked.model === null ? 1 : worker.models === null ? UNKNOWN : 1;
-  into.success = member.successRate;
-  into.freshness = member.isConnected || member.isClaiming ? 1 : freshnessOf(member.lastSeenAt, facts);
-  into.cost = price === null ? UNKNOWN : MIDDLING_PRICE_NANO / (MIDDLING_PRICE_NANO + price);
-  into.tier = tierFit(asked.tier, worker.tier);
-  return into;
+/** The parts that all workers with the same offer share. */
+const offerParts = (offer: Offer, asked: ScoringRequest, facts: ScoringFacts): OfferParts => {
+  const price = facts.priceOf(offer.provider, asked.model);
+  return {
+    tag_fit: (1 + asked.tags.length) / (1 + Math.max(offer.tagCount, asked.tags.length)),
+    model_loaded: asked.model === null || offer.namesModels ? 1 : UNKNOWN,
+    cost: price === null ? UNKNOWN : MIDDLING_PRICE_NANO / (MIDDLING_PRICE_NANO + price),
+    tier: tierFit(asked.tier, offer.tier),
+  };
 };
+
+const capacityOf = (usedShare: number, asked: ScoringRequest): number =>
+  asked.urgency === "low" ? usedShare : 1 - usedShare;
 
 const freshnessOf = (lastSeenAt: number, facts: ScoringFacts): number => {
   const age = Math.max(0, facts.nowAt - lastSeenAt);
   // Between two heartbeats a worker is as fresh as ever; only a missed one tells it from its peers.
-  return Math.max(0, 1 - Math.floor((4 * age) / facts.offlineAfterMs) / 4);
+  const missed = Math.floor((FRESHNESS_STEPS * age) / facts.offlineAfterMs);
+  return Math.max(0, 1 - missed / FRESHNESS_STEPS);
 };
 
 const tierFit = (asked: Tier | null, offered: Tier | null): number => {
@@ -94,21 +91,42 @@ const tierFit = (asked: Tier | null, offered: Tier | null): number => {
   return 1 - Math.abs(TIERS.indexOf(asked) - TIERS.indexOf(offered)) / (TIERS.length - 1);
 };
 
-export const scoreOf = (parts: Parts, weights: Weights): number => {
-  const score =
-    parts.capacity * weights.capacity +
-    parts.tag_fit * weights.tag_fit +
-    parts.model_loaded * weights.model_loaded +
-    parts.success * weights.success +
-    parts.freshness * weights.freshness +
-    parts.cost * weights.cost +
-    parts.tier * weights.tier;
-  return Math.round(score * 1000) / 1000;
+const offerScore = (parts: OfferParts, weights: Weights): number =>
+  parts.tag_fit * weights.tag_fit +
+  parts.model_loaded * weights.model_loaded +
+  parts.cost * weights.cost +
+  parts.tier * weights.tier;
+
+const stateScore = (capacity: number, success: number, freshness: number, weights: Weights): number =>
+  capacity * weights.capacity + success * weights.success + freshness * weights.freshness;
+
+const STEPS = 1000;
+/** Scores that differ by less are one. */
+export const SCORE_STEP = 1 / STEPS;
+export const rounded = (score: number): number => Math.round(score * STEPS) / STEPS;
+
+export const scoreOf = (parts: Parts, weights: Weights): number =>
+  rounded(offerScore(parts, weights) + stateScore(parts.capacity, parts.success, parts.freshness, weights));
+
+/**
+ * Scores the workers of a fleet for one request, by their slots, before rounding; what their offers are worth is worked
+ * out but once.
+ */
+export const scorerFor = (
+  { columns }: Fleet,
+  asked: ScoringRequest,
+  facts: ScoringFacts,
+  weights: Weights,
+): ((slot: number) => number) => {
+  const { usedShare, successRate, seenAt, offer, offers } = columns;
+  const offered = offers.map((one) => offerScore(offerParts(one, asked, facts), weights));
+  const freshFrom = facts.nowAt - facts.offlineAfterMs / FRESHNESS_STEPS + 1;
+  return (slot) => {
+    const seen = seenAt[slot] as number;
+    const capacity = capacityOf(usedShare[slot] as number, asked);
+    const freshness = seen >= freshFrom ? 1 : freshnessOf(seen, facts);
+    return (
+      (offered[offer[slot] as number] as number) + stateScore(capacity, successRate[slot] as number, freshness, weights)
+    );
+  };
 };
-
-/** Reused by each scan; nothing outside of one sees it. */
-const scratch = noParts();
-
-/** The score alone. */
-export const scoreMember = (member: Member, asked: ScoringRequest, facts: ScoringFacts, weights: Weights): number =>
-  scoreOf(scoreParts(member, asked, facts, scratch), weights);

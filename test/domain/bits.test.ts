@@ -13,7 +13,7 @@ const bitsOf = (given: Iterable<number>): Bits => {
 
 const listOf = (bits: Bits): number[] => {
   const found: number[] = [];
-  bits.forEach((one) => {
+  bits.members().forEach((one) => {
     found.push(one);
   });
   return found;

@@ -62,7 +62,7 @@ const apply = (fleet: Fleet, naive: Naive, step: Step): void => {
 
 const namesIn = (fleet: Fleet, bits: Bits | undefined): string[] => {
   const found: string[] = [];
-  bits?.forEach((slot) => {
+  bits?.members().forEach((slot) => {
     found.push(fleet.at(slot).worker.instance);
   });
   return found.sort();

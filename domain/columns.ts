@@ -1,0 +1,61 @@
+// What a scan reads of every worker, slot by slot in flat arrays: ten thousand objects would be as many cache misses.
+// An index like the sets beside it, kept by the fleet; whoever explains a score reads the worker itself.
+
+import type { Tier } from "./requirements.ts";
+import type { Worker } from "./worker.ts";
+
+const FIRST_LENGTH = 64;
+
+/** What of a worker's offer its score depends on. */
+export interface Offer {
+  readonly provider: string;
+  readonly tagCount: number;
+  readonly namesModels: boolean;
+  readonly tier: Tier | null;
+}
+
+export const offerOf = ({ provider, tags, models, tier }: Worker): Offer => ({
+  provider,
+  tagCount: tags.length,
+  namesModels: models !== null,
+  tier,
+});
+
+export class Columns {
+  /** Load by concurrency, in [0, 1]. */
+  usedShare = new Float64Array(FIRST_LENGTH);
+  successRate = new Float64Array(FIRST_LENGTH);
+  /** Last sign of life, epoch ms; infinity while it can be told of a job at once. */
+  seenAt = new Float64Array(FIRST_LENGTH);
+  /** Its place in `offers`. */
+  offer = new Uint32Array(FIRST_LENGTH);
+  /** The different offers there are, or were. */
+  readonly offers: Offer[] = [];
+  readonly #placeOf = new Map<string, number>();
+
+  setOffer(slot: number, worker: Worker): void {
+    this.#reach(slot);
+    const offer = offerOf(worker);
+    const name = JSON.stringify(offer);
+    const place = this.#placeOf.get(name) ?? this.offers.length;
+    if (place === this.offers.length) {
+      this.offers.push(offer);
+      this.#placeOf.set(name, place);
+    }
+    this.offer[slot] = place;
+  }
+
+  #reach(slot: number): void {
+    if (slot < this.offer.length) return;
+    const length = Math.max(slot + 1, this.offer.length * 2);
+    this.usedShare = widened(this.usedShare, new Float64Array(length));
+    this.successRate = widened(this.successRate, new Float64Array(length));
+    this.seenAt = widened(this.seenAt, new Float64Array(length));
+    this.offer = widened(this.offer, new Uint32Array(length));
+  }
+}
+
+const widened = <Column extends Float64Array | Uint32Array>(from: Column, to: Column): Column => {
+  to.set(from);
+  return to;
+};
