@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Loop } from "../../worker/loop.ts";
 import { RESEND_AFTER_MS } from "../../worker/outbox.ts";
+import { PRESENCE_AT_LEAST_EVERY_MS } from "../../worker/presence.ts";
 import type { Outcome, RunOptions, Task } from "../../worker/runtimes/runtime.ts";
 import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
 import { killswitch, problem } from "./fake-coordinator.ts";
@@ -10,10 +11,13 @@ type Run = { task: Task; options: RunOptions; finish: (text: string) => Promise<
 
 /** A session that keeps what it is given; a test speaks the coordinator's part. */
 class FakeSession implements Session {
-  readonly kind = "socket";
+  readonly kind: Session["kind"];
   readonly sent: WorkerMessage[] = [];
   readonly ended = new Promise<Ending>(() => {});
   pings = 0;
+  constructor(kind: Session["kind"] = "socket") {
+    this.kind = kind;
+  }
   send(message: WorkerMessage): void {
     this.sent.push(structuredClone(message));
   }
@@ -28,7 +32,7 @@ class FakeSession implements Session {
   }
 }
 
-function createWorker(concurrency = 1) {
+function createWorker(concurrency = 1, kind: Session["kind"] = "socket") {
   const runs: Run[] = [];
   const refusals: string[] = [];
   const config = { model: null as string | null, timeoutSeconds: null as number | null };
@@ -48,8 +52,9 @@ function createWorker(concurrency = 1) {
     config: { current: () => config, refresh },
     log: () => {},
     onRefused: (reason) => refusals.push(reason),
+    random: () => 0,
   });
-  const session = new FakeSession();
+  const session = new FakeSession(kind);
   loop.attach(session);
   const assign = (id: string, lease = 1) =>
     loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id }) });
@@ -130,6 +135,33 @@ describe("running jobs", () => {
     expect(runs.map(({ options }) => options.configuredModel)).toEqual([null, "llama3.2"]);
   });
 
+  test("the first job after a quiet time runs with the config as it is by then", async () => {
+    const { loop, session, runs, assign, config, refresh } = createWorker(2);
+    ack(loop, session.sent[0]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    refresh.mockImplementation(async () => {
+      config.model = "llama3.2";
+    });
+    assign("a");
+    await settle();
+    assign("b");
+    expect(runs.map(({ options }) => options.configuredModel)).toEqual(["llama3.2", "llama3.2"]);
+    expect(refresh).toHaveBeenCalledTimes(1);
+  });
+
+  test("a job that is halted while the config is looked up never runs", async () => {
+    const { loop, session, runs, assign, refresh } = createWorker();
+    ack(loop, session.sent[0]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    refresh.mockReturnValue(promise);
+    assign("a");
+    loop.receive({ type: "job.halted", job_id: "a", lease: 1, reason: "cancelled" });
+    resolve();
+    await settle();
+    expect([runs.length, loop.heldJobIds]).toEqual([0, []]);
+  });
+
   test("progress is told at most once a second, the latest with each heartbeat", async () => {
     const { session, runs, assign } = createWorker();
     assign("a");
@@ -145,16 +177,77 @@ describe("running jobs", () => {
 });
 
 describe("the pulse", () => {
-  test("follows the interval that the coordinator gives, with pings in between and a look at the config", async () => {
+  test("of an idle worker is a ping each interval, which wakes nobody: no presence, no look at the config", async () => {
     const { loop, session, refresh } = createWorker();
     ack(loop, session.sent[0], { heartbeat_interval_seconds: 4 });
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect([session.of("presence").length, session.pings]).toEqual([1, 1]);
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect([session.of("presence").length, session.pings]).toEqual([2, 1]);
-    await vi.advanceTimersByTimeAsync(4_000);
-    expect([session.of("presence").length, session.pings]).toEqual([3, 2]);
-    expect(refresh).toHaveBeenCalledTimes(2);
+    const before = session.pings;
+    await vi.advanceTimersByTimeAsync(400_000);
+    expect(session.pings - before).toBeGreaterThanOrEqual(100);
+    expect([session.sent.length, refresh.mock.calls.length]).toEqual([1, 0]);
+  });
+
+  test("follows at once a shorter interval, whatever message brings it", async () => {
+    const { loop, session } = createWorker();
+    ack(loop, session.sent[0]);
+    const facts = { jobs: [], halted: [], killswitch: killswitch(0), server_time: "2026-01-01T00:00:00Z" };
+    loop.receive({ type: "welcome", ...facts, heartbeat_interval_seconds: 1 });
+    expect(session.pings).toBe(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(session.pings).toBe(2);
+    expect(session.sent.length).toBe(1);
+  });
+
+  test("of an idle worker is a full presence every ten minutes, should anything have been missed", async () => {
+    const { loop, session, refresh } = createWorker();
+    ack(loop, session.sent[0]);
+    await vi.advanceTimersByTimeAsync(PRESENCE_AT_LEAST_EVERY_MS + 15_000);
+    expect([session.of("presence").length, refresh.mock.calls.length]).toEqual([2, 1]);
+  });
+
+  test("of a worker with a job is a presence and a ping each interval, and a look at the config", async () => {
+    const { loop, session, assign, refresh } = createWorker();
+    ack(loop, session.sent[0]);
+    assign("a");
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect([session.of("presence").length, session.pings, refresh.mock.calls.length]).toEqual([3, 2, 2]);
+  });
+
+  test("of a worker on plain HTTP is a presence each interval", async () => {
+    const { loop, session, refresh } = createWorker(1, "http");
+    ack(loop, session.sent[0]);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect([session.of("presence").length, refresh.mock.calls.length]).toEqual([3, 2]);
+  });
+
+  test("repeats a presence that was not acknowledged, or refused for the moment", async () => {
+    const { loop, session } = createWorker();
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(session.of("presence").length).toBe(2);
+    ack(loop, session.of("presence")[1], { ok: false, problem: problem(503, "overloaded") });
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(session.of("presence").length).toBe(3);
+    ack(loop, session.of("presence")[2]);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(session.of("presence").length).toBe(3);
+  });
+
+  test("that was late because the machine slept is a presence: the coordinator may have given the worker up", async () => {
+    const { loop, session } = createWorker();
+    ack(loop, session.sent[0]);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(session.of("presence").length).toBe(2);
+  });
+
+  test("tells of a job that was dropped without a report, even if a presence from before is acknowledged later", async () => {
+    const { loop, session, assign } = createWorker();
+    assign("a");
+    loop.receive({ type: "job.halted", job_id: "a", lease: 1, reason: "cancelled" });
+    await settle();
+    ack(loop, session.sent[0]);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(session.of("presence").length).toBe(2);
+    expect(session.sent.at(-1)).toMatchObject({ type: "presence", jobs: [] });
   });
 
   test("names the jobs held, those whose result is still on its way too", async () => {
