@@ -1,23 +1,25 @@
-// The worker's pulse while it is connected: a beat every interval, a ping halfway between two.
+// The worker's pulse while it is connected. A beat that comes much later than it should (the machine slept, or was too
+// busy) says so: the coordinator may have taken the worker for silent meanwhile.
 
 export type Beats = { start: (everyMs: number) => void; stop: () => void };
 
-export function createBeats(onBeat: () => void, onPing: () => void): Beats {
-  let beat: NodeJS.Timeout | undefined;
-  let ping: NodeJS.Timeout | undefined;
-  const stop = () => {
-    clearInterval(beat);
-    clearInterval(ping);
-  };
+/** A gap of this many beats is a late one. */
+const LATE_AFTER_BEATS = 1.5;
+
+export function createBeats(onBeat: (isLate: boolean) => void): Beats {
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => clearInterval(timer);
   return {
     stop,
     start: (everyMs) => {
       stop();
-      beat = setInterval(onBeat, everyMs);
-      ping = setTimeout(() => {
-        onPing();
-        ping = setInterval(onPing, everyMs);
-      }, everyMs / 2);
+      // Of the clocks only this one goes on while the machine sleeps.
+      let lastAtMs = Date.now();
+      timer = setInterval(() => {
+        const isLate = Date.now() - lastAtMs > everyMs * LATE_AFTER_BEATS;
+        lastAtMs = Date.now();
+        onBeat(isLate);
+      }, everyMs);
     },
   };
 }

@@ -1,5 +1,6 @@
-// The coordinator's config as far as a worker heeds it: its runtime's model and the jobs' timeout. Fetched at the start and
-// on every heartbeat; what changed holds for the next job. While it cannot be had, the last known stays in force.
+// The coordinator's config as far as a worker heeds it: its runtime's model and the jobs' timeout. Fetched at the start,
+// with every presence and before a job that finds it old; what changed holds for the next job. While it cannot be had,
+// the last known stays in force.
 
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
@@ -50,7 +51,7 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
           (error: Error) => `config not read from ${withoutQuery(options.configUrl)}: ${error.message}`,
         )
         .then((trouble) => {
-          // Said once, not with every heartbeat.
+          // Said once, not each time.
           if (trouble !== "" && trouble !== lastTrouble) options.log(trouble);
           lastTrouble = trouble;
           underWay = null;

@@ -1,25 +1,32 @@
 // The heart of the worker: leases in, jobs run, reports out. Knows no network: a session is attached and detached, and the
 // jobs go on meanwhile. A job is held from its assignment until its last report is acknowledged, and every presence lists
-// the jobs held, so that the coordinator never takes a job for lost whose result is still on its way.
+// the jobs held, so that the coordinator never takes one for lost whose result is on its way. Idle, it lets it sleep.
 //
 //   waiting ──slot free──▶ running ──outcome──▶ reporting ──ack──▶ gone
 //      └──drain: released──────┴── halted ──▶ stopping ──run has ended──▶ gone
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { JobResource } from "../src/contract/job.ts";
 import type { ProblemResource } from "../src/contract/problem.ts";
 import type { PresenceAnswer } from "../src/contract/worker.ts";
 import { createBeats } from "./beats.ts";
 import type { ConfigWatch } from "./config.ts";
 import { Outbox, type Report } from "./outbox.ts";
-import { presenceMessage, type WorkerIdentity } from "./presence.ts";
+import { PresenceDue, presenceMessage, type WorkerIdentity } from "./presence.ts";
 import { runJob } from "./run-job.ts";
 import type { Progress, Runtime } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage, Session } from "./session.ts";
 
 export const DEFAULT_HEARTBEAT_SECONDS = 15;
 export const PROGRESS_EVERY_MS = 1_000;
+/** A beat comes this much early, so that a slow line does not make it late. */
+const BEAT_SHARE = 0.9;
+const MAX_PONG_MS = 15_000;
 const ACK_GRACE_MS = 1_500;
-const MAX_REMEMBERED_LEASES = 1_000;
+/** A config this many heartbeats old is looked at again before a job; one that does not come soon is not waited for. */
+const STALE_CONFIG_BEATS = 2;
+const CONFIG_GRACE_MS = 1_000;
+const MAX_REMEMBERED_LEASES = 10_000;
 
 export type LoopOptions = {
   identity: WorkerIdentity;
@@ -28,6 +35,7 @@ export type LoopOptions = {
   log: (line: string) => void;
   /** The coordinator will never take this worker as it is: the process ends with this reason. */
   onRefused: (reason: string) => void;
+  random?: () => number;
 };
 
 type Held = {
@@ -51,18 +59,18 @@ export class Loop {
   readonly #settledLeases = new Map<string, number>();
   #session: Session | null = null;
   #lastId = 0;
-  #presenceId = "";
   #isDraining = false;
   #mustConfirmHalt = false;
-  #intervalSeconds = DEFAULT_HEARTBEAT_SECONDS;
-  readonly #beats = createBeats(
-    () => this.#beat(),
-    () => this.#session?.ping(),
-  );
+  #intervalMs = DEFAULT_HEARTBEAT_SECONDS * 1000;
+  readonly #beats = createBeats((isLate) => this.#beat(isLate));
+  readonly #presence: PresenceDue;
+  /** Whoever makes the loop has just read it. */
+  #configReadAtMs = performance.now();
   #onChange = () => {};
 
   constructor(options: LoopOptions) {
     this.#options = options;
+    this.#presence = new PresenceDue(options.random ?? Math.random);
   }
 
   /** Presence goes first: it tells the coordinator who speaks. Then all that it has not acknowledged yet. */
@@ -70,7 +78,7 @@ export class Loop {
     this.#session = session;
     this.#sendPresence();
     for (const report of this.#outbox.due(Date.now(), true)) session.send(report);
-    this.#beats.start(this.#intervalSeconds * 1000);
+    this.#beats.start(this.#intervalMs * BEAT_SHARE);
   }
 
   detach(): void {
@@ -133,13 +141,19 @@ export class Loop {
 
   #takePresenceFacts(facts: PresenceFacts): void {
     const { jobs = [], halted = [], killswitch, heartbeat_interval_seconds: interval } = facts;
-    if (interval !== undefined && interval > 0 && interval !== this.#intervalSeconds) {
-      this.#intervalSeconds = interval;
-      if (this.#session) this.#beats.start(this.#intervalSeconds * 1000);
-    }
+    if (interval !== undefined && interval > 0) this.#follow(interval * 1000);
     if (killswitch?.active && this.#held.size > 0) this.#haltAll();
     for (const jobId of halted) this.#haltJob(jobId, Number.POSITIVE_INFINITY, "the coordinator took it back");
     for (const job of jobs) this.#assign(job);
+  }
+
+  /** The last ping may be older than a shorter interval allows: the next one goes at once. */
+  #follow(intervalMs: number): void {
+    if (intervalMs === this.#intervalMs) return;
+    this.#intervalMs = intervalMs;
+    if (this.#session === null) return;
+    this.#ping();
+    this.#beats.start(intervalMs * BEAT_SHARE);
   }
 
   #assign(job: JobResource): void {
@@ -169,10 +183,11 @@ export class Loop {
     held.state = "running";
     held.progressSentAtMs = Date.now();
     this.#report({ type: "job.started", job_id: job.id, lease: job.lease });
+    if (performance.now() - this.#configReadAtMs > this.#intervalMs * STALE_CONFIG_BEATS) await this.#freshConfig();
     const { timeoutSeconds, model: configuredModel } = config.current();
     const onProgress = (progress: Progress) => this.#progress(held, progress);
     const settings = { runtime, configuredModel, offeredModels: identity.models, timeoutSeconds, onProgress };
-    const outcome = await runJob(job, settings, halt.signal);
+    const outcome = halt.signal.aborted ? null : await runJob(job, settings, halt.signal);
     if (outcome === null || this.#held.get(job.id) !== held) this.#stopped(held);
     else {
       held.state = "reporting";
@@ -180,6 +195,19 @@ export class Loop {
     }
     this.#startWaiting();
     this.#session?.slotsChanged();
+  }
+
+  #readConfig(): Promise<void> {
+    this.#configReadAtMs = performance.now();
+    return this.#options.config.refresh();
+  }
+
+  /** An idle worker does not watch the config, lest it keep the coordinator awake: its next job does. */
+  async #freshConfig(): Promise<void> {
+    const enough = new AbortController();
+    const waited = delay(CONFIG_GRACE_MS, undefined, { signal: enough.signal }).catch(() => {});
+    await Promise.race([this.#readConfig(), waited]);
+    enough.abort();
   }
 
   #progress(held: Held, progress: Progress): void {
@@ -208,7 +236,7 @@ export class Loop {
     if (held.state === "running") {
       held.state = "stopping";
       held.halt.abort();
-    } else this.#forget(held);
+    } else this.#drop(held);
   }
 
   /** The killswitch: the presence that lists no jobs any more is what confirms the halt, once every run has truly ended. */
@@ -225,8 +253,14 @@ export class Loop {
   }
 
   #stopped(held: Held): void {
-    if (held.state === "stopping" && this.#held.get(held.job.id) === held) this.#forget(held);
+    if (held.state === "stopping" && this.#held.get(held.job.id) === held) this.#drop(held);
     this.#confirmHalt();
+  }
+
+  /** Gone without an acknowledged report: the next beat tells it, and so settles what only the coordinator still holds. */
+  #drop(held: Held): void {
+    this.#presence.owe();
+    this.#forget(held);
   }
 
   #forget(held: Held): void {
@@ -240,6 +274,7 @@ export class Loop {
   }
 
   #acknowledged(id: string): void {
+    this.#presence.acknowledged(id);
     const report = this.#outbox.take(id);
     const isLast = report !== undefined && report.type !== "job.started" && report.type !== "job.heartbeat";
     const held = isLast ? this.#held.get(report.job_id) : undefined;
@@ -251,7 +286,7 @@ export class Loop {
   #refused(id: string, problem: ProblemResource | undefined): void {
     const status = problem?.status ?? 0;
     const detail = problem?.detail || problem?.title || "no reason given";
-    if (id === this.#presenceId) this.#refusedPresence(status, detail);
+    if (this.#presence.isLast(id)) this.#refusedPresence(status, detail);
     if (status === 429 || status >= 500) return;
     const report = this.#outbox.take(id);
     if (report === undefined) return;
@@ -280,13 +315,22 @@ export class Loop {
   }
 
   #sendPresence(): void {
-    this.#presenceId = this.#nextId();
+    const id = this.#nextId();
     const load = { jobs: this.heldJobIds, freeSlots: this.freeSlots(), isDraining: this.#isDraining };
-    this.#session?.send(presenceMessage(this.#presenceId, this.#options.identity, load));
+    this.#session?.send(presenceMessage(id, this.#options.identity, load));
+    this.#presence.sent(id, performance.now());
   }
 
-  #beat(): void {
-    void this.#options.config.refresh();
+  #ping(): void {
+    this.#session?.ping(Math.min(this.#intervalMs, MAX_PONG_MS));
+  }
+
+  /** Over plain HTTP a presence is the only sign of life; on a socket one that has nothing to say is a ping. */
+  #beat(isLate: boolean): void {
+    this.#ping();
+    const isPresenceDue = isLate || this.#held.size > 0 || this.#presence.isDue(performance.now());
+    if (this.#session?.kind === "socket" && !isPresenceDue) return;
+    void this.#readConfig();
     this.#sendPresence();
     for (const report of this.#outbox.due(Date.now(), false)) this.#session?.send(report);
     for (const held of this.#held.values()) if (held.state === "running") this.#sendHeartbeat(held);

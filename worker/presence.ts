@@ -1,4 +1,5 @@
-// The worker's report of itself.
+// The worker's report of itself, and when the coordinator is owed one. Each wakes it, so an idle worker on a socket only
+// pings: it reports when it connects, when it dropped a job, until the last report is acknowledged, and once in a while.
 
 import type { WorkerMessage } from "./session.ts";
 
@@ -29,4 +30,47 @@ export function presenceMessage(id: string, identity: WorkerIdentity, load: Load
     ...(tier === null ? {} : { tier }),
     jobs: load.jobs,
   };
+}
+
+/** However quiet it is, the two compare notes this often. */
+export const PRESENCE_AT_LEAST_EVERY_MS = 600_000;
+/** A fleet that connected in one moment does not report in one moment ever after: up to this share sooner. */
+const SOONER_SHARE = 0.2;
+
+export class PresenceDue {
+  readonly #random: () => number;
+  #lastId = "";
+  /** The report whose acknowledgement settles what is owed; null while there is something that none has told yet. */
+  #settlingId: string | null = null;
+  #isOwed = true;
+  #againAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  /** The coordinator must hear of something that pings do not say. */
+  owe(): void {
+    this.#isOwed = true;
+    this.#settlingId = null;
+  }
+
+  sent(id: string, nowMs: number): void {
+    this.#lastId = id;
+    this.#settlingId = id;
+    this.#isOwed = true;
+    this.#againAtMs = nowMs + PRESENCE_AT_LEAST_EVERY_MS * (1 - SOONER_SHARE * this.#random());
+  }
+
+  isLast(id: string): boolean {
+    return id === this.#lastId;
+  }
+
+  acknowledged(id: string): void {
+    if (id === this.#settlingId) this.#isOwed = false;
+  }
+
+  isDue(nowMs: number): boolean {
+    return this.#isOwed || nowMs >= this.#againAtMs;
+  }
 }

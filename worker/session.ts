@@ -9,8 +9,8 @@ export type Session = {
   kind: "socket" | "http";
   /** May be lost on the way: what must arrive is sent again until its `ack` is received. */
   send: (message: WorkerMessage) => void;
-  /** Shows the coordinator, between presences, that the worker lives; notices a line that is dead. */
-  ping: () => void;
+  /** Shows the coordinator that the worker lives, without waking it. A line that brings nothing within that time is dead. */
+  ping: (answerWithinMs: number) => void;
   /** The number of free slots changed: the HTTP session claims by it. */
   slotsChanged: () => void;
   /** Sends what is queued, then hangs up. `ended` resolves. */

@@ -1,5 +1,5 @@
-// The WebSocket to the coordinator. Messages of one tick travel in one frame. A ping that nothing answers before the next
-// one is due means that the line is dead, whatever TCP still believes.
+// The WebSocket to the coordinator. Messages of one tick travel in one frame. A ping after which nothing is heard means
+// that the line is dead, whatever TCP still believes.
 
 import { WebSocket } from "ws";
 import {
@@ -60,7 +60,18 @@ export function openSocketSession(settings: SessionSettings, host: SessionHost):
 
 function sessionOver(socket: WebSocket, settings: SessionSettings, host: SessionHost): Session {
   let queue: WorkerMessage[] = [];
-  let isPongDue = false;
+  let pongDue: NodeJS.Timeout | undefined;
+  let isDead = false;
+  const heard = () => {
+    clearTimeout(pongDue);
+    pongDue = undefined;
+  };
+  const giveUp = () => {
+    isDead = true;
+    socket.terminate();
+  };
+  // What came while this process was busy is read before the line is given up: timers run first.
+  const listenOnceMore = () => setImmediate(() => pongDue !== undefined && giveUp());
   const flush = () => {
     const messages = queue;
     queue = [];
@@ -68,11 +79,15 @@ function sessionOver(socket: WebSocket, settings: SessionSettings, host: Session
     for (const frame of frames(messages)) socket.send(frame);
   };
   socket.on("message", (data, isBinary) => {
-    isPongDue = false;
+    heard();
     if (!isBinary) for (const message of parseFrame(String(data))) host.receive(message);
   });
   const ended = new Promise<Ending>((resolve) => {
-    socket.once("close", (code, reason) => resolve(endingOf(code, String(reason), settings)));
+    socket.once("close", (code, reason) => {
+      heard();
+      if (isDead) resolve({ kind: "lost", reason: "the connection is dead: nothing answered a ping" });
+      else resolve(endingOf(code, String(reason), settings));
+    });
   });
   return {
     kind: "socket",
@@ -81,10 +96,10 @@ function sessionOver(socket: WebSocket, settings: SessionSettings, host: Session
       if (queue.length === 0) setImmediate(flush);
       queue.push(message);
     },
-    ping: () => {
-      if (isPongDue) return socket.terminate();
-      isPongDue = true;
-      if (socket.readyState === WebSocket.OPEN) socket.send("ping");
+    ping: (answerWithinMs) => {
+      if (socket.readyState !== WebSocket.OPEN) return;
+      socket.send("ping");
+      pongDue ??= setTimeout(listenOnceMore, answerWithinMs);
     },
     slotsChanged: () => {},
     close: () => {

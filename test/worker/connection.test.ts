@@ -139,9 +139,70 @@ describe("plain HTTP", () => {
     release();
     await coordinator.waitFor("job.released");
   });
+
+  test.each([
+    ["cut off", "cut"],
+    ["lost in a gateway", 502],
+  ] as const)("a claim whose answer is %s loses no job: its lease comes again, and runs once", async (_how, fate) => {
+    coordinator.allowsSocket = false;
+    coordinator.heartbeatSeconds = 0.2;
+    connectWorker({ concurrency: 2 });
+    const isClaim = (path: string) => path.endsWith("/claim");
+    await coordinator.until(() => coordinator.requests.some(isClaim));
+    let lostCount = 0;
+    coordinator.disturb = (path) => {
+      if (!isClaim(path) || lostCount > 0) return null;
+      lostCount += 1;
+      return fate;
+    };
+    const job = assignedJob({ id: "a", prompt: "once" });
+    coordinator.assign(job);
+    await coordinator.waitFor("job.completed", ({ job_id }) => job_id === "a");
+    expect(lostCount).toBe(1);
+    coordinator.handOut(job);
+    coordinator.assign(assignedJob({ id: "b" }));
+    await coordinator.waitFor("job.completed", ({ job_id }) => job_id === "b");
+    const started = coordinator.received.filter((one) => one.type === "job.started").map(({ job_id }) => job_id);
+    expect(started).toEqual(["a", "b"]);
+  });
+
+  test("a lease that presences and claims bring again while its start is being told runs once", async () => {
+    coordinator.allowsSocket = false;
+    coordinator.heartbeatSeconds = 0.2;
+    connectWorker({ concurrency: 2 });
+    await coordinator.waitFor("presence");
+    const release = coordinator.holdBack("/api/jobs/a/start");
+    const job = assignedJob({ id: "a" });
+    coordinator.assign(job);
+    await coordinator.until(() => coordinator.requests.includes("/api/jobs/a/start"));
+    const presences = coordinator.received.length;
+    await coordinator.until(() => coordinator.received.length >= presences + 2);
+    coordinator.handOut(job);
+    release();
+    await coordinator.waitFor("job.completed");
+    coordinator.assign(assignedJob({ id: "b" }));
+    await coordinator.waitFor("job.completed", ({ job_id }) => job_id === "b");
+    expect(coordinator.requests.filter((path) => path === "/api/jobs/a/start").length).toBe(1);
+  });
 });
 
 describe("the WebSocket", () => {
+  test("of an idle worker carries pings, and no presence between them", async () => {
+    coordinator.heartbeatSeconds = 0.1;
+    connectWorker();
+    await coordinator.until(() => coordinator.requests.filter((one) => one === "ping").length >= 10);
+    expect(coordinator.received.map(({ type }) => type)).toEqual(["presence"]);
+    expect(coordinator.socketCount).toBe(1);
+  });
+
+  test("on which nothing answers a ping is dead: another one is opened", async () => {
+    coordinator.heartbeatSeconds = 0.1;
+    coordinator.answersPings = false;
+    const { lines } = connectWorker();
+    await coordinator.until(() => coordinator.received.filter(({ type }) => type === "presence").length >= 2);
+    expect(lines).toContain("not connected: the connection is dead: nothing answered a ping; trying again");
+  });
+
   test("carries the messages of one moment in one frame, and understands such frames", async () => {
     connectWorker({ concurrency: 3 });
     await coordinator.waitFor("presence");

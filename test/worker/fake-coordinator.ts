@@ -35,6 +35,9 @@ export class FakeCoordinator {
   readonly requests: string[] = [];
   readonly configRequests: { ifNoneMatch: string | undefined; authorization: string | undefined }[] = [];
   allowsSocket = true;
+  answersPings = true;
+  /** What becomes of an HTTP answer that is ready: sent, cut off, or replaced by a gateway's with this status. */
+  disturb: (path: string) => "cut" | number | null = () => null;
   upgradeStatus = 426;
   validKey = KEY;
   heartbeatSeconds = 15;
@@ -44,6 +47,8 @@ export class FakeCoordinator {
   #server: Server;
   #sockets = new Set<WebSocket>();
   #claimable: JobResource[] = [];
+  /** Leases given and not reported on: a presence is answered with all of them, a claim with each once. */
+  #unstarted = new Map<string, JobResource>();
   #claims: ((jobs: JobResource[]) => void)[] = [];
   #watchers: (() => void)[] = [];
   #port = 0;
@@ -83,6 +88,12 @@ export class FakeCoordinator {
   }
 
   assign(job: JobResource): void {
+    this.#unstarted.set(job.id, job);
+    this.handOut(job);
+  }
+
+  /** Tells a worker of a lease, perhaps not for the first time. */
+  handOut(job: JobResource): void {
     const claim = this.#claims.shift();
     if (this.#sockets.size > 0) this.say({ type: "job.assigned", job });
     else if (claim) claim([job]);
@@ -155,7 +166,7 @@ export class FakeCoordinator {
       const text = String(data);
       if (text === "ping") {
         this.requests.push("ping");
-        socket.send("pong");
+        if (this.answersPings) socket.send("pong");
         this.#changed();
         return;
       }
@@ -175,6 +186,7 @@ export class FakeCoordinator {
     const verdict = this.judge(message);
     if (verdict === "silence") return [];
     if (verdict !== "ack") return [{ type: "ack", id: message.id, ok: false, problem: verdict }];
+    if (message.type !== "presence") this.#unstarted.delete(message.job_id);
     const facts = message.type === "presence" ? this.#presenceAnswer() : {};
     return [{ type: "ack", id: message.id, ok: true, ...facts }];
   }
@@ -185,6 +197,9 @@ export class FakeCoordinator {
     this.#changed();
     if (this.#held?.path === pathname) await this.#held.released;
     const send = (status: number, body: unknown, headers: Record<string, string> = {}) => {
+      const disturbed = this.disturb(pathname);
+      if (disturbed === "cut") return void response.destroy();
+      if (disturbed !== null) return void response.writeHead(disturbed).end();
       response.writeHead(status, { "content-type": "application/json", ...headers });
       response.end(typeof body === "string" ? body : JSON.stringify(body));
       this.#changed();
@@ -248,7 +263,7 @@ export class FakeCoordinator {
         version: null,
         registered_at: AT,
       },
-      jobs: [],
+      jobs: [...this.#unstarted.values()],
       halted: [],
       killswitch: killswitch(0),
       heartbeat_interval_seconds: this.heartbeatSeconds,

@@ -1,71 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Loop } from "../../worker/loop.ts";
 import { RESEND_AFTER_MS } from "../../worker/outbox.ts";
-import type { Outcome, RunOptions, Task } from "../../worker/runtimes/runtime.ts";
-import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
 import { killswitch, problem } from "./fake-coordinator.ts";
-import { assignedJob } from "./job-fixture.ts";
-
-type Run = { task: Task; options: RunOptions; finish: (text: string) => Promise<void> };
-
-/** A session that keeps what it is given; a test speaks the coordinator's part. */
-class FakeSession implements Session {
-  readonly kind = "socket";
-  readonly sent: WorkerMessage[] = [];
-  readonly ended = new Promise<Ending>(() => {});
-  pings = 0;
-  send(message: WorkerMessage): void {
-    this.sent.push(structuredClone(message));
-  }
-  ping(): void {
-    this.pings += 1;
-  }
-  slotsChanged(): void {}
-  close(): void {}
-
-  of<T extends WorkerMessage["type"]>(type: T): Extract<WorkerMessage, { type: T }>[] {
-    return this.sent.filter((one): one is Extract<WorkerMessage, { type: T }> => one.type === type);
-  }
-}
-
-function createWorker(concurrency = 1) {
-  const runs: Run[] = [];
-  const refusals: string[] = [];
-  const config = { model: null as string | null, timeoutSeconds: null as number | null };
-  const run = (task: Task, options: RunOptions) =>
-    new Promise<Outcome>((resolve, reject) => {
-      options.signal.addEventListener("abort", () => reject(options.signal.reason));
-      const finish = async (text: string) => {
-        resolve({ ok: true, result: { text } });
-        await vi.advanceTimersByTimeAsync(0);
-      };
-      runs.push({ task, options, finish });
-    });
-  const refresh = vi.fn(async () => {});
-  const loop = new Loop({
-    identity: { instance: "w1", provider: "echo", tags: "gpu", models: [], tier: null, concurrency, version: "1" },
-    runtime: { name: "echo", run },
-    config: { current: () => config, refresh },
-    log: () => {},
-    onRefused: (reason) => refusals.push(reason),
-  });
-  const session = new FakeSession();
-  loop.attach(session);
-  const assign = (id: string, lease = 1) =>
-    loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id }) });
-  return { loop, session, runs, refusals, config, refresh, assign };
-}
-
-function ack(
-  loop: Loop,
-  message: WorkerMessage | undefined,
-  fields: Partial<Extract<CoordinatorMessage, { type: "ack" }>> = {},
-) {
-  if (message === undefined) throw new Error("there is nothing to acknowledge");
-  loop.receive({ type: "ack", id: message.id, ok: true, ...fields });
-}
-
-const settle = () => vi.advanceTimersByTimeAsync(0);
+import { ack, createWorker, FakeSession, settle } from "./loop-fixture.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -130,6 +66,33 @@ describe("running jobs", () => {
     expect(runs.map(({ options }) => options.configuredModel)).toEqual([null, "llama3.2"]);
   });
 
+  test("the first job after a quiet time runs with the config as it is by then", async () => {
+    const { loop, session, runs, assign, config, refresh } = createWorker(2);
+    ack(loop, session.sent[0]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    refresh.mockImplementation(async () => {
+      config.model = "llama3.2";
+    });
+    assign("a");
+    await settle();
+    assign("b");
+    expect(runs.map(({ options }) => options.configuredModel)).toEqual(["llama3.2", "llama3.2"]);
+    expect(refresh).toHaveBeenCalledTimes(1);
+  });
+
+  test("a job that is halted while the config is looked up never runs", async () => {
+    const { loop, session, runs, assign, refresh } = createWorker();
+    ack(loop, session.sent[0]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    refresh.mockReturnValue(promise);
+    assign("a");
+    loop.receive({ type: "job.halted", job_id: "a", lease: 1, reason: "cancelled" });
+    resolve();
+    await settle();
+    expect([runs.length, loop.heldJobIds]).toEqual([0, []]);
+  });
+
   test("progress is told at most once a second, the latest with each heartbeat", async () => {
     const { session, runs, assign } = createWorker();
     assign("a");
@@ -141,42 +104,6 @@ describe("running jobs", () => {
     expect(told.map(({ progress }) => progress)).toEqual([{ output_chars: 11 }, { output_chars: 21 }]);
     await vi.advanceTimersByTimeAsync(15_000);
     expect(session.of("job.heartbeat").at(-1)).toMatchObject({ job_id: "a", progress: { output_chars: 30 } });
-  });
-});
-
-describe("the pulse", () => {
-  test("follows the interval that the coordinator gives, with pings in between and a look at the config", async () => {
-    const { loop, session, refresh } = createWorker();
-    ack(loop, session.sent[0], { heartbeat_interval_seconds: 4 });
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect([session.of("presence").length, session.pings]).toEqual([1, 1]);
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect([session.of("presence").length, session.pings]).toEqual([2, 1]);
-    await vi.advanceTimersByTimeAsync(4_000);
-    expect([session.of("presence").length, session.pings]).toEqual([3, 2]);
-    expect(refresh).toHaveBeenCalledTimes(2);
-  });
-
-  test("names the jobs held, those whose result is still on its way too", async () => {
-    const { session, runs, assign } = createWorker(2);
-    assign("a");
-    assign("b");
-    await runs[0]?.finish("done");
-    await vi.advanceTimersByTimeAsync(15_000);
-    expect(session.of("presence").at(-1)?.jobs).toEqual(["a", "b"]);
-    expect(session.of("job.heartbeat").map(({ job_id }) => job_id)).toEqual(["b"]);
-  });
-
-  test("a presence that the coordinator cannot take ends the worker with the reason", () => {
-    const { loop, session, refusals } = createWorker();
-    ack(loop, session.sent[0], { ok: false, problem: problem(400, "invalid_request", "tags.0: must not be empty") });
-    expect(refusals).toEqual(["the coordinator refused this worker: tags.0: must not be empty"]);
-  });
-
-  test("a presence that comes at a bad time does not", () => {
-    const { loop, session, refusals } = createWorker();
-    ack(loop, session.sent[0], { ok: false, problem: problem(503, "overloaded") });
-    expect(refusals).toEqual([]);
   });
 });
 

@@ -1,0 +1,72 @@
+// A loop on a session in memory, for tests with fake timers: jobs run until a test finishes them.
+
+import { vi } from "vitest";
+import { Loop } from "../../worker/loop.ts";
+import type { Outcome, RunOptions, Task } from "../../worker/runtimes/runtime.ts";
+import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
+import { assignedJob } from "./job-fixture.ts";
+
+type Run = { task: Task; options: RunOptions; finish: (text: string) => Promise<void> };
+
+/** A session that keeps what it is given; a test speaks the coordinator's part. */
+export class FakeSession implements Session {
+  readonly kind: Session["kind"];
+  readonly sent: WorkerMessage[] = [];
+  readonly ended = new Promise<Ending>(() => {});
+  pings = 0;
+  constructor(kind: Session["kind"] = "socket") {
+    this.kind = kind;
+  }
+  send(message: WorkerMessage): void {
+    this.sent.push(structuredClone(message));
+  }
+  ping(): void {
+    this.pings += 1;
+  }
+  slotsChanged(): void {}
+  close(): void {}
+
+  of<T extends WorkerMessage["type"]>(type: T): Extract<WorkerMessage, { type: T }>[] {
+    return this.sent.filter((one): one is Extract<WorkerMessage, { type: T }> => one.type === type);
+  }
+}
+
+export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") {
+  const runs: Run[] = [];
+  const refusals: string[] = [];
+  const config = { model: null as string | null, timeoutSeconds: null as number | null };
+  const run = (task: Task, options: RunOptions) =>
+    new Promise<Outcome>((resolve, reject) => {
+      options.signal.addEventListener("abort", () => reject(options.signal.reason));
+      const finish = async (text: string) => {
+        resolve({ ok: true, result: { text } });
+        await vi.advanceTimersByTimeAsync(0);
+      };
+      runs.push({ task, options, finish });
+    });
+  const refresh = vi.fn(async () => {});
+  const loop = new Loop({
+    identity: { instance: "w1", provider: "echo", tags: "gpu", models: [], tier: null, concurrency, version: "1" },
+    runtime: { name: "echo", run },
+    config: { current: () => config, refresh },
+    log: () => {},
+    onRefused: (reason) => refusals.push(reason),
+    random: () => 0,
+  });
+  const session = new FakeSession(kind);
+  loop.attach(session);
+  const assign = (id: string, lease = 1) =>
+    loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id }) });
+  return { loop, session, runs, refusals, config, refresh, assign };
+}
+
+export function ack(
+  loop: Loop,
+  message: WorkerMessage | undefined,
+  fields: Partial<Extract<CoordinatorMessage, { type: "ack" }>> = {},
+) {
+  if (message === undefined) throw new Error("there is nothing to acknowledge");
+  loop.receive({ type: "ack", id: message.id, ok: true, ...fields });
+}
+
+export const settle = () => vi.advanceTimersByTimeAsync(0);

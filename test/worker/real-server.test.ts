@@ -1,0 +1,145 @@
+// The worker's loop against the server as its user runs it: what an idle worker may leave unsaid, and what plain HTTP
+// must not do twice.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { keepConnected } from "../../worker/connection.ts";
+import { openHttpSession } from "../../worker/http-session.ts";
+import { Loop } from "../../worker/loop.ts";
+import type { Outcome, Task } from "../../worker/runtimes/runtime.ts";
+import type { Opened, Session, SessionHost } from "../../worker/session.ts";
+import { openSocketSession } from "../../worker/socket-session.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const HEARTBEAT_SECONDS = 0.5;
+const OFFLINE_AFTER_SECONDS = 2;
+const WITHIN = { timeout: 20_000, interval: 50 };
+
+type Given = Record<string, unknown>;
+
+let dataDir = "";
+let server: SelfHosted;
+const stops: AbortController[] = [];
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+  server = await startSelfHosted(dataDir);
+  const presence = { heartbeat_interval_seconds: HEARTBEAT_SECONDS, offline_after_seconds: OFFLINE_AFTER_SECONDS };
+  await ask("PUT", "/config", { presence });
+}, 60_000);
+
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort();
+});
+
+afterAll(async () => {
+  await server?.kill();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function ask(method: string, route: string, body?: Given): Promise<Given> {
+  const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
+  const given = body === undefined ? {} : { body: JSON.stringify(body) };
+  const answer = await fetch(server.url + route, { method, headers, ...given });
+  expect(answer.status, await answer.clone().text()).toBeLessThan(300);
+  return (await answer.json()) as Given;
+}
+
+/** A worker that notes what it says, and runs each job by saying its prompt. */
+function startWorker(instance: string, { concurrency = 1, overSocket = true } = {}) {
+  const said: string[] = [];
+  const runs: string[] = [];
+  const stop = new AbortController();
+  stops.push(stop);
+  const run = async ({ prompt }: Task): Promise<Outcome> => {
+    runs.push(prompt);
+    return { ok: true, result: { text: prompt } };
+  };
+  const loop = new Loop({
+    identity: { instance, provider: "echo", tags: instance, models: [], tier: null, concurrency, version: "1" },
+    runtime: { name: "echo", run },
+    config: { current: () => ({ model: null, timeoutSeconds: null }), refresh: async () => {} },
+    log: () => {},
+    onRefused: () => {},
+  });
+  const line = { apiUrl: server.url, apiKey: server.adminKey, instance };
+  const heard = async (opening: Promise<Opened>): Promise<Opened> => {
+    const opened = await opening;
+    return opened.ok ? { ...opened, session: noting(opened.session, said) } : opened;
+  };
+  const noSocket: Opened = { ok: false, kind: "no_socket", reason: "not wanted here" };
+  void keepConnected({
+    loop,
+    log: () => {},
+    stop: stop.signal,
+    openSocket: async (host: SessionHost) => (overSocket ? heard(openSocketSession(line, host)) : noSocket),
+    openHttp: (host: SessionHost) => heard(openHttpSession(line, host)),
+  });
+  return { said, runs };
+}
+
+function noting(session: Session, said: string[]): Session {
+  return {
+    kind: session.kind,
+    ended: session.ended,
+    slotsChanged: () => session.slotsChanged(),
+    close: () => session.close(),
+    send: (message) => {
+      said.push(message.type);
+      session.send(message);
+    },
+    ping: (answerWithinMs) => {
+      said.push("ping");
+      session.ping(answerWithinMs);
+    },
+  };
+}
+
+const isIdle = (instance: string) => async () =>
+  expect(await ask("GET", `/api/workers/${instance}`)).toMatchObject({ status: "idle" });
+
+const isDone = (id: unknown) => async () =>
+  expect(await ask("GET", `/api/jobs/${String(id)}`)).toMatchObject({ status: "completed" });
+
+test("a worker that only pings stays online, many times as long as silence is borne, and takes a job", async () => {
+  const { said, runs } = startWorker("pinging");
+  await vi.waitFor(isIdle("pinging"), WITHIN);
+  const connecting = said.length;
+  // Nobody asks the coordinator anything meanwhile, so that nothing but the pings speaks for the worker.
+  const pings = Math.ceil((5 * OFFLINE_AFTER_SECONDS) / HEARTBEAT_SECONDS);
+  await vi.waitFor(() => expect(said.length - connecting).toBeGreaterThan(pings), WITHIN);
+  expect(new Set(said.slice(connecting))).toEqual(new Set(["ping"]));
+
+  const before = Date.now();
+  const worker = await ask("GET", "/api/workers/pinging");
+  expect(worker).toMatchObject({ status: "idle", connected: true });
+  expect(before - Date.parse(String(worker.last_heartbeat))).toBeLessThanOrEqual(OFFLINE_AFTER_SECONDS * 1000);
+  expect(await ask("GET", "/presence")).toMatchObject({ workers: [{ instance: "pinging" }] });
+  const { id } = await ask("POST", "/dispatch", { prompt: "at last", tags: ["pinging"] });
+  await vi.waitFor(isDone(id), WITHIN);
+  expect(runs).toEqual(["at last"]);
+}, 60_000);
+
+test("an idle worker confirms the killswitch without waiting for its next presence", async () => {
+  const { said } = startWorker("halting");
+  await vi.waitFor(isIdle("halting"), WITHIN);
+  await vi.waitFor(() => expect(said.at(-1)).toBe("ping"), WITHIN);
+  await ask("POST", "/killswitch", { level: 1, reason: "to see who answers" });
+  await vi.waitFor(async () => {
+    const killswitch = await ask("GET", "/killswitch");
+    expect(killswitch).toMatchObject({ active: true, confirmed_workers: 1 });
+  }, WITHIN);
+  await ask("DELETE", "/killswitch?resume_all=true");
+}, 60_000);
+
+test("over plain HTTP every job runs once, though claims and presences name the same leases", async () => {
+  const { said, runs } = startWorker("plain", { concurrency: 4, overSocket: false });
+  await vi.waitFor(isIdle("plain"), WITHIN);
+  const prompts = Array.from({ length: 60 }, (_, index) => `job ${index}`);
+  const jobs = await Promise.all(prompts.map((prompt) => ask("POST", "/api/jobs", { prompt, tags: ["plain"] })));
+  await Promise.all(jobs.map(({ id }) => vi.waitFor(isDone(id), WITHIN)));
+  expect([...runs].sort()).toEqual([...prompts].sort());
+  expect(said).toContain("presence");
+}, 60_000);
