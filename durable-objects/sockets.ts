@@ -51,13 +51,15 @@ export class Sockets {
     if (older !== undefined) close(older, closeCodes.replaced, "another connection of this instance took over");
   }
 
-  /** Answers the worker whose current socket this was; null for any other. */
-  forget(socket: WebSocket): string | null {
+  /** Answers the worker whose current socket this was, and when it last showed life on it; null for any other. */
+  forget(socket: WebSocket): { readonly instance: string; readonly signAt: number } | null {
     this.#outgoing.delete(socket);
     const attachment = attachmentOf(socket);
     if (attachment?.kind !== "worker" || this.#workers.get(attachment.instance) !== socket) return null;
-    this.#workers.delete(attachment.instance);
-    return attachment.instance;
+    const { instance } = attachment;
+    const signAt = this.lastSignOf(instance) ?? 0;
+    this.#workers.delete(instance);
+    return { instance, signAt };
   }
 
   /** The last sign of life on a worker's open socket: its pings are answered while the object sleeps. */

@@ -248,12 +248,19 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
     answerClose(socket);
-    const instance = this.#sockets.forget(socket);
-    if (instance === null) return;
+    const left = this.#sockets.forget(socket);
+    if (left === null) return;
+    const { instance, signAt } = left;
     await this.#turns.run(() =>
       this.#inTurn(SERVICE, (turn) => {
-        turn.memory.fleet.noteReach(instance, { isConnected: this.#sockets.isConnected(instance) });
+        const { fleet } = turn.memory;
+        const member = fleet.get(instance);
+        fleet.noteReach(instance, { isConnected: this.#sockets.isConnected(instance) });
         turn.effects.changedWorkers.add(instance);
+        if (member === undefined || signAt <= member.lastSeenAt) return ok(null);
+        // Its pings are forgotten with the socket, and it is no less alive for that.
+        fleet.noteSeen(instance, signAt);
+        turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
         return ok(null);
       }),
     );

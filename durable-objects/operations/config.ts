@@ -7,6 +7,7 @@ import { type ConfigDocument, toConfig } from "../../src/contract/config.ts";
 import type { StoredConfig } from "../store/settings.ts";
 import { enforceBudget } from "./budget.ts";
 import { dueAtOf } from "./deadline.ts";
+import { greeting } from "./presence.ts";
 import type { Turn } from "./turn.ts";
 
 export const readConfig = (turn: Turn): Result<StoredConfig, Refusal> => ok(turn.memory.storedConfig);
@@ -30,8 +31,12 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   const next = { etag, document };
   if (isDryRun === true) return ok(next);
   turn.store.settings.putConfig(next);
+  const { heartbeatIntervalMs } = turn.memory.config.presence;
   turn.memory.storedConfig = next;
   turn.memory.config = toConfig(next.document);
+  // Workers that only ping hear of nothing else.
+  const isNewPace = turn.memory.config.presence.heartbeatIntervalMs !== heartbeatIntervalMs;
+  if (isNewPace) turn.effects.broadcast.push({ type: "welcome", ...greeting(turn) });
   turn.audit("config.replaced", request.etag, changedParts(before.document, next.document));
   redate(turn);
   turn.isAllOpened = true;
