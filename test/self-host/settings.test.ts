@@ -51,7 +51,7 @@ test("all mistakes are told at once", async () => {
 });
 
 test("a folder that is not there, a folder in a file's place and more than fits are told as such", async () => {
-  await expect(readExtraCatalog({ SERVICE_CATALOG_DIR: `${folder}/none` })).rejects.toThrow(/none\) cannot be read: /);
+  await expect(readExtraCatalog({ SERVICE_CATALOG_DIR: `${folder}/none` })).rejects.toThrow(/none cannot be read: /);
   const large = (name: string): string => `${GOOD.replace("acme", name)}# ${"x".repeat(60_000)}\n`;
   await expect(read({ "a.yaml": large("a"), "b.yaml": large("b"), "c.yaml": large("c") })).rejects.toThrow("120 KiB");
   mkdirSync(path.join(folder, "d.yaml"));
