@@ -16,6 +16,9 @@ export interface Env {
   readonly SERVICE_CATALOG_FILES?: string;
   /** Self-hosted, `<tenant>/<instance>` of the worker that `npm start` runs beside the server; no setting of a user's. */
   readonly SERVICE_AWAITED_WORKER?: string;
-  /** Self-hosted, the way to model runtimes on this machine and its network; `fetch` itself reaches public hosts only. */
+  /**
+   * Self-hosted, and nowhere else, the way to model runtimes on this machine and its network; `fetch` itself reaches
+   * public hosts only.
+   */
   readonly LOCAL_NETWORK?: Fetcher;
 }

@@ -1,6 +1,7 @@
 // Whether GET /health may say that the service is ready. `npm start` names the worker that it runs beside the server:
 // until that one can be given jobs the service is starting, but for so long only, for a worker that cannot start must
-// not keep the others out. No database is asked: the worker's own requests pass by here. What has ended stays ended.
+// not keep the others out. The question asks no database: the worker's own requests, as they pass, leave the answer here.
+// Invariant: a service that was ready once never says again that it is starting.
 
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "./key-format.ts";
