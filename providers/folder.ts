@@ -18,7 +18,9 @@ export async function providerFiles(folder: string): Promise<Record<string, stri
 
 /** Every provider of the folder, by name. Throws one error that lists all problems, each with file, line and key. */
 export async function readProviderFolder(folder: string): Promise<ProviderConfig[]> {
-  return readFiles(await providerFiles(folder)).sort((a, b) => (a.provider < b.provider ? -1 : 1));
+  const { providers, problems } = readFiles(await providerFiles(folder));
+  if (problems.length > 0) throw new Error(`providers of the catalog cannot be read:\n  ${problems.join("\n  ")}`);
+  return [...providers].sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
 export function bundledModuleText(providers: readonly ProviderConfig[]): string {

@@ -1,6 +1,6 @@
 // `npm start`: the coordinator on this machine. The bundle that a deploy would send runs on workerd, with its state in
 // the data folder; this process only prepares it, keeps a local worker beside it, and ends both in order.
-// Invariant: nothing is served before the migrations are in, and nothing outlives this process.
+// Invariant: nothing is served before the migrations are in and the keys are kept, and nothing outlives this process.
 
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,25 +9,38 @@ import { buildAll } from "./build.ts";
 import { ExitError, runScript } from "./exit-error.ts";
 import { applyMigrations } from "./self-host/d1-migrations.ts";
 import { type DataDir, dataDirAt, lockDataDir, makeStateFolders } from "./self-host/data-dir.ts";
-import { ensureDefaultTenant, ensureWorkerKey, markFirstStart } from "./self-host/default-tenant.ts";
+import {
+  ensureDefaultTenant,
+  ensureWorkerKey,
+  isTenantKept,
+  markFirstStart,
+  TENANT,
+} from "./self-host/default-tenant.ts";
 import { keepSecret, readSecret } from "./self-host/kept-secret.ts";
-import { type LocalWorker, startLocalWorker } from "./self-host/local-worker.ts";
+import { startLocalWorker } from "./self-host/local-worker.ts";
 import { servingConfig } from "./self-host/serving-config.ts";
 import { passedEnvironment, readExtraCatalog, readSettings, type Settings } from "./self-host/settings.ts";
-import { describeExit, type Supervised } from "./self-host/supervised.ts";
+import { describeExit, type Exit, type Supervised } from "./self-host/supervised.ts";
 import { claimPort, startWorkerd, waitUntilHealthy } from "./self-host/workerd.ts";
 import { markState, refuseNewerState } from "./self-host/written-by.ts";
 
 /** workerd has nothing to save when it stops, but lets requests in flight end. */
 const WORKERD_GRACE_MS = 2_000;
+const LOOPBACK = "127.0.0.1";
+const ANY_PORT = 0;
 const WILDCARDS: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
+
+interface Address {
+  host: string;
+  port: number;
+  url: string;
+}
 
 interface Plan {
   settings: Settings;
   project: Project;
   dir: DataDir;
-  port: number;
-  url: string;
+  address: Address;
   environment: Record<string, string>;
 }
 
@@ -37,68 +50,99 @@ function stopRequested(): Promise<"stop"> {
   });
 }
 
-function readEnvironment(project: Project, dir: DataDir): Record<string, string> {
+async function readEnvironment(project: Project, dir: DataDir): Promise<Record<string, string>> {
   return {
     ...passedEnvironment(project.vars, process.env),
-    ...readExtraCatalog(process.env),
+    ...(await readExtraCatalog(process.env)),
     SERVICE_ROOT_KEY: keepSecret(process.env.SERVICE_ROOT_KEY, dir.rootKey),
     SERVICE_SIGNING_SECRET: keepSecret(process.env.SERVICE_SIGNING_SECRET, dir.signingSecret),
   };
 }
 
-async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
-  const project = await loadProject();
-  const port = await claimPort(settings.host, settings.port);
-  const host = WILDCARDS[settings.host] ?? (settings.host.includes(":") ? `[${settings.host}]` : settings.host);
-  return { settings, project, dir, port, url: `http://${host}:${port}`, environment: readEnvironment(project, dir) };
+async function addressOn(host: string, wanted: number): Promise<Address> {
+  const port = await claimPort(host, wanted);
+  const name = WILDCARDS[host] ?? (host.includes(":") ? `[${host}]` : host);
+  return { host, port, url: `http://${name}:${port}` };
 }
 
-async function serve({ settings, project, dir, port, url, environment }: Plan): Promise<Supervised> {
+async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
+  const project = await loadProject();
+  const address = await addressOn(settings.host, settings.port);
+  return { settings, project, dir, address, environment: await readEnvironment(project, dir) };
+}
+
+async function prepareState({ project, dir }: Plan): Promise<void> {
   makeStateFolders(dir);
   await applyMigrations(project, dir);
   markState(dir);
-  const names = Object.keys(environment);
-  const config = servingConfig({ project, dir, host: settings.host, port, environment: names });
-  writeFileSync(dir.servingConfig, config, { mode: 0o600 });
-  const workerd = startWorkerd(dir, environment);
-  try {
-    await waitUntilHealthy(workerd, url);
-    return workerd;
-  } catch (error) {
-    await workerd.stop(WORKERD_GRACE_MS);
-    throw error;
-  }
 }
 
-/** Serves with the tenant in place. A first start that was cut short is begun again from nothing. */
-async function serveWithTenant(plan: Plan): Promise<Supervised> {
-  const { dir, url, environment } = plan;
-  for (let attempt = 1; attempt <= 2; attempt++) {
-    const workerd = await serve(plan);
-    try {
-      if ((await ensureDefaultTenant(url, environment.SERVICE_ROOT_KEY ?? "", dir)) === "ready") return workerd;
-    } catch (error) {
-      await workerd.stop(WORKERD_GRACE_MS);
-      throw error;
-    }
+/** `awaited` is the worker without which GET /health says for a while that the service is starting. */
+function serve({ project, dir, environment: shared }: Plan, { host, port }: Address, awaited?: string): Supervised {
+  const environment = awaited === undefined ? shared : { ...shared, SERVICE_AWAITED_WORKER: awaited };
+  const config = servingConfig({ project, dir, host, port, environment: Object.keys(environment) });
+  writeFileSync(dir.servingConfig, config, { mode: 0o600 });
+  return startWorkerd(dir, environment);
+}
+
+/** Makes the keys that are missing on a port that nobody knows: who sees the service answer finds them in place. */
+async function makeKeys(plan: Plan): Promise<"ready" | "stranded"> {
+  const { dir, settings, environment } = plan;
+  let address = await addressOn(LOOPBACK, ANY_PORT);
+  while (address.port === plan.address.port) address = await addressOn(LOOPBACK, ANY_PORT);
+  const workerd = serve(plan, address);
+  try {
+    await waitUntilHealthy(workerd, address.url);
+    const tenant = await ensureDefaultTenant(address.url, environment.SERVICE_ROOT_KEY ?? "", dir);
+    if (tenant === "ready" && settings.runsWorker) await tryWorkerKey(plan, address);
+    return tenant;
+  } finally {
     await workerd.stop(WORKERD_GRACE_MS);
-    rmSync(dir.state, { recursive: true, force: true });
   }
-  throw new ExitError(`The tenant "default" could not be made. Start with an empty SERVICE_DATA_DIR.`);
 }
 
 /** A server without its local worker is still a server: a failure here is said and survived. */
-async function tryLocalWorker({ settings, dir, url }: Plan): Promise<LocalWorker | undefined> {
-  if (!settings.runsWorker) return undefined;
+async function tryWorkerKey({ dir }: Plan, { url }: Address): Promise<void> {
   try {
-    return startLocalWorker({ url, key: await ensureWorkerKey(url, dir), instance: settings.workerInstance });
+    await ensureWorkerKey(url, dir);
   } catch (error) {
     console.error(`${(error as Error).message}\nThere is no local worker.`);
-    return undefined;
   }
 }
 
-function announce({ settings, dir, url }: Plan): void {
+/** The state migrated and the keys kept. A first start that was cut short is begun again from nothing. */
+async function prepare(plan: Plan): Promise<void> {
+  const { dir, settings } = plan;
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    await prepareState(plan);
+    if (isTenantKept(dir) && (!settings.runsWorker || readSecret(dir.workerKey))) return;
+    if ((await makeKeys(plan)) === "ready") return;
+    rmSync(dir.state, { recursive: true, force: true });
+  }
+  throw new ExitError(`The tenant "${TENANT}" could not be made. Start with an empty SERVICE_DATA_DIR.`);
+}
+
+/** Serves, with the local worker beside it from the first moment on, until asked to stop or workerd ends by itself. */
+async function run(plan: Plan, stop: Promise<"stop">): Promise<"stop" | Exit> {
+  const { settings, dir, address } = plan;
+  const instance = settings.workerInstance;
+  const key = settings.runsWorker ? readSecret(dir.workerKey) : undefined;
+  const workerd = serve(plan, address, key && `${TENANT}/${instance}`);
+  const worker = key ? startLocalWorker({ url: address.url, key, instance }) : undefined;
+  const serving = async (): Promise<Exit> => {
+    await waitUntilHealthy(workerd, address.url);
+    announce(plan);
+    return workerd.exited;
+  };
+  try {
+    return await Promise.race([stop, serving()]);
+  } finally {
+    await worker?.stop();
+    await workerd.stop(WORKERD_GRACE_MS);
+  }
+}
+
+function announce({ settings, dir, address: { url } }: Plan): void {
   const shown = (file: string) => path.relative(process.cwd(), file) || file;
   console.log(`Signalbox is ready. Dashboard and API: ${url}`);
   // A person at a terminal may be signed in by a click; in a log the key would stay for ever.
@@ -117,7 +161,7 @@ async function main(): Promise<number> {
   const settings = readSettings(process.argv.slice(2), process.env);
   const stop = stopRequested();
   let isStarting = true;
-  // Before it is ready there is nothing to end in order: the guards take the children along.
+  // Before it serves there is nothing to end in order: the guards take the children along.
   stop.then(() => isStarting && process.exit(0));
   const dir = dataDirAt(settings.dataDir);
   const lock = await lockDataDir(dir);
@@ -125,13 +169,9 @@ async function main(): Promise<number> {
   await buildAll((part) => console.log(`Built the ${part}.`));
   const plan = await makePlan(settings, dir);
   markFirstStart(dir);
-  const workerd = await serveWithTenant(plan);
-  const worker = await tryLocalWorker(plan);
-  announce(plan);
+  await prepare(plan);
   isStarting = false;
-  const ending = await Promise.race([stop, workerd.exited]);
-  await worker?.stop();
-  await workerd.stop(WORKERD_GRACE_MS);
+  const ending = await run(plan, stop);
   lock.close();
   if (ending === "stop") return 0;
   throw new ExitError(`workerd ${describeExit(ending)} by itself. Nothing acknowledged is lost: start again.`);

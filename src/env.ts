@@ -14,6 +14,11 @@ export interface Env {
   readonly SERVICE_CATALOG_SYNC?: string;
   /** Self-hosted, the files of SERVICE_CATALOG_DIR: JSON of their texts by name. */
   readonly SERVICE_CATALOG_FILES?: string;
-  /** Self-hosted, the way to model runtimes on this machine and its network; `fetch` itself reaches public hosts only. */
+  /** Self-hosted, `<tenant>/<instance>` of the worker that `npm start` runs beside the server; no setting of a user's. */
+  readonly SERVICE_AWAITED_WORKER?: string;
+  /**
+   * Self-hosted, and nowhere else, the way to model runtimes on this machine and its network; `fetch` itself reaches
+   * public hosts only.
+   */
   readonly LOCAL_NETWORK?: Fetcher;
 }

@@ -7,7 +7,7 @@ import { ExitError } from "../exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
 import { readSecret, syncDirectory, writeSecret } from "./kept-secret.ts";
 
-const TENANT = "default";
+export const TENANT = "default";
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /** Before the runtime makes any state: is this a first start, or does the folder contradict itself? */
@@ -22,12 +22,19 @@ export function markFirstStart(dir: DataDir): void {
   syncDirectory(dir.root);
 }
 
+/** Whether the tenant's admin key is kept; if so, no first start is under way any more. */
+export function isTenantKept(dir: DataDir): boolean {
+  if (!readSecret(dir.adminKey)) return false;
+  rmSync(dir.firstStart, { force: true });
+  return true;
+}
+
 /**
  * Makes the tenant and keeps its key, if no key is kept yet. "stranded" means that an earlier first start was killed
  * in between and left nothing that anyone could have used: the state may be thrown away and made anew.
  */
 export async function ensureDefaultTenant(url: string, rootKey: string, dir: DataDir): Promise<"ready" | "stranded"> {
-  if (!readSecret(dir.adminKey)) {
+  if (!isTenantKept(dir)) {
     const answer = await request(url, rootKey, "POST", "/admin/tenants", { tenant: TENANT });
     if (answer.status === 409) {
       if (existsSync(dir.firstStart) && (await isOnlyTenant(url, rootKey))) return "stranded";

@@ -13,6 +13,9 @@ const MAX_PORT = 65_535;
 /** What the edge may read of this process's environment, beside the names that wrangler.toml has under [vars]. */
 const PASSED_ON = /^(SERVICE_CATALOG_SYNC|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
+/** Of the 128 KiB that Linux takes in one variable of the environment. */
+const MAX_CATALOG_BYTES = 120 * 1024;
+
 export interface Settings {
   dataDir: string;
   host: string;
@@ -53,15 +56,45 @@ export function passedEnvironment(declared: Record<string, unknown>, env: NodeJS
   return Object.fromEntries(passed) as Record<string, string>;
 }
 
-/** The operator's own provider files (SERVICE_CATALOG_DIR), as one JSON object from file name to YAML text. */
-export function readExtraCatalog(env: NodeJS.ProcessEnv): Record<string, string> {
-  const directory = env.SERVICE_CATALOG_DIR;
-  if (!directory) return {};
-  try {
-    const names = readdirSync(path.resolve(ROOT, directory)).filter((name) => /\.ya?ml$/.test(name));
-    const files = names.sort().map((name) => [name, readFileSync(path.resolve(ROOT, directory, name), "utf8")]);
-    return { SERVICE_CATALOG_FILES: JSON.stringify(Object.fromEntries(files)) };
-  } catch (error) {
-    throw new ExitError(`SERVICE_CATALOG_DIR cannot be read: ${(error as Error).message}`);
+/**
+ * The operator's own provider files (SERVICE_CATALOG_DIR), as one JSON object from file name to YAML text. Ends the start
+ * where one of them is not what the edge can use, by the edge's own schema: said here, it is said to who can mend it.
+ */
+export async function readExtraCatalog(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
+  if (!env.SERVICE_CATALOG_DIR) return {};
+  const directory = path.resolve(ROOT, env.SERVICE_CATALOG_DIR);
+  const files = readYamlFiles(directory);
+  // Reading YAML takes a while to load: only who has such a folder waits for it.
+  const { readFiles } = await import("../../src/catalog/providers.ts");
+  const { problems } = readFiles(files);
+  if (problems.length > 0) throw new ExitError(wrongCatalogMessage(directory, problems));
+  const text = JSON.stringify(files);
+  if (Buffer.byteLength(text) > MAX_CATALOG_BYTES) {
+    throw new ExitError(`The provider files in ${directory} have more than ${MAX_CATALOG_BYTES / 1024} KiB together.`);
   }
+  return { SERVICE_CATALOG_FILES: text };
+}
+
+function readYamlFiles(directory: string): Record<string, string> {
+  const names = orUnreadable(directory, () => readdirSync(directory)).filter((name) => /\.ya?ml$/.test(name));
+  const read = (file: string): string => orUnreadable(file, () => readFileSync(file, "utf8"));
+  return Object.fromEntries(names.sort().map((name) => [name, read(path.join(directory, name))]));
+}
+
+function orUnreadable<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new ExitError(`SERVICE_CATALOG_DIR: ${place} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function wrongCatalogMessage(directory: string, problems: readonly string[]): string {
+  const isAboutAddress = problems.some((problem) => problem.includes(" list_url: "));
+  return [
+    `Provider files in SERVICE_CATALOG_DIR (${directory}) cannot be used:`,
+    ...problems.map((problem) => `  ${problem}`),
+    ...(isAboutAddress ? ["A runtime of your own, by plain http or at a private address, needs `local: true`."] : []),
+    "Mend these files, or take them out of the folder, and start again. providers/README.md says what a file may hold.",
+  ].join("\n");
 }

@@ -7,19 +7,44 @@ import { describeProblem, parseProvider } from "./provider-yaml.ts";
 
 export type ProviderSet = ReadonlyMap<string, ProviderConfig>;
 
-/** `files` is the variable SERVICE_CATALOG_FILES: JSON of the files' texts by name. Throws with file, line and key. */
+/** What can be read of some files, and what is wrong with the others by file, line and key. */
+export interface FolderReading {
+  readonly providers: readonly ProviderConfig[];
+  readonly problems: readonly string[];
+}
+
+/**
+ * `files` is the variable SERVICE_CATALOG_FILES: JSON of the files' texts by name. Never throws: `npm start` has refused
+ * what is wrong, so whatever still gets here is logged and left out, and the rest of the catalog stands.
+ */
 export function loadProviders(files?: string): ProviderSet {
-  const added = files === undefined || files === "" ? [] : readFiles(JSON.parse(files) as Record<string, string>);
-  const byName = [...bundledProviders, ...added].map((provider) => [provider.provider, provider] as const);
+  const { providers, problems } = files === undefined || files === "" ? NOTHING : readFiles(textsOf(files));
+  if (problems.length > 0) console.error(`catalog: left out of the providers:\n  ${problems.join("\n  ")}`);
+  const byName = [...bundledProviders, ...providers].map((provider) => [provider.provider, provider] as const);
   return new Map(byName.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
-/** All of them, or one error that lists everything that is wrong with any of them. */
-export function readFiles(files: Readonly<Record<string, string>>): ProviderConfig[] {
+const NOTHING: FolderReading = { providers: [], problems: [] };
+
+/** A variable that is no such JSON is one file that cannot be read. */
+function textsOf(files: string): Readonly<Record<string, unknown>> {
+  try {
+    const texts: unknown = JSON.parse(files);
+    if (typeof texts === "object" && texts !== null && !Array.isArray(texts)) return texts as Record<string, unknown>;
+  } catch {}
+  return { SERVICE_CATALOG_FILES: null };
+}
+
+/** Where two files describe one provider, the first counts. */
+export function readFiles(files: Readonly<Record<string, unknown>>): FolderReading {
   const problems: string[] = [];
   const fileOf = new Map<string, string>();
   const providers: ProviderConfig[] = [];
   for (const [file, text] of Object.entries(files)) {
+    if (typeof text !== "string") {
+      problems.push(`${file}: is not the text of a provider's file`);
+      continue;
+    }
     const reading = parseProvider(file, text);
     if (!reading.ok) {
       problems.push(...reading.problems.map(describeProblem));
@@ -27,10 +52,12 @@ export function readFiles(files: Readonly<Record<string, string>>): ProviderConf
     }
     const { provider } = reading.provider;
     const other = fileOf.get(provider);
-    if (other !== undefined) problems.push(`${file}:1: provider: ${provider} is already described by ${other}`);
+    if (other !== undefined) {
+      problems.push(`${file}:1: provider: ${provider} is already described by ${other}`);
+      continue;
+    }
     fileOf.set(provider, file);
     providers.push(reading.provider);
   }
-  if (problems.length > 0) throw new Error(`providers of the catalog cannot be read:\n  ${problems.join("\n  ")}`);
-  return providers;
+  return { providers, problems };
 }

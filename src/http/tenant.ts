@@ -24,12 +24,19 @@ export interface TenantName {
   readonly jurisdiction: "eu" | "fedramp" | null;
 }
 
+/**
+ * Self-hosted there is one place, the operator's machine, and the runtime knows no jurisdictions. The binding that
+ * only `npm start` makes decides, not what the runtime can do: an object must be found where it was made, whatever a
+ * later runtime learns; and elsewhere a jurisdiction is kept or refused, never ignored.
+ */
+const isSelfHosted = (env: Env): boolean => env.LOCAL_NETWORK !== undefined;
+
 export const tenantObject = (
   env: Env,
   { tenant, jurisdiction }: TenantName,
   locationHint?: DurableObjectLocationHint,
 ): DurableObjectStub<Tenant> => {
-  const namespace = jurisdiction === null ? env.TENANT : env.TENANT.jurisdiction(jurisdiction);
+  const namespace = jurisdiction === null || isSelfHosted(env) ? env.TENANT : env.TENANT.jurisdiction(jurisdiction);
   const id = namespace.idFromName(tenant);
   return namespace.get(id, locationHint === undefined ? {} : { locationHint });
 };

@@ -103,7 +103,8 @@ const create = endpoint(
   },
   async (c, { body }) => {
     const { token, actor } = await mayWrite(c);
-    const created = await readHistory(() => createSubscription(catalogTools(c.env), token.tenant, actor, body));
+    const tools = catalogTools(c.env);
+    const created = await readHistory(() => createSubscription(tools, token.tenant, actor, body));
     return c.json(presentSubscription(unwrap(created)), 201);
   },
 );
@@ -135,7 +136,8 @@ const edit = endpoint(
   },
   async (c, { params, body }) => {
     const { token, actor } = await mayWrite(c);
-    const edited = await readHistory(() => editSubscription(catalogTools(c.env), token.tenant, params.id, actor, body));
+    const tools = catalogTools(c.env);
+    const edited = await readHistory(() => editSubscription(tools, token.tenant, params.id, actor, body));
     return c.json(presentSubscription(unwrap(edited)));
   },
 );
@@ -150,9 +152,9 @@ const remove = endpoint(
   },
   async (c, { params }) => {
     const { token, actor } = await mayWrite(c);
-    const { provider } = unwrap(
-      await readHistory(() => deleteSubscription(catalogTools(c.env), token.tenant, params.id, actor)),
-    );
+    const tools = catalogTools(c.env);
+    const deleted = await readHistory(() => deleteSubscription(tools, token.tenant, params.id, actor));
+    const { provider } = unwrap(deleted);
     await readHistory(() => tellTenant(c.env, token, provider));
     return c.body(null, 204);
   },
@@ -208,7 +210,8 @@ const sync = endpoint(
   },
   async (c, { params }) => {
     const { token, actor } = await mayWrite(c);
-    const synced = await readHistory(() => syncSubscription(catalogTools(c.env), token.tenant, params.id, actor));
+    const tools = catalogTools(c.env);
+    const synced = await readHistory(() => syncSubscription(tools, token.tenant, params.id, actor));
     const report = unwrap(synced);
     await readHistory(() => tellTenant(c.env, token, report.provider));
     return c.json(presentSync(report));

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { WIRE } from "../contract/refusal.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { openApiDocument } from "../http/openapi.ts";
+import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Description, type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
@@ -12,6 +13,10 @@ import { VERSION } from "../version.ts";
 
 const BASE = { method: "get", tag: "Service", access: "none" } as const;
 const HEALTHY = JSON.stringify({ status: "ok", version: VERSION });
+const STARTING = JSON.stringify({ status: "starting", version: VERSION });
+const RETRY_AFTER_SECONDS = "1";
+const healthOf = <Status extends string>(status: Status) =>
+  z.object({ status: z.literal(status), version: z.string() });
 
 const health = endpoint(
   {
@@ -19,9 +24,18 @@ const health = endpoint(
     path: "/health",
     summary: "Whether the service answers",
     description: "Touches no database.",
-    answers: { 200: { description: "It does.", schema: z.object({ status: z.literal("ok"), version: z.string() }) } },
+    answers: {
+      200: { description: "It does.", schema: healthOf("ok") },
+      503: {
+        description: "Self-hosted, for ten seconds at most: the worker beside the server is not there yet.",
+        schema: healthOf("starting"),
+      },
+    },
   },
-  (c) => c.body(HEALTHY, 200, { "content-type": "application/json" }),
+  (c) =>
+    isStarting(c.env)
+      ? c.body(STARTING, 503, { "content-type": "application/json", "retry-after": RETRY_AFTER_SECONDS })
+      : c.body(HEALTHY, 200, { "content-type": "application/json" }),
 );
 
 const metrics = endpoint(

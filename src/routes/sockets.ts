@@ -5,6 +5,7 @@ import type { Refusal } from "../../domain/refusal.ts";
 import { instanceParam } from "../contract/worker.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
+import { noteConnected } from "../http/readiness.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, credentialOf, tenantObject } from "../http/tenant.ts";
@@ -41,7 +42,9 @@ const connect = endpoint(
     const token = await authenticateCaller(c);
     unwrap(await callTenant(c.env, token, "authorizeWork", null));
     requireUpgrade(c);
-    return upgrade(c, token, params.instance);
+    const response = await upgrade(c, token, params.instance);
+    c.executionCtx.waitUntil(noteConnected(c.env, token, params.instance));
+    return response;
   },
 );
 

@@ -29,6 +29,7 @@ import {
   workerResource,
 } from "../contract/worker.ts";
 import { authenticateCaller } from "../http/auth.ts";
+import { notePresent } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, claimWaiting } from "../http/tenant.ts";
@@ -53,7 +54,9 @@ const report = endpoint(
   async (c, { body }) => {
     const token = await authenticateCaller(c);
     const presence = { ...toPresence(body), viaSocket: false };
-    return c.json(unwrap(await callTenant(c.env, token, "reportPresence", presence)));
+    const answer = unwrap(await callTenant(c.env, token, "reportPresence", presence));
+    notePresent(c.env, token, body.instance);
+    return c.json(answer);
   },
 );
 

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   BUNDLED_FOLDER,
   BUNDLED_MODULE,
@@ -107,8 +107,6 @@ describe("a folder of the installation's own providers", () => {
   it("with mistakes names all of them at once", async () => {
     await writeFile(path.join(folder, "a.yaml"), good.replace("method: GET", "methd: GET"));
     await writeFile(path.join(folder, "b.yaml"), good.replace('"data[]"', "data"));
-    const text = JSON.stringify(await providerFiles(folder));
-    expect(() => loadProviders(text)).toThrow("b.yaml:5: response_path: ");
     await expect(readProviderFolder(folder)).rejects.toThrow(/a\.yaml:3: methd: .*\n.*b\.yaml:5: response_path: /);
   });
 
@@ -116,5 +114,29 @@ describe("a folder of the installation's own providers", () => {
     await writeFile(path.join(folder, "a.yaml"), good);
     await writeFile(path.join(folder, "b.yaml"), good);
     await expect(readProviderFolder(folder)).rejects.toThrow("acme is already described by a.yaml");
+  });
+
+  it("never takes the catalog along: what is wrong with it is logged and left out", () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const files = {
+      "a.yaml": good,
+      "again.yaml": good.replace("v1", "v2"),
+      "broken.yaml": "{",
+      "plain.yaml": good.replace("provider: acme\n", "provider: plain\n").replace("https://", "http://"),
+      "number.yaml": 7,
+    };
+    const providers = loadProviders(JSON.stringify(files));
+    expect(providers.get("acme")?.list_url).toBe("https://api.acme.example/v1/models");
+    expect(providers.has("plain")).toBe(false);
+    expect(providers.size).toBe(loadProviders().size + 1);
+    expect(log).toHaveBeenCalledOnce();
+    for (const named of ["again.yaml:1: ", "broken.yaml:1: ", "plain.yaml:2: list_url: ", "number.yaml: "]) {
+      expect(log.mock.lastCall?.[0]).toContain(named);
+    }
+    for (const text of ["{", "[]", "null", "7"]) {
+      expect(loadProviders(text), text).toEqual(loadProviders());
+      expect(log.mock.lastCall?.[0]).toContain("SERVICE_CATALOG_FILES");
+    }
+    log.mockRestore();
   });
 });

@@ -24,7 +24,7 @@ const KNOWN_GOOD: Readonly<Record<string, readonly Json[]>> = {
   lease: [0, 1, 1, 1, 2, 3],
   tags: [["gpu"], [], ["cpu", "eu-1"]],
   provider: ["openai", "ollama", "anthropic", "fuzz"],
-  jurisdiction: [null],
+  jurisdiction: [null, "eu", "fedramp"],
   halted: [["x"]],
 };
 

@@ -3,10 +3,12 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
 import { type Body, type Client, newWorld, request, type World } from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 
 const ROOT_KEY = "root-key-of-the-tests";
+type Answer = { status: number; body: Body };
 let world: World;
 
 holdToDocument();
@@ -46,6 +48,30 @@ describe("a tenant", () => {
     }
     const longest = `${name()}${"x".repeat(63)}`.slice(0, 63);
     expect((await request(ROOT_KEY, "POST", "/admin/tenants", { tenant: longest })).status).toBe(201);
+  });
+
+  it("has one place under its name, whatever jurisdiction is asked for", async () => {
+    const selfHosted = { ...env, LOCAL_NETWORK: { fetch } as unknown as Fetcher };
+    const tenant = name();
+    const make = async (jurisdiction: string | null): Promise<Answer> => {
+      const body = JSON.stringify({ tenant, jurisdiction });
+      const headers = { authorization: `Bearer ${ROOT_KEY}`, "content-type": "application/json" };
+      const answer = await app.request("/admin/tenants", { method: "POST", headers, body }, selfHosted);
+      return { status: answer.status, body: await answer.json() };
+    };
+    const made = await make("eu");
+    expect([made.status, made.body.admin_key]).toEqual([201, expect.stringMatching(/^sbx_a-eu_/)]);
+    const headers = { authorization: `Bearer ${made.body.admin_key}` };
+    expect((await app.request("/api/jobs", { headers }, selfHosted)).status).toBe(200);
+    for (const again of ["eu", "fedramp", null]) {
+      const { status, body } = await make(again);
+      expect([again, status, body.code]).toEqual([again, 409, "tenant_exists"]);
+    }
+  });
+
+  it("is refused a jurisdiction that a platform of many places cannot keep", async () => {
+    const { status, body } = await request(ROOT_KEY, "POST", "/admin/tenants", { tenant: name(), jurisdiction: "eu" });
+    expect([status, body.errors?.[0].path]).toEqual([400, "jurisdiction"]);
   });
 
   it("is nothing that the root key looks into", async () => {

@@ -1,0 +1,155 @@
+// What a script relies on that starts the service: once GET /health is 200 the admin key is in its place and the local
+// worker takes jobs, on the first start as on every other; and whatever cuts a start short, the next one gets there.
+
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { freePort, type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const ROOT_KEY = "root-key-of-the-first-start-0123456789";
+const READY_WITHIN_MS = 60_000;
+const POLL_MS = 5;
+/** Nothing listens there, so the worker ends as soon as it starts. */
+const NO_RUNTIME = "http://127.0.0.1:1";
+
+let dataDir = "";
+let server: SelfHosted | null = null;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+});
+
+afterEach(async () => {
+  await server?.kill();
+  server = null;
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const adminKey = (): string => readFileSync(path.join(dataDir, "default.admin.key"), "utf8").trim();
+
+const call = (url: string, key: string, method: string, route: string, body?: unknown): Promise<Response> =>
+  fetch(`${url}${route}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+
+/** Asks again and again, from before anything listens until the answer is 200; the statuses and bodies on the way. */
+const untilHealthy = async (url: string): Promise<{ status: number; body: unknown }[]> => {
+  const seen: { status: number; body: unknown }[] = [];
+  for (const startedAt = Date.now(); Date.now() - startedAt < READY_WITHIN_MS; await pause(POLL_MS)) {
+    const answer = await fetch(`${url}/health`).catch(() => null);
+    if (answer === null) continue;
+    seen.push({ status: answer.status, body: await answer.json() });
+    if (answer.status === 200) return seen;
+  }
+  throw new Error(`${url} did not become healthy`);
+};
+
+/** Starts the server; `atOnce` runs the moment that it is healthy, before anything that it prints is waited for. */
+const start = async <T>(args: string[], env: Record<string, string>, atOnce: (url: string) => Promise<T>) => {
+  const port = await freePort();
+  const starting = startSelfHosted(dataDir, { args, env: { ...env, PORT: String(port) } });
+  const url = `http://127.0.0.1:${port}`;
+  const watching = untilHealthy(url).then(async (seen) => ({ url, seen, result: await atOnce(url) }));
+  const [started, watched] = await Promise.all([starting, watching]);
+  server = started;
+  return watched;
+};
+
+const dispatch = async (url: string): Promise<{ status: number; body: Record<string, unknown> }> => {
+  const answer = await call(url, adminKey(), "POST", "/dispatch", { prompt: "hello" });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+};
+
+test("the first dispatch is taken the moment that the service is healthy, on the first start and on the next", async () => {
+  for (const _ of ["first", "next"]) {
+    const { url, seen, result } = await start([], { SERVICE_RUNTIME_URL: "" }, dispatch);
+    expect(result).toMatchObject({ status: 200, body: { assigned_worker: expect.stringMatching(/^local-/) } });
+    const before = seen.slice(0, -1);
+    const starting = { status: 503, body: { status: "starting", version: expect.any(String) } };
+    expect(before).toEqual(before.map(() => starting));
+    const done = await call(url, adminKey(), "GET", `/api/jobs/${result.body.id}?wait=20`);
+    expect(await done.json()).toMatchObject({ status: "completed" });
+    expect(await server?.stop()).toBe(0);
+  }
+}, 120_000);
+
+test("without a worker there is none to wait for, and a later start may have one all the same", async () => {
+  const without = await start(["--no-worker"], {}, dispatch);
+  expect(without.seen.map(({ status }) => status)).toEqual([200]);
+  expect(without.result).toMatchObject({ status: 503, body: { title: "No eligible workers" } });
+  expect(existsSync(path.join(dataDir, "default.worker.key"))).toBe(false);
+  expect(await server?.stop()).toBe(0);
+  const withOne = await start([], { SERVICE_RUNTIME_URL: "" }, dispatch);
+  expect(withOne.result.status).toBe(200);
+}, 120_000);
+
+test("a worker that cannot start keeps nobody out for long", async () => {
+  const { seen, result } = await start([], { SERVICE_RUNTIME_URL: NO_RUNTIME }, (url) =>
+    call(url, adminKey(), "POST", "/api/jobs", { prompt: "hello" }),
+  );
+  expect(seen[0]?.status).toBe(503);
+  expect(result.status).toBe(201);
+}, 120_000);
+
+test("a first start that was killed after the tenant was made, and before its key was kept, is begun again", async () => {
+  await start(["--no-worker"], {}, dispatch);
+  await server?.kill();
+  rmSync(path.join(dataDir, "default.admin.key"));
+  writeFileSync(path.join(dataDir, "first-start"), "");
+
+  const again = await start(
+    ["--no-worker"],
+    {},
+    async (url) => (await call(url, adminKey(), "GET", "/presence")).status,
+  );
+  expect(again.result).toBe(200);
+  expect(existsSync(path.join(dataDir, "first-start"))).toBe(false);
+}, 120_000);
+
+test("a key that was lost later is asked for, and nothing is begun again", async () => {
+  await start(["--no-worker"], {}, dispatch);
+  await server?.kill();
+  server = null;
+  rmSync(path.join(dataDir, "default.admin.key"));
+  await expect(startSelfHosted(dataDir)).rejects.toThrow("its admin key is not in");
+  expect(existsSync(path.join(dataDir, "state"))).toBe(true);
+}, 120_000);
+
+test("a tenant of any jurisdiction is made, keeps its name for itself, and is there after a restart", async () => {
+  const env = { SERVICE_ROOT_KEY: ROOT_KEY };
+  const made = await start(["--no-worker"], env, (url) =>
+    call(url, ROOT_KEY, "POST", "/admin/tenants", { tenant: "europe", jurisdiction: "eu" }),
+  );
+  expect(made.result.status).toBe(201);
+  const { admin_key: key } = (await made.result.json()) as { admin_key: string };
+  expect(key).toMatch(/^sbx_a-eu_europe_/);
+  expect((await call(made.url, ROOT_KEY, "POST", "/admin/tenants", { tenant: "europe" })).status).toBe(409);
+  const job = (await (await call(made.url, key, "POST", "/api/jobs", { prompt: "stay here" })).json()) as {
+    id: string;
+  };
+  await server?.kill();
+
+  const again = await start(["--no-worker"], env, (url) => call(url, key, "GET", `/api/jobs/${job.id}`));
+  expect(again.result.status).toBe(200);
+  const listed = await call(again.url, key, "GET", "/api/jobs");
+  expect(await listed.json()).toMatchObject({ total: 1 });
+}, 120_000);
+
+test("a provider file that cannot be used ends the start, by its name and with what to change", async () => {
+  const folder = path.join(dataDir, "providers");
+  mkdirSync(folder);
+  const file = 'provider: mine\nlist_url: http://127.0.0.1:9/models\nresponse_path: "data[]"\nfields: { id: id }\n';
+  writeFileSync(path.join(folder, "mine.yaml"), file);
+  const env = { SERVICE_CATALOG_DIR: folder };
+  await expect(startSelfHosted(dataDir, { env })).rejects.toThrow(
+    /mine\.yaml:2: list_url: must begin with https:\/\/\nA runtime of your own.*needs `local: true`/,
+  );
+  writeFileSync(path.join(folder, "mine.yaml"), `${file}local: true\n`);
+  const { result } = await start(["--no-worker"], env, (url) => call(url, adminKey(), "GET", "/catalog/providers"));
+  const { providers } = (await result.json()) as { providers: { provider: string }[] };
+  expect(providers.map(({ provider }) => provider)).toContain("mine");
+}, 120_000);

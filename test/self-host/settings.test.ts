@@ -1,0 +1,59 @@
+// The operator's own provider files, judged before anything is served.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readExtraCatalog } from "../../scripts/self-host/settings.ts";
+import { loadProviders } from "../../src/catalog/providers.ts";
+
+const GOOD = 'provider: acme\nlist_url: https://api.acme.example/models\nresponse_path: "data[]"\nfields: { id: id }\n';
+
+let folder = "";
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "signalbox-catalog-"));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const read = (files: Record<string, string>): Promise<Record<string, string>> => {
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
+  return readExtraCatalog({ SERVICE_CATALOG_DIR: folder });
+};
+
+test("good files reach the edge as they are", async () => {
+  const { SERVICE_CATALOG_FILES } = await read({ "acme.yaml": GOOD, "notes.txt": "not a provider" });
+  expect(loadProviders(SERVICE_CATALOG_FILES).get("acme")?.list_url).toBe("https://api.acme.example/models");
+  expect(await readExtraCatalog({})).toEqual({});
+});
+
+test.each([
+  [
+    "a private address",
+    { "a.yaml": GOOD.replace("api.acme.example", "127.0.0.1") },
+    "a.yaml:2: list_url: must name a host",
+  ],
+  ["plain http", { "a.yaml": GOOD.replace("https", "http") }, "a.yaml:2: list_url: must begin with https://"],
+  ["no YAML", { "a.yaml": "provider: [" }, "a.yaml:1: "],
+  ["one provider twice", { "a.yaml": GOOD, "b.yaml": GOOD }, "b.yaml:1: provider: acme is already described by a.yaml"],
+])("a folder with %s is refused by file and line", async (_what, files, problem) => {
+  const reading = read(files);
+  await expect(reading).rejects.toThrow(problem);
+  await expect(reading).rejects.toThrow(`(${folder})`);
+});
+
+test("all mistakes are told at once", async () => {
+  const reading = read({ "a.yaml": "{", "b.yaml": GOOD.replace("id: id", "name: id") });
+  await expect(reading).rejects.toThrow(/a\.yaml:1: .*\n.*b\.yaml:4: fields\.id: /s);
+});
+
+test("a folder that is not there, a folder in a file's place and more than fits are told as such", async () => {
+  await expect(readExtraCatalog({ SERVICE_CATALOG_DIR: `${folder}/none` })).rejects.toThrow(/none cannot be read: /);
+  const large = (name: string): string => `${GOOD.replace("acme", name)}# ${"x".repeat(60_000)}\n`;
+  await expect(read({ "a.yaml": large("a"), "b.yaml": large("b"), "c.yaml": large("c") })).rejects.toThrow("120 KiB");
+  mkdirSync(path.join(folder, "d.yaml"));
+  await expect(read({})).rejects.toThrow(/d\.yaml cannot be read: EISDIR/);
+});
