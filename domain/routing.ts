@@ -197,7 +197,7 @@ const isBetter = (one: Contender, other: Contender): boolean => {
   if (one.rank !== other.rank) return one.rank > other.rank;
   if (one.score !== other.score) return one.score > other.score;
   if (a.lastTurn !== b.lastTurn) return a.lastTurn < b.lastTurn;
-  return a.slot < b.slot;
+  return a.worker.instance < b.worker.instance;
 };
 
 /** Before rounding, by slot. */
