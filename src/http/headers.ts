@@ -1,7 +1,8 @@
 // Headers that every response bears: the request's id, and what keeps a browser from doing anything but what our own
-// page asks of it.
+// page asks of it. An answer of the API is made with all of them at once: to set them one by one afterwards costs a
+// fifth of a call.
 
-const SECURITY = Object.entries({
+const SECURITY = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'",
   "x-content-type-options": "nosniff",
@@ -10,19 +11,29 @@ const SECURITY = Object.entries({
   "cross-origin-resource-policy": "same-origin",
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
   "strict-transport-security": "max-age=31536000",
+};
+
+const REQUEST_ID = "x-request-id";
+
+export const headersFor = (requestId: string, more: Readonly<Record<string, string>>): Record<string, string> => ({
+  ...SECURITY,
+  "cache-control": "no-store",
+  ...more,
+  [REQUEST_ID]: requestId,
 });
 
 const SWITCHING_PROTOCOLS = 101;
 
 const upgraded = ({ webSocket }: Response, requestId: string): Response =>
-  new Response(null, { status: SWITCHING_PROTOCOLS, webSocket, headers: { "x-request-id": requestId } });
+  new Response(null, { status: SWITCHING_PROTOCOLS, webSocket, headers: { [REQUEST_ID]: requestId } });
 
-/** The response with its headers; a socket is no page, so an upgraded one bears the request's id alone. */
+/** The response with its headers, if it has not got them yet; a socket is no page, so an upgraded one bears the request's id alone. */
 export const secured = (response: Response, requestId: string): Response => {
   if (response.status === SWITCHING_PROTOCOLS) return upgraded(response, requestId);
   const { headers } = response;
-  for (const [name, value] of SECURITY) headers.set(name, value);
-  headers.set("x-request-id", requestId);
+  if (headers.has(REQUEST_ID)) return response;
+  for (const [name, value] of Object.entries(SECURITY)) headers.set(name, value);
+  headers.set(REQUEST_ID, requestId);
   if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
   return response;
 };

@@ -31,9 +31,8 @@ const sorted = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 };
 
-export const noteReplay = (c: AppContext, answer: { replayed?: boolean }): void => {
-  if (answer.replayed === true) c.header("Idempotency-Replayed", "true");
-};
+export const replayHeader = ({ replayed }: { replayed?: boolean }): Record<string, string> =>
+  replayed === true ? { "idempotency-replayed": "true" } : {};
 
 /** What any request for a new job may be refused with. */
 export const NEW_JOB_REFUSALS = [

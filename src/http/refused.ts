@@ -3,6 +3,7 @@
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import { presentRefusal, retryAfterOf } from "../contract/refusal.ts";
+import { headersFor } from "./headers.ts";
 
 export class Refused extends Error {
   readonly refusal: Refusal;
@@ -19,14 +20,17 @@ export const unwrap = <T>(result: Result<T, Refusal>): T => {
 };
 
 const PROBLEM_JSON = "application/problem+json";
+const CHALLENGE = 'Bearer realm="signalbox", error="invalid_token"';
 
 export const problemResponse = (refusal: Refusal, requestId: string): Response => {
   const problem = presentRefusal(refusal, requestId);
-  const headers = new Headers({ "content-type": PROBLEM_JSON });
   const retryAfter = retryAfterOf(refusal);
-  if (retryAfter !== null) headers.set("retry-after", String(retryAfter));
-  if (refusal.code === "method_not_allowed") headers.set("allow", refusal.allow.join(", "));
-  if (problem.status === 401) headers.set("www-authenticate", 'Bearer realm="signalbox", error="invalid_token"');
+  const headers = headersFor(requestId, {
+    "content-type": PROBLEM_JSON,
+    ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
+    ...(refusal.code === "method_not_allowed" ? { allow: refusal.allow.join(", ") } : {}),
+    ...(problem.status === 401 ? { "www-authenticate": CHALLENGE } : {}),
+  });
   return new Response(JSON.stringify(problem), { status: problem.status, headers });
 };
 

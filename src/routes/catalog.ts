@@ -33,6 +33,7 @@ import {
 import type { Env } from "../env.ts";
 import { auditStatement } from "../history/administration.ts";
 import { readHistory } from "../history/store.ts";
+import { answer } from "../http/answer.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
@@ -87,7 +88,7 @@ const providers = endpoint(
   },
   async (c) => {
     await mayRead(c);
-    return c.json({ providers: [...providersOf(c.env.SERVICE_CATALOG_FILES).values()].map(presentProvider) });
+    return answer(c, { providers: [...providersOf(c.env.SERVICE_CATALOG_FILES).values()].map(presentProvider) });
   },
 );
 
@@ -105,7 +106,7 @@ const create = endpoint(
     const { token, actor } = await mayWrite(c);
     const tools = catalogTools(c.env);
     const created = await readHistory(() => createSubscription(tools, token.tenant, actor, body));
-    return c.json(presentSubscription(unwrap(created)), 201);
+    return answer(c, presentSubscription(unwrap(created)), 201);
   },
 );
 
@@ -121,7 +122,7 @@ const list = endpoint(
   async (c) => {
     const token = await mayRead(c);
     const subscriptions = await readHistory(() => listSubscriptions(c.env.DB, token.tenant));
-    return c.json({ subscriptions: subscriptions.map(presentSubscription) });
+    return answer(c, { subscriptions: subscriptions.map(presentSubscription) });
   },
 );
 
@@ -138,7 +139,7 @@ const edit = endpoint(
     const { token, actor } = await mayWrite(c);
     const tools = catalogTools(c.env);
     const edited = await readHistory(() => editSubscription(tools, token.tenant, params.id, actor, body));
-    return c.json(presentSubscription(unwrap(edited)));
+    return answer(c, presentSubscription(unwrap(edited)));
   },
 );
 
@@ -173,7 +174,7 @@ const models = endpoint(
   async (c, { params }) => {
     const token = await mayRead(c);
     const snapshot = await readHistory(() => readSnapshot(c.env.DB, token.tenant, params.id));
-    return c.json(presentSnapshot(unwrap(snapshot)));
+    return answer(c, presentSnapshot(unwrap(snapshot)));
   },
 );
 
@@ -191,7 +192,7 @@ const history = endpoint(
   async (c, { params, query }) => {
     const token = await mayRead(c);
     const found = await readHistory(() => readModelHistory(c.env.DB, token.tenant, params.id, query));
-    return c.json(presentHistory(unwrap(found), query));
+    return answer(c, presentHistory(unwrap(found), query));
   },
 );
 
@@ -214,7 +215,7 @@ const sync = endpoint(
     const synced = await readHistory(() => syncSubscription(tools, token.tenant, params.id, actor));
     const report = unwrap(synced);
     await readHistory(() => tellTenant(c.env, token, report.provider));
-    return c.json(presentSync(report));
+    return answer(c, presentSync(report));
   },
 );
 

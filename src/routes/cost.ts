@@ -2,6 +2,7 @@
 
 import { costByProvider, costQuery, costSummary } from "../contract/cost.ts";
 import * as history from "../history/cost.ts";
+import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -27,7 +28,7 @@ const summary = endpoint(
     const token = await authenticateCaller(c);
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     await drainTenant(c.env, token);
-    return c.json(await history.costSummary(c.env.DB, token.tenant, query.period, Date.now()));
+    return answer(c, await history.costSummary(c.env.DB, token.tenant, query.period, Date.now()));
   },
 );
 
@@ -42,7 +43,7 @@ const byProvider = endpoint(
     const token = await authenticateCaller(c);
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     await drainTenant(c.env, token);
-    return c.json(await history.costByProvider(c.env.DB, token.tenant, query.period, Date.now()));
+    return answer(c, await history.costByProvider(c.env.DB, token.tenant, query.period, Date.now()));
   },
 );
 

@@ -3,8 +3,9 @@
 import { dispatchQuery, explainQuery, explanation } from "../contract/dispatch.ts";
 import { jobResource, newJobRequest, toNewJob } from "../contract/job.ts";
 import { splitTags } from "../contract/worker.ts";
+import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
-import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, noteReplay } from "../http/idempotency.ts";
+import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, replayHeader } from "../http/idempotency.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
@@ -34,8 +35,7 @@ const dispatch = endpoint(
     const idempotency = await idempotencyOf(c, body);
     const request = { job: toNewJob(body), mayQueue: query.queue === "true", idempotency };
     const dispatched = unwrap(await callTenant(c.env, token, "dispatch", request, idempotency !== null));
-    noteReplay(c, dispatched);
-    return c.json(dispatched.job, dispatched.isQueued ? 202 : 200);
+    return answer(c, dispatched.job, dispatched.isQueued ? 202 : 200, replayHeader(dispatched));
   },
 );
 
@@ -61,7 +61,7 @@ const explain = endpoint(
       tier: query.tier ?? null,
       urgency: query.urgency ?? ("normal" as const),
     };
-    return c.json(unwrap(await callTenant(c.env, token, "explain", request)));
+    return answer(c, unwrap(await callTenant(c.env, token, "explain", request)));
   },
 );
 

@@ -17,8 +17,9 @@ import {
 } from "../contract/job.ts";
 import { jobIdParam } from "../contract/worker.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
+import { answer } from "../http/answer.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
-import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, noteReplay } from "../http/idempotency.ts";
+import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, replayHeader } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -45,9 +46,8 @@ const createJob = endpoint(
     const idempotency = await idempotencyOf(c, body);
     const request = { job: toNewJob(body), idempotency };
     const created = unwrap(await callTenant(c.env, token, "createJob", request, idempotency !== null));
-    noteReplay(c, created);
     const { replayed: _replayed, ...job } = created;
-    return c.json(job, 201);
+    return answer(c, job, 201, replayHeader(created));
   },
 );
 
@@ -66,7 +66,7 @@ const createJobs = endpoint(
   async (c, { body }) => {
     const token = await authenticateCaller(c);
     const jobs = unwrap(await callTenant(c.env, token, "createJobs", { jobs: body.jobs.map((one) => toNewJob(one)) }));
-    return c.json({ jobs }, 201);
+    return answer(c, { jobs }, 201);
   },
 );
 
@@ -87,7 +87,7 @@ const list = endpoint(
     await drainTenant(c.env, token);
     const { jobs, total } = await listJobs(c.env.DB, token.tenant, query);
     const { limit, offset } = query;
-    return c.json({ jobs: await withLiveState(c, token, jobs), total, limit, offset });
+    return answer(c, { jobs: await withLiveState(c, token, jobs), total, limit, offset });
   },
 );
 
@@ -123,9 +123,9 @@ const get = endpoint(
     const token = await authenticateCaller(c);
     if (query.wait > 0) {
       const waited = await waitForJob(c.env, token, params.id, query.wait * 1000);
-      if (waited.ok) return c.json(waited.value);
+      if (waited.ok) return answer(c, waited.value);
     }
-    return c.json(await commandJob(c, token, "getJob", { id: params.id }));
+    return answer(c, await commandJob(c, token, "getJob", { id: params.id }));
   },
 );
 
@@ -143,7 +143,7 @@ const patch = endpoint(
   },
   async (c, { params, body }) => {
     const token = await authenticateCaller(c);
-    return c.json(await commandJob(c, token, "patchJob", { id: params.id, patch: toJobPatch(body) }));
+    return answer(c, await commandJob(c, token, "patchJob", { id: params.id, patch: toJobPatch(body) }));
   },
 );
 
@@ -167,7 +167,7 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
     },
     async (c, { params }) => {
       const token = await authenticateCaller(c);
-      return c.json(await commandJob(c, token, name, { id: params.id }));
+      return answer(c, await commandJob(c, token, name, { id: params.id }));
     },
   );
 
@@ -202,7 +202,7 @@ const events = endpoint(
     await drainTenant(c.env, token);
     const timeline = await jobTimeline(c.env.DB, token.tenant, params.id);
     if (timeline === null) throw new Refused({ code: "not_found", kind: "job", id: params.id });
-    return c.json({ events: timeline });
+    return answer(c, { events: timeline });
   },
 );
 

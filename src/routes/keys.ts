@@ -19,6 +19,7 @@ import {
   tenantList,
 } from "../contract/key.ts";
 import { claimTenantName, listAudit, listTenants } from "../history/administration.ts";
+import { answer } from "../http/answer.ts";
 import {
   type AppContext,
   authenticateCaller,
@@ -58,7 +59,7 @@ const newTenant = endpoint(
     const isFree = await claimTenantName(c.env.DB, { tenant, jurisdiction }, Date.now());
     if (!isFree) throw new Refused({ code: "tenant_exists", tenant });
     unwrap(await createTenant(c.env, { tenant, jurisdiction, locationHint, adminKey }));
-    return c.json({ tenant, admin_key: minted.token }, 201);
+    return answer(c, { tenant, admin_key: minted.token }, 201);
   },
 );
 
@@ -83,7 +84,7 @@ const tenants = endpoint(
   },
   async (c) => {
     await authenticateOperator(c);
-    return c.json({ tenants: await listTenants(c.env.DB) });
+    return answer(c, { tenants: await listTenants(c.env.DB) });
   },
 );
 
@@ -108,7 +109,7 @@ const newKey = endpoint(
         hash: minted.hash,
       }),
     );
-    return c.json({ id, name, role, key: minted.token }, 201);
+    return answer(c, { id, name, role, key: minted.token }, 201);
   },
 );
 
@@ -123,7 +124,7 @@ const keys = endpoint(
   },
   async (c) => {
     const token = await authenticateCaller(c);
-    return c.json({ keys: unwrap(await callTenant(c.env, token, "listKeys", null)) });
+    return answer(c, { keys: unwrap(await callTenant(c.env, token, "listKeys", null)) });
   },
 );
 
@@ -149,7 +150,7 @@ const rotate = endpoint(
     const minted = await mint(signingSecret(c.env), role, token.tenant, token.jurisdiction, params.id);
     const request = { id: params.id, hash: minted.hash, graceMs: body.grace_seconds * 1000 };
     const { id, name } = unwrap(await callTenant(c.env, token, "rotateKey", request));
-    return c.json({ id, name, role, key: minted.token });
+    return answer(c, { id, name, role, key: minted.token });
   },
 );
 
@@ -222,7 +223,7 @@ const whoAmI = endpoint(
     const session = unwrap(
       await callTenant(c.env, token, "readSession", { id: token.kind === "session" ? token.id : null }),
     );
-    return c.json({ tenant: token.tenant, ...session });
+    return answer(c, { tenant: token.tenant, ...session });
   },
 );
 
@@ -260,7 +261,7 @@ const audit = endpoint(
     const token = await authenticateCaller(c);
     unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
     await drainTenant(c.env, token);
-    return c.json({ ...(await listAudit(c.env.DB, token.tenant, query)), ...query });
+    return answer(c, { ...(await listAudit(c.env.DB, token.tenant, query)), ...query });
   },
 );
 

@@ -1,6 +1,7 @@
 // The killswitch: engage, look, clear.
 
 import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../contract/killswitch.ts";
+import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -21,13 +22,13 @@ const activate = endpoint(
   },
   async (c, { body }) => {
     const token = await authenticateCaller(c);
-    return c.json(unwrap(await callTenant(c.env, token, "activateKillswitch", body)));
+    return answer(c, unwrap(await callTenant(c.env, token, "activateKillswitch", body)));
   },
 );
 
 const read = endpoint({ ...BASE, method: "get", summary: "The killswitch now", answers }, async (c) => {
   const token = await authenticateCaller(c);
-  return c.json(unwrap(await callTenant(c.env, token, "readKillswitch", null)));
+  return answer(c, unwrap(await callTenant(c.env, token, "readKillswitch", null)));
 });
 
 const clear = endpoint(
@@ -42,7 +43,7 @@ const clear = endpoint(
   async (c, { query }) => {
     const token = await authenticateCaller(c);
     const request = { resumeAll: query.resume_all === "true" };
-    return c.json(unwrap(await callTenant(c.env, token, "clearKillswitch", request)));
+    return answer(c, unwrap(await callTenant(c.env, token, "clearKillswitch", request)));
   },
 );
 

@@ -19,6 +19,7 @@ import {
   toSchedulePatch,
 } from "../contract/schedule.ts";
 import { listRuns } from "../history/administration.ts";
+import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -41,7 +42,7 @@ const create = endpoint(
   },
   async (c, { body }) => {
     const token = await authenticateCaller(c);
-    return c.json(unwrap(await callTenant(c.env, token, "createSchedule", toNewSchedule(body))), 201);
+    return answer(c, unwrap(await callTenant(c.env, token, "createSchedule", toNewSchedule(body))), 201);
   },
 );
 
@@ -58,7 +59,7 @@ const preview = endpoint(
   async (c, { body, query }) => {
     const token = await authenticateCaller(c);
     const request = { schedule: toNewSchedule(body), count: query.preview };
-    return c.json({ next_runs: [...unwrap(await callTenant(c.env, token, "previewSchedule", request))] });
+    return answer(c, { next_runs: [...unwrap(await callTenant(c.env, token, "previewSchedule", request))] });
   },
 );
 
@@ -73,7 +74,7 @@ const list = endpoint(
   },
   async (c, { query }) => {
     const token = await authenticateCaller(c);
-    return c.json({ ...unwrap(await callTenant(c.env, token, "listSchedules", query)), ...query });
+    return answer(c, { ...unwrap(await callTenant(c.env, token, "listSchedules", query)), ...query });
   },
 );
 
@@ -90,7 +91,7 @@ const get = endpoint(
   async (c, { params, query }) => {
     const token = await authenticateCaller(c);
     const request = { ...params, preview: query.preview ?? null };
-    return c.json(unwrap(await callTenant(c.env, token, "getSchedule", request)));
+    return answer(c, unwrap(await callTenant(c.env, token, "getSchedule", request)));
   },
 );
 
@@ -110,7 +111,7 @@ const edit = endpoint(
       throw new Refused(invalid("name", "a schedule keeps its name: create another one, and delete this"));
     }
     const request = { ...params, patch: toSchedulePatch(body) };
-    return c.json(unwrap(await callTenant(c.env, token, "editSchedule", request)));
+    return answer(c, unwrap(await callTenant(c.env, token, "editSchedule", request)));
   },
 );
 
@@ -144,7 +145,7 @@ const run = endpoint(
   },
   async (c, { params }) => {
     const token = await authenticateCaller(c);
-    return c.json(unwrap(await callTenant(c.env, token, "runSchedule", params)));
+    return answer(c, unwrap(await callTenant(c.env, token, "runSchedule", params)));
   },
 );
 
@@ -165,7 +166,7 @@ const history = endpoint(
     await drainTenant(c.env, token);
     // Runs of an older schedule of this name, since deleted, are not this one's.
     const runs = { schedule: params.name, sinceAt: fromIso(created_at) };
-    return c.json({ ...(await listRuns(c.env.DB, token.tenant, runs, query)), ...query });
+    return answer(c, { ...(await listRuns(c.env.DB, token.tenant, runs, query)), ...query });
   },
 );
 

@@ -3,6 +3,7 @@
 
 import { z } from "zod";
 import { WIRE } from "../contract/refusal.ts";
+import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { openApiDocument } from "../http/openapi.ts";
 import { isStarting } from "../http/readiness.ts";
@@ -12,8 +13,8 @@ import { callTenant } from "../http/tenant.ts";
 import { VERSION } from "../version.ts";
 
 const BASE = { method: "get", tag: "Service", access: "none" } as const;
-const HEALTHY = JSON.stringify({ status: "ok", version: VERSION });
-const STARTING = JSON.stringify({ status: "starting", version: VERSION });
+const HEALTHY = { status: "ok", version: VERSION };
+const STARTING = { status: "starting", version: VERSION };
 const RETRY_AFTER_SECONDS = "1";
 const healthOf = <Status extends string>(status: Status) =>
   z.object({ status: z.literal(status), version: z.string() });
@@ -32,10 +33,7 @@ const health = endpoint(
       },
     },
   },
-  (c) =>
-    isStarting(c.env)
-      ? c.body(STARTING, 503, { "content-type": "application/json", "retry-after": RETRY_AFTER_SECONDS })
-      : c.body(HEALTHY, 200, { "content-type": "application/json" }),
+  (c) => (isStarting(c.env) ? answer(c, STARTING, 503, { "retry-after": RETRY_AFTER_SECONDS }) : answer(c, HEALTHY)),
 );
 
 const metrics = endpoint(

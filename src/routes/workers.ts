@@ -28,6 +28,7 @@ import {
   workerListQuery,
   workerResource,
 } from "../contract/worker.ts";
+import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { notePresent } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
@@ -54,9 +55,9 @@ const report = endpoint(
   async (c, { body }) => {
     const token = await authenticateCaller(c);
     const presence = { ...toPresence(body), viaSocket: false };
-    const answer = unwrap(await callTenant(c.env, token, "reportPresence", presence));
+    const heard = unwrap(await callTenant(c.env, token, "reportPresence", presence));
     notePresent(c.env, token, body.instance);
-    return c.json(answer);
+    return answer(c, heard);
   },
 );
 
@@ -71,7 +72,7 @@ const present = endpoint(
   },
   async (c) => {
     const token = await authenticateCaller(c);
-    return c.json({ workers: unwrap(await callTenant(c.env, token, "listPresent", null)) });
+    return answer(c, { workers: unwrap(await callTenant(c.env, token, "listPresent", null)) });
   },
 );
 
@@ -88,7 +89,7 @@ const list = endpoint(
   async (c, { query }) => {
     const token = await authenticateCaller(c);
     const { workers, total } = unwrap(await callTenant(c.env, token, "listWorkers", query));
-    return c.json({ workers, total, ...query });
+    return answer(c, { workers, total, ...query });
   },
 );
 
@@ -105,7 +106,7 @@ const get = endpoint(
   },
   async (c, { params }) => {
     const token = await authenticateCaller(c);
-    return c.json(unwrap(await callTenant(c.env, token, "getWorker", params)));
+    return answer(c, unwrap(await callTenant(c.env, token, "getWorker", params)));
   },
 );
 
@@ -143,7 +144,7 @@ const pause = endpoint(
   },
   async (c, { params, body }) => {
     const token = await authenticateCaller(c);
-    return c.json(unwrap(await callTenant(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
+    return answer(c, unwrap(await callTenant(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
   },
 );
 
@@ -162,7 +163,7 @@ const resume = endpoint(
   },
   async (c, { params }) => {
     const token = await authenticateCaller(c);
-    return c.json(unwrap(await callTenant(c.env, token, "resumeWorker", params)));
+    return answer(c, unwrap(await callTenant(c.env, token, "resumeWorker", params)));
   },
 );
 
@@ -189,7 +190,7 @@ const claim = endpoint(
       query.wait > 0
         ? await claimWaiting(c.env, token, request, query.wait * 1000)
         : await callTenant(c.env, token, "claim", { ...request, isWaiting: false });
-    return c.json(unwrap(claimed));
+    return answer(c, unwrap(claimed));
   },
 );
 
@@ -206,7 +207,7 @@ const start = endpoint(
   { ...REPORT, path: "/api/jobs/{id}/start", summary: "Start a job: assigned to running", body: startRequest },
   async (c, { params, body }) => {
     const token = await authenticateCaller(c);
-    return c.json(await commandJob(c, token, "startJob", { ...params, ...body }));
+    return answer(c, await commandJob(c, token, "startJob", { ...params, ...body }));
   },
 );
 
@@ -219,7 +220,7 @@ const heartbeat = endpoint(
   },
   async (c, { params, body }) => {
     const token = await authenticateCaller(c);
-    return c.json(await commandJob(c, token, "heartbeatJob", { ...params, ...body }));
+    return answer(c, await commandJob(c, token, "heartbeatJob", { ...params, ...body }));
   },
 );
 
@@ -234,7 +235,7 @@ const complete = endpoint(
   async (c, { params, body }) => {
     const token = await authenticateCaller(c);
     const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };
-    return c.json(await commandJob(c, token, "completeJob", request));
+    return answer(c, await commandJob(c, token, "completeJob", request));
   },
 );
 
@@ -250,7 +251,7 @@ const fail = endpoint(
   async (c, { params, body }) => {
     const token = await authenticateCaller(c);
     const request = { ...params, lease: body.lease, ...toReportedFailure(body.error), ...toSpent(body) };
-    return c.json(await commandJob(c, token, "failJob", request));
+    return answer(c, await commandJob(c, token, "failJob", request));
   },
 );
 
@@ -258,7 +259,7 @@ const release = endpoint(
   { ...REPORT, path: "/api/jobs/{id}/release", summary: "Give a job back unworked", body: releaseRequest },
   async (c, { params, body }) => {
     const token = await authenticateCaller(c);
-    return c.json(await commandJob(c, token, "releaseJob", { ...params, ...body }));
+    return answer(c, await commandJob(c, token, "releaseJob", { ...params, ...body }));
   },
 );
 
