@@ -27,6 +27,8 @@ export class Columns {
   successRate = new Float64Array(FIRST_LENGTH);
   /** Last sign of life, epoch ms; infinity while it can be told of a job at once. */
   seenAt = new Float64Array(FIRST_LENGTH);
+  /** When it was last given a job: a number that grows with each assignment in the fleet. */
+  lastTurn = new Float64Array(FIRST_LENGTH);
   /** Its place in `offers`. */
   offer = new Uint32Array(FIRST_LENGTH);
   /** The different offers there are, or were. */
@@ -51,6 +53,7 @@ export class Columns {
     this.usedShare = widened(this.usedShare, new Float64Array(length));
     this.successRate = widened(this.successRate, new Float64Array(length));
     this.seenAt = widened(this.seenAt, new Float64Array(length));
+    this.lastTurn = widened(this.lastTurn, new Float64Array(length));
     this.offer = widened(this.offer, new Uint32Array(length));
   }
 }

@@ -29,7 +29,9 @@ export interface Member extends Reach {
 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
-type Slot = Mutable<Member> & { readonly handedAt: Map<string, number> };
+type Slot = Mutable<Omit<Member, "handedAt">> & { handedAt: Map<string, number> };
+/** Most workers hold nothing unstarted: they share one map, which stays empty. */
+const NONE_HANDED = new Map<string, number>();
 
 export class Fleet {
   readonly columns = new Columns();
@@ -98,12 +100,13 @@ export class Fleet {
       isConnected: false,
       isClaiming: false,
       lastTurn: 0,
-      handedAt: new Map(),
+      handedAt: NONE_HANDED,
     };
     this.#slots[slot] = member;
     this.#byInstance.set(worker.instance, member);
     this.#index(member, true);
     this.columns.successRate[slot] = successRateOf(worker);
+    this.columns.lastTurn[slot] = 0;
     this.#refresh(member, nowAt);
     this.noteSeen(worker.instance, worker.lastHeartbeatAt);
     return member;
@@ -121,9 +124,11 @@ export class Fleet {
 
   /** A claim handed it a lease, or (null) the lease is started or over. */
   noteHanded(instance: string, jobId: string, at: number | null): void {
-    const handedAt = this.#byInstance.get(instance)?.handedAt;
-    if (at === null) handedAt?.delete(jobId);
-    else handedAt?.set(jobId, at);
+    const member = this.#byInstance.get(instance);
+    if (member === undefined) return;
+    if (at === null) member.handedAt.delete(jobId);
+    else if (member.handedAt === NONE_HANDED) member.handedAt = new Map([[jobId, at]]);
+    else member.handedAt.set(jobId, at);
   }
 
   /** Its socket opened or closed, its claim waits or is over. */
@@ -159,6 +164,7 @@ export class Fleet {
     if (change > 0) {
       this.#turn += 1;
       member.lastTurn = this.#turn;
+      this.columns.lastTurn[member.slot] = this.#turn;
     }
   }
 

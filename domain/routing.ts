@@ -197,7 +197,7 @@ const isBetter = (one: Contender, other: Contender): boolean => {
   if (one.rank !== other.rank) return one.rank > other.rank;
   if (one.score !== other.score) return one.score > other.score;
   if (a.lastTurn !== b.lastTurn) return a.lastTurn < b.lastTurn;
-  return a.worker.instance < b.worker.instance;
+  return a.slot < b.slot;
 };
 
 /** Before rounding, by slot. */
@@ -237,15 +237,20 @@ const bestOf = (left: Bits, fleet: Fleet, asked: RouteRequest, policy: RoutePoli
   const first = fleet.at(left.first());
   const best = contenderOf(first, asked, policy, scoreOf);
   const next = { ...best };
-  const isScoreAll = policy.strategy === "score";
+  const isByScore = policy.strategy === "score";
+  const { lastTurn } = fleet.columns;
+  let bestScore = scoreOf(first.slot);
   for (const slot of left.members()) {
     const score = scoreOf(slot);
-    // Most need no closer look: a lower score wins only by strategy, or where the best has let leases expire.
-    if (isScoreAll && score < best.score - SCORE_STEP && best.member.worker.expiredLeases === 0) continue;
+    // Most need no closer look: who comes later in the pass must score higher, or have waited longer.
+    const isWorse = score < bestScore - SCORE_STEP;
+    const isLater = score <= bestScore && (lastTurn[slot] as number) >= best.member.lastTurn;
+    if (isByScore && (isWorse || isLater) && best.member.worker.expiredLeases === 0) continue;
     next.member = fleet.at(slot);
     next.score = rounded(score);
     next.rank = rankOf(next.member, asked, policy);
     if (!isBetter(next, best)) continue;
+    bestScore = score;
     best.member = next.member;
     best.score = next.score;
     best.rank = next.rank;

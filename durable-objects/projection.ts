@@ -1,8 +1,9 @@
 // Outbox → D1. Rows travel as JSON arrays, one statement a table, in one transaction; every statement may be applied
 // twice. Jobs are written as they are now, so a batch that is late never takes one back.
 
-import type { Job, JobPayload } from "../domain/job.ts";
+import type { JobPayload } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
+import type { Recorded } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
 
@@ -85,7 +86,7 @@ export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert
 const tenantRows = ({ tidings: { identity } }: OutboxRow): Cells[] =>
   identity === undefined ? [] : [[identity.createdAt, identity.locationHint, identity.jurisdiction]];
 
-const jobRow = (job: Job): Cells => [
+const jobRow = ({ job, text }: Recorded): Cells => [
   job.id,
   job.version,
   job.status,
@@ -95,7 +96,7 @@ const jobRow = (job: Job): Cells => [
   JSON.stringify(job.tags),
   job.createdAt,
   job.finishedAt,
-  JSON.stringify(job),
+  text,
 ];
 
 const payloadRows = (payloads: ReadonlyMap<string, JobPayload>): Cells[] =>

@@ -9,6 +9,7 @@ import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { SubscribeDialog } from "../parts/subscribe-dialog.tsx";
 import { SyncButton } from "../parts/sync-button.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { catalogVersion } from "../state/board.ts";
@@ -60,38 +61,22 @@ const Row = ({ subscription, onDone }: { subscription: SubscriptionResource; onD
   );
 };
 
+const COLUMNS: readonly Column[] = [
+  { title: "State" },
+  { title: "Provider" },
+  { title: "Models", class: "num" },
+  { title: "Synced", class: "num cell-wide" },
+  { title: "Next", class: "num cell-wide" },
+  { title: "Schedule, UTC", class: "cell-wide" },
+  { title: "Actions", isUnseen: true },
+];
+
 const SubscriptionTable = ({ rows, onDone }: { rows: readonly SubscriptionResource[]; onDone: () => void }) => (
-  <div class="table-box">
-    <table class="table">
-      <caption class="visually-hidden">Subscriptions</caption>
-      <thead>
-        <tr>
-          <th scope="col">State</th>
-          <th scope="col">Provider</th>
-          <th scope="col" class="num">
-            Models
-          </th>
-          <th scope="col" class="num cell-wide">
-            Synced
-          </th>
-          <th scope="col" class="num cell-wide">
-            Next
-          </th>
-          <th scope="col" class="cell-wide">
-            Schedule, UTC
-          </th>
-          <th scope="col">
-            <span class="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((subscription) => (
-          <Row key={subscription.id} subscription={subscription} onDone={onDone} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table name="Subscriptions" columns={COLUMNS}>
+    {rows.map((subscription) => (
+      <Row key={subscription.id} subscription={subscription} onDone={onDone} />
+    ))}
+  </Table>
 );
 
 const Providers = ({ providers }: { providers: readonly ProviderResource[] }) => (

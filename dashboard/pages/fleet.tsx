@@ -12,6 +12,7 @@ import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { WorkerStatus } from "../parts/status.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Tags } from "../parts/tags.tsx";
 import { Time } from "../parts/time.tsx";
 import { WorkerActions } from "../parts/worker-actions.tsx";
@@ -51,39 +52,23 @@ const Row = ({ worker }: { worker: WorkerResource }) => (
   </tr>
 );
 
+const COLUMNS: readonly Column[] = [
+  { title: "State" },
+  { title: "Worker" },
+  { title: "Provider", class: "cell-wide" },
+  { title: "Load" },
+  { title: "Tags", class: "cell-wide" },
+  { title: "Models", class: "cell-wide" },
+  { title: "Heartbeat", class: "num cell-wide" },
+  { title: "Actions", class: "cell-wide", isUnseen: true },
+];
+
 const WorkerTable = ({ rows }: { rows: readonly WorkerResource[] }) => (
-  <div class="table-box">
-    <table class="table">
-      <caption class="visually-hidden">Workers</caption>
-      <thead>
-        <tr>
-          <th scope="col">State</th>
-          <th scope="col">Worker</th>
-          <th scope="col" class="cell-wide">
-            Provider
-          </th>
-          <th scope="col">Load</th>
-          <th scope="col" class="cell-wide">
-            Tags
-          </th>
-          <th scope="col" class="cell-wide">
-            Models
-          </th>
-          <th scope="col" class="num cell-wide">
-            Heartbeat
-          </th>
-          <th scope="col" class="cell-wide">
-            <span class="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((worker) => (
-          <Row key={worker.instance} worker={worker} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table name="Workers" columns={COLUMNS}>
+    {rows.map((worker) => (
+      <Row key={worker.instance} worker={worker} />
+    ))}
+  </Table>
 );
 
 const Summary = () => {

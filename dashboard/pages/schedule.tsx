@@ -10,6 +10,7 @@ import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ScheduleActions } from "../parts/schedule-actions.tsx";
 import { JobStatus, OutcomeStatus, ScheduleStatus } from "../parts/status.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Tags } from "../parts/tags.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
@@ -47,6 +48,13 @@ const Run = ({ run }: { run: ScheduleRunResource }) => {
   );
 };
 
+const COLUMNS: readonly Column[] = [
+  { title: "Outcome" },
+  { title: "Due" },
+  { title: "Job" },
+  { title: "Ran", class: "num cell-wide" },
+];
+
 const History = ({ name, version }: { name: string; version: string }) => {
   const offset = offsetInAddress();
   const { data, error, reload } = useLoad(`${name} ${offset} ${version}`, (signal) =>
@@ -61,26 +69,11 @@ const History = ({ name, version }: { name: string; version: string }) => {
   if (data.total === 0) return <Empty title="It has not run yet.">Use “Run now” to see what it does.</Empty>;
   return (
     <>
-      <div class="table-box">
-        <table class="table">
-          <caption class="visually-hidden">Runs, newest first</caption>
-          <thead>
-            <tr>
-              <th scope="col">Outcome</th>
-              <th scope="col">Due</th>
-              <th scope="col">Job</th>
-              <th scope="col" class="num cell-wide">
-                Ran
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.history.map((run) => (
-              <Run key={run.scheduled_for + run.ran_at} run={run} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table name="Runs, newest first" columns={COLUMNS}>
+        {data.history.map((run) => (
+          <Run key={run.scheduled_for + run.ran_at} run={run} />
+        ))}
+      </Table>
       <Pager total={data.total} offset={offset} what="runs" />
     </>
   );

@@ -7,6 +7,7 @@ import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ScheduleActions } from "../parts/schedule-actions.tsx";
 import { ScheduleStatus } from "../parts/status.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { schedules as liveSchedules } from "../state/board.ts";
@@ -47,35 +48,21 @@ const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => v
   </tr>
 );
 
+const COLUMNS: readonly Column[] = [
+  { title: "State" },
+  { title: "Schedule" },
+  { title: "Runs", class: "cell-wide" },
+  { title: "Next", class: "num" },
+  { title: "Last", class: "num cell-wide" },
+  { title: "Actions", class: "cell-wide", isUnseen: true },
+];
+
 const ScheduleTable = ({ rows, onDone }: { rows: readonly ScheduleResource[]; onDone: () => void }) => (
-  <div class="table-box">
-    <table class="table">
-      <caption class="visually-hidden">Schedules</caption>
-      <thead>
-        <tr>
-          <th scope="col">State</th>
-          <th scope="col">Schedule</th>
-          <th scope="col" class="cell-wide">
-            Runs
-          </th>
-          <th scope="col" class="num">
-            Next
-          </th>
-          <th scope="col" class="num cell-wide">
-            Last
-          </th>
-          <th scope="col" class="cell-wide">
-            <span class="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((schedule) => (
-          <Row key={schedule.name} schedule={schedule} onDone={onDone} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table name="Schedules" columns={COLUMNS}>
+    {rows.map((schedule) => (
+      <Row key={schedule.name} schedule={schedule} onDone={onDone} />
+    ))}
+  </Table>
 );
 
 export const Schedules = () => {

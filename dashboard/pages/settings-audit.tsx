@@ -6,6 +6,7 @@ import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { SettingsTabs } from "../parts/settings-tabs.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { useLoad } from "../state/load.ts";
 
@@ -47,6 +48,8 @@ const Row = ({ entry }: { entry: AuditEntryResource }) => (
   </tr>
 );
 
+const COLUMNS: readonly Column[] = [{ title: "When" }, { title: "Who", class: "cell-wide" }, { title: "What" }];
+
 export const SettingsAudit = () => {
   const offset = offsetInAddress();
   const { data, error, reload } = useLoad(`audit ${offset}`, (signal) =>
@@ -67,25 +70,11 @@ export const SettingsAudit = () => {
       {data?.total === 0 && <Empty title="Nothing has been recorded yet." />}
       {data !== null && data.total > 0 && (
         <>
-          <div class="table-box">
-            <table class="table">
-              <caption class="visually-hidden">Audit log, newest first</caption>
-              <thead>
-                <tr>
-                  <th scope="col">When</th>
-                  <th scope="col" class="cell-wide">
-                    Who
-                  </th>
-                  <th scope="col">What</th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.entries.map((entry, index) => (
-                  <Row key={`${entry.at} ${index}`} entry={entry} />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table name="Audit log, newest first" columns={COLUMNS}>
+            {data.entries.map((entry, index) => (
+              <Row key={`${entry.at} ${index}`} entry={entry} />
+            ))}
+          </Table>
           <Pager total={data.total} offset={offset} what="entries" />
         </>
       )}

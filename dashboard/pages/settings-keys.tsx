@@ -8,6 +8,7 @@ import { Lamp } from "../parts/lamp.tsx";
 import { Loading, Page } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { SettingsTabs } from "../parts/settings-tabs.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { useLoad } from "../state/load.ts";
 
@@ -62,33 +63,21 @@ const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void
   );
 };
 
+const COLUMNS: readonly Column[] = [
+  { title: "State" },
+  { title: "Name" },
+  { title: "Role" },
+  { title: "Created", class: "num cell-wide" },
+  { title: "Last used", class: "num cell-wide" },
+  { title: "Actions", isUnseen: true },
+];
+
 const KeyTable = ({ keys, onOpen }: { keys: readonly KeyResource[]; onOpen: (open: Open) => void }) => (
-  <div class="table-box">
-    <table class="table">
-      <caption class="visually-hidden">Keys</caption>
-      <thead>
-        <tr>
-          <th scope="col">State</th>
-          <th scope="col">Name</th>
-          <th scope="col">Role</th>
-          <th scope="col" class="num cell-wide">
-            Created
-          </th>
-          <th scope="col" class="num cell-wide">
-            Last used
-          </th>
-          <th scope="col">
-            <span class="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <Row key={key.id} item={key} onOpen={onOpen} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table name="Keys" columns={COLUMNS}>
+    {keys.map((key) => (
+      <Row key={key.id} item={key} onOpen={onOpen} />
+    ))}
+  </Table>
 );
 
 export const SettingsKeys = () => {

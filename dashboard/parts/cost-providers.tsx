@@ -2,6 +2,7 @@
 
 import type { CostByProvider } from "../../src/contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
+import { type Column, Table } from "./table.tsx";
 
 type Provider = CostByProvider["providers"][number];
 
@@ -43,35 +44,19 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
   </>
 );
 
+const COLUMNS: readonly Column[] = [
+  { title: "Provider, model" },
+  { title: "Cost", class: "num" },
+  { title: "Share", class: "cell-wide" },
+  { title: "Jobs", class: "num" },
+  { title: "Tokens in", class: "num cell-wide" },
+  { title: "Tokens out", class: "num cell-wide" },
+];
+
 export const CostProviders = ({ providers, totalUsd }: { providers: readonly Provider[]; totalUsd: number }) => (
-  <div class="table-box">
-    <table class="table">
-      <caption class="visually-hidden">Cost by provider and model</caption>
-      <thead>
-        <tr>
-          <th scope="col">Provider, model</th>
-          <th scope="col" class="num">
-            Cost
-          </th>
-          <th scope="col" class="cell-wide">
-            Share
-          </th>
-          <th scope="col" class="num">
-            Jobs
-          </th>
-          <th scope="col" class="num cell-wide">
-            Tokens in
-          </th>
-          <th scope="col" class="num cell-wide">
-            Tokens out
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {providers.map((provider) => (
-          <Rows key={provider.provider} provider={provider} totalUsd={totalUsd} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table name="Cost by provider and model" columns={COLUMNS}>
+    {providers.map((provider) => (
+      <Rows key={provider.provider} provider={provider} totalUsd={totalUsd} />
+    ))}
+  </Table>
 );

@@ -7,6 +7,7 @@ import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";
 import { now } from "../state/clock.ts";
 import { JobStatus } from "./status.tsx";
+import { type Column, Table } from "./table.tsx";
 import { Tags } from "./tags.tsx";
 import { Time } from "./time.tsx";
 
@@ -75,39 +76,21 @@ const Row = ({ job }: { job: LiveJob }) => (
   </tr>
 );
 
+const COLUMNS: readonly Column[] = [
+  { title: "State" },
+  { title: "Prompt" },
+  { title: "Asks for", class: "cell-wide" },
+  { title: "Priority", class: "cell-wide" },
+  { title: "Worker", class: "cell-wide" },
+  { title: "Took", class: "num cell-wide" },
+  { title: "Cost", class: "num cell-wide" },
+  { title: "Created", class: "num cell-when" },
+];
+
 export const JobTable = ({ jobs, name }: { jobs: readonly LiveJob[]; name: string }) => (
-  <div class="table-box">
-    <table class="table jobs-table">
-      <caption class="visually-hidden">{name}</caption>
-      <thead>
-        <tr>
-          <th scope="col">State</th>
-          <th scope="col">Prompt</th>
-          <th scope="col" class="cell-wide">
-            Asks for
-          </th>
-          <th scope="col" class="cell-wide">
-            Priority
-          </th>
-          <th scope="col" class="cell-wide">
-            Worker
-          </th>
-          <th scope="col" class="num cell-wide">
-            Took
-          </th>
-          <th scope="col" class="num cell-wide">
-            Cost
-          </th>
-          <th scope="col" class="num cell-when">
-            Created
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {jobs.map((job) => (
-          <Row key={job.id} job={job} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table name={name} columns={COLUMNS} class="jobs-table">
+    {jobs.map((job) => (
+      <Row key={job.id} job={job} />
+    ))}
+  </Table>
 );

@@ -147,7 +147,7 @@ const LEFT_OUT = { prompt: "", input: null };
  * are left out; history has them.
  */
 export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] }): Result<JobResource[], Refusal> =>
-  ok(turn.store.jobs.findMany(request.ids).map((job) => presentJob(job, LEFT_OUT, null, waitingReason(turn, job))));
+  ok(turn.store.jobs.findMany(request.ids).map(({ job }) => presentJob(job, LEFT_OUT, null, waitingReason(turn, job))));
 
 export interface JobCommand {
   readonly id: string;

@@ -52,7 +52,7 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
 export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => {
   const messages: LiveMessage[] = [];
   const counts = changes.jobs.size === 0 ? null : statusCounts(turn);
-  for (const job of turn.store.jobs.findMany([...changes.jobs])) {
+  for (const { job } of turn.store.jobs.findMany([...changes.jobs])) {
     if (counts !== null) messages.push({ type: "job.updated", job: presentLive(turn, job), counts });
   }
   for (const instance of changes.workers) {

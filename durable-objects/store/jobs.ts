@@ -10,33 +10,37 @@ export type OpenStatus = "pending" | "assigned" | "running";
 
 const FINAL = "('completed', 'failed', 'cancelled')";
 
+/** A record, and as its row holds it. */
+export interface Recorded {
+  readonly job: Job;
+  readonly text: string;
+}
+
 /** A few thousand small records are a few megabytes: about what is under way at a time. */
 const RECENT_JOBS = 4_000;
 const RECENT_RECORD_CHARS = 4_096;
 
 export const jobsTable = (sql: Sql) => {
-  const recent = new Recent<Job>(RECENT_JOBS);
+  const recent = new Recent<Recorded>(RECENT_JOBS);
   /** The record as its row holds it. */
   const written = (job: Job): string => {
     const text = JSON.stringify(job);
-    if (text.length <= RECENT_RECORD_CHARS) recent.keep(job.id, job);
+    if (text.length <= RECENT_RECORD_CHARS) recent.keep(job.id, { job, text });
     else recent.drop(job.id);
     return text;
   };
   return {
     find: (id: string): Job | null =>
-      recent.get(id) ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
+      recent.get(id)?.job ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
 
     forgetRecent: (): void => recent.clear(),
 
-    findMany: (ids: readonly string[]): Job[] => {
-      const known = ids.map((id) => recent.get(id)).filter((job) => job !== undefined);
+    findMany: (ids: readonly string[]): Recorded[] => {
+      const known = ids.map((id) => recent.get(id)).filter((one) => one !== undefined);
       if (known.length === ids.length) return known;
       const unknown = JSON.stringify(ids.filter((id) => recent.get(id) === undefined));
-      return [
-        ...known,
-        ...records<Job>(all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", unknown)),
-      ];
+      const rows = all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", unknown);
+      return [...known, ...rows.map(({ record: text }) => ({ job: JSON.parse(text as string), text: text as string }))];
     },
 
     put: (job: Job, dueAt: number | null, changedSeq: number): void => {

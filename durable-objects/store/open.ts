@@ -15,6 +15,7 @@ export type Store = ReturnType<typeof tablesOf>;
 const tablesOf = (storage: TenantStorage) => {
   const jobs = jobsTable(storage.sql);
   const keys = keysTable(storage.sql);
+  const outbox = outboxTable(storage.sql);
   return {
     settings: settingsTable(storage.sql),
     jobs,
@@ -23,7 +24,7 @@ const tablesOf = (storage: TenantStorage) => {
     backoffs: backoffsTable(storage.sql),
     keys,
     sessions: sessionsTable(storage.sql),
-    outbox: outboxTable(storage.sql),
+    outbox,
     idempotency: idempotencyTable(storage.sql),
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
@@ -32,6 +33,7 @@ const tablesOf = (storage: TenantStorage) => {
     forgetRecent: (): void => {
       jobs.forgetRecent();
       keys.forgetRecent();
+      outbox.forgetRecent();
     },
   };
 };

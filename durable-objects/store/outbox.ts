@@ -55,42 +55,61 @@ export interface OutboxRow {
   readonly tidings: Tidings;
 }
 
-export const outboxTable = (sql: Sql) => ({
-  put: ({ seq, at, chars, tidings }: OutboxRow): void => {
-    const body = JSON.stringify(tidings);
-    sql.exec("INSERT INTO outbox (seq, at, chars, body) VALUES (?, ?, ?, ?)", seq, at, chars, body);
-  },
+/** Rows that leave soon after they came are not read again; past this many characters they are. */
+const RECENT_CHARS = 8_000_000;
 
-  /** The oldest rows, at most `limit` of them, that take about `maxChars` along; at least one if there is any. */
-  oldest: (limit: number, maxChars: number): OutboxRow[] =>
-    all(
-      sql,
-      `SELECT seq, at, chars, body FROM outbox WHERE seq IN (
-         SELECT seq FROM (
-           SELECT seq, SUM(chars) OVER (ORDER BY seq) - chars AS before
-           FROM (SELECT seq, chars FROM outbox ORDER BY seq LIMIT ?1)
-         ) WHERE before < ?2
-       ) ORDER BY seq`,
-      limit,
-      maxChars,
-    ).map((row) => ({
-      seq: row.seq as number,
-      at: row.at as number,
-      chars: row.chars as number,
-      tidings: JSON.parse(row.body as string) as Tidings,
-    })),
+export const outboxTable = (sql: Sql) => {
+  const recent = new Map<number, OutboxRow>();
+  let recentChars = 0;
+  const forgetRecent = (): void => {
+    recent.clear();
+    recentChars = 0;
+  };
+  const read = (seq: number): Tidings =>
+    JSON.parse(first(sql, "SELECT body FROM outbox WHERE seq = ?", seq)?.body as string) as Tidings;
 
-  oldestAt: (): number | null =>
-    (first(sql, "SELECT at FROM outbox ORDER BY seq LIMIT 1")?.at as number | undefined) ?? null,
+  return {
+    forgetRecent,
 
-  /** Infinity while the outbox is empty. */
-  firstSeq: (): number => scalar(sql, "SELECT MIN(seq) FROM outbox") ?? Number.POSITIVE_INFINITY,
+    put: (row: OutboxRow): void => {
+      const { seq, at, chars, tidings } = row;
+      const body = JSON.stringify(tidings);
+      sql.exec("INSERT INTO outbox (seq, at, chars, body) VALUES (?, ?, ?, ?)", seq, at, chars, body);
+      if (recentChars + chars > RECENT_CHARS) return;
+      recent.set(seq, row);
+      recentChars += chars;
+    },
 
-  lastSeq: (): number => scalar(sql, "SELECT MAX(seq) FROM outbox") ?? 0,
+    /** The oldest rows, at most `limit` of them, that take about `maxChars` along; at least one if there is any. */
+    oldest: (limit: number, maxChars: number): OutboxRow[] => {
+      const rows: OutboxRow[] = [];
+      let total = 0;
+      for (const row of all(sql, "SELECT seq, at, chars FROM outbox ORDER BY seq LIMIT ?", limit)) {
+        if (rows.length > 0 && total >= maxChars) break;
+        const [seq, at, chars] = [row.seq as number, row.at as number, row.chars as number];
+        rows.push(recent.get(seq) ?? { seq, at, chars, tidings: read(seq) });
+        total += chars;
+      }
+      return rows;
+    },
 
-  count: (): number => scalar(sql, "SELECT COUNT(*) FROM outbox") ?? 0,
+    oldestAt: (): number | null =>
+      (first(sql, "SELECT at FROM outbox ORDER BY seq LIMIT 1")?.at as number | undefined) ?? null,
 
-  removeUpTo: (seq: number): void => {
-    sql.exec("DELETE FROM outbox WHERE seq <= ?", seq);
-  },
-});
+    /** Infinity while the outbox is empty. */
+    firstSeq: (): number => scalar(sql, "SELECT MIN(seq) FROM outbox") ?? Number.POSITIVE_INFINITY,
+
+    lastSeq: (): number => scalar(sql, "SELECT MAX(seq) FROM outbox") ?? 0,
+
+    count: (): number => scalar(sql, "SELECT COUNT(*) FROM outbox") ?? 0,
+
+    removeUpTo: (seq: number): void => {
+      sql.exec("DELETE FROM outbox WHERE seq <= ?", seq);
+      for (const [known, { chars }] of recent) {
+        if (known > seq) break;
+        recent.delete(known);
+        recentChars -= chars;
+      }
+    },
+  };
+};

@@ -3,11 +3,10 @@
 import { and, desc, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { CatalogModel } from "../../domain/catalog.ts";
-import type { ModelPrice } from "../../domain/catalog-price.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog-subscription.ts";
 import type { RefusalOf } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
-import { catalogHistory, catalogModels, catalogSubscriptions } from "../../migrations/catalog.ts";
+import { catalogHistory, catalogModels } from "../../migrations/catalog.ts";
 import { getSubscription } from "./subscriptions.ts";
 
 type NotFound = RefusalOf<"not_found">;
@@ -63,62 +62,6 @@ export async function readHistory(
 
 function modelOf(text: string | null): CatalogModel | null {
   return text === null ? null : (JSON.parse(text) as CatalogModel);
-}
-
-/** `unknown` where no subscription of the tenant has ever listed the provider: nothing can be said then. */
-export async function findModel(
-  db: D1Database,
-  tenant: string,
-  provider: string,
-  model: string,
-): Promise<"listed" | "not_listed" | "unknown"> {
-  const row = await db
-    .prepare(
-      `SELECT count(*) AS synced, count(m.model_id) AS listed
-       FROM catalog_subscriptions s
-       LEFT JOIN catalog_models m ON m.tenant = s.tenant AND m.subscription_id = s.id AND m.model_id = ?3
-       WHERE s.tenant = ?1 AND s.provider = ?2 AND s.models_synced_at IS NOT NULL`,
-    )
-    .bind(tenant, provider, model)
-    .first<{ synced: number; listed: number }>();
-  if (row === null || row.synced === 0) return "unknown";
-  return row.listed > 0 ? "listed" : "not_listed";
-}
-
-/** The price that the provider itself publishes, or null. Of several subscriptions the one synced last counts. */
-export async function findPrice(
-  db: D1Database,
-  tenant: string,
-  provider: string,
-  model: string,
-): Promise<ModelPrice | null> {
-  const row = await drizzle(db)
-    .select({
-      input: catalogModels.inputNanoPerMtok,
-      output: catalogModels.outputNanoPerMtok,
-      cached: catalogModels.cachedInputNanoPerMtok,
-      request: catalogModels.requestNano,
-    })
-    .from(catalogSubscriptions)
-    .innerJoin(
-      catalogModels,
-      and(
-        eq(catalogModels.tenant, catalogSubscriptions.tenant),
-        eq(catalogModels.subscriptionId, catalogSubscriptions.id),
-        eq(catalogModels.modelId, model),
-      ),
-    )
-    .where(and(eq(catalogSubscriptions.tenant, tenant), eq(catalogSubscriptions.provider, provider)))
-    .orderBy(desc(catalogSubscriptions.modelsSyncedAt))
-    .limit(1)
-    .get();
-  if (row === undefined || row.input === null || row.output === null) return null;
-  return {
-    input_nano_per_mtok: row.input,
-    output_nano_per_mtok: row.output,
-    ...(row.cached === null ? {} : { cached_input_nano_per_mtok: row.cached }),
-    ...(row.request === null ? {} : { request_nano: row.request }),
-  };
 }
 
 /** For retention: removes up to `limit` of the lines older than `beforeAt`; returns how many went. */

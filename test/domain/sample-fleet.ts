@@ -52,6 +52,7 @@ export const fleetOf = (specs: readonly Spec[], builtAt = NOON): Fleet => {
     if (load > 0) fleet.addLoad(member.worker.instance, load);
     fleet.noteReach(member.worker.instance, { isConnected, isClaiming });
     Object.assign(member, { lastTurn: lastTurn ?? 0 });
+    fleet.columns.lastTurn[member.slot] = lastTurn ?? 0;
   }
   return fleet;
 };

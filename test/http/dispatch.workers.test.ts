@@ -38,8 +38,8 @@ describe("a dispatch", () => {
     await present("wrong-model", { tags: "gpu", models: ["llama"] });
     await present("paused", { tags: "gpu" });
     await world.ok("POST", "/api/workers/paused/pause", { reason: "maintenance" });
-    await present("full", { tags: "gpu" });
-    await world.ok("POST", "/dispatch", { prompt: "fill", tags: ["gpu"] });
+    await present("full", { tags: "gpu,spare" });
+    await world.ok("POST", "/dispatch", { prompt: "fill", tags: ["spare"] });
     await present("none", { tags: "gpu", concurrency: 0 });
     const { status, headers, body } = await dispatch({ provider: "p", tags: ["gpu"], model: "gpt" });
     expect(status).toBe(503);
