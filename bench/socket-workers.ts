@@ -44,6 +44,9 @@ export class SocketWorkers {
     let hear = (frame: string): void => {
       if (!frame.includes('"ack"')) return;
       hear = (next) => this.#hear(wire, socket, next);
+      // The frame that acknowledges the greeting may bring jobs, too; the greeting itself is no completion.
+      this.stored -= 1;
+      this.#hear(wire, socket, frame);
       greeted();
     };
     if (wire.hello === undefined) hear = (frame) => this.#hear(wire, socket, frame);

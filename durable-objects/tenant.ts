@@ -24,7 +24,7 @@ import { type Credential, createTenant, identify, type NewTenant } from "./opera
 import { News } from "./operations/news.ts";
 import { mayActAs } from "./operations/presence.ts";
 import { settle } from "./operations/routing.ts";
-import { nextWakeAt, sweep } from "./operations/sweep.ts";
+import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
 import { acknowledge, carryOut, goneJobOf, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
@@ -273,16 +273,12 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Runs the timetable; never throws, always arms the next. */
   override async alarm(): Promise<void> {
     this.#wake.clear();
-    let wakeAt: number | null = null;
-    try {
-      await this.#turns.run(() => this.#inTurn(SERVICE, (turn) => ok(sweep(turn))));
-      wakeAt = await this.#turns.run(() => nextWakeAt(this.#newTurn(SERVICE)));
-    } catch {
-      wakeAt = Date.now() + FAILED_SWEEP_RETRY_MS;
-    }
+    const swept = sweeps.map((sweep) => this.#turns.run(() => this.#inTurn(SERVICE, (turn) => ok(sweep(turn)))));
+    await Promise.all(swept)
+      .then(() => this.#turns.run(() => this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)))))
+      .catch(() => this.#wake.backOff(Date.now() + FAILED_SWEEP_RETRY_MS));
     const draining = this.#drain.start();
     if (draining !== null) this.ctx.waitUntil(draining.then(() => this.#wake.arm(this.#drain.dueAt())));
-    this.#wake.arm(wakeAt);
     this.#wake.arm(this.#drain.dueAt());
   }
 

@@ -1,10 +1,11 @@
 // The object's one alarm. What becomes due is noted while a stretch runs and armed once that is stored. Arming moves
-// the alarm forward, never back: only the sweep, which computes it anew, lets it be later.
+// the alarm forward, never back: only the sweep, which computes it anew, lets it be later, or fails and waits a while.
 
 export class Wake {
   readonly #state: DurableObjectState;
   #notedAt = Number.POSITIVE_INFINITY;
   #armedAt: number | null = null;
+  #notBeforeAt = 0;
 
   constructor(state: DurableObjectState) {
     this.#state = state;
@@ -24,8 +25,10 @@ export class Wake {
     this.#notedAt = Number.POSITIVE_INFINITY;
   }
 
-  arm(at: number | null): void {
-    if (at === null || (this.#armedAt !== null && this.#armedAt <= at)) return;
+  arm(dueAt: number | null): void {
+    if (dueAt === null) return;
+    const at = Math.max(dueAt, this.#notBeforeAt);
+    if (this.#armedAt !== null && this.#armedAt <= at) return;
     this.#armedAt = at;
     this.#state.waitUntil(this.#state.storage.setAlarm(at));
   }
@@ -33,5 +36,13 @@ export class Wake {
   /** It has rung: none is set. */
   clear(): void {
     this.#armedAt = null;
+    this.#notBeforeAt = 0;
+  }
+
+  /** What rang for was not done: it rings then, and not before, though things are overdue. */
+  backOff(untilAt: number): void {
+    this.#armedAt = null;
+    this.#notBeforeAt = untilAt;
+    this.arm(untilAt);
   }
 }

@@ -89,13 +89,11 @@ const TIMETABLE: readonly Row[] = [
   },
 ];
 
-/** Does what is due. */
-export const sweep = (turn: Turn): void => {
-  for (const row of TIMETABLE) {
-    const dueAt = row.dueAt(turn);
-    if (dueAt !== null && dueAt <= turn.nowAt) row.run(turn);
-  }
-};
+/** Each does what is due of its row: turns of their own, so that one that fails keeps no other from being done. */
+export const sweeps: readonly ((turn: Turn) => void)[] = TIMETABLE.map(({ dueAt, run }) => (turn) => {
+  const at = dueAt(turn);
+  if (at !== null && at <= turn.nowAt) run(turn);
+});
 
 /** The earliest instant at which any row is due; null where nothing ever is. */
 export const nextWakeAt = (turn: Turn): number | null => earliest(TIMETABLE.map((row) => row.dueAt(turn)));

@@ -257,8 +257,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the alarm does not arm the next",
     "durable-objects/tenant.ts",
-    "    this.#wake.arm(wakeAt);\n",
-    "    void wakeAt;\n",
+    ".then(() => this.#turns.run(() => this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)))))",
+    ".then(() => undefined)",
   ),
   mutant(
     "a worker whose socket died with the object is given jobs",

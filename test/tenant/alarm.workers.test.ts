@@ -131,6 +131,20 @@ describe("the alarm", () => {
     await expect.poll(outbox).toBe(0);
   });
 
+  it("of which one part fails does the rest, and tries that again", async () => {
+    const world = await newWorld();
+    await present(world);
+    const job = await dispatch(world, {});
+    await ageJob(world, job.id, 31_000, ["assignedAt"]);
+    await inStorage(world, (storage) =>
+      storage.sql.exec("INSERT INTO schedules (name, next_run_at, record) VALUES ('broken', 1, '{')"),
+    );
+    await alarm(world);
+    expect(await get(world, job)).toMatchObject({ status: "assigned", lease: job.lease + 1 });
+    const armedAt = await inStorage(world, (storage) => storage.getAlarm());
+    expect(armedAt).toBeGreaterThan(Date.now());
+  });
+
   it("with nothing due changes nothing", async () => {
     const world = await newWorld();
     const job = await runningJob(world);
