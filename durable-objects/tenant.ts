@@ -13,7 +13,7 @@ import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../src/con
 import type { ClaimAnswer } from "../src/contract/worker.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { findArchived } from "./archive.ts";
-import { newCounters } from "./counters.ts";
+import { type Counters, countersFrom, storedCounters } from "./counters.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
@@ -50,7 +50,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #drain: Drain;
   readonly #live: Live;
   readonly #waiters = new Waiters();
-  readonly #counters = newCounters();
+  #counters: Counters | null = null;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
   /** What the turns of the stretch tell history together. */
@@ -284,6 +284,7 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   #loaded(): Memory {
     if (this.#memory !== null) return this.#memory;
+    this.#counters ??= countersFrom(this.#store.settings.counters());
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     this.#memory = memory;
@@ -374,7 +375,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.#turns.run(() => {
       this.#store.outbox.removeUpTo(seq);
       this.#store.settings.putDrainedSeq(seq);
-      this.#loaded().drainedSeq = seq;
+      const memory = this.#loaded();
+      memory.drainedSeq = seq;
+      this.#store.settings.putCounters(storedCounters(memory.counters));
       const nowAt = Date.now();
       if (this.#store.jobs.unshelve(seq, nowAt)) this.#wake.note(nowAt);
       this.#storeWorkers();

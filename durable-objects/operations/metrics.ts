@@ -42,13 +42,13 @@ const queueMetrics = (turn: Turn): Metric[] => {
     gauge("signalbox_queue_jobs", "Jobs that wait and may run now.", [["", {}, queue.count]]),
     {
       name: "signalbox_jobs_total",
-      help: "Jobs that reached a status since the object woke.",
+      help: "Jobs that reached a status.",
       type: "counter",
       samples: JOB_STATUSES.map((status) => ["", { status }, counters.jobsByStatus[status]] as const),
     },
     {
       name: "signalbox_assignment_latency_seconds",
-      help: "Time from enqueueing to assignment, since the object woke.",
+      help: "Time from enqueueing to assignment.",
       type: "histogram",
       samples: counters.assignmentLatency.samples(),
     },

@@ -1,6 +1,7 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
 import type { ModelPrice } from "../../domain/catalog-price.ts";
+import type { JobStatus } from "../../domain/job-status.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import { type ConfigDocument, configDocument } from "../../src/contract/config.ts";
 import { first, record, type Sql } from "./sql.ts";
@@ -32,6 +33,20 @@ export interface StoredConfig {
   readonly document: ConfigDocument;
 }
 
+/** Durations, counted by bucket. */
+export interface Observed {
+  /** By bucket: how many were at most so long. */
+  readonly counts: number[];
+  count: number;
+  /** Of all of them, seconds. */
+  sum: number;
+}
+
+export interface StoredCounters {
+  readonly jobsByStatus: Record<JobStatus, number>;
+  readonly assignmentLatency: Observed;
+}
+
 export const settingsTable = (sql: Sql) => {
   const read = <T>(name: string): T | null =>
     record<T>(first(sql, "SELECT value FROM settings WHERE name = ?", name), "value");
@@ -59,6 +74,9 @@ export const settingsTable = (sql: Sql) => {
     /** The last outbox row that history has; sequence numbers go on from here when the outbox is empty. */
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,
     putDrainedSeq: (seq: number): void => write("drained_seq", seq),
+
+    counters: (): StoredCounters | null => read<StoredCounters>("counters"),
+    putCounters: (counters: StoredCounters): void => write("counters", counters),
 
     catalog: (): Record<string, CatalogFacts> => read<Record<string, CatalogFacts>>("catalog") ?? {},
     putCatalog: (catalog: Record<string, CatalogFacts>): void => write("catalog", catalog),

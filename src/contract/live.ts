@@ -13,7 +13,7 @@ export const MAX_LIVE_RESOURCES = 200;
 
 const counts = z
   .record(jobStatus, count)
-  .meta({ description: "open jobs by status, final ones since the object woke" });
+  .meta({ description: "jobs by status: the open ones now, the final ones in all" });
 
 /** A job in the live view: without its long values, which the job's own page reads. */
 export const liveJob = jobResource.omit({ prompt: true, input: true, result: true, truncated: true }).extend({

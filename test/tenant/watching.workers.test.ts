@@ -272,6 +272,27 @@ describe("metrics", () => {
     expect(answer.text).not.toContain("drill");
   });
 
+  it("count on where they were when the object slept", async () => {
+    const world = await newWorld();
+    await present(world);
+    const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: 1 });
+    const counted = async () => {
+      const { samples } = parse((await world.get("/metrics")).text);
+      const total = samples.find(
+        ({ name, labels }) => name === "signalbox_jobs_total" && labels.status === "completed",
+      );
+      const latency = samples.find(({ name }) => name === "signalbox_assignment_latency_seconds_count");
+      return [total?.value, latency?.value];
+    };
+    await world.stub.drain();
+    await evictDurableObject(world.stub);
+    expect(await counted()).toEqual([1, 1]);
+    const next = await world.ok("POST", "/dispatch", { prompt: "y" });
+    await world.ok("POST", `/api/jobs/${next.id}/complete`, { lease: next.lease, result: 1 });
+    expect(await counted()).toEqual([2, 2]);
+  });
+
   it("stay bounded, however many requirement groups wait", async () => {
     const world = await newWorld();
     const jobs = Array.from({ length: 300 }, (_, index) => ({ prompt: "x", tags: [`t${index}`] }));
