@@ -3,8 +3,9 @@
 
 import { signal } from "@preact/signals";
 import type { NumberedLiveMessage } from "../../src/contract/live.ts";
+import type { WorkerResource } from "../../src/contract/worker.ts";
 import { get } from "../api.ts";
-import { apply, clearBoard } from "./board.ts";
+import { apply, clearBoard, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";
 import { observe, resetTraffic } from "./traffic.ts";
 
@@ -18,6 +19,7 @@ const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 const PING_EVERY_MS = 15_000;
 const SILENCE_MS = 35_000;
+const MOST_LOOKED_AT = 200;
 const CLOSED_KEY_ENDED = 4401;
 
 let socket: WebSocket | null = null;
@@ -88,9 +90,19 @@ const lose = (): void => {
   retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
 };
 
+/** Workers ping, and fall silent, while the tenant's object sleeps: nobody tells of either, so it is looked up. */
+const lookAtWorkers = async (): Promise<void> => {
+  if (document.hidden || workers.peek().size === 0) return;
+  const found = await get<{ workers: WorkerResource[] }>("/api/workers", { limit: MOST_LOOKED_AT });
+  if (connection.peek() === "live") apply(found.workers.map((worker) => ({ type: "worker.updated", worker })));
+};
+
 const keepAlive = (): void => {
   if (Date.now() - lastFrameAt > SILENCE_MS) lose();
-  else if (socket?.readyState === WebSocket.OPEN) socket.send("ping");
+  else if (socket?.readyState === WebSocket.OPEN) {
+    socket.send("ping");
+    lookAtWorkers().catch(() => undefined);
+  }
 };
 
 const open = (): void => {

@@ -47,6 +47,18 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
     await expect.poll(() => page.getByText("Line stopped").count()).toBe(0);
   });
 
+  it("a worker that falls silent is shown offline, though nothing wakes to say so", { timeout: 60_000 }, async () => {
+    await world.call("PUT", "/config", { presence: { offline_after_seconds: 6, heartbeat_interval_seconds: 2 } });
+    const silent = { instance: "fell-silent", status: "idle", tags: "", provider: "p" };
+    await world.call("POST", "/presence", silent);
+    const { page } = await world.open("fleet");
+    const row = page.locator("tr", { hasText: "fell-silent" });
+    await row.getByText("idle").waitFor();
+    await row.getByText("offline").waitFor({ timeout: 40_000 });
+    await world.call("DELETE", "/api/workers/fell-silent");
+    await world.call("PUT", "/config", {});
+  });
+
   it("a missing message is noticed and answered with a new snapshot", async () => {
     const { page } = await world.visit("/");
     let snapshots = 0;
