@@ -119,14 +119,18 @@ export const scorerFor = (
   weights: Weights,
 ): ((slot: number) => number) => {
   const { usedShare, successRate, seenAt, offer, offers } = columns;
-  const offered = offers.map((one) => offerScore(offerParts(one, asked, facts), weights));
+  const offered: (number | undefined)[] = [];
+  const worthOf = (place: number): number => {
+    const worth = offerScore(offerParts(offers[place] as Offer, asked, facts), weights);
+    offered[place] = worth;
+    return worth;
+  };
   const freshFrom = facts.nowAt - facts.offlineAfterMs / FRESHNESS_STEPS + 1;
   return (slot) => {
     const seen = seenAt[slot] as number;
     const capacity = capacityOf(usedShare[slot] as number, asked);
     const freshness = seen >= freshFrom ? 1 : freshnessOf(seen, facts);
-    return (
-      (offered[offer[slot] as number] as number) + stateScore(capacity, successRate[slot] as number, freshness, weights)
-    );
+    const place = offer[slot] as number;
+    return (offered[place] ?? worthOf(place)) + stateScore(capacity, successRate[slot] as number, freshness, weights);
   };
 };
