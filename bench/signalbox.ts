@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import type { CoordinatorMessage } from "../src/contract/socket.ts";
+import type { CoordinatorMessage } from "../contract/socket.ts";
 import { Connection } from "./connection.ts";
 import { freePort, type Served, startProcess } from "./processes.ts";
 import type { Wire } from "./socket-workers.ts";

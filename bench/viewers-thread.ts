@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import WebSocket from "ws";
+import type { NumberedLiveMessage } from "../contract/live.ts";
 import { isFinal, type JobStatus } from "../domain/job-status.ts";
-import type { NumberedLiveMessage } from "../src/contract/live.ts";
 import { percentile } from "./load.ts";
 import { type Ended, type Seen, sharedNow, type Watching } from "./viewers.ts";
 

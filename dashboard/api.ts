@@ -1,7 +1,7 @@
 // The page's one way to the coordinator: same origin, session cookie, JSON both ways. Every refusal is an ApiProblem
 // that says in words what went wrong; whoever calls shows it, nobody swallows it.
 
-import type { ProblemResource } from "../src/contract/problem.ts";
+import type { ProblemResource } from "../contract/problem.ts";
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 

@@ -1,7 +1,7 @@
 // The dashboard's live view: a snapshot, then the latest state of whatever changed, at most ten frames a second,
 // numbered for each viewer. While nobody watches it does nothing.
 
-import { type LiveMessage, MAX_LIVE_RESOURCES } from "../src/contract/live.ts";
+import { type LiveMessage, MAX_LIVE_RESOURCES } from "../contract/live.ts";
 import { type LiveChanges, liveSnapshot, liveUpdates } from "./operations/live.ts";
 import type { Effects, Turn } from "./operations/turn.ts";
 import { attachmentOf, type Sockets, send } from "./sockets.ts";

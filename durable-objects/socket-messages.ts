@@ -1,21 +1,16 @@
 // What a worker says over its socket, as operations: parsed by the contract's schema, each message a turn of its own,
 // each answered by an `ack` that repeats its id.
 
+import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
+import { isTooDeep, MAX_JSON_DEPTH } from "../contract/nesting.ts";
+import { presentRefusal } from "../contract/refusal.ts";
+import { toReportedFailure, toSpent } from "../contract/report.ts";
+import { type CoordinatorMessage, MAX_FRAME_MESSAGES, type WorkerMessage, workerMessage } from "../contract/socket.ts";
+import { refusalOf } from "../contract/validation.ts";
+import { toPresence } from "../contract/worker.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { invalid } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../src/contract/field.ts";
-import { isTooDeep, MAX_JSON_DEPTH } from "../src/contract/nesting.ts";
-import { presentRefusal } from "../src/contract/refusal.ts";
-import { toReportedFailure, toSpent } from "../src/contract/report.ts";
-import {
-  type CoordinatorMessage,
-  MAX_FRAME_MESSAGES,
-  type WorkerMessage,
-  workerMessage,
-} from "../src/contract/socket.ts";
-import { refusalOf } from "../src/contract/validation.ts";
-import { toPresence } from "../src/contract/worker.ts";
 import type { Archived } from "./operations/jobs.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";

@@ -2,15 +2,15 @@
 // that share a commit; what they leave to say goes out behind the output gate. The verbs are in `operations/`.
 
 import { DurableObject } from "cloudflare:workers";
+import type { JobResource } from "../contract/job.ts";
+import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../contract/socket.ts";
+import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isFinal } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
-import type { JobResource } from "../src/contract/job.ts";
-import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../src/contract/socket.ts";
-import type { ClaimAnswer } from "../src/contract/worker.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { findArchived } from "./archive.ts";
 import { type Counters, countersFrom, storedCounters } from "./counters.ts";

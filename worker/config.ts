@@ -3,7 +3,7 @@
 // the last known stays in force.
 
 import { parse as parseYaml } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 
 export type WorkerConfig = { model: string | null; timeoutSeconds: number | null };
 

@@ -2,8 +2,8 @@
 // every answer the message that the socket would have brought. One job's reports go out in their order.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { problemResource } from "../src/contract/problem.ts";
-import { claimAnswer, presenceAnswer } from "../src/contract/worker.ts";
+import { problemResource } from "../contract/problem.ts";
+import { claimAnswer, presenceAnswer } from "../contract/worker.ts";
 import { backoffMs } from "./backoff.ts";
 import {
   type Ending,

@@ -6,9 +6,9 @@
 //      └──drain: released──────┴── halted ──▶ stopping ──run has ended──▶ gone
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { JobResource } from "../src/contract/job.ts";
-import type { ProblemResource } from "../src/contract/problem.ts";
-import type { PresenceAnswer } from "../src/contract/worker.ts";
+import type { JobResource } from "../contract/job.ts";
+import type { ProblemResource } from "../contract/problem.ts";
+import type { PresenceAnswer } from "../contract/worker.ts";
 import { createBeats } from "./beats.ts";
 import type { ConfigWatch } from "./config.ts";
 import { Outbox, type Report } from "./outbox.ts";

@@ -1,8 +1,8 @@
 // One job from its lease to its report. The outcome is a value, null when the job was halted: then nobody wants one.
 // A runtime's bug fails its job, never the worker.
 
-import { MAX_RESULT_BYTES, utf8Bytes } from "../src/contract/field.ts";
-import type { JobResource } from "../src/contract/job.ts";
+import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
+import type { JobResource } from "../contract/job.ts";
 import type { JobFailure, Progress, Runtime } from "./runtimes/runtime.ts";
 
 export type JobOutcome =

@@ -1,7 +1,7 @@
 // What the loop knows of its line to the coordinator. Two kinds stand behind it, a WebSocket and plain HTTP; both speak
 // the messages of the socket, so that the loop cannot tell which one it has.
 
-import type { CoordinatorMessage, WorkerMessage } from "../src/contract/socket.ts";
+import type { CoordinatorMessage, WorkerMessage } from "../contract/socket.ts";
 
 export type { CoordinatorMessage, WorkerMessage };
 

@@ -3,8 +3,8 @@
 
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
-import { z } from "zod";
-import { instanceName, modelName, providerName, tags } from "../src/contract/field.ts";
+import * as z from "zod";
+import { instanceName, modelName, providerName, tags } from "../contract/field.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
 export type Settings = {

@@ -8,7 +8,7 @@ import {
   coordinatorMessage,
   MAX_FRAME_BYTES,
   MAX_FRAME_MESSAGES,
-} from "../src/contract/socket.ts";
+} from "../contract/socket.ts";
 import {
   type Ending,
   explainRefusal,

@@ -1,7 +1,7 @@
 // Subscriptions to providers' model lists: how each stands, sync now, subscribe, unsubscribe.
 
 import { useState } from "preact/hooks";
-import type { ProviderResource, SubscriptionResource } from "../../src/contract/catalog.ts";
+import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";
 import { get } from "../api.ts";
 import { count } from "../format.ts";
 import { Lamp } from "../parts/lamp.tsx";

@@ -1,7 +1,7 @@
 // What work costs: by period, provider and model, against the budgets. Work of unknown price is shown as such.
 
-import type { ConfigDocument } from "../../src/contract/config.ts";
-import type { CostByProvider, CostSummary } from "../../src/contract/cost.ts";
+import type { ConfigDocument } from "../../contract/config.ts";
+import type { CostByProvider, CostSummary } from "../../contract/cost.ts";
 import { get } from "../api.ts";
 import { count, plural, usd } from "../format.ts";
 import { CostProviders } from "../parts/cost-providers.tsx";

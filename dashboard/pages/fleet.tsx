@@ -2,7 +2,7 @@
 // paged through the API beyond.
 
 import { useState } from "preact/hooks";
-import type { WorkerResource } from "../../src/contract/worker.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 import { get } from "../api.ts";
 import { count, splitTags } from "../format.ts";
 import { NoWorkers } from "../parts/fleet-glance.tsx";

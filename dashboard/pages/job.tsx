@@ -1,6 +1,6 @@
 // One job: what was asked, what came of it, how it got there, and what can be done with it.
 
-import type { JobEventResource, JobResource } from "../../src/contract/job.ts";
+import type { JobEventResource, JobResource } from "../../contract/job.ts";
 import { get, under } from "../api.ts";
 import { JobActions } from "../parts/job-actions.tsx";
 import { JobFacts } from "../parts/job-facts.tsx";

@@ -1,8 +1,8 @@
 // Jobs, newest first, live. The list comes from the API; what arrives over the socket replaces rows and, on the first
 // page, is put on top. At a thousand jobs a second the page still holds fifty rows and asks for its total now and then.
 
-import type { JobResource } from "../../src/contract/job.ts";
-import type { LiveJob } from "../../src/contract/live.ts";
+import type { JobResource } from "../../contract/job.ts";
+import type { LiveJob } from "../../contract/live.ts";
 import { get } from "../api.ts";
 import { SelectField, TextField } from "../parts/form.tsx";
 import { JobTable, toRow } from "../parts/job-table.tsx";

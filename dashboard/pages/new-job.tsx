@@ -1,7 +1,7 @@
 // Creating a job: queue it, or dispatch it to a worker at once. Beside it stands whom the router would choose.
 
 import { useRef, useState } from "preact/hooks";
-import type { JobResource } from "../../src/contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 import { ApiProblem, post } from "../api.ts";
 import { TextField } from "../parts/form.tsx";
 import {

@@ -1,8 +1,8 @@
 // The state of the box on one screen: the line, what needs attention, throughput and waiting, the fleet, the day's cost.
 
 import { useEffect } from "preact/hooks";
-import type { CostSummary } from "../../src/contract/cost.ts";
-import type { JobResource } from "../../src/contract/job.ts";
+import type { CostSummary } from "../../contract/cost.ts";
+import type { JobResource } from "../../contract/job.ts";
 import { get } from "../api.ts";
 import { plural, usd } from "../format.ts";
 import { Attention } from "../parts/attention.tsx";

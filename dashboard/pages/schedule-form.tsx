@@ -1,7 +1,7 @@
 // Making a schedule, or changing one. Its next runs stand beside it and follow what is typed.
 
 import { useEffect, useState } from "preact/hooks";
-import type { ScheduleResource } from "../../src/contract/schedule.ts";
+import type { ScheduleResource } from "../../contract/schedule.ts";
 import { ApiProblem, get, post, put, under } from "../api.ts";
 import { readerZone } from "../format.ts";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";

@@ -1,6 +1,6 @@
 // One schedule: what it sends and when, its next runs, and every run so far.
 
-import type { ScheduleResource, ScheduleRunResource } from "../../src/contract/schedule.ts";
+import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
 import { get, under } from "../api.ts";
 import { readerZone } from "../format.ts";
 import { Fact } from "../parts/job-facts.tsx";

@@ -1,6 +1,6 @@
 // Schedules, live: when each runs next, and the switch to pause it.
 
-import type { ScheduleResource } from "../../src/contract/schedule.ts";
+import type { ScheduleResource } from "../../contract/schedule.ts";
 import { get } from "../api.ts";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";

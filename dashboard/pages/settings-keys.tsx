@@ -1,7 +1,7 @@
 // Keys: create, rotate, revoke. A key's secret is shown once and then known to nobody but its holder.
 
 import { useState } from "preact/hooks";
-import type { KeyAnswer, KeyResource } from "../../src/contract/key.ts";
+import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
 import { get } from "../api.ts";
 import { CreateKeyDialog, RevokeDialog, RotateDialog, SecretDialog } from "../parts/key-dialogs.tsx";
 import { Lamp } from "../parts/lamp.tsx";

@@ -1,7 +1,7 @@
 // One subscription: its models, its history as a diff, and its settings.
 
 import { useState } from "preact/hooks";
-import type { CatalogHistoryList, ModelList, SubscriptionResource } from "../../src/contract/catalog.ts";
+import type { CatalogHistoryList, ModelList, SubscriptionResource } from "../../contract/catalog.ts";
 import { del, get, under } from "../api.ts";
 import { count } from "../format.ts";
 import { CatalogHistory } from "../parts/catalog-history.tsx";

@@ -1,6 +1,6 @@
 // One worker: what it offers, what it works on, how its last jobs went, and why it is idle if it is.
 
-import type { WorkerDetail } from "../../src/contract/worker.ts";
+import type { WorkerDetail } from "../../contract/worker.ts";
 import { get, under } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { IdleReasons } from "../parts/idle-reasons.tsx";

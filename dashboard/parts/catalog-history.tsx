@@ -1,6 +1,6 @@
 // What a provider did to its list, as a diff by sync: added, removed, and for a change what it was and what it is.
 
-import type { CatalogHistoryList } from "../../src/contract/catalog.ts";
+import type { CatalogHistoryList } from "../../contract/catalog.ts";
 import { Empty } from "./page.tsx";
 import { Time } from "./time.tsx";
 

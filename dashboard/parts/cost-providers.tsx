@@ -1,6 +1,6 @@
 // Cost by provider, and by model below each, as bars of the whole.
 
-import type { CostByProvider } from "../../src/contract/cost.ts";
+import type { CostByProvider } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
 import { type Column, Table } from "./table.tsx";
 

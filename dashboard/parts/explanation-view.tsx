@@ -1,6 +1,6 @@
 // The router's whole reasoning: who would get the job, every score by its parts, and why each of the others would not.
 
-import type { Explanation } from "../../src/contract/dispatch.ts";
+import type { Explanation } from "../../contract/dispatch.ts";
 import { plural } from "../format.ts";
 import { href } from "../router.ts";
 import { NoWorkers } from "./fleet-glance.tsx";

@@ -1,6 +1,6 @@
 // The fleet in small: one tile a worker, those that work first. Bounded, however large the fleet is.
 
-import type { WorkerResource } from "../../src/contract/worker.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 import { href } from "../router.ts";
 import { hasSnapshot, workers, workersTotal } from "../state/board.ts";
 import { LoadBar } from "./load-bar.tsx";

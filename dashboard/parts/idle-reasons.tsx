@@ -1,8 +1,8 @@
 // Why a worker does nothing: its own state first, else what the router says of it for each kind of job that waits.
 
-import type { Explanation } from "../../src/contract/dispatch.ts";
-import type { LiveJob } from "../../src/contract/live.ts";
-import type { WorkerResource } from "../../src/contract/worker.ts";
+import type { Explanation } from "../../contract/dispatch.ts";
+import type { LiveJob } from "../../contract/live.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 import { get } from "../api.ts";
 import { plural } from "../format.ts";
 import { href } from "../router.ts";

@@ -1,7 +1,7 @@
 // What can be done with a job in its state: edit, retry, cancel, or make one like it.
 
 import { useState } from "preact/hooks";
-import type { JobResource } from "../../src/contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 import { patch, post, under } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { href } from "../router.ts";

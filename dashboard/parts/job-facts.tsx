@@ -1,7 +1,7 @@
 // A job's fields as a list of facts; what was not asked for is not shown.
 
 import type { ComponentChildren } from "preact";
-import type { JobResource } from "../../src/contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 import { count, usd } from "../format.ts";
 import { href } from "../router.ts";
 import { Took, toRow } from "./job-table.tsx";

@@ -1,7 +1,7 @@
 // Jobs as rows: what was asked, of whom, where it stands. On a phone the row folds to what matters.
 
-import type { JobResource } from "../../src/contract/job.ts";
-import type { LiveJob } from "../../src/contract/live.ts";
+import type { JobResource } from "../../contract/job.ts";
+import type { LiveJob } from "../../contract/live.ts";
 import { duration, usd } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";

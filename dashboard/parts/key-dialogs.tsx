@@ -1,7 +1,7 @@
 // The dialogs of keys. The secret lives in the dialog that shows it and goes with it.
 
 import { useState } from "preact/hooks";
-import type { KeyAnswer, KeyResource } from "../../src/contract/key.ts";
+import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
 import { del, post, under } from "../api.ts";
 import { tell } from "../state/notice.ts";
 import { Confirm, Dialog } from "./dialog.tsx";

@@ -1,7 +1,7 @@
 // Engaging the killswitch, changing its level, and clearing it. From level 3 on a word is typed first.
 
 import { useState } from "preact/hooks";
-import type { KillswitchResource } from "../../src/contract/killswitch.ts";
+import type { KillswitchResource } from "../../contract/killswitch.ts";
 import { del, post } from "../api.ts";
 import { plural } from "../format.ts";
 import { counts, killswitch, workersTotal } from "../state/board.ts";

@@ -1,6 +1,6 @@
 // Whom the router would choose, asked again as requirements are typed and as the fleet changes.
 
-import type { Explanation } from "../../src/contract/dispatch.ts";
+import type { Explanation } from "../../contract/dispatch.ts";
 import { get, type Query } from "../api.ts";
 import { killswitch, workers } from "../state/board.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";

@@ -1,7 +1,7 @@
 // What can be done with a schedule: run it now, pause or resume it, edit it, delete it.
 
 import { useState } from "preact/hooks";
-import type { ScheduleResource } from "../../src/contract/schedule.ts";
+import type { ScheduleResource } from "../../contract/schedule.ts";
 import { del, post, put, under } from "../api.ts";
 import { go, href } from "../router.ts";
 import { attempt, tell } from "../state/notice.ts";

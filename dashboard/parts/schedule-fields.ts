@@ -1,6 +1,6 @@
 // What is typed into a schedule's form, and what it becomes on the wire.
 
-import type { ScheduleResource } from "../../src/contract/schedule.ts";
+import type { ScheduleResource } from "../../contract/schedule.ts";
 import { readerZone } from "../format.ts";
 import { EMPTY_JOB, type JobFields, toBody } from "./job-fields.ts";
 

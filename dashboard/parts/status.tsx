@@ -1,7 +1,7 @@
 // The state of a job, a worker or a schedule as a lamp and a word.
 
-import type { LiveJob } from "../../src/contract/live.ts";
-import type { WorkerResource } from "../../src/contract/worker.ts";
+import type { LiveJob } from "../../contract/live.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 import { type Aspect, Lamp } from "./lamp.tsx";
 
 const JOB: Record<LiveJob["status"], Aspect> = {

@@ -1,7 +1,7 @@
 // Subscribing to a provider, or changing when and from where a subscription syncs.
 
 import { useState } from "preact/hooks";
-import type { ProviderResource, SubscriptionResource } from "../../src/contract/catalog.ts";
+import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";
 import { patch, post, under } from "../api.ts";
 import { tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";

@@ -1,7 +1,7 @@
 // Syncing a subscription now; says what changed, or why the provider's list could not be taken.
 
 import { useState } from "preact/hooks";
-import type { SubscriptionResource, SyncAnswer } from "../../src/contract/catalog.ts";
+import type { SubscriptionResource, SyncAnswer } from "../../contract/catalog.ts";
 import { post, under } from "../api.ts";
 import { tell, tellError } from "../state/notice.ts";
 

@@ -1,6 +1,6 @@
 // A job's life, oldest first. An assignment shows the router's decision: the score by its parts, and who was refused.
 
-import type { JobEventResource } from "../../src/contract/job.ts";
+import type { JobEventResource } from "../../contract/job.ts";
 import { jsonText, plural } from "../format.ts";
 import { href } from "../router.ts";
 import { type Aspect, Lamp } from "./lamp.tsx";

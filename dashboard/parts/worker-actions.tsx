@@ -1,7 +1,7 @@
 // Pause with a reason, resume, forget. Pausing lets running jobs go on.
 
 import { useState } from "preact/hooks";
-import type { WorkerResource } from "../../src/contract/worker.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 import { del, post, under } from "../api.ts";
 import { go } from "../router.ts";
 import { isHalted } from "../state/board.ts";

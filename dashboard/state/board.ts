@@ -2,10 +2,10 @@
 // that a frame of a hundred updates renders once. Jobs are bounded: finished ones leave first, oldest first.
 
 import { batch, computed, signal } from "@preact/signals";
-import type { KillswitchResource } from "../../src/contract/killswitch.ts";
-import type { LiveJob, LiveMessage } from "../../src/contract/live.ts";
-import type { ScheduleResource } from "../../src/contract/schedule.ts";
-import type { WorkerResource } from "../../src/contract/worker.ts";
+import type { KillswitchResource } from "../../contract/killswitch.ts";
+import type { LiveJob, LiveMessage } from "../../contract/live.ts";
+import type { ScheduleResource } from "../../contract/schedule.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 
 export type JobStatus = LiveJob["status"];
 export type Counts = Partial<Record<JobStatus, number>>;

@@ -2,8 +2,8 @@
 // every new one begins with a snapshot, so nothing is ever patched over. Whether it holds is always shown.
 
 import { signal } from "@preact/signals";
-import type { NumberedLiveMessage } from "../../src/contract/live.ts";
-import type { WorkerResource } from "../../src/contract/worker.ts";
+import type { NumberedLiveMessage } from "../../contract/live.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 import { get } from "../api.ts";
 import { apply, clearBoard, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";

@@ -2,8 +2,8 @@
 // every live message bears, so that coalesced updates lose none; waiting times come from the jobs that are seen.
 
 import { signal } from "@preact/signals";
-import type { JobResource } from "../../src/contract/job.ts";
-import type { LiveMessage } from "../../src/contract/live.ts";
+import type { JobResource } from "../../contract/job.ts";
+import type { LiveMessage } from "../../contract/live.ts";
 import type { Counts } from "./board.ts";
 import { serverNow } from "./clock.ts";
 

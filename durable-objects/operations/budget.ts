@@ -1,13 +1,13 @@
 // Budgets: what the tenant has spent is known here exactly, so a reached budget holds from the next turn on. `reject`
 // keeps every waiting job in the queue until the period ends; `killswitch` stops everything once, until it is cleared.
 
+import { toIso } from "../../contract/field.ts";
 import { type BudgetReached, describeReached, reachedBudget } from "../../domain/budget.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
 import { periodAt } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { toIso } from "../../src/contract/field.ts";
 import type { BudgetNotice } from "../store/settings.ts";
 import { activate } from "./killswitch.ts";
 import type { Turn } from "./turn.ts";

@@ -1,9 +1,9 @@
 // Reading and replacing the tenant's configuration. A change holds from its own turn on.
 
+import { type ConfigDocument, toConfig } from "../../contract/config.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { type ConfigDocument, toConfig } from "../../src/contract/config.ts";
 import type { StoredConfig } from "../store/settings.ts";
 import { enforceBudget } from "./budget.ts";
 import { dueAtOf } from "./deadline.ts";

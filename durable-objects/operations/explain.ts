@@ -1,10 +1,10 @@
 // Why a job would go where: the router's whole reasoning for a request, or for a job that waits.
 
+import { type Explanation, presentExplanation } from "../../contract/dispatch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { explain, type RouteRequest, type Routing } from "../../domain/routing.ts";
-import { type Explanation, presentExplanation } from "../../src/contract/dispatch.ts";
 import { routePolicy, routeRequest } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 

@@ -1,10 +1,10 @@
 // The same key and body within a day answers with the first answer; another body under the key is refused. What the
 // request brings again (prompt and input) is not stored a second time.
 
+import type { JobResource } from "../../contract/job.ts";
 import type { NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { JobResource } from "../../src/contract/job.ts";
 import type { Turn } from "./turn.ts";
 
 export interface Idempotency {

@@ -1,5 +1,6 @@
 // Creating, reading and changing jobs, as their owner does.
 
+import { type JobResource, presentJob } from "../../contract/job.ts";
 import {
   cancelJob,
   createJob,
@@ -16,7 +17,6 @@ import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { explain } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
-import { type JobResource, presentJob } from "../../src/contract/job.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";

@@ -1,5 +1,7 @@
 // Tenants, keys and sessions. The object holds digests; the secrets are made at the edge and shown once.
 
+import { toIso } from "../../contract/field.ts";
+import { type KeyResource, presentKey, type SessionAnswer } from "../../contract/key.ts";
 import {
   AUTHENTICATION_FAILED,
   authenticate,
@@ -10,8 +12,6 @@ import {
 } from "../../domain/key.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { toIso } from "../../src/contract/field.ts";
-import { type KeyResource, presentKey, type SessionAnswer } from "../../src/contract/key.ts";
 import type { Store } from "../store/open.ts";
 import type { Caller, Turn } from "./turn.ts";
 

@@ -1,5 +1,6 @@
 // Stopping everything in one turn, and starting again. From the moment the answer leaves nobody is given anything.
 
+import { type KillswitchResource, presentKillswitch } from "../../contract/killswitch.ts";
 import { type Actor, SERVICE_ACTOR } from "../../domain/event.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { cancelJob } from "../../domain/job.ts";
@@ -8,7 +9,6 @@ import { haltJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import type { Worker } from "../../domain/worker.ts";
-import { type KillswitchResource, presentKillswitch } from "../../src/contract/killswitch.ts";
 import type { Turn } from "./turn.ts";
 
 export const killswitchResource = (turn: Turn): KillswitchResource => {

@@ -1,13 +1,13 @@
 // What viewers are shown: reads only.
 
+import { toIso } from "../../contract/field.ts";
+import { presentJob } from "../../contract/job.ts";
+import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
+import { presentWorker } from "../../contract/worker.ts";
 import type { Job } from "../../domain/job.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 import { periodAt } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
-import { toIso } from "../../src/contract/field.ts";
-import { presentJob } from "../../src/contract/job.ts";
-import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../src/contract/live.ts";
-import { presentWorker } from "../../src/contract/worker.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
 import { killswitchResource } from "./killswitch.ts";

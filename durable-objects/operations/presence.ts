@@ -1,5 +1,8 @@
 // Who is alive: presence reports, the fleet's listing, pause, resume and forgetting.
 
+import { toIso } from "../../contract/field.ts";
+import { type JobResource, presentJob } from "../../contract/job.ts";
+import { type PresenceAnswer, presentWorker, type WorkerDetail, type WorkerResource } from "../../contract/worker.ts";
 import { storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Job } from "../../domain/job.ts";
@@ -18,14 +21,6 @@ import {
   type Worker,
   type WorkerView,
 } from "../../domain/worker.ts";
-import { toIso } from "../../src/contract/field.ts";
-import { type JobResource, presentJob } from "../../src/contract/job.ts";
-import {
-  type PresenceAnswer,
-  presentWorker,
-  type WorkerDetail,
-  type WorkerResource,
-} from "../../src/contract/worker.ts";
 import { presentOpenJob } from "./jobs.ts";
 import { confirmHalt, killswitchResource } from "./killswitch.ts";
 import { lastSignOf, settle } from "./routing.ts";

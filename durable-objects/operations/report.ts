@@ -1,5 +1,7 @@
 // What workers say about the jobs they hold: the worker protocol's verbs, each fenced by its lease.
 
+import { type JobResource, presentJob } from "../../contract/job.ts";
+import type { ClaimAnswer } from "../../contract/worker.ts";
 import { storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Job, JobError } from "../../domain/job.ts";
@@ -9,8 +11,6 @@ import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing.ts";
 import { isOffline, recordOutcome } from "../../domain/worker.ts";
-import { type JobResource, presentJob } from "../../src/contract/job.ts";
-import type { ClaimAnswer } from "../../src/contract/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { mayRead } from "./jobs.ts";
 import { withhold } from "./killswitch.ts";

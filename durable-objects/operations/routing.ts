@@ -1,6 +1,7 @@
 // The router at work: the tenant's state as a policy, a new job's place, and the queue settled after every turn.
 // After `settle` no waiting job has an eligible worker.
 
+import { presentJob } from "../../contract/job.ts";
 import { describeReached } from "../../domain/budget.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
@@ -14,7 +15,6 @@ import {
   type RouteRequest,
   whyWaiting,
 } from "../../domain/routing.ts";
-import { presentJob } from "../../src/contract/job.ts";
 import { budgetInForce } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { blendedPrice } from "./pricing.ts";

@@ -1,6 +1,8 @@
 // Schedules: kept by their owner, run by the sweep. Each due time makes at most one job, in the turn that moves
 // `next_run_at` past it.
 
+import { toIso } from "../../contract/field.ts";
+import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../contract/schedule.ts";
 import { describeReached } from "../../domain/budget.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
 import { createJob } from "../../domain/job.ts";
@@ -19,8 +21,6 @@ import {
   storedTiming,
 } from "../../domain/schedule.ts";
 import { previewRuns } from "../../domain/timing.ts";
-import { toIso } from "../../src/contract/field.ts";
-import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../src/contract/schedule.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
 import { budgetInForce } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";

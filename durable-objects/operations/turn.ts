@@ -1,13 +1,13 @@
 // One turn: a synchronous step that reads, decides and writes. It is handed time, chance and identity; what must leave
 // the object (frames, answers to those who wait) is collected here and goes out after the write.
 
+import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Actor, JobEvent } from "../../domain/event.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
 import type { Worker } from "../../domain/worker.ts";
-import type { CoordinatorMessage } from "../../src/contract/socket.ts";
 import type { Memory } from "../memory.ts";
 import type { OpenStatus } from "../store/jobs.ts";
 import type { Store } from "../store/open.ts";

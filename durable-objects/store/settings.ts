@@ -1,9 +1,9 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
+import { type ConfigDocument, configDocument } from "../../contract/config.ts";
 import type { ModelPrice } from "../../domain/catalog-price.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
-import { type ConfigDocument, configDocument } from "../../src/contract/config.ts";
 import { first, record, type Sql } from "./sql.ts";
 
 export interface TenantIdentity {

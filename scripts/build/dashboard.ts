@@ -36,7 +36,7 @@ async function buildDashboard(): Promise<void> {
 }
 
 export function ensureDashboard(): Promise<boolean> {
-  const inputs = ["dashboard", "src/contract", "package-lock.json", "tsconfig.base.json"];
+  const inputs = ["dashboard", "contract", "package-lock.json", "tsconfig.base.json"];
   return buildIfChanged(
     { stamp: "dist/dashboard.stamp", product: `${DASHBOARD_DIRECTORY}/index.html`, inputs },
     buildDashboard,

@@ -12,6 +12,7 @@ export const WORKER_ENTRY = "index.js";
 
 const INPUTS = [
   "src",
+  "contract",
   "domain",
   "durable-objects",
   "providers",

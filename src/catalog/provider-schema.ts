@@ -1,7 +1,7 @@
 // The strict schema of one file of providers/catalog. Whatever passes here is safe to use without looking again:
 // addresses parse, paths are readable, no header of ours can be overridden, and no host takes a key by a wildcard.
 
-import { z } from "zod";
+import * as z from "zod";
 import type { ProviderConfig } from "../../domain/catalog.ts";
 import { isFieldPath, isListPath } from "../../domain/catalog-path.ts";
 import { checkListUrl, isHostAndPort } from "./url-policy.ts";

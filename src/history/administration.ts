@@ -2,13 +2,13 @@
 
 import { and, count, desc, eq, gte, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { toIso } from "../../contract/field.ts";
+import { type AuditEntryResource, presentAuditEntry } from "../../contract/key.ts";
+import type { ScheduleRunResource } from "../../contract/schedule.ts";
 import type { AuditEntry } from "../../domain/event.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { audit, jobs, scheduleRuns, tenants } from "../../migrations/schema.ts";
-import { toIso } from "../contract/field.ts";
-import { type AuditEntryResource, presentAuditEntry } from "../contract/key.ts";
-import type { ScheduleRunResource } from "../contract/schedule.ts";
 import type { TenantName } from "../http/tenant.ts";
 import { readHistory } from "./store.ts";
 

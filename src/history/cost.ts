@@ -1,10 +1,10 @@
 // Cost by period, provider and model: sums over the hourly rollup, so that a month costs what a few hundred rows cost.
 
+import type { CostByProvider, CostSummary } from "../../contract/cost.ts";
+import { toIso } from "../../contract/field.ts";
+import type { UsageResource } from "../../contract/job.ts";
 import { type Period, periodAt, previousPeriod, slotMsOf, slotStarts } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
-import type { CostByProvider, CostSummary } from "../contract/cost.ts";
-import { toIso } from "../contract/field.ts";
-import type { UsageResource } from "../contract/job.ts";
 import { readHistory } from "./store.ts";
 
 const SUMS = `SUM(nano_usd) AS nano_usd, SUM(jobs) AS jobs, SUM(unpriced_jobs) AS unpriced_jobs,

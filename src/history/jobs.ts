@@ -1,17 +1,17 @@
 // Jobs and their timelines as history has them.
 
-import type { JobEventType } from "../../domain/event.ts";
-import type { Job } from "../../domain/job.ts";
-import type { Json } from "../../domain/json.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
-import { fromIso } from "../contract/field.ts";
+import { fromIso } from "../../contract/field.ts";
 import {
   type JobEventResource,
   type JobListQuery,
   type JobResource,
   presentJob,
   presentJobEvent,
-} from "../contract/job.ts";
+} from "../../contract/job.ts";
+import type { JobEventType } from "../../domain/event.ts";
+import type { Job } from "../../domain/job.ts";
+import type { Json } from "../../domain/json.ts";
+import type { Archived } from "../../durable-objects/operations/jobs.ts";
 import { readHistory } from "./store.ts";
 
 /** A page of jobs stays within memory: longer values are shortened, and the job says which. */

@@ -1,9 +1,9 @@
 // Bodies from strangers: read with a limit in bytes as they stream and a deadline, decoded strictly, nested within
 // reason. What comes out is JSON that no later step chokes on.
 
+import { MAX_BODY_BYTES } from "../../contract/field.ts";
+import { isTooDeep, MAX_JSON_DEPTH } from "../../contract/nesting.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { MAX_BODY_BYTES } from "../contract/field.ts";
-import { isTooDeep, MAX_JSON_DEPTH } from "../contract/nesting.ts";
 import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */

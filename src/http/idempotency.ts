@@ -1,7 +1,7 @@
 // Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the key and the digest of what was asked. What they
 // lead to the tenant's object decides, in the same step as the operation.
 
-import { z } from "zod";
+import * as z from "zod";
 import { invalid, type RefusalCode } from "../../domain/refusal.ts";
 import type { AppContext } from "./auth.ts";
 import { digest } from "./key-format.ts";

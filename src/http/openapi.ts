@@ -1,9 +1,9 @@
 // The OpenAPI document, made from the same endpoint descriptions that validate and mount.
 
 import { OpenAPIRegistry, OpenApiGeneratorV31 } from "@asteasolutions/zod-to-openapi";
+import { problemResource } from "../../contract/problem.ts";
+import { WIRE } from "../../contract/refusal.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
-import { problemResource } from "../contract/problem.ts";
-import { WIRE } from "../contract/refusal.ts";
 import type { Access, Description, Endpoint } from "./router.ts";
 
 const PROBLEM = { "application/problem+json": { schema: problemResource } };

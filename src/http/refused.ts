@@ -1,8 +1,8 @@
 // A refusal on its way to the wire: thrown by `unwrap`, turned into a problem document by the app's one onError.
 
+import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
-import { presentRefusal, retryAfterOf } from "../contract/refusal.ts";
 import { headersFor } from "./headers.ts";
 
 export class Refused extends Error {

@@ -2,9 +2,9 @@
 // document and mounts the handler, so the three cannot differ.
 
 import type { Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
+import { refusalOf } from "../../contract/validation.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
-import { refusalOf } from "../contract/validation.ts";
 import type { Env } from "../env.ts";
 import { type AppContext, authenticateCaller, authenticateOperator } from "./auth.ts";
 import { readJson } from "./body.ts";

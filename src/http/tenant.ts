@@ -1,13 +1,13 @@
 // The way to a tenant's object. One function finds it, so it alone would know if a tenant were ever spread over several.
 
+import type { JobResource } from "../../contract/job.ts";
+import type { ClaimAnswer } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { Credential, NewTenant } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
-import type { JobResource } from "../contract/job.ts";
-import type { ClaimAnswer } from "../contract/worker.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "./key-format.ts";
 import { Refused, unwrap } from "./refused.ts";

@@ -1,18 +1,6 @@
 // The catalog: providers, subscriptions, their models and history, and a sync at once.
 
-import { z } from "zod";
-import type { ListedModel } from "../../domain/catalog.ts";
-import type { Actor } from "../../domain/event.ts";
-import { readHistory as readModelHistory, readSnapshot } from "../catalog/models.ts";
-import { openCatalog, providersOf } from "../catalog/open.ts";
-import { storedModels } from "../catalog/snapshot.ts";
-import {
-  createSubscription,
-  deleteSubscription,
-  editSubscription,
-  listSubscriptions,
-} from "../catalog/subscriptions.ts";
-import { syncSubscription } from "../catalog/sync.ts";
+import * as z from "zod";
 import {
   catalogHistoryList,
   historyQuery,
@@ -29,7 +17,19 @@ import {
   subscriptionPatchRequest,
   subscriptionResource,
   syncAnswer,
-} from "../contract/catalog.ts";
+} from "../../contract/catalog.ts";
+import type { ListedModel } from "../../domain/catalog.ts";
+import type { Actor } from "../../domain/event.ts";
+import { readHistory as readModelHistory, readSnapshot } from "../catalog/models.ts";
+import { openCatalog, providersOf } from "../catalog/open.ts";
+import { storedModels } from "../catalog/snapshot.ts";
+import {
+  createSubscription,
+  deleteSubscription,
+  editSubscription,
+  listSubscriptions,
+} from "../catalog/subscriptions.ts";
+import { syncSubscription } from "../catalog/sync.ts";
 import type { Env } from "../env.ts";
 import { auditStatement } from "../history/administration.ts";
 import { readHistory } from "../history/store.ts";

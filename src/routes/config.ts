@@ -1,10 +1,10 @@
 // The tenant's configuration, as JSON or YAML.
 
 import { parseDocument, stringify } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
+import { type ConfigDocument, configDocument, withFittingPresence } from "../../contract/config.ts";
+import { refusalOf } from "../../contract/validation.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { type ConfigDocument, configDocument, withFittingPresence } from "../contract/config.ts";
-import { refusalOf } from "../contract/validation.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
 import { parseJson, readText } from "../http/body.ts";
 import { digest } from "../http/key-format.ts";

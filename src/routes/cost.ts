@@ -1,6 +1,6 @@
 // What the tenant's work cost.
 
-import { costByProvider, costQuery, costSummary } from "../contract/cost.ts";
+import { costByProvider, costQuery, costSummary } from "../../contract/cost.ts";
 import * as history from "../history/cost.ts";
 import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";

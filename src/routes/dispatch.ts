@@ -1,8 +1,8 @@
 // Dispatch, and why a job would go where.
 
-import { dispatchQuery, explainQuery, explanation } from "../contract/dispatch.ts";
-import { jobResource, newJobRequest, toNewJob } from "../contract/job.ts";
-import { splitTags } from "../contract/worker.ts";
+import { dispatchQuery, explainQuery, explanation } from "../../contract/dispatch.ts";
+import { jobResource, newJobRequest, toNewJob } from "../../contract/job.ts";
+import { splitTags } from "../../contract/worker.ts";
 import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, replayHeader } from "../http/idempotency.ts";

@@ -1,7 +1,7 @@
 // Jobs: create, read, change. The object decides; history answers for jobs that have left it.
 
-import { z } from "zod";
-import { waitQuery } from "../contract/field.ts";
+import * as z from "zod";
+import { waitQuery } from "../../contract/field.ts";
 import {
   type JobResource,
   jobBatch,
@@ -14,8 +14,8 @@ import {
   patchJobRequest,
   toJobPatch,
   toNewJob,
-} from "../contract/job.ts";
-import { jobIdParam } from "../contract/worker.ts";
+} from "../../contract/job.ts";
+import { jobIdParam } from "../../contract/worker.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";

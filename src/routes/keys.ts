@@ -2,8 +2,6 @@
 
 import type { Context } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
-import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
-import { invalid } from "../../domain/refusal.ts";
 import {
   auditList,
   auditQuery,
@@ -17,7 +15,9 @@ import {
   sessionAnswer,
   sessionRequest,
   tenantList,
-} from "../contract/key.ts";
+} from "../../contract/key.ts";
+import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
+import { invalid } from "../../domain/refusal.ts";
 import { claimTenantName, listAudit, listTenants } from "../history/administration.ts";
 import { answer } from "../http/answer.ts";
 import {

@@ -1,6 +1,6 @@
 // The killswitch: engage, look, clear.
 
-import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../contract/killswitch.ts";
+import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../../contract/killswitch.ts";
 import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { unwrap } from "../http/refused.ts";

@@ -1,8 +1,7 @@
 // Schedules: kept by their owner, run by the tenant's alarm.
 
-import { z } from "zod";
-import { invalid } from "../../domain/refusal.ts";
-import { fromIso } from "../contract/field.ts";
+import * as z from "zod";
+import { fromIso } from "../../contract/field.ts";
 import {
   editScheduleRequest,
   newScheduleRequest,
@@ -17,7 +16,8 @@ import {
   scheduleRun,
   toNewSchedule,
   toSchedulePatch,
-} from "../contract/schedule.ts";
+} from "../../contract/schedule.ts";
+import { invalid } from "../../domain/refusal.ts";
 import { listRuns } from "../history/administration.ts";
 import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";

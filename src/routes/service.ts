@@ -1,8 +1,8 @@
 // The service about itself: health, metrics, the OpenAPI document and its page. The page is made here from the same
 // descriptions, with no script and nothing from elsewhere.
 
-import { z } from "zod";
-import { WIRE } from "../contract/refusal.ts";
+import * as z from "zod";
+import { WIRE } from "../../contract/refusal.ts";
 import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { openApiDocument } from "../http/openapi.ts";

@@ -1,8 +1,8 @@
 // The two WebSockets: a worker's, and the dashboard's live view. The upgrade is handed to the tenant's object, which
 // decides on the key in the same step as it accepts.
 
+import { instanceParam } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
-import { instanceParam } from "../contract/worker.ts";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { noteConnected } from "../http/readiness.ts";

@@ -1,8 +1,8 @@
 // Presence, the fleet, and the worker protocol over HTTP.
 
-import { z } from "zod";
-import { waitQuery } from "../contract/field.ts";
-import { jobResource } from "../contract/job.ts";
+import * as z from "zod";
+import { waitQuery } from "../../contract/field.ts";
+import { jobResource } from "../../contract/job.ts";
 import {
   completeRequest,
   failRequest,
@@ -11,7 +11,7 @@ import {
   startRequest,
   toReportedFailure,
   toSpent,
-} from "../contract/report.ts";
+} from "../../contract/report.ts";
 import {
   claimAnswer,
   claimRequest,
@@ -27,7 +27,7 @@ import {
   workerList,
   workerListQuery,
   workerResource,
-} from "../contract/worker.ts";
+} from "../../contract/worker.ts";
 import { answer } from "../http/answer.ts";
 import { authenticateCaller } from "../http/auth.ts";
 import { notePresent } from "../http/readiness.ts";

@@ -1,6 +1,6 @@
 // What was answered while the faults were on must still be true when they are off.
 
-import type { JobEventResource } from "../../src/contract/job.ts";
+import type { JobEventResource } from "../../contract/job.ts";
 import type { Evidence } from "./evidence.ts";
 import type { EntryOf } from "./history.ts";
 

@@ -2,7 +2,7 @@
 // not get, cancel and retry, and look at what became of their jobs.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { JobResource } from "../../src/contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 import { oneOf, pickOf } from "../simulation/random.ts";
 import type { Answer } from "./history.ts";
 import { type Call, callOnce, callUntilAnswered, type Stage } from "./stage.ts";

@@ -1,7 +1,7 @@
 // What the server says when the faults are over: every job in the list and by itself, timelines, schedules' runs, cost.
 
-import type { JobEventResource, JobResource } from "../../src/contract/job.ts";
-import type { ScheduleRunResource } from "../../src/contract/schedule.ts";
+import type { JobEventResource, JobResource } from "../../contract/job.ts";
+import type { ScheduleRunResource } from "../../contract/schedule.ts";
 import type { History } from "./history.ts";
 import { callUntilAnswered, type Stage } from "./stage.ts";
 

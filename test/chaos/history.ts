@@ -1,7 +1,7 @@
 // The record of a run: what was asked and what was answered, null where no answer came. It is written while faults are
 // on and judged afterwards; nothing in it is an interpretation.
 
-import type { JobResource } from "../../src/contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 
 export interface Answer {
   readonly status: number;

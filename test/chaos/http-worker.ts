@@ -1,7 +1,7 @@
 // A worker that speaks plain HTTP: presence, claim, reports. Every other one does not say what it works on.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { JobResource } from "../../src/contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 import { callOnce, type Stage } from "./stage.ts";
 import { Hands } from "./work.ts";
 

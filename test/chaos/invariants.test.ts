@@ -1,7 +1,7 @@
 // A judge who has never found anything is no judge: one small run that is in order, and for each promise a way to break it.
 
 import { expect, test } from "vitest";
-import type { JobEventResource, JobResource } from "../../src/contract/job.ts";
+import type { JobEventResource, JobResource } from "../../contract/job.ts";
 import type { Evidence, JobEvidence } from "./evidence.ts";
 import { type Entry, History } from "./history.ts";
 import { findViolations, INVARIANTS } from "./invariants.ts";

@@ -1,8 +1,8 @@
 // What must be true of each job by itself, whatever was killed, cut or stopped.
 
 import { isDeepStrictEqual } from "node:util";
+import type { JobResource } from "../../contract/job.ts";
 import type { JobEventType } from "../../domain/event.ts";
-import type { JobResource } from "../../src/contract/job.ts";
 import type { Evidence, JobEvidence } from "./evidence.ts";
 
 type JobStatus = JobResource["status"];

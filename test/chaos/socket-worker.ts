@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
-import type { CoordinatorMessage } from "../../src/contract/socket.ts";
+import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Verb } from "./history.ts";
 import type { Stage } from "./stage.ts";
 import { Hands } from "./work.ts";

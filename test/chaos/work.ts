@@ -2,7 +2,7 @@
 // lease is long lost. Every report is made again until it is answered.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { JobResource } from "../../src/contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 import type { Verb } from "./history.ts";
 import type { Stage } from "./stage.ts";
 

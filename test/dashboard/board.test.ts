@@ -1,9 +1,9 @@
 // The live board: messages in, the latest state out, bounded.
 
 import { beforeEach, describe, expect, it } from "vitest";
+import type { LiveJob, LiveMessage } from "../../contract/live.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 import { apply, clearBoard, counts, jobs, workers, workersTotal } from "../../dashboard/state/board.ts";
-import type { LiveJob, LiveMessage } from "../../src/contract/live.ts";
-import type { WorkerResource } from "../../src/contract/worker.ts";
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 

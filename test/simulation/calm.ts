@@ -1,8 +1,8 @@
 // The end of a run: nothing fails any more. First every worker is silent, then all work. What is left undone was lost.
 
+import { DEFAULT_CONFIG_DOCUMENT } from "../../contract/config.ts";
 import { isLeased } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
-import { DEFAULT_CONFIG_DOCUMENT } from "../../src/contract/config.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { claim, complete, connect, readInbox, reportPresence, start } from "./workers.ts";
 import { keyOf, type World } from "./world.ts";

@@ -1,10 +1,10 @@
 // Those who ask for work and steer it: clients, operators, schedules' owners.
 
+import { configDocument } from "../../contract/config.ts";
+import type { JobResource } from "../../contract/job.ts";
 import type { NewJob } from "../../domain/job.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
 import { ok } from "../../domain/result.ts";
-import { configDocument } from "../../src/contract/config.ts";
-import type { JobResource } from "../../src/contract/job.ts";
 import type { Creation } from "./model.ts";
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";

@@ -1,12 +1,12 @@
 // The object's database at one instant, read without its help.
 
+import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
 import type { Job } from "../../domain/job.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import type { Schedule } from "../../domain/schedule.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { OutboxRow, Tidings } from "../../durable-objects/store/outbox.ts";
-import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../src/contract/config.ts";
 import type { World } from "./world.ts";
 
 export interface JobRow {

@@ -1,10 +1,10 @@
 // Worker processes: over HTTP or a socket they take jobs and report on them, and they crash, stall, lie, repeat and
 // reorder.
 
+import type { JobResource } from "../../contract/job.ts";
+import type { CoordinatorMessage } from "../../contract/socket.ts";
+import { type PresenceRequest, toPresence } from "../../contract/worker.ts";
 import type { JobError } from "../../domain/job.ts";
-import type { JobResource } from "../../src/contract/job.ts";
-import type { CoordinatorMessage } from "../../src/contract/socket.ts";
-import { type PresenceRequest, toPresence } from "../../src/contract/worker.ts";
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
 import type { SimulatedSocket } from "./sockets.ts";

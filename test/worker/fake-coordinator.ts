@@ -5,10 +5,10 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { JobResource } from "../../src/contract/job.ts";
-import type { ProblemResource } from "../../src/contract/problem.ts";
-import { type CoordinatorMessage, type WorkerMessage, workerMessage } from "../../src/contract/socket.ts";
-import type { PresenceAnswer } from "../../src/contract/worker.ts";
+import type { JobResource } from "../../contract/job.ts";
+import type { ProblemResource } from "../../contract/problem.ts";
+import { type CoordinatorMessage, type WorkerMessage, workerMessage } from "../../contract/socket.ts";
+import type { PresenceAnswer } from "../../contract/worker.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 export const KEY = "test-worker-key";

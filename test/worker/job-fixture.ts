@@ -1,6 +1,6 @@
 // A job as the coordinator hands it out, with the fields that a test cares about.
 
-import type { JobResource } from "../../src/contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 

@@ -4,7 +4,7 @@
 // before the prompt, which always comes last as the user's. A known key with a wrong value is refused, never dropped.
 
 import { type ModelMessage, modelMessageSchema } from "ai";
-import { z } from "zod";
+import * as z from "zod";
 
 export type CallSettings = {
   instructions?: string;

@@ -5,7 +5,7 @@
 // Any other input is accepted and ignored.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
+import * as z from "zod";
 import type { JobFailure, Outcome, RunOptions, Runtime, Task } from "./runtime.ts";
 import { failed } from "./runtime.ts";
 

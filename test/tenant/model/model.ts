@@ -2,7 +2,7 @@
 // (one, but where time or the router decides); an answer and each look at the API narrow the set, and an empty one is a
 // contradiction. Assignments are not predicted but judged: who got a job must have been allowed to have it.
 
-import type { JobResource } from "../../../src/contract/job.ts";
+import type { JobResource } from "../../../contract/job.ts";
 import {
   aged,
   assigned,

@@ -3,10 +3,10 @@
 
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import type { JobResource } from "../../../contract/job.ts";
+import type { KillswitchResource } from "../../../contract/killswitch.ts";
+import type { WorkerResource } from "../../../contract/worker.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
-import type { JobResource } from "../../../src/contract/job.ts";
-import type { KillswitchResource } from "../../../src/contract/killswitch.ts";
-import type { WorkerResource } from "../../../src/contract/worker.ts";
 import { type Answer, connect, newWorld, type Socket, type World } from "../../support/workerd/client.ts";
 import type { Span } from "./job-state.ts";
 import { Contradiction } from "./model.ts";

@@ -1,7 +1,7 @@
 // What workers do: report presence, connect, claim, and report on the leases that they hold, held or never had.
 
-import type { JobResource } from "../../../src/contract/job.ts";
-import type { PresenceAnswer } from "../../../src/contract/worker.ts";
+import type { JobResource } from "../../../contract/job.ts";
+import type { PresenceAnswer } from "../../../contract/worker.ts";
 import * as jobs from "./job-state.ts";
 import { isLeased, type JobState, type Outcome, type Span } from "./job-state.ts";
 import { Contradiction, type Model } from "./model.ts";

@@ -1,7 +1,7 @@
 // Refusal → wire: one row a code, so that a refusal without its status does not compile. Titles carry the
 // specification's own words where it has any.
 
-import type { Refusal, RefusalCode, RefusalOf } from "../../domain/refusal.ts";
+import type { Refusal, RefusalCode, RefusalOf } from "../domain/refusal.ts";
 import { presentVerdict } from "./dispatch.ts";
 import type { ProblemResource } from "./problem.ts";
 

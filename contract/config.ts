@@ -1,6 +1,6 @@
 // The tenant's configuration as a document: what PUT /config takes and GET /config gives, with every default visible.
 
-import { z } from "zod";
+import * as z from "zod";
 import {
   BUDGET_ACTIONS,
   type Config,
@@ -9,7 +9,7 @@ import {
   type ProviderConfig,
   SCORE_PARTS,
   STRATEGIES,
-} from "../../domain/config.ts";
+} from "../domain/config.ts";
 import { modelName, providerName, usd } from "./field.ts";
 
 const MAX_PROVIDERS = 200;

@@ -1,7 +1,7 @@
 // The worker's WebSocket: flat JSON messages, one or an array of them in a frame, both ways.
 // `ping` (bare text) is answered `pong` by the platform and counts as a heartbeat.
 
-import { z } from "zod";
+import * as z from "zod";
 import { jobResource } from "./job.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { problemResource } from "./problem.ts";

@@ -1,7 +1,7 @@
 // The dashboard's WebSocket: a snapshot first, then the latest state of what changed. A frame is one message or an
 // array; `seq` grows by one a message, so a gap means that a new snapshot is needed (reconnect).
 
-import { z } from "zod";
+import * as z from "zod";
 import { count, instant } from "./field.ts";
 import { jobResource, jobStatus } from "./job.ts";
 import { killswitchResource } from "./killswitch.ts";

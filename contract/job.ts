@@ -1,12 +1,12 @@
 // Jobs on the wire: requests in, the Job resource out. Snake_case and RFC 3339 stand here; inside it is camelCase and ms.
 
-import { z } from "zod";
-import type { JobEvent } from "../../domain/event.ts";
-import type { Job, JobPatch, JobPayload, NewJob, Usage } from "../../domain/job.ts";
-import { JOB_STATUSES } from "../../domain/job-status.ts";
-import type { Json } from "../../domain/json.ts";
-import { usdFromNano } from "../../domain/price.ts";
-import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
+import * as z from "zod";
+import type { JobEvent } from "../domain/event.ts";
+import type { Job, JobPatch, JobPayload, NewJob, Usage } from "../domain/job.ts";
+import { JOB_STATUSES } from "../domain/job-status.ts";
+import type { Json } from "../domain/json.ts";
+import { usdFromNano } from "../domain/price.ts";
+import { PRIORITIES, TIERS } from "../domain/requirements.ts";
 import {
   count,
   fromIso,

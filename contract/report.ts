@@ -1,7 +1,7 @@
 // What a worker says about its jobs, over HTTP and over the socket: one set of fields for both.
 
-import { z } from "zod";
-import type { JobError, Usage } from "../../domain/job.ts";
+import * as z from "zod";
+import type { JobError, Usage } from "../domain/job.ts";
 import { count, jsonWithin, label, MAX_PROGRESS_BYTES, MAX_RESULT_BYTES, usd } from "./field.ts";
 import { toUsage, type UsageResource, usage } from "./job.ts";
 

@@ -1,6 +1,6 @@
 // RFC 9457 problem documents: every error of the service is one.
 
-import { z } from "zod";
+import * as z from "zod";
 import { json } from "./field.ts";
 
 export const problemResource = z

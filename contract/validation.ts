@@ -1,8 +1,8 @@
 // What is wrong with a body, field by field, in words that say what to change. An unknown field is named with the
 // nearest known one, so that a typo never routes a job to the wrong worker.
 
-import type { z } from "zod";
-import type { FieldError, RefusalOf } from "../../domain/refusal.ts";
+import type * as z from "zod";
+import type { FieldError, RefusalOf } from "../domain/refusal.ts";
 import { nearestOf } from "./nearest.ts";
 
 const MAX_ERRORS = 20;

@@ -1,7 +1,7 @@
 // Cost on the wire: decimal US dollars, calendar periods in UTC.
 
-import { z } from "zod";
-import { PERIODS } from "../../domain/period.ts";
+import * as z from "zod";
+import { PERIODS } from "../domain/period.ts";
 import { count, instant } from "./field.ts";
 
 export const costQuery = z.strictObject({ period: z.enum(PERIODS).default("day") });

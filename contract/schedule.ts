@@ -1,13 +1,13 @@
 // Schedules on the wire.
 
-import { z } from "zod";
+import * as z from "zod";
 import {
   type NewSchedule,
   OVERLAPS,
   SCHEDULE_STATUSES,
   type Schedule,
   type SchedulePatch,
-} from "../../domain/schedule.ts";
+} from "../domain/schedule.ts";
 import {
   count,
   digits,

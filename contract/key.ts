@@ -1,8 +1,8 @@
 // Tenants, keys, sessions and the audit log on the wire.
 
-import { z } from "zod";
-import type { AuditEntry } from "../../domain/event.ts";
-import { type KeyRecord, ROLES } from "../../domain/key.ts";
+import * as z from "zod";
+import type { AuditEntry } from "../domain/event.ts";
+import { type KeyRecord, ROLES } from "../domain/key.ts";
 import { identifier, instant, json, label, listQuery, page, toIso, toIsoOrNull } from "./field.ts";
 
 export const role = z.enum(ROLES);

@@ -1,13 +1,8 @@
 // The catalog on the wire: providers, subscriptions, their models and history.
 
-import { z } from "zod";
-import type { ProviderConfig } from "../../domain/catalog.ts";
-import type {
-  ModelsHistoryEntry,
-  ModelsSnapshot,
-  Subscription,
-  SyncReport,
-} from "../../domain/catalog-subscription.ts";
+import * as z from "zod";
+import type { ProviderConfig } from "../domain/catalog.ts";
+import type { ModelsHistoryEntry, ModelsSnapshot, Subscription, SyncReport } from "../domain/catalog-subscription.ts";
 import { count, identifier, instant, listQuery, page, providerName, toIso, toIsoOrNull } from "./field.ts";
 
 const MAX_CRON_CHARACTERS = 128;

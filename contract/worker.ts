@@ -1,8 +1,8 @@
 // Workers on the wire: presence, the fleet, and the answers of the worker protocol.
 
-import { z } from "zod";
-import { TIERS } from "../../domain/requirements.ts";
-import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../../domain/worker.ts";
+import * as z from "zod";
+import { TIERS } from "../domain/requirements.ts";
+import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../domain/worker.ts";
 import {
   count,
   fromIso,

@@ -1,8 +1,8 @@
 // Dispatch and its explanation on the wire.
 
-import { z } from "zod";
-import type { Routing } from "../../domain/routing.ts";
-import type { WorkerVerdict } from "../../domain/verdict.ts";
+import * as z from "zod";
+import type { Routing } from "../domain/routing.ts";
+import type { WorkerVerdict } from "../domain/verdict.ts";
 import { modelName, providerName } from "./field.ts";
 import { priority, tier } from "./job.ts";
 import { tagList } from "./worker.ts";

@@ -1,7 +1,7 @@
 // Building blocks of the wire: hostile text stops here, so no NUL, lone surrogate or overlong value gets further.
 
-import { z } from "zod";
-import type { Json } from "../../domain/json.ts";
+import * as z from "zod";
+import type { Json } from "../domain/json.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const MAX_PROMPT_BYTES = 256 * 1024;

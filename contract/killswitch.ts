@@ -1,7 +1,7 @@
 // The killswitch on the wire.
 
-import { z } from "zod";
-import type { Killswitch } from "../../domain/killswitch.ts";
+import * as z from "zod";
+import type { Killswitch } from "../domain/killswitch.ts";
 import { count, instant, label, toIsoOrNull } from "./field.ts";
 
 export const killswitchRequest = z
