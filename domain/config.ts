@@ -44,8 +44,15 @@ export interface Config {
     readonly reapStaleAfterMs: number | null;
     readonly maxAttempts: number;
     readonly acceptWithinMs: number;
+    /** The wait after a job's first failed attempt; it doubles with each further one. */
+    readonly retry: { readonly backoffMs: number; readonly maxBackoffMs: number };
   };
-  readonly presence: { readonly heartbeatIntervalMs: number; readonly offlineAfterMs: number };
+  readonly presence: {
+    readonly heartbeatIntervalMs: number;
+    readonly offlineAfterMs: number;
+    /** A worker that is offline for so long is forgotten. */
+    readonly forgetAfterMs: number;
+  };
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };

@@ -3,7 +3,7 @@
 //   pending ──assign──▶ assigned ──start──▶ running ──complete──▶ completed
 //      ▲  ▲                │                  │  ├──fail, timeout──▶ failed ──retry──▶ pending
 //      │  └─accept expired─┘                  │  └──cancel──▶ cancelled
-//      └──release, halt, reap, rate limit, fallback──┘        (cancel: also from pending and assigned)
+//      └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
 
 import type { JobEvent } from "./event.ts";
 import { isFinal, type JobStatus } from "./job-status.ts";
@@ -45,6 +45,9 @@ export interface NewJob extends JobPayload {
   readonly schedule: string | null;
 }
 
+/** Why a pending job may not run yet. */
+export type Delay = "run_at" | "retry" | "rate_limit" | "release";
+
 /** How a lease ended, so that a report that is repeated is known again. */
 export type Settlement = "completed" | "failed" | "released";
 
@@ -62,7 +65,7 @@ export interface Job extends Requirements {
   readonly workerProvider: string | null;
   readonly lease: number;
   readonly settledBy: Settlement | null;
-  /** Attempts started since creation or the last explicit retry. */
+  /** Attempts spent or under way since creation or the last explicit retry. */
   readonly attempts: number;
   readonly rateLimitRetries: number;
   /** How often workers gave it back unworked, since its creation or last explicit retry. */
@@ -77,6 +80,8 @@ export interface Job extends Requirements {
   readonly runAt: number | null;
   /** A pending job does not run before this instant (`run_at`, or a back-off). */
   readonly readyAt: number | null;
+  /** What it waits for until then. */
+  readonly delayedBy: Delay | null;
   readonly createdAt: number;
   readonly assignedAt: number | null;
   readonly startedAt: number | null;
@@ -124,7 +129,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number): Decision 
     tags,
     version: 1,
     status: "pending",
-    groupKey: groupKeyOf({ ...asked, tags, excludedProviders: [] }),
+    groupKey: groupKeyOf({ ...asked, tags, excludedProviders: [], avoidedWorkers: [] }),
     orderKey: readyAt === null ? orderKeyOf(asked.priority, nowAt) : null,
     assignedWorker: null,
     workerProvider: null,
@@ -134,12 +139,14 @@ export const createJob = (request: NewJob, id: string, nowAt: number): Decision 
     rateLimitRetries: 0,
     releases: 0,
     excludedProviders: [],
+    avoidedWorkers: [],
     error: null,
     progress: null,
     usage: null,
     costNanoUsd: null,
     runAt,
     readyAt,
+    delayedBy: readyAt === null ? null : "run_at",
     createdAt: nowAt,
     assignedAt: null,
     startedAt: null,
@@ -150,9 +157,15 @@ export const createJob = (request: NewJob, id: string, nowAt: number): Decision 
   return { job, payload: { prompt, input }, events: [jobEvent(job, "job.created", nowAt)] };
 };
 
+/** Until when a job is kept back, and why. */
+export interface Delayed {
+  readonly until: number;
+  readonly by: Delay;
+}
+
 /** Back to the queue: the lease is over, its number stays, so that late reports of it are refused. */
-export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, changes: Partial<Job> = {}): Job => {
-  const delayedUntil = readyAt !== null && readyAt > nowAt ? readyAt : null;
+export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, changes: Partial<Job> = {}): Job => {
+  const delayed = delay !== null && delay.until > nowAt ? delay : null;
   return changeJob(
     job,
     {
@@ -160,8 +173,9 @@ export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, chan
       groupKey: groupKeyOf({ ...job, ...changes }),
       assignedWorker: null,
       workerProvider: null,
-      orderKey: delayedUntil === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
-      readyAt: delayedUntil,
+      orderKey: delayed === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
+      readyAt: delayed?.until ?? null,
+      delayedBy: delayed?.by ?? null,
       assignedAt: null,
       startedAt: null,
       heartbeatAt: null,
@@ -174,7 +188,7 @@ export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, chan
 
 /** A delayed job whose time has come takes its place in the queue; no new version, for nothing happened to it. */
 export const makeReady = (job: Job): Decision => ({
-  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null },
+  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null, delayedBy: null },
   events: [],
 });
 
@@ -207,7 +221,15 @@ export const cancelJob = (job: Job, nowAt: number, reason: string | null = null)
   if (isFinal(job.status)) return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });
   const next = changeJob(
     job,
-    { status: "cancelled", orderKey: null, readyAt: null, progress: null, finishedAt: nowAt, settledBy: null },
+    {
+      status: "cancelled",
+      orderKey: null,
+      readyAt: null,
+      delayedBy: null,
+      progress: null,
+      finishedAt: nowAt,
+      settledBy: null,
+    },
     nowAt,
   );
   return ok({ job: next, events: [jobEvent(next, "job.cancelled", nowAt, reason === null ? null : { reason })] });
@@ -224,6 +246,7 @@ export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Deci
     attempts: 0,
     rateLimitRetries: 0,
     excludedProviders: [],
+    avoidedWorkers: [],
     error: null,
     usage: null,
     costNanoUsd: null,

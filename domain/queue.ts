@@ -16,17 +16,21 @@ export const HEAD_START_MS: Record<Priority, number> = {
 /** Smaller is earlier. `enqueuedAt` in epoch ms. */
 export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => enqueuedAt - HEAD_START_MS[priority];
 
-export const groupKeyOf = (asked: Requirements): string =>
-  JSON.stringify([asked.provider, asked.model, [...asked.tags].sort(), [...asked.excludedProviders].sort()]);
+/** What few jobs have stands last and only where there is any, so that older keys stay what they were. */
+export const groupKeyOf = (asked: Requirements): string => {
+  const key = [asked.provider, asked.model, [...asked.tags].sort(), [...asked.excludedProviders].sort()];
+  return JSON.stringify(asked.avoidedWorkers.length === 0 ? key : [...key, [...asked.avoidedWorkers].sort()]);
+};
 
 export const requirementsOf = (groupKey: string): Requirements => {
-  const [provider, model, tags, excludedProviders] = JSON.parse(groupKey) as [
+  const [provider, model, tags, excludedProviders, avoidedWorkers = []] = JSON.parse(groupKey) as [
     string | null,
     string | null,
     string[],
     string[],
+    string[]?,
   ];
-  return { provider, model, tags, excludedProviders };
+  return { provider, model, tags, excludedProviders, avoidedWorkers };
 };
 
 /** A waiting job's place: smaller keys first, then the older id. */
@@ -58,6 +62,7 @@ const anchorOf = (asked: Requirements): string => {
 export class Queue {
   readonly #groups = new Map<string, Group>();
   readonly #byAnchor = new Map<string, Set<Group>>();
+  readonly #avoiding = new Set<Group>();
   #count = 0;
 
   /** How many jobs wait and may run now. */
@@ -67,6 +72,11 @@ export class Queue {
 
   get groups(): ReadonlyMap<string, Group> {
     return this.#groups;
+  }
+
+  /** Groups whose jobs some worker had and failed. */
+  get avoiding(): ReadonlySet<Group> {
+    return this.#avoiding;
   }
 
   waitingIn(groupKey: string): number {
@@ -108,6 +118,7 @@ export class Queue {
     if (known !== undefined) return known;
     const group: Group = { key: groupKey, requirements: requirementsOf(groupKey), count: 0, head: null };
     this.#groups.set(groupKey, group);
+    if (group.requirements.avoidedWorkers.length > 0) this.#avoiding.add(group);
     const anchor = anchorOf(group.requirements);
     const peers = this.#byAnchor.get(anchor);
     if (peers === undefined) this.#byAnchor.set(anchor, new Set([group]));
@@ -117,6 +128,7 @@ export class Queue {
 
   #forget(group: Group): void {
     this.#groups.delete(group.key);
+    this.#avoiding.delete(group);
     const anchor = anchorOf(group.requirements);
     const peers = this.#byAnchor.get(anchor);
     peers?.delete(group);
