@@ -1,6 +1,6 @@
 // Everything that can be asked of a tenant: who may ask, whether the killswitch stops it, and the verb that does it.
 
-import type { Capability } from "../domain/key.ts";
+import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
@@ -16,14 +16,14 @@ import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
 
 interface Entry<Request, Answer> {
-  readonly needs: Capability;
+  readonly needs: Permission;
   /** What kind of write it is to the killswitch; reads are exempt. */
   readonly kind: WriteKind;
   readonly run: (turn: Turn, request: Request) => Result<Answer, Refusal>;
 }
 
 const entry =
-  (needs: Capability, kind: WriteKind = "exempt") =>
+  (needs: Permission, kind: WriteKind = "exempt") =>
   <Request, Answer>(run: (turn: Turn, request: Request) => Result<Answer, Refusal>): Entry<Request, Answer> => ({
     needs,
     kind,

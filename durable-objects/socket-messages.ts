@@ -83,7 +83,7 @@ export const goneJobOf = (done: Result<unknown, Refusal>): string | null =>
   !done.ok && done.error.code === "not_found" && done.error.kind === "job" ? done.error.id : null;
 
 /** Carries out one message for the worker whose socket it came on; `archived` is its job where that has left. */
-export const carryOut = (
+export const handleMessage = (
   turn: Turn,
   instance: string,
   message: WorkerMessage,

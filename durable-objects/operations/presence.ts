@@ -23,7 +23,7 @@ import {
 } from "../../domain/worker.ts";
 import { presentOpenJob } from "./jobs.ts";
 import { confirmHalt, killswitchResource } from "./killswitch.ts";
-import { lastSignOf, settle } from "./routing.ts";
+import { assignWaiting, lastSignOf } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 /** A worker's stored sign of life is renewed once it is this share of `offline_after` old. */
@@ -49,11 +49,11 @@ export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> =>
 export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Refusal> => {
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
-  const halted = request.jobs === null ? [] : settleReportedJobs(turn, request.instance, request.jobs);
+  const halted = request.jobs === null ? [] : reconcileJobs(turn, request.instance, request.jobs);
   const member = hear(turn, request);
   confirmHalt(turn, member, halted);
   turn.freedWorkers.add(request.instance);
-  settle(turn);
+  assignWaiting(turn);
   return ok(presenceAnswer(turn, member, halted));
 };
 
@@ -139,7 +139,7 @@ const hear = (turn: Turn, request: Presence): Member => {
 };
 
 /** Jobs it holds and no longer works on go back to the queue; ids it works on and no longer holds are to be dropped. */
-const settleReportedJobs = (turn: Turn, instance: string, reported: readonly string[]): string[] => {
+const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]): string[] => {
   const named = new Set(reported);
   const held = new Set<string>();
   const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);

@@ -20,14 +20,7 @@ import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { claimTenantName, listAudit, listTenants } from "../history/administration.ts";
 import { answer } from "../http/answer.ts";
-import {
-  type AppContext,
-  authenticateCaller,
-  authenticateOperator,
-  refuseForeignOrigin,
-  SESSION_COOKIES,
-  signingSecret,
-} from "../http/auth.ts";
+import { type AppContext, refuseForeignOrigin, SESSION_COOKIES, signingSecret } from "../http/auth.ts";
 import { mint, read } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -42,14 +35,13 @@ const newTenant = endpoint(
     method: "post",
     path: "/admin/tenants",
     tag: TENANTS,
-    access: "root",
+    needs: "root",
     summary: "Create a tenant with its first admin key",
     body: newTenantRequest,
     answers: { 201: { description: "The key is shown this once.", schema: newTenantAnswer } },
     refuses: ["tenant_exists", "history_unavailable"],
   },
   async (c, { body }) => {
-    await authenticateOperator(c);
     const { tenant } = body;
     const jurisdiction = body.jurisdiction ?? null;
     const locationHint = body.location_hint ?? null;
@@ -77,13 +69,12 @@ const tenants = endpoint(
     method: "get",
     path: "/admin/tenants",
     tag: TENANTS,
-    access: "root",
+    needs: "root",
     summary: "All tenants, newest first",
     answers: { 200: { description: "Them.", schema: tenantList } },
     refuses: ["history_unavailable"],
   },
   async (c) => {
-    await authenticateOperator(c);
     return answer(c, { tenants: await listTenants(c.env.DB) });
   },
 );
@@ -93,13 +84,12 @@ const newKey = endpoint(
     method: "post",
     path: "/api/keys",
     tag: KEYS,
-    access: "admin",
+    needs: "administer",
     summary: "Create a key",
     body: newKeyRequest,
     answers: { 201: { description: "The key is shown this once.", schema: keyAnswer } },
   },
-  async (c, { body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { body, token }) => {
     const minted = await mint(signingSecret(c.env), body.role, token.tenant, token.jurisdiction);
     const { id, name, role } = unwrap(
       await callTenant(c.env, token, "createKey", {
@@ -118,12 +108,11 @@ const keys = endpoint(
     method: "get",
     path: "/api/keys",
     tag: KEYS,
-    access: "admin",
+    needs: "administer",
     summary: "All keys, without their secrets",
     answers: { 200: { description: "Them.", schema: keyList } },
   },
-  async (c) => {
-    const token = await authenticateCaller(c);
+  async (c, { token }) => {
     return answer(c, { keys: unwrap(await callTenant(c.env, token, "listKeys", null)) });
   },
 );
@@ -133,7 +122,7 @@ const rotate = endpoint(
     method: "post",
     path: "/api/keys/{id}/rotate",
     tag: KEYS,
-    access: "admin",
+    needs: "administer",
     summary: "Replace a key's secret",
     description: "The old one gets 401 at once, or after `grace_seconds`.",
     params: keyIdParam,
@@ -142,8 +131,7 @@ const rotate = endpoint(
     answers: { 200: { description: "The new key, shown this once.", schema: keyAnswer } },
     refuses: ["not_found", "key_inactive"],
   },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     const listed = unwrap(await callTenant(c.env, token, "listKeys", null));
     const role = listed.find((key) => key.id === params.id)?.role;
     if (role === undefined) throw new Refused({ code: "not_found", kind: "key", id: params.id });
@@ -159,15 +147,14 @@ const revoke = endpoint(
     method: "delete",
     path: "/api/keys/{id}",
     tag: KEYS,
-    access: "admin",
+    needs: "administer",
     summary: "Revoke a key",
     description: "Its next request fails, its sockets close. The tenant's last admin key is kept.",
     params: keyIdParam,
     answers: { 204: { description: "Revoked." } },
     refuses: ["not_found", "last_admin_key"],
   },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "revokeKey", params));
     return c.body(null, 204);
   },
@@ -184,7 +171,7 @@ const signIn = endpoint(
     method: "post",
     path: "/session",
     tag: SESSIONS,
-    access: "none",
+    needs: "none",
     summary: "Sign the dashboard in",
     description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts 12 hours at most and dies with its key.",
     body: sessionRequest,
@@ -214,12 +201,11 @@ const whoAmI = endpoint(
     method: "get",
     path: "/session",
     tag: SESSIONS,
-    access: "worker",
+    needs: "work",
     summary: "Who is signed in",
     answers: { 200: { description: "The key behind the session, or the bearer key itself.", schema: sessionAnswer } },
   },
-  async (c) => {
-    const token = await authenticateCaller(c);
+  async (c, { token }) => {
     const session = unwrap(
       await callTenant(c.env, token, "readSession", { id: token.kind === "session" ? token.id : null }),
     );
@@ -232,12 +218,11 @@ const signOut = endpoint(
     method: "delete",
     path: "/session",
     tag: SESSIONS,
-    access: "worker",
+    needs: "work",
     summary: "Sign the dashboard out",
     answers: { 204: { description: "The session is over." } },
   },
-  async (c) => {
-    const token = await authenticateCaller(c);
+  async (c, { token }) => {
     if (token.kind === "session") unwrap(await callTenant(c.env, token, "endSession", { id: token.id }));
     else unwrap(await callTenant(c.env, token, "authorizeWork", null));
     deleteCookie(c, PLAIN_COOKIE, { path: "/" });
@@ -251,14 +236,13 @@ const audit = endpoint(
     method: "get",
     path: "/api/audit",
     tag: KEYS,
-    access: "admin",
+    needs: "administer",
     summary: "Administrative changes, newest first",
     query: auditQuery,
     answers: { 200: { description: "A page of the audit log.", schema: auditList } },
     refuses: ["history_unavailable"],
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
     await drainTenant(c.env, token);
     return answer(c, { ...(await listAudit(c.env.DB, token.tenant, query)), ...query });

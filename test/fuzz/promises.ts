@@ -14,8 +14,6 @@ const problemTable = (docsPage: string): ReadonlyMap<string, number> =>
     ]),
   );
 
-const RANK = { worker: 1, standard: 2, admin: 3 } as const;
-
 /** The statuses that a caller who may not ask must get, whatever the rest of the request says; null if it may. */
 export const refusalOf = ({ access }: Operation, role: Role): readonly number[] | null => {
   if (access === "none") return null;
@@ -24,7 +22,7 @@ export const refusalOf = ({ access }: Operation, role: Role): readonly number[] 
     return role === "none" || role === "garbage" ? [401] : [401, 403];
   }
   if (role === "root" || role === "none" || role === "garbage" || role === "revoked") return [401];
-  return RANK[role] >= RANK[access] ? null : [403];
+  return access.includes(role) ? null : [403];
 };
 
 export const mediaOf = ({ headers }: WireAnswer): string =>

@@ -184,8 +184,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a turn that broke is not rolled back",
     "durable-objects/turns.ts",
-    "this.#storage.transactionSync(() => {\n        for (const turn of turns) answers.push(turn.run());\n        this.#stretch.close();\n      });",
-    "let broken: unknown = null;\n      this.#storage.transactionSync(() => {\n        try { for (const turn of turns) answers.push(turn.run()); } catch (error) { broken = error; }\n        this.#stretch.close();\n      });\n      if (broken !== null) throw broken;",
+    "this.#storage.transactionSync(() => {\n        for (const turn of turns) answers.push(turn.run());\n        this.#hooks.close();\n      });",
+    "let broken: unknown = null;\n      this.#storage.transactionSync(() => {\n        try { for (const turn of turns) answers.push(turn.run()); } catch (error) { broken = error; }\n        this.#hooks.close();\n      });\n      if (broken !== null) throw broken;",
   ),
   mutant(
     "a worker that became free is not looked at",
@@ -209,8 +209,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox is emptied before history has it",
     "durable-objects/drain.ts",
-    "await apply(projectionOf(store, carried));\n      await settle(carried.at(-1)?.seq ?? 0);",
-    "const batch = projectionOf(store, carried);\n      await settle(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
+    "await apply(projectionOf(store, carried));\n      await removeUpTo(carried.at(-1)?.seq ?? 0);",
+    "const batch = projectionOf(store, carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
   ),
   mutant(
     "one outbox row too many is taken for drained",
