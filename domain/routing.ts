@@ -129,7 +129,7 @@ export const explain = (
   const eligible: Contender[] = [];
   const refused: WorkerVerdict[] = [];
   for (const member of fleet.members()) {
-    const reasons = refusalsOf(member, asked, policy);
+    const reasons = refusalsOf(member, asked, policy, fleet);
     if (reasons.length === 0) eligible.push(contenderOf(member, asked, policy, scoreOf));
     else refused.push(toVerdict(member, null, {}, reasons));
   }

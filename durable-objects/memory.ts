@@ -16,6 +16,14 @@ export interface Memory {
   /** Workers whose outcomes are ahead of their rows; the next drain stores them. */
   readonly unstoredWorkers: Set<string>;
   readonly queue: Queue;
+  /** By running job, the last heartbeat that was heard; rows keep an older one. Empty after a reload. */
+  readonly beats: Map<string, number>;
+  /** Another worker than the built-in echo has registered, once. */
+  isEchoAside: boolean;
+  /** When workers were last looked at whose state time alone changes. */
+  lookedAt: number;
+  /** No worker is to be forgotten before. */
+  forgetAt: number;
   /** Providers that back off, and until when. */
   readonly backoffs: Map<string, number>;
   /** By provider, what its catalog lists. */
@@ -40,7 +48,7 @@ const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONF
 export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
   const fleet = new Fleet();
   for (const worker of store.workers.all()) fleet.put(worker, nowAt);
-  for (const { worker, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, count);
+  for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();
   for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
@@ -49,6 +57,10 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     fleet,
     unstoredWorkers: new Set(),
     queue,
+    beats: new Map(),
+    isEchoAside: store.settings.isEchoAside(),
+    lookedAt: nowAt,
+    forgetAt: nowAt,
     backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
     catalog: new Map(Object.entries(store.settings.catalog())),
     config: toConfig(storedConfig.document),

@@ -97,9 +97,15 @@ export const jobsTable = (sql: Sql) => {
         (row) => ({ groupKey: row.group_key as string, count: row.count as number }),
       ),
 
-    leaseCounts: (): { worker: string; count: number }[] =>
-      all(sql, "SELECT worker, COUNT(*) AS count FROM jobs WHERE worker IS NOT NULL GROUP BY worker").map((row) => ({
+    /** By worker, and by the provider that it offered when it was given them. */
+    leaseCounts: (): { worker: string; provider: string; count: number }[] =>
+      all(
+        sql,
+        `SELECT worker, record ->> 'workerProvider' AS provider, COUNT(*) AS count FROM jobs
+         WHERE worker IS NOT NULL GROUP BY 1, 2`,
+      ).map((row) => ({
         worker: row.worker as string,
+        provider: row.provider as string,
         count: row.count as number,
       })),
 

@@ -71,6 +71,9 @@ export const settingsTable = (sql: Sql) => {
     budgetNotice: (): BudgetNotice | null => read<BudgetNotice>("budget_notice"),
     putBudgetNotice: (notice: BudgetNotice | null): void => write("budget_notice", notice),
 
+    isEchoAside: (): boolean => read<boolean>("echo_aside") ?? false,
+    putEchoAside: (): void => write("echo_aside", true),
+
     /** The last outbox row that history has; sequence numbers go on from here when the outbox is empty. */
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,
     putDrainedSeq: (seq: number): void => write("drained_seq", seq),
