@@ -5,9 +5,9 @@
 //   retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
 //   all else   ──▶ failed
 
+import { type AttemptSpending, asRunning, failed, holds, leaseLost, unchanged } from "./attempt.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
 import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
-import { asRunning, failed, holds, leaseLost, type Spending, unchanged } from "./lease.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 
@@ -29,7 +29,7 @@ export interface FailurePolicy {
   readonly jitter: number;
 }
 
-export interface FailureReport extends Spending {
+export interface FailureReport extends AttemptSpending {
   readonly error: JobError;
   readonly retryAfterMs: number | null;
 }
@@ -118,7 +118,12 @@ const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, now
     { until: nowAt + delayMs, by: "rate_limit" },
     { attempts: job.attempts - 1, rateLimitRetries: job.rateLimitRetries + 1, settledBy: "failed", error },
   );
-  const detail = { retry: next.rateLimitRetries, of: limit.maxRetries, delay_ms: delayMs, provider: job.workerProvider };
+  const detail = {
+    retry: next.rateLimitRetries,
+    of: limit.maxRetries,
+    delay_ms: delayMs,
+    provider: job.workerProvider,
+  };
   const event = { ...jobEvent(next, "job.rate_limited", nowAt, detail), worker: job.assignedWorker };
   return { job: next, events: [event], backoffUntilAt };
 };

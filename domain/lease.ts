@@ -1,19 +1,9 @@
 // The lease: who holds a job, and what its holder may report. A (job, lease) pair is handed to one worker once;
 // a report with any other lease changes nothing (409 lease_lost), and a report repeated is answered again.
 
+import { type AttemptSpending, asRunning, failed, holds, leaseLost, started, unchanged } from "./attempt.ts";
 import { releaseDelayMs } from "./backoff.ts";
-import {
-  changeJob,
-  type Decision,
-  type Delayed,
-  isLeased,
-  type Job,
-  type JobError,
-  jobEvent,
-  requeueJob,
-  type Settlement,
-  type Usage,
-} from "./job.ts";
+import { changeJob, type Decision, type Delayed, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
 import type { Json } from "./json.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
@@ -45,30 +35,12 @@ export const assignJob = (
   return { job: next, events: [jobEvent(next, "job.assigned", nowAt, routing)] };
 };
 
-export const leaseLost = (job: Job, lease: number): Refusal => ({
-  code: "lease_lost",
-  id: job.id,
-  lease,
-  current: job.lease,
-});
-
-export const holds = (job: Job, lease: number): boolean => isLeased(job) && job.lease === lease;
-
-/** Nothing to change: the same report was taken before, or the beat brings nothing new. */
-export const unchanged = (job: Job): Decision => ({ job, events: [] });
-
 export const startJob = (job: Job, lease: number, nowAt: number): Result<Decision, Refusal> => {
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   if (job.status === "running") return ok(unchanged(job));
   const next = started(job, nowAt);
   return ok({ job: next, events: [jobEvent(next, "job.started", nowAt)] });
 };
-
-const started = (job: Job, nowAt: number): Job =>
-  changeJob(job, { status: "running", startedAt: nowAt, heartbeatAt: nowAt, attempts: job.attempts + 1 }, nowAt);
-
-/** A job that is reported on is being worked on, whether its start was told or lost. */
-export const asRunning = (job: Job, nowAt: number): Job => (job.status === "assigned" ? started(job, nowAt) : job);
 
 /**
  * Keeps a job from being reaped. The beat is stored only when it brings progress or the stored one is older
@@ -88,10 +60,17 @@ export const heartbeatJob = (
   return ok({ job: { ...job, heartbeatAt: nowAt, progress: progress ?? job.progress }, events: [] });
 };
 
-export interface AttemptSpending {
-  readonly usage: Usage | null;
-  readonly costNanoUsd: number | null;
-}
+/** Work that is told of before its start was. */
+const startedBy = (job: Job, progress: Json | undefined, nowAt: number): Decision => {
+  const next = { ...started(job, nowAt), progress: progress ?? null };
+  return { job: next, events: [jobEvent(next, "job.started", nowAt)] };
+};
+
+/** Its worker says that it has an assigned job: the lease lives on for as long as it says so. */
+export const keepLease = (job: Job, storeAfterMs: number, nowAt: number): Decision => {
+  const keptAt = job.heartbeatAt ?? job.assignedAt ?? nowAt;
+  return nowAt - keptAt < storeAfterMs ? unchanged(job) : { job: { ...job, heartbeatAt: nowAt }, events: [] };
+};
 
 export const completeJob = (
   job: Job,
@@ -115,31 +94,6 @@ export const completeJob = (
     nowAt,
   );
   return ok({ job: next, result: report.result, events: [jobEvent(next, "job.completed", nowAt)] });
-};
-
-/** The end of a job that did not succeed. */
-export const failed = (
-  job: Job,
-  spent: AttemptSpending,
-  error: JobError,
-  nowAt: number,
-  settledBy: Settlement | null = "failed",
-): Decision => {
-  const next = changeJob(
-    job,
-    {
-      status: "failed",
-      settledBy,
-      error,
-      usage: spent.usage,
-      costNanoUsd: spent.costNanoUsd,
-      progress: null,
-      finishedAt: nowAt,
-      orderKey: null,
-    },
-    nowAt,
-  );
-  return { job: next, events: [jobEvent(next, "job.failed", nowAt, { ...error })] };
 };
 
 /** Failed by the service, not by its worker: a report that comes after all is late, not repeated. */

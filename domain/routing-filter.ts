@@ -126,8 +126,7 @@ const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "model",
-    refuses: ({ worker }, asked) =>
-      servesModel(worker, asked.model) ? null : `does not serve model "${asked.model}"`,
+    refuses: ({ worker }, asked) => (servesModel(worker, asked.model) ? null : `does not serve model "${asked.model}"`),
     applies: (asked) => asked.model !== null,
     narrow: (left, fleet, asked) => {
       if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
@@ -250,12 +249,7 @@ export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePol
     .filter((reason) => reason !== null);
 
 /** The first reason, as a worker's `skipped` counts it. */
-export const firstRefusal = (
-  member: Member,
-  asked: Requirements,
-  policy: RoutePolicy,
-  fleet: Fleet,
-): string | null => {
+export const firstRefusal = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string | null => {
   for (const filter of FILTERS) {
     if (filter.applies?.(asked, policy) === false) continue;
     const reason = filter.refuses(member, asked, policy, fleet);

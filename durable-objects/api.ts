@@ -47,7 +47,7 @@ export const OPERATIONS = {
   explain: read(explanation.explainRouting),
 
   reportPresence: work(presence.report),
-  listPresent: work((turn: Turn, _request: null) => workers.listPresent(turn)),
+  listPresent: work(workers.listPresent),
   listWorkers: read(workers.listWorkers),
   getWorker: read(workers.getWorker),
   forgetWorker: entry("operate", "other")(workers.forgetWorker),

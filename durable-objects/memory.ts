@@ -42,6 +42,12 @@ export interface Memory {
   readonly stored: { bytes: number; readAt: number };
 }
 
+const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
+  [...fleet.members()].reduce(
+    (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.forgetAfterMs),
+    Number.POSITIVE_INFINITY,
+  );
+
 const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
 
 /** `counters` outlive a reload. */
@@ -52,6 +58,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const queue = new Queue();
   for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
+  const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
   return {
     fleet,
@@ -60,10 +67,10 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     beats: new Map(),
     isEchoAside: store.settings.isEchoAside(),
     lookedAt: nowAt,
-    forgetAt: nowAt,
+    forgetAt: firstForgetAt(fleet, config),
     backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
     catalog: new Map(Object.entries(store.settings.catalog())),
-    config: toConfig(storedConfig.document),
+    config,
     storedConfig,
     killswitch: store.settings.killswitch(),
     budgetNotice: store.settings.budgetNotice(),

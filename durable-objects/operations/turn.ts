@@ -65,6 +65,8 @@ export class Turn {
   /** Workers with new room, and groups with new jobs: what `assignWaiting` looks at. */
   readonly freedWorkers = new Set<string>();
   readonly openedGroups = new Set<string>();
+  /** Providers that were at their limit. */
+  readonly openedProviders = new Set<string>();
   isAllOpened = false;
   /** The earliest instant at which this turn made something due. */
   wakeAt = Number.POSITIVE_INFINITY;
@@ -104,7 +106,8 @@ export class Turn {
     const { job } = decision;
     if (before === job) return;
     this.#reindex(before, job);
-    const dueAt = dueAtOf(job, this.memory.config);
+    this.#noteBeat(before, job);
+    const dueAt = dueAtOf(job, this.memory);
     this.due(dueAt);
     if (job.version === before?.version) this.store.jobs.touch(job, dueAt);
     else this.store.jobs.put(job, dueAt, this.#outbox.open(this.nowAt));
@@ -114,6 +117,16 @@ export class Turn {
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
     this.#count(before, job);
+  }
+
+  /** A running job was heard of. Its row may keep an older instant. */
+  noteBeat(jobId: string): void {
+    this.memory.beats.set(jobId, this.nowAt);
+  }
+
+  /** Looks again at jobs that some worker failed: whether another may have them may have changed. */
+  reopenAvoiding(): void {
+    for (const { key } of this.memory.queue.avoiding) this.openedGroups.add(key);
   }
 
   putWorker(worker: Worker): void {
@@ -166,6 +179,11 @@ export class Turn {
     this.effects.frames.push({ instance, message });
   }
 
+  #noteBeat(before: Job | null, after: Job): void {
+    if (after.status !== "running") this.memory.beats.delete(after.id);
+    else if (before?.status !== "running") this.noteBeat(after.id);
+  }
+
   #count(before: Job | null, after: Job): void {
     const { counters } = this.memory;
     if (before?.status !== after.status) {
@@ -197,24 +215,23 @@ export class Turn {
     const holds = isLeased(after) ? after.assignedWorker : null;
     if (heldBy === holds) return;
     if (heldBy !== null) {
-      this.#noteFreed(heldBy);
-      fleet.addLoad(heldBy, -1);
+      const provider = before?.workerProvider ?? "";
+      this.#noteFreed(heldBy, provider);
+      fleet.addLoad(heldBy, provider, -1);
     }
     if (holds !== null) {
-      fleet.addLoad(holds, 1);
+      fleet.addLoad(holds, after.workerProvider ?? "", 1);
       this.effects.changedWorkers.add(holds);
     }
   }
 
-  /** A worker has room again; where its provider was at its limit, so have all workers of that provider. */
-  #noteFreed(instance: string): void {
+  /** A worker has room again; where the provider was at its limit, all of its workers may be given something. */
+  #noteFreed(instance: string, provider: string): void {
     const { fleet, config } = this.memory;
     this.freedWorkers.add(instance);
     this.effects.changedWorkers.add(instance);
-    const provider = fleet.get(instance)?.worker.provider;
-    if (provider === undefined) return;
     const limit = config.providers.get(provider)?.rateLimit?.maxConcurrent ?? null;
-    if (limit !== null && fleet.providerLoad(provider) >= limit) this.isAllOpened = true;
+    if (limit !== null && fleet.providerLoad(provider) >= limit) this.openedProviders.add(provider);
   }
 }
 

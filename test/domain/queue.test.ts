@@ -21,6 +21,7 @@ const requirements: fc.Arbitrary<Requirements> = fc.record({
   model: fc.constantFrom(null, null, "small", "large"),
   tags: fc.shuffledSubarray(TAGS),
   excludedProviders: fc.shuffledSubarray(PROVIDERS, { maxLength: 1 }),
+  avoidedWorkers: fc.shuffledSubarray(["w1", "w2"], { maxLength: 1 }),
 });
 const priority = fc.constantFrom(...PRIORITIES);
 const byPlace = (one: Place, other: Place): number => (isBefore(one, other) ? -1 : 1);
@@ -116,7 +117,7 @@ describe("a requirement group", () => {
   });
 
   test("does not confuse names that look like its own writing", () => {
-    const asked = { provider: "null", model: '"],["', tags: ["a,b", '"'], excludedProviders: [] };
+    const asked = { provider: "null", model: '"],["', tags: ["a,b", '"'], excludedProviders: [], avoidedWorkers: [] };
     expect(requirementsOf(groupKeyOf(asked))).toEqual({ ...asked, tags: ['"', "a,b"] });
     expect(groupKeyOf({ ...asked, provider: null })).not.toBe(groupKeyOf(asked));
   });
@@ -216,7 +217,7 @@ describe("the queue", () => {
   test("shows a worker no group that asks for a provider or a first tag that it has not", () => {
     const queue = new Queue();
     const asks = (asked: Partial<Requirements>) =>
-      groupKeyOf({ provider: null, model: null, tags: [], excludedProviders: [], ...asked });
+      groupKeyOf({ provider: null, model: null, tags: [], excludedProviders: [], avoidedWorkers: [], ...asked });
     const [anyone, gpu, openai, local] = [{}, { tags: ["gpu"] }, { provider: "openai" }, { provider: "local" }].map(
       asks,
     );
