@@ -83,9 +83,17 @@ export const auditList = z
   })
   .meta({ id: "AuditList" });
 
+export type NewTenantRequest = z.infer<typeof newTenantRequest>;
+export type NewTenantAnswer = z.infer<typeof newTenantAnswer>;
+export type TenantList = z.infer<typeof tenantList>;
+export type NewKeyRequest = z.infer<typeof newKeyRequest>;
+export type RotateKeyRequest = z.input<typeof rotateKeyRequest>;
 export type KeyResource = z.infer<typeof keyResource>;
 export type KeyAnswer = z.infer<typeof keyAnswer>;
+export type KeyList = z.infer<typeof keyList>;
+export type SessionRequest = z.infer<typeof sessionRequest>;
 export type SessionAnswer = z.infer<typeof sessionAnswer>;
+export type AuditList = z.infer<typeof auditList>;
 export type AuditEntryResource = z.infer<typeof auditList>["entries"][number];
 
 export const presentKey = (key: KeyRecord): KeyResource => ({
