@@ -1,6 +1,6 @@
 // The edge's side of the catalog bench: the real passes on the real D1, against a provider on the loopback.
 
-import type { ProviderConfig } from "../domain/catalog.ts";
+import type { ProviderDefinition } from "../domain/catalog.ts";
 import { syncDueSubscriptions } from "../src/catalog/due.ts";
 import { vaultConnector } from "../src/catalog/vault/connector.ts";
 import { environmentSecrets } from "../src/catalog/vault/environment.ts";
@@ -35,7 +35,7 @@ export default {
 };
 
 function toolsOf(env: Env, maxPerPass: number) {
-  const provider: ProviderConfig = {
+  const provider: ProviderDefinition = {
     provider: "bench",
     list_url: env.PROVIDER_URL,
     method: "GET",

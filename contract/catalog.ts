@@ -1,7 +1,7 @@
 // The catalog on the wire: providers, subscriptions, their models and history.
 
 import * as z from "zod";
-import type { ProviderConfig } from "../domain/catalog.ts";
+import type { ProviderDefinition } from "../domain/catalog.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot, Subscription, SyncReport } from "../domain/catalog-subscription.ts";
 import { count, identifier, instant, listQuery, page, providerName, toIso, toIsoOrNull } from "./field.ts";
 
@@ -105,7 +105,7 @@ export type ModelList = z.infer<typeof modelList>;
 export type CatalogHistoryList = z.infer<typeof catalogHistoryList>;
 export type SyncAnswer = z.infer<typeof syncAnswer>;
 
-export const presentProvider = (config: ProviderConfig): ProviderResource => ({
+export const presentProvider = (config: ProviderDefinition): ProviderResource => ({
   provider: config.provider,
   list_url: config.list_url,
   method: config.method,

@@ -74,6 +74,12 @@ export const digits = (min: number, max: number) =>
   );
 
 /** Query parameters of every list. */
+/** What part of a list is asked for. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly offset: number;
+}
+
 export const listQuery = { limit: digits(1, MAX_PAGE).default(50), offset: digits(0, MAX_OFFSET).default(0) };
 
 export const page = { total: count, limit: count, offset: count };

@@ -1,6 +1,7 @@
 // The words and numbers of the wire that clients use as values, not only as types: statuses, priorities, close codes.
 // Free of zod, so that a browser or an SDK that imports them carries no schema.
 
+export { APIS, type Api } from "../domain/api.ts";
 export { BUDGET_ACTIONS, SCORE_PARTS, type ScorePart, STRATEGIES } from "../domain/config.ts";
 export { isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
 export type { Json } from "../domain/json.ts";

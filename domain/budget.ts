@@ -11,7 +11,7 @@ export interface Budget {
 }
 
 /** What the calendar day and month have cost so far, in nano-dollars. */
-export interface Spending {
+export interface PeriodSpending {
   readonly dayNanoUsd: number;
   readonly monthNanoUsd: number;
 }
@@ -24,7 +24,7 @@ export interface BudgetReached {
 }
 
 /** The limit that holds longest among those reached, or null. Spending exactly the limit reaches it. */
-export const reachedBudget = (budget: Budget, spending: Spending, nowAt: number): BudgetReached | null => {
+export const reachedBudget = (budget: Budget, spending: PeriodSpending, nowAt: number): BudgetReached | null => {
   const limits = [
     { period: "month", usd: budget.monthUsd, spentNanoUsd: spending.monthNanoUsd },
     { period: "day", usd: budget.dayUsd, spentNanoUsd: spending.dayNanoUsd },

@@ -9,7 +9,7 @@ import { type ModelPrice, type ProviderPricing, readPrice } from "./catalog-pric
 export type ProviderAuth = { header: string; ref: string };
 
 /** One file of providers/catalog, as validated; the keys are those of the file. */
-export type ProviderConfig = {
+export type ProviderDefinition = {
   provider: string;
   list_url: string;
   method: "GET" | "POST";
@@ -65,7 +65,7 @@ function lookUp(body: unknown, path: string): { found: boolean; value: unknown }
 export type PageEnd = { kind: "end" } | { kind: "next"; cursor: string } | { kind: "broken"; reason: string };
 
 /** Where a page leads. A list that says it goes on, to a config that cannot follow, is broken and not short. */
-export function nextPage(body: unknown, pagination: ProviderConfig["pagination"]): PageEnd {
+export function nextPage(body: unknown, pagination: ProviderDefinition["pagination"]): PageEnd {
   if (pagination === undefined) {
     if (!saysMore(body)) return { kind: "end" };
     return { kind: "broken", reason: "the list has more pages, and the provider's file has no pagination key" };
@@ -89,7 +89,7 @@ function saysMore(body: unknown): boolean {
 }
 
 /** Null for a row that names no usable model: it is skipped, and of rows with the same id the first stands. */
-export function normaliseRow(row: unknown, config: ProviderConfig): ListedModel | null {
+export function normaliseRow(row: unknown, config: ProviderDefinition): ListedModel | null {
   const id = modelId(readPath(row, config.fields.id), config.strip_prefix);
   if (id === null) return null;
   const name = config.fields.name === undefined ? id : modelName(readPath(row, config.fields.name), id);

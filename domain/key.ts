@@ -20,7 +20,7 @@ export interface KeyRecord {
   readonly previousUntilAt: number | null;
 }
 
-/** A capability is held by the roles in its row. */
+/** A permission is held by the roles in its row. */
 const HOLDERS = {
   /** catalog, keys, config writes, audit */
   administer: ["admin"],
@@ -30,9 +30,14 @@ const HOLDERS = {
   work: ["admin", "standard", "worker"],
 } as const satisfies Record<string, readonly Role[]>;
 
-export type Capability = keyof typeof HOLDERS;
+export type Permission = keyof typeof HOLDERS;
 
-export const authorize = (role: Role, needed: Capability): Result<Role, Refusal> => {
+export const PERMISSIONS = Object.keys(HOLDERS) as Permission[];
+
+/** The roles that hold a permission, the smallest first. */
+export const rolesWith = (permission: Permission): readonly Role[] => [...HOLDERS[permission]].reverse();
+
+export const authorize = (role: Role, needed: Permission): Result<Role, Refusal> => {
   const holders: readonly Role[] = HOLDERS[needed];
   if (holders.includes(role)) return ok(role);
   const detail = `this needs a key with role ${holders.filter((one) => one !== "worker").join(" or ")}; yours has role ${role}`;

@@ -89,7 +89,7 @@ export const heartbeatJob = (
   return ok({ job: { ...job, heartbeatAt: nowAt, progress: progress ?? job.progress }, events: [] });
 };
 
-export interface Spending {
+export interface AttemptSpending {
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
 }
@@ -97,7 +97,7 @@ export interface Spending {
 export const completeJob = (
   job: Job,
   lease: number,
-  report: { result: Json } & Spending,
+  report: { result: Json } & AttemptSpending,
   nowAt: number,
 ): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "completed") return ok(unchanged(job));
@@ -127,7 +127,7 @@ export interface FailurePolicy {
   readonly jitter: number;
 }
 
-export interface FailureReport extends Spending {
+export interface FailureReport extends AttemptSpending {
   readonly error: JobError;
   readonly retryAfterMs: number | null;
 }
@@ -205,7 +205,7 @@ const fellBack = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt:
 
 const failed = (
   job: Job,
-  spent: Spending,
+  spent: AttemptSpending,
   error: JobError,
   nowAt: number,
   settledBy: Settlement | null = "failed",

@@ -1,6 +1,6 @@
 // Everything that can be asked of a tenant: who may ask, whether the killswitch stops it, and the verb that does it.
 
-import type { Capability } from "../domain/key.ts";
+import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
@@ -14,16 +14,17 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as workers from "./operations/workers.ts";
 
 interface Entry<Request, Answer> {
-  readonly needs: Capability;
+  readonly needs: Permission;
   /** What kind of write it is to the killswitch; reads are exempt. */
   readonly kind: WriteKind;
   readonly run: (turn: Turn, request: Request) => Result<Answer, Refusal>;
 }
 
 const entry =
-  (needs: Capability, kind: WriteKind = "exempt") =>
+  (needs: Permission, kind: WriteKind = "exempt") =>
   <Request, Answer>(run: (turn: Turn, request: Request) => Result<Answer, Refusal>): Entry<Request, Answer> => ({
     needs,
     kind,
@@ -46,12 +47,12 @@ export const OPERATIONS = {
   explain: read(explanation.explainRouting),
 
   reportPresence: work(presence.report),
-  listPresent: work((turn: Turn, _request: null) => presence.listPresent(turn)),
-  listWorkers: read(presence.listWorkers),
-  getWorker: read(presence.getWorker),
-  forgetWorker: entry("operate", "other")(presence.forgetWorker),
-  pauseWorker: entry("operate", "other")(presence.pause),
-  resumeWorker: entry("operate", "other")(presence.resume),
+  listPresent: work((turn: Turn, _request: null) => workers.listPresent(turn)),
+  listWorkers: read(workers.listWorkers),
+  getWorker: read(workers.getWorker),
+  forgetWorker: entry("operate", "other")(workers.forgetWorker),
+  pauseWorker: entry("operate", "other")(workers.pause),
+  resumeWorker: entry("operate", "other")(workers.resume),
 
   claim: work(report.claim),
   startJob: work(report.presented(report.start)),

@@ -23,7 +23,7 @@ export interface DrainTools {
   /** Applies statements to D1 in one transaction. */
   readonly apply: (inserts: readonly Insert[]) => Promise<void>;
   /** Forgets what D1 has, in a turn. */
-  readonly settle: (upToSeq: number) => Promise<void>;
+  readonly removeUpTo: (upToSeq: number) => Promise<void>;
 }
 
 export class Drain {
@@ -77,11 +77,11 @@ export class Drain {
   }
 
   async #carryOne(): Promise<boolean> {
-    const { store, apply, settle } = this.#tools;
+    const { store, apply, removeUpTo } = this.#tools;
     try {
       const carried = store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN);
       await apply(projectionOf(store, carried));
-      await settle(carried.at(-1)?.seq ?? 0);
+      await removeUpTo(carried.at(-1)?.seq ?? 0);
       this.#failures = 0;
       this.#retryAt = 0;
       return true;

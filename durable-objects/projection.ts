@@ -55,9 +55,9 @@ export interface Insert {
 
 type Cells = readonly (string | number | null)[];
 
-/** What a stretch of the outbox says to D1. Reads the jobs it names as they are now. */
+/** The statements that bring outbox rows to D1. Reads the jobs that they name as they are now. */
 export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert[] => {
-  const events = outbox.flatMap((row) => row.tidings.events);
+  const events = outbox.flatMap((row) => row.entries.events);
   const ids = [...new Set(events.map((event) => event.jobId))];
   const createdIds = events.filter((event) => event.type === "job.created").map((event) => event.jobId);
   return [
@@ -83,7 +83,7 @@ export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert
   ];
 };
 
-const tenantRows = ({ tidings: { identity } }: OutboxRow): Cells[] =>
+const tenantRows = ({ entries: { identity } }: OutboxRow): Cells[] =>
   identity === undefined ? [] : [[identity.createdAt, identity.locationHint, identity.jurisdiction]];
 
 const jobRow = ({ job, text }: Recorded): Cells => [
@@ -106,8 +106,8 @@ const payloadRows = (payloads: ReadonlyMap<string, JobPayload>): Cells[] =>
 const resultRows = (results: ReadonlyMap<string, Json>): Cells[] =>
   [...results].map(([id, result]) => [id, JSON.stringify(result)]);
 
-const attemptRows = ({ tidings }: OutboxRow): Cells[] =>
-  tidings.attempts.map((one) => [
+const attemptRows = ({ entries }: OutboxRow): Cells[] =>
+  entries.attempts.map((one) => [
     one.jobId,
     one.lease,
     one.at,
@@ -124,8 +124,8 @@ const attemptRows = ({ tidings }: OutboxRow): Cells[] =>
     one.price,
   ]);
 
-const auditRows = ({ seq, tidings }: OutboxRow): Cells[] =>
-  tidings.audit.map(({ at, actor, action, target, detail }, index) => [
+const auditRows = ({ seq, entries }: OutboxRow): Cells[] =>
+  entries.audit.map(({ at, actor, action, target, detail }, index) => [
     lineId(seq, index),
     at,
     actor.keyId,
@@ -135,8 +135,8 @@ const auditRows = ({ seq, tidings }: OutboxRow): Cells[] =>
     JSON.stringify(detail),
   ]);
 
-const runRows = ({ seq, tidings }: OutboxRow): Cells[] =>
-  tidings.runs.map((run, index) => [
+const runRows = ({ seq, entries }: OutboxRow): Cells[] =>
+  entries.runs.map((run, index) => [
     run.schedule,
     lineId(seq, index),
     run.scheduledFor,

@@ -83,7 +83,7 @@ export const goneJobOf = (done: Result<unknown, Refusal>): string | null =>
   !done.ok && done.error.code === "not_found" && done.error.kind === "job" ? done.error.id : null;
 
 /** Carries out one message for the worker whose socket it came on; `archived` is its job where that has left. */
-export const carryOut = (
+export const handleMessage = (
   turn: Turn,
   instance: string,
   message: WorkerMessage,
@@ -109,6 +109,8 @@ const reportOn = (
   switch (message.type) {
     case "job.started":
       return report.start(turn, held);
+    case "job.streaming":
+      return report.heartbeat(turn, held);
     case "job.heartbeat":
       return report.heartbeat(turn, { ...held, progress: message.progress });
     case "job.completed":
@@ -117,6 +119,8 @@ const reportOn = (
       return report.fail(turn, { ...held, ...toReportedFailure(message.error), ...toSpent(message) });
     case "job.released":
       return report.release(turn, { ...held, reason: message.reason });
+    case "job.spent":
+      return ok(null);
   }
 };
 

@@ -1,5 +1,5 @@
-// One tenant: the single writer of its live state. Requests, frames and the alarm become turns; turns run in stretches
-// that share a commit; what they leave to say goes out behind the output gate. The verbs are in `operations/`.
+// One tenant: the single writer of its live state. Requests, frames and the alarm become turns; turns share
+// commits; what they leave to send goes out behind the output gate. The verbs are in `operations/`.
 
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
@@ -22,12 +22,12 @@ import { loadMemory, type Memory } from "./memory.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import type { Archived } from "./operations/jobs.ts";
 import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
-import { News } from "./operations/news.ts";
-import { mayActAs } from "./operations/presence.ts";
-import { settle } from "./operations/routing.ts";
+import { OutboxWriter } from "./operations/outbox-writer.ts";
+import { mayActAs, noteDisconnected } from "./operations/presence.ts";
+import { assignWaiting } from "./operations/routing.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
-import { acknowledge, carryOut, goneJobOf, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
+import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { TurnQueue } from "./turns.ts";
@@ -54,9 +54,9 @@ export class Tenant extends DurableObject<TenantEnv> {
   #counters: Counters | null = null;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
-  /** What the turns of the stretch tell history together. */
-  #news: News | null = null;
-  /** What they leave to do once the stretch is stored, in their order. */
+  /** What the turns of this commit tell history together. */
+  #outbox: OutboxWriter | null = null;
+  /** What they leave to do after the commit, in their order. */
   #afterwards: (() => void)[] = [];
   readonly #wake: Wake;
 
@@ -65,7 +65,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#store = openStore(state.storage);
     this.#sockets = new Sockets(state);
     this.#turns = new TurnQueue(state.storage, {
-      close: () => this.#storeNews(),
+      close: () => this.#storeOutbox(),
       tell: () => this.#tellAll(),
       undo: (error) => this.#undo(error),
     });
@@ -75,7 +75,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       now: Date.now,
       random: Math.random,
       apply: (inserts) => this.#applyToHistory(inserts),
-      settle: (seq) => this.#settleDrained(seq),
+      removeUpTo: (seq) => this.#removeDrained(seq),
     });
     this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
     this.#wake = new Wake(state);
@@ -215,17 +215,17 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   /** Carries out a message; a report on a job that has left is held against history, as over HTTP. */
   async #hear(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
-    const goneId = await this.#turns.run(() => this.#carryOut(socket, attachment, incoming));
+    const goneId = await this.#turns.run(() => this.#handle(socket, attachment, incoming));
     if (goneId === null) return;
     const found = await findArchived(this.env.DB, this.ctx.id.name ?? "", goneId);
     await this.#turns.run(() => {
-      if (found.ok) this.#carryOut(socket, attachment, incoming, found.value);
+      if (found.ok) this.#handle(socket, attachment, incoming, found.value);
       else this.#say(socket, acknowledge(incoming.id, found));
     });
   }
 
   /** Answers the id of a job that must be looked for in history, unless that was done. */
-  #carryOut(
+  #handle(
     socket: WebSocket,
     { keyId, name, role, instance }: Attachment,
     { id, message }: Incoming,
@@ -238,7 +238,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     }
     let goneId: string | null = null;
     this.#inTurn({ keyId, name, role }, (turn) => {
-      const done = message.ok ? carryOut(turn, instance, message.value, archived ?? null) : message;
+      const done = message.ok ? handleMessage(turn, instance, message.value, archived ?? null) : message;
       goneId = archived === undefined ? goneJobOf(done) : null;
       // Before what else the message leads to.
       if (goneId === null) this.#say(socket, acknowledge(id, done));
@@ -254,14 +254,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     const { instance, signAt } = left;
     await this.#turns.run(() =>
       this.#inTurn(SERVICE, (turn) => {
-        const { fleet } = turn.memory;
-        const member = fleet.get(instance);
-        fleet.noteReach(instance, { isConnected: this.#sockets.isConnected(instance) });
-        turn.effects.changedWorkers.add(instance);
-        if (member === undefined || signAt <= member.lastSeenAt) return ok(null);
-        // Its pings are forgotten with the socket, and it is no less alive for that.
-        fleet.noteSeen(instance, signAt);
-        turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
+        noteDisconnected(turn, instance, { signAt, isConnected: this.#sockets.isConnected(instance) });
         return ok(null);
       }),
     );
@@ -297,35 +290,35 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   #newTurn(caller: Caller): Turn {
     const nowAt = Date.now();
-    const surroundings = {
+    const context = {
       nowAt,
       random: Math.random,
       newId: () => this.#nextId(nowAt),
       lastSocketSign: (instance: string) => this.#sockets.lastSignOf(instance),
     };
     const memory = this.#loaded();
-    this.#news ??= new News(memory);
-    return new Turn(this.#store, memory, this.#news, surroundings, caller);
+    this.#outbox ??= new OutboxWriter(memory);
+    return new Turn(this.#store, memory, this.#outbox, context, caller);
   }
 
-  /** One turn: the verb, then the queue; its effects wait for the end of the stretch. */
+  /** One turn: the verb, then the queue; its effects wait for the commit. */
   #inTurn<T>(caller: Caller, work: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
     const turn = this.#newTurn(caller);
     const result = work(turn);
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
     if (!result.ok && turn.freedWorkers.size === 0) return result;
-    settle(turn);
+    assignWaiting(turn);
     this.#wake.note(turn.wakeAt);
     this.#afterwards.push(() => this.#tell(turn.effects));
     return result;
   }
 
-  #storeNews(): void {
-    for (const row of this.#news?.rows ?? []) {
+  #storeOutbox(): void {
+    for (const row of this.#outbox?.rows ?? []) {
       this.#store.outbox.put(row);
       this.#wake.note(row.at + DRAIN_DELAY_MS);
     }
-    this.#news = null;
+    this.#outbox = null;
   }
 
   #tellAll(): void {
@@ -352,7 +345,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   #undo(error: unknown): void {
     this.#memory = null;
     this.#store.forgetRecent();
-    this.#news = null;
+    this.#outbox = null;
     this.#afterwards = [];
     if (error !== null) console.error(`tenant ${this.ctx.id.name}: a turn failed`, error);
   }
@@ -372,7 +365,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.env.DB.prepare(sql).bind(this.ctx.id.name ?? "", wakeAt);
   }
 
-  async #settleDrained(seq: number): Promise<void> {
+  async #removeDrained(seq: number): Promise<void> {
     await this.#turns.run(() => {
       this.#store.outbox.removeUpTo(seq);
       this.#store.settings.putDrainedSeq(seq);

@@ -1,23 +1,23 @@
-// Group commit. What limits one object is the commit to disk, so turns that arrive while one is under way run together
-// in one stretch: one transaction, one commit, then all their answers. A turn must have no effect but on the database,
-// on what is rebuilt from it, and on what the stretch leaves to do: it may be run again after its stretch was undone.
+// Group commit. The commit to disk limits one object, so turns that arrive while one is under way run together: one
+// transaction, one commit, then all their answers. A turn changes only the database, what is rebuilt from it, and what
+// is left to do after the commit: it may run again after its group was rolled back.
 
 import type { TenantStorage } from "./store/sql.ts";
 
 /** Bounds what one commit carries and how long others wait for it. */
-const MAX_TURNS_A_STRETCH = 256;
+const MAX_TURNS_PER_COMMIT = 256;
 
-/** What frames the turns of a stretch. */
-export interface Stretch {
+/** What runs around the turns of one commit. */
+export interface CommitHooks {
   /** After the last turn, still inside the transaction: writes what the turns write together. */
   readonly close: () => void;
-  /** It is stored: sends what its turns left to send. */
+  /** After the commit: sends what the turns left to send. */
   readonly tell: () => void;
-  /** It is rolled back: drops whatever its turns left behind. `error` is set where one turn alone is to blame. */
+  /** After a rollback: drops everything that the turns left behind. `error` is set if one turn alone is to blame. */
   readonly undo: (error: unknown) => void;
 }
 
-/** Does the turn and answers how to tell its caller, once the stretch is over. */
+/** Runs the turn; answers a function that tells its caller, to be called after the commit. */
 interface Waiting {
   readonly run: () => () => void;
   readonly reject: (error: unknown) => void;
@@ -25,16 +25,16 @@ interface Waiting {
 
 export class TurnQueue {
   readonly #storage: TenantStorage;
-  readonly #stretch: Stretch;
+  readonly #hooks: CommitHooks;
   #waiting: Waiting[] = [];
   #isScheduled = false;
 
-  constructor(storage: TenantStorage, stretch: Stretch) {
+  constructor(storage: TenantStorage, hooks: CommitHooks) {
     this.#storage = storage;
-    this.#stretch = stretch;
+    this.#hooks = hooks;
   }
 
-  /** Runs `work`, which must be synchronous, within the next stretch; all of it is stored, or nothing. */
+  /** Runs `work`, which must be synchronous, within the next commit; all of it is stored, or nothing. */
   run<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const run = (): (() => void) => {
@@ -54,27 +54,27 @@ export class TurnQueue {
 
   #next(): void {
     this.#isScheduled = false;
-    const turns = this.#waiting.splice(0, MAX_TURNS_A_STRETCH);
+    const turns = this.#waiting.splice(0, MAX_TURNS_PER_COMMIT);
     if (this.#waiting.length > 0) this.#schedule();
-    this.#carryOut(turns);
+    this.#commit(turns);
   }
 
-  /** A turn that throws undoes its stretch; each turn of it then gets one of its own, so that it fails alone. */
-  #carryOut(turns: readonly Waiting[]): void {
+  /** A turn that throws rolls its group back; each turn then gets a commit of its own, so that it fails alone. */
+  #commit(turns: readonly Waiting[]): void {
     const answers: (() => void)[] = [];
     try {
       this.#storage.transactionSync(() => {
         for (const turn of turns) answers.push(turn.run());
-        this.#stretch.close();
+        this.#hooks.close();
       });
     } catch (error) {
       const [only, ...others] = turns;
-      this.#stretch.undo(others.length === 0 ? error : null);
+      this.#hooks.undo(others.length === 0 ? error : null);
       if (others.length === 0) only?.reject(error);
-      else for (const turn of turns) this.#carryOut([turn]);
+      else for (const turn of turns) this.#commit([turn]);
       return;
     }
-    this.#stretch.tell();
+    this.#hooks.tell();
     for (const answer of answers) answer();
   }
 }

@@ -1,4 +1,4 @@
-// The object's one alarm. What becomes due is noted while a stretch runs and armed once that is stored. Arming moves
+// The object's one alarm. What becomes due is noted while turns run and armed after their commit. Arming moves
 // the alarm forward, never back: only the sweep, which computes it anew, lets it be later, or fails and waits a while.
 
 export class Wake {

@@ -3,7 +3,7 @@
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { ProviderConfig } from "../domain/catalog.ts";
+import type { ProviderDefinition } from "../domain/catalog.ts";
 import { readFiles } from "../src/catalog/providers.ts";
 
 export const BUNDLED_FOLDER = path.join(import.meta.dirname, "catalog");
@@ -17,19 +17,19 @@ export async function providerFiles(folder: string): Promise<Record<string, stri
 }
 
 /** Every provider of the folder, by name. Throws one error that lists all problems, each with file, line and key. */
-export async function readProviderFolder(folder: string): Promise<ProviderConfig[]> {
+export async function readProviderFolder(folder: string): Promise<ProviderDefinition[]> {
   const { providers, problems } = readFiles(await providerFiles(folder));
   if (problems.length > 0) throw new Error(`providers of the catalog cannot be read:\n  ${problems.join("\n  ")}`);
   return [...providers].sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
-export function bundledModuleText(providers: readonly ProviderConfig[]): string {
+export function bundledModuleText(providers: readonly ProviderDefinition[]): string {
   const lines = providers.map((provider) => `  ${JSON.stringify(provider)},`).join("\n");
   return `// Made from providers/catalog/*.yaml by providers/folder.ts. Do not edit: edit the YAML and run it again.
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 
 // biome-ignore format: one provider a line
-export const bundledProviders: readonly ProviderConfig[] = [
+export const bundledProviders: readonly ProviderDefinition[] = [
 ${lines}
 ];
 `;

@@ -9,7 +9,7 @@ import { type Catcher, MUTANTS, type Mutant } from "../test/simulation/mutants.t
 import { runScript } from "./exit-error.ts";
 import { ROOT, runCommand } from "./run-command.ts";
 
-const SOURCES = ["domain", "durable-objects", "src", "migrations", "providers"];
+const SOURCES = ["contract", "domain", "durable-objects", "src", "migrations", "providers"];
 const SETTINGS = ["package.json", "tsconfig.base.json", "tsconfig.json", "vitest.config.ts", "wrangler.toml"];
 const TESTS = ["test/simulation", "test/support", "test/tenant/model", "test/tsconfig.json"];
 const NEEDED = [...SOURCES, ...SETTINGS, ...TESTS];

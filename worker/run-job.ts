@@ -6,10 +6,10 @@ import type { JobResource } from "../contract/job.ts";
 import type { JobFailure, Progress, Runtime } from "./runtimes/runtime.ts";
 
 export type JobOutcome =
-  | ({ type: "job.completed"; result: unknown; model?: string } & Spending)
-  | ({ type: "job.failed"; error: JobFailure } & Spending);
+  | ({ type: "job.completed"; result: unknown; model?: string } & ReportedSpending)
+  | ({ type: "job.failed"; error: JobFailure } & ReportedSpending);
 
-type Spending = { usage?: { input_tokens: number; output_tokens: number }; cost_usd?: number };
+type ReportedSpending = { usage?: { input_tokens: number; output_tokens: number }; cost_usd?: number };
 
 export type RunSettings = {
   runtime: Runtime;

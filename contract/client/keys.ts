@@ -1,16 +1,9 @@
 // Tenants, keys, sessions and the audit log.
 
-import type {
-  AuditList,
-  KeyAnswer,
-  KeyList,
-  NewKeyRequest,
-  NewTenantAnswer,
-  NewTenantRequest,
-  RotateKeyRequest,
-  SessionAnswer,
-  TenantList,
-} from "../key.ts";
+import type { AuditList } from "../audit.ts";
+import type { KeyAnswer, KeyList, NewKeyRequest, RotateKeyRequest } from "../key.ts";
+import type { SessionAnswer } from "../session.ts";
+import type { NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
 import { listing, type PageQuery } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 

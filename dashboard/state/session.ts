@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import type { SessionAnswer } from "../../contract/key.ts";
+import type { SessionAnswer } from "../../contract/session.ts";
 import { api, whenSignedOut } from "../api.ts";
 
 export type Session = SessionAnswer | null;

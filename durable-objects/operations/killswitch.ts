@@ -115,8 +115,8 @@ export const confirmHalt = (turn: Turn, { worker }: Member, halted: readonly str
   turn.effects.changedTopics.add("killswitch");
 };
 
-/** A worker that was paused for misbehaving: told so, and written down. */
-export const withhold = (turn: Turn, worker: Worker): void => {
+/** Stores a worker that was paused for its failures, tells it and audits it. */
+export const recordPause = (turn: Turn, worker: Worker): void => {
   turn.putWorker(worker);
   const reason = worker.pause?.reason ?? "";
   turn.send(worker.instance, { type: "worker.paused", reason });

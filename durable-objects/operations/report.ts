@@ -9,14 +9,15 @@ import type { Json } from "../../domain/json.ts";
 import { completeJob, failJob, heartbeatJob, releaseJob, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { firstRefusal } from "../../domain/routing.ts";
+import { firstRefusal } from "../../domain/routing-filter.ts";
 import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { mayRead } from "./jobs.ts";
-import { withhold } from "./killswitch.ts";
-import { handOut, mayActAs } from "./presence.ts";
+import { recordPause } from "./killswitch.ts";
+import { handOut } from "./leases.ts";
+import { mayActAs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
-import { routePolicy, settle, waitingReason } from "./routing.ts";
+import { assignWaiting, routePolicy, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 export interface LeaseReport {
@@ -162,7 +163,7 @@ const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code
   const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
   if (worker === undefined) return;
   const next = recordOutcome(worker, { jobId: job.id, outcome, code, at: turn.nowAt });
-  if (worker.pause === null && next.pause !== null) withhold(turn, next);
+  if (worker.pause === null && next.pause !== null) recordPause(turn, next);
   else turn.rememberWorker(next);
 };
 
@@ -190,7 +191,7 @@ export const claim = (
   turn.memory.fleet.noteReach(request.instance, { isClaiming: request.isWaiting });
   noteClaimant(turn, member);
   turn.freedWorkers.add(request.instance);
-  settle(turn);
+  assignWaiting(turn);
   const jobs = handOut(turn, member, request.max);
   return ok({ jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, request.instance) });
 };

@@ -1,5 +1,5 @@
-// The router at work: the tenant's state as a policy, a new job's place, and the queue settled after every turn.
-// After `settle` no waiting job has an eligible worker.
+// The router at work: the tenant's state as a policy, a new job's place, and the queue assigned after every turn.
+// After `assignWaiting` no waiting job has an eligible worker.
 
 import { presentJob } from "../../contract/job.ts";
 import { describeReached } from "../../domain/budget.ts";
@@ -7,14 +7,8 @@ import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
-import {
-  type Choice,
-  choose,
-  firstRefusal,
-  type RoutePolicy,
-  type RouteRequest,
-  whyWaiting,
-} from "../../domain/routing.ts";
+import { type Choice, choose, whyWaiting } from "../../domain/routing.ts";
+import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
 import { budgetInForce } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { blendedPrice } from "./pricing.ts";
@@ -149,7 +143,7 @@ export const admit = (
   }
   const wasOpened = turn.openedGroups.has(job.groupKey);
   turn.record(null, created);
-  // Nobody may have it, or it stands behind others whom nobody may have: it gives nothing to settle.
+  // No worker is eligible for it or for the jobs ahead of it: nothing to assign.
   if (!wasOpened) turn.openedGroups.delete(job.groupKey);
   if (job.orderKey === null) return waitingReason(turn, job, policy);
   const known = reasons.get(job.groupKey);
@@ -160,13 +154,13 @@ export const admit = (
 };
 
 /** Gives waiting jobs to workers that became free, and newly waiting jobs to workers that are. */
-export const settle = (turn: Turn): void => {
+export const assignWaiting = (turn: Turn): void => {
   const { queue, killswitch } = turn.memory;
   if (queue.count === 0 || killswitch.level > 0) return;
-  if (turn.isAllOpened) settleGroups(turn, [...queue.groups.values()]);
+  if (turn.isAllOpened) assignGroups(turn, [...queue.groups.values()]);
   else if (turn.openedGroups.size > 0) {
     const opened = [...turn.openedGroups].map((key) => queue.groups.get(key));
-    settleGroups(
+    assignGroups(
       turn,
       opened.filter((group) => group !== undefined),
     );
@@ -175,7 +169,7 @@ export const settle = (turn: Turn): void => {
 };
 
 /** Heads in queue order; a group whose head nobody may have is left alone. */
-const settleGroups = (turn: Turn, groups: readonly Group[]): void => {
+const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
   let policy = routePolicy(turn);
   const waiting = groups.filter((group) => headOf(turn, group) !== null);
   waiting.sort((one, other) => (isAhead(turn, one, other) ? 1 : -1));

@@ -113,7 +113,7 @@ export const runNow = (turn: Turn, request: { name: string }): Result<ScheduleRu
   if (schedule === null) return err(notFound("schedule", request.name));
   const allowed = permit(turn.memory.killswitch, "create");
   if (!allowed.ok) return allowed;
-  const { run } = carryOut(turn, schedule, planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level));
+  const { run } = applyPlan(turn, schedule, planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level));
   turn.audit("schedule.run", request.name, { outcome: run.outcome, job_id: run.job_id });
   return ok(run);
 };
@@ -133,7 +133,7 @@ export const runIfDue = (turn: Turn, schedule: Schedule): Schedule => {
   } catch (error) {
     return setAside(turn, schedule, (error as Error).message);
   }
-  return plan === null ? schedule : carryOut(turn, schedule, plan).schedule;
+  return plan === null ? schedule : applyPlan(turn, schedule, plan).schedule;
 };
 
 const setAside = (turn: Turn, schedule: Schedule, reason: string): Schedule => {
@@ -147,18 +147,18 @@ const setAside = (turn: Turn, schedule: Schedule, reason: string): Schedule => {
 
 type Run = Pick<ScheduleRun, "scheduledFor" | "outcome" | "reason" | "missed">;
 
-const carryOut = (
+const applyPlan = (
   turn: Turn,
   before: Schedule,
   plan: RunPlan,
 ): { readonly schedule: Schedule; readonly run: ScheduleRunResource } => {
-  const hindrance = plan.outcome === "created" ? hindranceOf(turn) : null;
-  const isCreating = plan.outcome === "created" && hindrance === null;
+  const obstacle = plan.outcome === "created" ? whyNotCreated(turn) : null;
+  const isCreating = plan.outcome === "created" && obstacle === null;
   const created = isCreating ? createJob(plan.request, turn.newId(), turn.nowAt) : null;
   if (created !== null) admit(turn, created, routePolicy(turn));
   const schedule = isCreating ? plan.schedule : { ...plan.schedule, lastRunAt: before.lastRunAt };
   put(turn, schedule);
-  return { schedule, run: writeRun(turn, schedule.name, { ...plan, ...hindrance }, created?.job.id ?? null) };
+  return { schedule, run: writeRun(turn, schedule.name, { ...plan, ...obstacle }, created?.job.id ?? null) };
 };
 
 const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): ScheduleRunResource => {
@@ -175,8 +175,8 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
   };
 };
 
-/** What keeps a run from making its job, as it stands in the history; null where nothing does. */
-const hindranceOf = (turn: Turn): Pick<Run, "outcome" | "reason"> | null => {
+/** The outcome and reason of a run that may not create its job; null if it may. */
+const whyNotCreated = (turn: Turn): Pick<Run, "outcome" | "reason"> | null => {
   const reached = budgetInForce(turn);
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
   if (refuseBacklog(turn).ok) return null;

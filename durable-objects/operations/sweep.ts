@@ -8,7 +8,7 @@ import { recordExpiredLease } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { staleAtOf, timeoutAtOf } from "./deadline.ts";
 import { endGraces } from "./keys.ts";
-import { withhold } from "./killswitch.ts";
+import { recordPause } from "./killswitch.ts";
 import { runIfDue } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
 
@@ -131,7 +131,7 @@ const expire = (turn: Turn, job: Job): void => {
   const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
   if (worker === undefined) return;
   const next = recordExpiredLease(worker);
-  if (worker.pause === null && next.pause !== null) withhold(turn, next);
+  if (worker.pause === null && next.pause !== null) recordPause(turn, next);
   else turn.putWorker(next);
 };
 

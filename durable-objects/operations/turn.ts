@@ -14,14 +14,14 @@ import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { dueAtOf } from "./deadline.ts";
-import type { News } from "./news.ts";
+import type { OutboxWriter } from "./outbox-writer.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
 }
 
-/** Time, chance, identity and the state of sockets, as the shell sees them. */
-export interface Surroundings {
+/** Time, chance, identity and the state of sockets, handed in by the shell. */
+export interface TurnContext {
   readonly nowAt: number;
   /** In [0, 1). */
   readonly random: () => number;
@@ -62,7 +62,7 @@ export class Turn {
     forgottenWorkers: new Set(),
   };
 
-  /** Workers with new room, and groups with new jobs: whom `settle` looks at. */
+  /** Workers with new room, and groups with new jobs: what `assignWaiting` looks at. */
   readonly freedWorkers = new Set<string>();
   readonly openedGroups = new Set<string>();
   isAllOpened = false;
@@ -72,31 +72,31 @@ export class Turn {
   readonly store: Store;
   readonly memory: Memory;
   readonly caller: Caller;
-  readonly #surroundings: Surroundings;
-  readonly #news: News;
+  readonly #context: TurnContext;
+  readonly #outbox: OutboxWriter;
 
-  constructor(store: Store, memory: Memory, news: News, surroundings: Surroundings, caller: Caller) {
+  constructor(store: Store, memory: Memory, outbox: OutboxWriter, context: TurnContext, caller: Caller) {
     this.store = store;
     this.memory = memory;
     this.caller = caller;
-    this.#surroundings = surroundings;
-    this.#news = news;
+    this.#context = context;
+    this.#outbox = outbox;
   }
 
   get nowAt(): number {
-    return this.#surroundings.nowAt;
+    return this.#context.nowAt;
   }
 
   random(): number {
-    return this.#surroundings.random();
+    return this.#context.random();
   }
 
   newId(): string {
-    return this.#surroundings.newId();
+    return this.#context.newId();
   }
 
   lastSocketSign(instance: string): number | null {
-    return this.#surroundings.lastSocketSign(instance);
+    return this.#context.lastSocketSign(instance);
   }
 
   /** Stores a decision about a job: its row, its place in the indexes, its events. The only writer of jobs. */
@@ -107,9 +107,9 @@ export class Turn {
     const dueAt = dueAtOf(job, this.memory.config);
     this.due(dueAt);
     if (job.version === before?.version) this.store.jobs.touch(job, dueAt);
-    else this.store.jobs.put(job, dueAt, this.#news.open(this.nowAt));
-    if (decision.payload !== undefined) this.#news.weigh(this.store.payloads.put(job.id, decision.payload));
-    if (decision.result !== undefined) this.#news.weigh(this.store.payloads.putResult(job.id, decision.result));
+    else this.store.jobs.put(job, dueAt, this.#outbox.open(this.nowAt));
+    if (decision.payload !== undefined) this.#outbox.addChars(this.store.payloads.put(job.id, decision.payload));
+    if (decision.result !== undefined) this.#outbox.addChars(this.store.payloads.putResult(job.id, decision.result));
     this.#tell(job, decision.events);
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
@@ -134,21 +134,21 @@ export class Turn {
   /** `by` where it is not the caller's own doing. */
   audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
     const { keyId, name } = by;
-    this.#news.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
+    this.#outbox.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
   }
 
   recordAttempt(attempt: Attempt): void {
-    this.#news.addAttempt(attempt);
+    this.#outbox.addAttempt(attempt);
     this.effects.changedTopics.add("cost");
   }
 
   recordRun(run: ScheduleRun): void {
-    this.#news.addRun(run);
+    this.#outbox.addRun(run);
     this.effects.changedTopics.add("schedule");
   }
 
   recordIdentity(identity: TenantIdentity): void {
-    this.#news.addIdentity(identity);
+    this.#outbox.addIdentity(identity);
   }
 
   /** Says that something must be looked at no later than this. */
@@ -181,7 +181,7 @@ export class Turn {
   #tell(job: Job, events: readonly JobEvent[]): void {
     const firstVersion = job.version - events.length + 1;
     if (events.length === 0) return;
-    this.#news.addEvents(events.map((event, index) => ({ ...event, version: firstVersion + index })));
+    this.#outbox.addEvents(events.map((event, index) => ({ ...event, version: firstVersion + index })));
   }
 
   #reindex(before: Job | null, after: Job): void {

@@ -1,9 +1,10 @@
 // The one door to the object's database: its tables, and when the earliest thing in them is due.
 
 import { idempotencyTable } from "./idempotency.ts";
-import { jobsTable, payloadsTable } from "./jobs.ts";
+import { jobsTable } from "./jobs.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { outboxTable } from "./outbox.ts";
+import { payloadsTable } from "./payloads.ts";
 import { schedulesTable, spendingTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";

@@ -38,8 +38,8 @@ export interface ScheduleRun {
   readonly missed: number;
 }
 
-/** All that the turns of one stretch tell history. */
-export interface Tidings {
+/** Everything that the turns of one commit tell history. */
+export interface OutboxEntries {
   readonly events: StoredEvent[];
   readonly attempts: Attempt[];
   readonly audit: AuditEntry[];
@@ -52,7 +52,7 @@ export interface OutboxRow {
   readonly at: number;
   /** About how much it takes to history: itself, and the prompts, inputs and results that go with it. */
   readonly chars: number;
-  readonly tidings: Tidings;
+  readonly entries: OutboxEntries;
 }
 
 /** Rows that leave soon after they came are not read again; past this many characters they are. */
@@ -65,15 +65,15 @@ export const outboxTable = (sql: Sql) => {
     recent.clear();
     recentChars = 0;
   };
-  const read = (seq: number): Tidings =>
-    JSON.parse(first(sql, "SELECT body FROM outbox WHERE seq = ?", seq)?.body as string) as Tidings;
+  const read = (seq: number): OutboxEntries =>
+    JSON.parse(first(sql, "SELECT body FROM outbox WHERE seq = ?", seq)?.body as string) as OutboxEntries;
 
   return {
     forgetRecent,
 
     put: (row: OutboxRow): void => {
-      const { seq, at, chars, tidings } = row;
-      const body = JSON.stringify(tidings);
+      const { seq, at, chars, entries } = row;
+      const body = JSON.stringify(entries);
       sql.exec("INSERT INTO outbox (seq, at, chars, body) VALUES (?, ?, ?, ?)", seq, at, chars, body);
       if (recentChars + chars > RECENT_CHARS) return;
       recent.set(seq, row);
@@ -87,7 +87,7 @@ export const outboxTable = (sql: Sql) => {
       for (const row of all(sql, "SELECT seq, at, chars FROM outbox ORDER BY seq LIMIT ?", limit)) {
         if (rows.length > 0 && total >= maxChars) break;
         const [seq, at, chars] = [row.seq as number, row.at as number, row.chars as number];
-        rows.push(recent.get(seq) ?? { seq, at, chars, tidings: read(seq) });
+        rows.push(recent.get(seq) ?? { seq, at, chars, entries: read(seq) });
         total += chars;
       }
       return rows;

@@ -1,8 +1,8 @@
 // Made from providers/catalog/*.yaml by providers/folder.ts. Do not edit: edit the YAML and run it again.
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 
 // biome-ignore format: one provider a line
-export const bundledProviders: readonly ProviderConfig[] = [
+export const bundledProviders: readonly ProviderDefinition[] = [
   {"provider":"anthropic","list_url":"https://api.anthropic.com/v1/models?limit=1000","method":"GET","local":false,"auth":{"header":"x-api-key","ref":"provider:anthropic"},"extra_headers":{"anthropic-version":"2023-06-01"},"response_path":"data[]","fields":{"id":"id","name":"display_name","context_window":"max_input_tokens"},"pagination":{"cursor_path":"last_id","cursor_param":"after_id","more_path":"has_more"}},
   {"provider":"azure","list_url":"https://azure-openai.invalid/openai/v1/models","method":"GET","local":false,"auth":{"header":"api-key","ref":"provider:azure"},"response_path":"data[]","fields":{"id":"id"}},
   {"provider":"cerebras","list_url":"https://api.cerebras.ai/v1/models?format=openrouter","method":"GET","local":false,"auth":{"header":"bearer","ref":"provider:cerebras"},"response_path":"data[]","fields":{"id":"id","name":"name","context_window":"context_length"},"strip_prefix":"cerebras/","pricing":{"unit":"per_token","input":"pricing.prompt","output":"pricing.completion"}},

@@ -7,7 +7,7 @@ import {
   nextPage,
   normaliseRow,
   type ProviderAuth,
-  type ProviderConfig,
+  type ProviderDefinition,
   readRows,
 } from "../../domain/catalog.ts";
 import { readBody } from "./bounded-body.ts";
@@ -33,7 +33,7 @@ type Page = { ok: true; body: unknown; byteCount: number } | { ok: false; failur
 
 export async function listModels(
   connector: VaultConnector,
-  provider: ProviderConfig,
+  provider: ProviderDefinition,
   syncUrl: string | null,
   budget: ListBudget = LIST_BUDGET,
 ): Promise<Listing> {
@@ -50,7 +50,7 @@ export async function listModels(
 
 async function listPages(
   connector: VaultConnector,
-  provider: ProviderConfig,
+  provider: ProviderDefinition,
   address: string,
   budget: ListBudget,
   signal: AbortSignal,
@@ -79,7 +79,7 @@ async function listPages(
   return failed(`the list has more than ${budget.maxPages} pages`, false);
 }
 
-function addModels(models: Map<string, ListedModel>, rows: readonly unknown[], provider: ProviderConfig): void {
+function addModels(models: Map<string, ListedModel>, rows: readonly unknown[], provider: ProviderDefinition): void {
   for (const row of rows) {
     const model = normaliseRow(row, provider);
     if (model !== null && !models.has(model.id)) models.set(model.id, model);
@@ -94,7 +94,7 @@ function wholeList(models: Map<string, ListedModel>, rowCount: number): Listing 
 
 async function fetchPage(
   connector: VaultConnector,
-  provider: ProviderConfig,
+  provider: ProviderDefinition,
   url: URL,
   maxBytes: number,
   signal: AbortSignal,
@@ -122,7 +122,7 @@ async function fetchPage(
 /** A local runtime's key is optional: most of them ask for none. */
 async function request(
   connector: VaultConnector,
-  provider: ProviderConfig,
+  provider: ProviderDefinition,
   url: URL,
   signal: AbortSignal,
 ): Promise<VaultOutcome> {

@@ -2,7 +2,7 @@
 // addresses parse, paths are readable, no header of ours can be overridden, and no host takes a key by a wildcard.
 
 import * as z from "zod";
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { isFieldPath, isListPath } from "../../domain/catalog-path.ts";
 import { checkListUrl, isHostAndPort } from "./url-policy.ts";
 
@@ -75,4 +75,4 @@ export const providerSchema = z
   .superRefine((config, context) => {
     const problem = checkListUrl(config.list_url, config.local);
     if (problem !== null) context.addIssue({ code: "custom", path: ["list_url"], message: problem });
-  }) satisfies z.ZodType<ProviderConfig, unknown>;
+  }) satisfies z.ZodType<ProviderDefinition, unknown>;

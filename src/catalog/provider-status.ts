@@ -1,14 +1,14 @@
 // What a provider's status means for a sync. Providers differ: a bad key is 400 at Gemini and xAI, and 429 or 402 may
 // say that there is no money left.
 
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 
 export const RETRY_AFTER_MAX_MS = 24 * 60 * 60_000;
 
 /** What is wrong, or null for an answer to read. */
 export function explainStatus(
   status: number,
-  provider: Pick<ProviderConfig, "provider" | "auth">,
+  provider: Pick<ProviderDefinition, "provider" | "auth">,
   isKeyed: boolean,
 ): { detail: string; isRetryable: boolean } | null {
   if (status >= 200 && status < 300) return null;
@@ -29,7 +29,7 @@ export function explainStatus(
   return { detail: said, isRetryable: status >= 500 || status === 408 || status === 425 };
 }
 
-function aboutKey(provider: Pick<ProviderConfig, "provider" | "auth">, isKeyed: boolean): string {
+function aboutKey(provider: Pick<ProviderDefinition, "provider" | "auth">, isKeyed: boolean): string {
   if (isKeyed) return `it may not take the key of ${provider.auth?.ref}`;
   if (provider.auth === undefined) return `the file of ${provider.provider} names no key for it`;
   return "no key was sent, because the provider's file does not name this host in key_hosts, or there is none";

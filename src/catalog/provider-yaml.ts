@@ -1,14 +1,14 @@
 // One provider's YAML text → its validated config, or what is wrong with it by file, line and key.
 
 import { isMap, LineCounter, type ParsedNode, parseDocument } from "yaml";
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { providerSchema } from "./provider-schema.ts";
 
 export const PROVIDER_FILE_MAX_CHARACTERS = 64 * 1024;
 
 export type FileProblem = { file: string; line: number; key: string; message: string };
 
-export type ProviderReading = { ok: true; provider: ProviderConfig } | { ok: false; problems: FileProblem[] };
+export type ProviderReading = { ok: true; provider: ProviderDefinition } | { ok: false; problems: FileProblem[] };
 
 export function parseProvider(file: string, text: string): ProviderReading {
   const at = (line: number, key: string, message: string): FileProblem => ({ file, line, key, message });

@@ -1,15 +1,15 @@
 // The providers that this installation knows: those of providers/catalog, and those that `npm start` read from
 // SERVICE_CATALOG_DIR. A file there with the name of a bundled provider takes its place.
 
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { bundledProviders } from "./bundled-providers.ts";
 import { describeProblem, parseProvider } from "./provider-yaml.ts";
 
-export type ProviderSet = ReadonlyMap<string, ProviderConfig>;
+export type ProviderSet = ReadonlyMap<string, ProviderDefinition>;
 
 /** What can be read of some files, and what is wrong with the others by file, line and key. */
 export interface FolderReading {
-  readonly providers: readonly ProviderConfig[];
+  readonly providers: readonly ProviderDefinition[];
   readonly problems: readonly string[];
 }
 
@@ -39,7 +39,7 @@ function textsOf(files: string): Readonly<Record<string, unknown>> {
 export function readFiles(files: Readonly<Record<string, unknown>>): FolderReading {
   const problems: string[] = [];
   const fileOf = new Map<string, string>();
-  const providers: ProviderConfig[] = [];
+  const providers: ProviderDefinition[] = [];
   for (const [file, text] of Object.entries(files)) {
     if (typeof text !== "string") {
       problems.push(`${file}: is not the text of a provider's file`);

@@ -3,7 +3,7 @@
 // a name resolves to is the network's to judge: private ranges are out of reach on Cloudflare, and self-hosted the
 // runtime's own network policy refuses them, which also stops DNS rebinding.
 
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 
 export const URL_MAX_CHARACTERS = 2048;
 
@@ -16,7 +16,7 @@ export function checkListUrl(text: string, isLocal: boolean): string | null {
 }
 
 /** What is wrong with a tenant's models_sync_url, or null. The provider's file says whether it is a local runtime. */
-export function checkSyncUrl(text: string, provider: Pick<ProviderConfig, "local">): string | null {
+export function checkSyncUrl(text: string, provider: Pick<ProviderDefinition, "local">): string | null {
   return checkUrl(text, provider.local);
 }
 
@@ -64,12 +64,12 @@ export function isHostAndPort(text: string): boolean {
 }
 
 /** The hosts that may see this provider's key: list_url's own and key_hosts, exactly, ports included. */
-export function keyHosts(provider: Pick<ProviderConfig, "list_url" | "key_hosts">): string[] {
+export function keyHosts(provider: Pick<ProviderDefinition, "list_url" | "key_hosts">): string[] {
   return [new URL(provider.list_url).host, ...(provider.key_hosts ?? [])];
 }
 
 /** Whether the provider's key and extra headers may go to this address: never in the clear to a host that has TLS. */
-export function isKeyAddress(url: URL, provider: Pick<ProviderConfig, "list_url" | "key_hosts">): boolean {
+export function isKeyAddress(url: URL, provider: Pick<ProviderDefinition, "list_url" | "key_hosts">): boolean {
   const isSafe = url.protocol === "https:" || new URL(provider.list_url).protocol === "http:";
   return isSafe && keyHosts(provider).includes(url.host);
 }

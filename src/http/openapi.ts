@@ -1,34 +1,41 @@
 // The OpenAPI document, made from the same endpoint descriptions that validate and mount.
 
 import { OpenAPIRegistry, OpenApiGeneratorV31 } from "@asteasolutions/zod-to-openapi";
+import * as z from "zod";
 import { problemResource } from "../../contract/problem.ts";
 import { WIRE } from "../../contract/refusal.ts";
+import { rolesWith } from "../../domain/key.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
-import type { Access, Description, Endpoint } from "./router.ts";
+import type { Description, Endpoint, Needs } from "./router.ts";
 
 const PROBLEM = { "application/problem+json": { schema: problemResource } };
 
-const ACCESS: Record<Access, string> = {
-  none: "Needs no key.",
-  root: "Needs the operator's root key.",
-  worker: "Needs a key of any role.",
-  standard: "Needs a key with role standard or admin.",
-  admin: "Needs a key with role admin.",
+/** Which key a caller needs, as a sentence. */
+export const describeNeeds = (needs: Needs): string => {
+  if (needs === "none") return "Needs no key.";
+  if (needs === "root") return "Needs the operator's root key.";
+  const roles = new Intl.ListFormat("en", { type: "disjunction" }).format(rolesWith(needs));
+  return `Needs a key with role ${roles}.`;
 };
 
 /** What an endpoint of this kind may answer beside what it lists itself. */
-const commonRefusals = ({ access, body, rawBody }: Description): RefusalCode[] => [
+const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] => [
   "invalid_request",
   ...(body === undefined && rawBody === undefined
     ? []
     : (["payload_too_large", "unsupported_media_type", "request_timeout"] as const)),
-  ...(access === "none" ? [] : (["authentication_failed", "forbidden", "overloaded"] as const)),
+  ...(needs === "none" ? [] : (["authentication_failed", "forbidden", "overloaded"] as const)),
 ];
+
+/** An event stream is text, whatever its events carry. */
+const schemaAs = (media: string, schema: z.ZodType | undefined) => (media.startsWith("text/") ? z.string() : schema);
 
 const responsesOf = (description: Description): Record<string, object> => {
   const responses: Record<string, object> = {};
   for (const [status, { description: says, schema, media }] of Object.entries(description.answers)) {
-    const content = Object.fromEntries((media ?? ["application/json"]).map((type) => [type, { schema }]));
+    const content = Object.fromEntries(
+      (media ?? ["application/json"]).map((type) => [type, { schema: schemaAs(type, schema) }]),
+    );
     responses[status] = { description: says, ...(schema === undefined ? {} : { content }) };
   }
   for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {
@@ -51,14 +58,14 @@ export const openApiDocument = (endpoints: readonly Endpoint[], version: string)
   const registry = new OpenAPIRegistry();
   const bearer = registry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
   for (const { description } of endpoints) {
-    const { method, path, summary, tag, access, params, query, headers } = description;
+    const { method, path, summary, tag, needs, params, query, headers } = description;
     registry.registerPath({
       method,
       path,
       summary,
       tags: [tag],
-      description: [description.description, ACCESS[access]].filter((part) => part !== undefined).join("\n\n"),
-      security: access === "none" ? [] : [{ [bearer.name]: [] }],
+      description: [description.description, describeNeeds(needs)].filter((part) => part !== undefined).join("\n\n"),
+      security: needs === "none" ? [] : [{ [bearer.name]: [] }],
       request: {
         ...(params === undefined ? {} : { params }),
         ...(query === undefined ? {} : { query }),

@@ -4,16 +4,20 @@
 import type { Hono } from "hono";
 import * as z from "zod";
 import { refusalOf } from "../../contract/validation.ts";
+import type { Permission } from "../../domain/key.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
+import type { OperationName } from "../../durable-objects/api.ts";
 import type { Env } from "../env.ts";
 import { type AppContext, authenticateCaller, authenticateOperator } from "./auth.ts";
 import { readJson } from "./body.ts";
+import type { TokenFacts } from "./key-format.ts";
 import { Refused, unwrap } from "./refused.ts";
 import { callTenant } from "./tenant.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
-/** Who may call it: the tenant's object decides, in the same step as the operation. */
-export type Access = "none" | "root" | "worker" | "standard" | "admin";
+/** What a caller needs: no key, the operator's root key, or a permission, which the tenant's object checks in the same
+ * step as the operation. */
+export type Needs = "none" | "root" | Permission;
 
 export interface Description {
   readonly method: Method;
@@ -21,7 +25,7 @@ export interface Description {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
-  readonly access: Access;
+  readonly needs: Needs;
   readonly description?: string;
   readonly params?: z.ZodObject;
   /** The path names what need not exist yet: a malformed name is then invalid (400), not unknown (404). */
@@ -46,6 +50,8 @@ export interface Input<D extends Description> {
   readonly params: Parsed<D["params"]>;
   readonly query: Parsed<D["query"]>;
   readonly body: Parsed<D["body"]>;
+  /** The caller's, where the endpoint needs a key of a tenant. */
+  readonly token: D["needs"] extends Permission ? TokenFacts : undefined;
 }
 
 export interface Endpoint {
@@ -59,15 +65,16 @@ export const endpoint = <const D extends Description>(
 ): Endpoint => ({
   description,
   handle: async (c) => {
-    await authenticate(c, description.access);
-    if (description.rawBody !== undefined) await authorize(c, description.access);
-    const input = await readInput(c, description).catch((error) => refuseStrangerFirst(c, description.access, error));
+    const { needs } = description;
+    const token = await authenticate(c, needs);
+    if (description.rawBody !== undefined) await authorize(c, needs, token);
+    const input = await readInput(c, description).catch((error) => refuseStrangerFirst(c, needs, token, error));
     try {
-      return await handle(c, input as Input<D>);
+      return await handle(c, { ...input, token } as Input<D>);
     } catch (error) {
       // What a handler finds invalid before it asks the object is no stranger's business either.
       const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
-      return isInvalid ? refuseStrangerFirst(c, description.access, error) : Promise.reject(error);
+      return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
     }
   },
 });
@@ -82,21 +89,30 @@ const readInput = async (c: AppContext, description: Description) => ({
 });
 
 /** By the key's tag alone, before anything of the request is read; the handler's call asks the tenant's object. */
-const authenticate = async (c: AppContext, access: Access): Promise<void> => {
-  if (access === "root") await authenticateOperator(c);
-  else if (access !== "none") await authenticateCaller(c);
+const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | undefined> => {
+  if (needs === "root") await authenticateOperator(c);
+  return needs === "none" || needs === "root" ? undefined : authenticateCaller(c);
 };
 
-const AUTHORIZATION = { worker: "authorizeWork", standard: "authorizeRead", admin: "authorizeAdmin" } as const;
+const AUTHORIZATION = {
+  work: "authorizeWork",
+  operate: "authorizeRead",
+  administer: "authorizeAdmin",
+} as const satisfies Record<Permission, OperationName>;
 
-const authorize = async (c: AppContext, access: Access): Promise<void> => {
-  if (access === "none" || access === "root") return;
-  unwrap(await callTenant(c.env, await authenticateCaller(c), AUTHORIZATION[access], null));
+const authorize = async (c: AppContext, needs: Needs, token: TokenFacts | undefined): Promise<void> => {
+  if (needs === "none" || needs === "root" || token === undefined) return;
+  unwrap(await callTenant(c.env, token, AUTHORIZATION[needs], null));
 };
 
 /** Who may not ask at all hears that, not what is wrong with the request. */
-const refuseStrangerFirst = async (c: AppContext, access: Access, error: unknown): Promise<never> => {
-  await authorize(c, access);
+const refuseStrangerFirst = async (
+  c: AppContext,
+  needs: Needs,
+  token: TokenFacts | undefined,
+  error: unknown,
+): Promise<never> => {
+  await authorize(c, needs, token);
   throw error;
 };
 

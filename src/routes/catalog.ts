@@ -31,31 +31,29 @@ import {
 } from "../catalog/subscriptions.ts";
 import { syncSubscription } from "../catalog/sync.ts";
 import type { Env } from "../env.ts";
-import { auditStatement } from "../history/administration.ts";
+import { auditStatement } from "../history/audit.ts";
 import { readHistory } from "../history/store.ts";
 import { answer } from "../http/answer.ts";
-import { type AppContext, authenticateCaller } from "../http/auth.ts";
+import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, learnCatalog, type TenantName } from "../http/tenant.ts";
 
-const BASE = { tag: "Catalog", access: "admin" } as const;
+const BASE = { tag: "Catalog", needs: "administer" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;
 const WRITE_REFUSALS = ["history_unavailable", "killswitch_active"] as const;
 
 export const catalogTools = (env: Env) => openCatalog(env, Date.now, auditStatement);
 
-const mayRead = async (c: AppContext): Promise<TokenFacts> => {
-  const token = await authenticateCaller(c);
+const mayRead = async (c: AppContext, token: TokenFacts): Promise<void> => {
   unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
-  return token;
 };
 
-const mayWrite = async (c: AppContext): Promise<{ token: TokenFacts; actor: Actor }> => {
-  const token = await authenticateCaller(c);
+/** Answers who is writing. */
+const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
   const { keyId, name } = unwrap(await callTenant(c.env, token, "authorizeAdminWrite", null));
-  return { token, actor: { keyId, name } };
+  return { keyId, name };
 };
 
 /**
@@ -86,8 +84,8 @@ const providers = endpoint(
       200: { description: "Them; `auth.ref` names a key in the vault and is none itself.", schema: providerList },
     },
   },
-  async (c) => {
-    await mayRead(c);
+  async (c, { token }) => {
+    await mayRead(c, token);
     return answer(c, { providers: [...providersOf(c.env.SERVICE_CATALOG_FILES).values()].map(presentProvider) });
   },
 );
@@ -102,8 +100,8 @@ const create = endpoint(
     answers: { 201: { description: "The subscription; its first sync is due at once.", schema: subscriptionResource } },
     refuses: [...WRITE_REFUSALS, "subscription_exists"],
   },
-  async (c, { body }) => {
-    const { token, actor } = await mayWrite(c);
+  async (c, { body, token }) => {
+    const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const created = await readHistory(() => createSubscription(tools, token.tenant, actor, body));
     return answer(c, presentSubscription(unwrap(created)), 201);
@@ -119,8 +117,8 @@ const list = endpoint(
     answers: { 200: { description: "Them, by provider.", schema: subscriptionList } },
     refuses: ["history_unavailable"],
   },
-  async (c) => {
-    const token = await mayRead(c);
+  async (c, { token }) => {
+    await mayRead(c, token);
     const subscriptions = await readHistory(() => listSubscriptions(c.env.DB, token.tenant));
     return answer(c, { subscriptions: subscriptions.map(presentSubscription) });
   },
@@ -135,8 +133,8 @@ const edit = endpoint(
     answers: { 200: { description: "The subscription.", schema: subscriptionResource } },
     refuses: [...WRITE_REFUSALS, "not_found", "subscription_exists"],
   },
-  async (c, { params, body }) => {
-    const { token, actor } = await mayWrite(c);
+  async (c, { params, body, token }) => {
+    const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const edited = await readHistory(() => editSubscription(tools, token.tenant, params.id, actor, body));
     return answer(c, presentSubscription(unwrap(edited)));
@@ -151,8 +149,8 @@ const remove = endpoint(
     answers: { 204: { description: "Deleted, with its models and history." } },
     refuses: [...WRITE_REFUSALS, "not_found"],
   },
-  async (c, { params }) => {
-    const { token, actor } = await mayWrite(c);
+  async (c, { params, token }) => {
+    const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const deleted = await readHistory(() => deleteSubscription(tools, token.tenant, params.id, actor));
     const { provider } = unwrap(deleted);
@@ -171,8 +169,8 @@ const models = endpoint(
     answers: { 200: { description: "Them, by id.", schema: modelList } },
     refuses: ["not_found", "history_unavailable"],
   },
-  async (c, { params }) => {
-    const token = await mayRead(c);
+  async (c, { params, token }) => {
+    await mayRead(c, token);
     const snapshot = await readHistory(() => readSnapshot(c.env.DB, token.tenant, params.id));
     return answer(c, presentSnapshot(unwrap(snapshot)));
   },
@@ -189,8 +187,8 @@ const history = endpoint(
     answers: { 200: { description: "A page of changes.", schema: catalogHistoryList } },
     refuses: ["not_found", "history_unavailable"],
   },
-  async (c, { params, query }) => {
-    const token = await mayRead(c);
+  async (c, { params, query, token }) => {
+    await mayRead(c, token);
     const found = await readHistory(() => readModelHistory(c.env.DB, token.tenant, params.id, query));
     return answer(c, presentHistory(unwrap(found), query));
   },
@@ -209,8 +207,8 @@ const sync = endpoint(
     answers: { 200: { description: "What changed.", schema: syncAnswer } },
     refuses: [...WRITE_REFUSALS, "not_found", "sync_in_progress", "provider_failed"],
   },
-  async (c, { params }) => {
-    const { token, actor } = await mayWrite(c);
+  async (c, { params, token }) => {
+    const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const synced = await readHistory(() => syncSubscription(tools, token.tenant, params.id, actor));
     const report = unwrap(synced);

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { type ConfigDocument, configDocument, withFittingPresence } from "../../contract/config.ts";
 import { refusalOf } from "../../contract/validation.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { type AppContext, authenticateCaller } from "../http/auth.ts";
+import type { AppContext } from "../http/auth.ts";
 import { parseJson, readText } from "../http/body.ts";
 import { digest } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -45,7 +45,7 @@ const read = endpoint(
   {
     ...BASE,
     method: "get",
-    access: "worker",
+    needs: "work",
     summary: "Read the config",
     description:
       "Every default visible. YAML with `Accept: application/yaml`; `If-None-Match` with the ETag answers 304.",
@@ -54,8 +54,7 @@ const read = endpoint(
       304: { description: "Unchanged." },
     },
   },
-  async (c) => {
-    const token = await authenticateCaller(c);
+  async (c, { token }) => {
     const { document, etag } = unwrap(await callTenant(c.env, token, "readConfig", null));
     if (etagsIn(c.req.header("if-none-match")).some((known) => known === etag || known === "*"))
       return c.body(null, 304, { etag });
@@ -72,7 +71,7 @@ const replace = endpoint(
   {
     ...BASE,
     method: "put",
-    access: "admin",
+    needs: "administer",
     summary: "Replace the config",
     description:
       "JSON or YAML by `Content-Type`; what is left out takes its default. `If-Match` with the ETag refuses to overwrite somebody else's change; `?dry_run=true` only says what would hold.",
@@ -81,8 +80,7 @@ const replace = endpoint(
     answers: { 200: { description: "The config as it holds now.", schema: configDocument, media: DOCUMENT_TYPES } },
     refuses: ["etag_mismatch", "killswitch_active"],
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     const document = await readDocument(c);
     const etag = `"${(await digest(JSON.stringify(document))).slice(0, ETAG_CHARS)}"`;
     const condition = c.req.header("if-match");

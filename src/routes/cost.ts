@@ -3,7 +3,6 @@
 import { costByProvider, costQuery, costSummary } from "../../contract/cost.ts";
 import * as history from "../history/cost.ts";
 import { answer } from "../http/answer.ts";
-import { authenticateCaller } from "../http/auth.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
@@ -11,7 +10,7 @@ import { callTenant, drainTenant } from "../http/tenant.ts";
 const BASE = {
   method: "get",
   tag: "Cost",
-  access: "standard",
+  needs: "operate",
   query: costQuery,
   refuses: ["history_unavailable"],
   description: "Periods are calendar days, ISO weeks and months in UTC, up to now.",
@@ -24,8 +23,7 @@ const summary = endpoint(
     summary: "Cost of today, this week or this month",
     answers: { 200: { description: "Sums, a series to draw, and the period before.", schema: costSummary } },
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     await drainTenant(c.env, token);
     return answer(c, await history.costSummary(c.env.DB, token.tenant, query.period, Date.now()));
@@ -39,8 +37,7 @@ const byProvider = endpoint(
     summary: "Cost by provider and model",
     answers: { 200: { description: "Most expensive first.", schema: costByProvider } },
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     await drainTenant(c.env, token);
     return answer(c, await history.costByProvider(c.env.DB, token.tenant, query.period, Date.now()));

@@ -4,7 +4,6 @@ import { dispatchQuery, explainQuery, explanation } from "../../contract/dispatc
 import { jobResource, newJobRequest, toNewJob } from "../../contract/job.ts";
 import { splitTags } from "../../contract/worker.ts";
 import { answer } from "../http/answer.ts";
-import { authenticateCaller } from "../http/auth.ts";
 import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, replayHeader } from "../http/idempotency.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -17,7 +16,7 @@ const dispatch = endpoint(
     method: "post",
     path: "/dispatch",
     tag: TAG,
-    access: "standard",
+    needs: "operate",
     summary: "Give a job to the best worker now",
     description:
       "Without an eligible worker the answer says why, worker by worker, and no job is kept; `?queue=true` keeps it.",
@@ -30,8 +29,7 @@ const dispatch = endpoint(
     },
     refuses: [...NEW_JOB_REFUSALS, "no_eligible_workers", "budget_reached"],
   },
-  async (c, { body, query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { body, query, token }) => {
     const idempotency = await idempotencyOf(c, body);
     const request = { job: toNewJob(body), mayQueue: query.queue === "true", idempotency };
     const dispatched = unwrap(await callTenant(c.env, token, "dispatch", request, idempotency !== null));
@@ -44,15 +42,14 @@ const explain = endpoint(
     method: "get",
     path: "/dispatch/explain",
     tag: TAG,
-    access: "standard",
+    needs: "operate",
     summary: "Whom a job would go to, and why",
     description: "Changes nothing; its winner is whom `POST /dispatch` would take.",
     query: explainQuery,
     answers: { 200: { description: "Every worker, best first.", schema: explanation } },
     refuses: ["not_found", "job_state"],
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     const request = {
       jobId: query.job_id ?? null,
       provider: query.provider ?? null,

@@ -18,7 +18,7 @@ import {
 import { jobIdParam } from "../../contract/worker.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
-import { type AppContext, authenticateCaller } from "../http/auth.ts";
+import type { AppContext } from "../http/auth.ts";
 import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, replayHeader } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -33,7 +33,7 @@ const createJob = endpoint(
     method: "post",
     path: "/api/jobs",
     tag: TAG,
-    access: "standard",
+    needs: "operate",
     summary: "Create a job",
     description: "The queue gives it to a worker as soon as one matches.",
     headers: idempotencyHeader,
@@ -41,8 +41,7 @@ const createJob = endpoint(
     answers: { 201: { description: "The job as created: pending, no worker.", schema: jobResource } },
     refuses: [...NEW_JOB_REFUSALS],
   },
-  async (c, { body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
     const request = { job: toNewJob(body), idempotency };
     const created = unwrap(await callTenant(c.env, token, "createJob", request, idempotency !== null));
@@ -56,15 +55,14 @@ const createJobs = endpoint(
     method: "post",
     path: "/api/jobs/batch",
     tag: TAG,
-    access: "standard",
+    needs: "operate",
     summary: "Create many jobs",
     description: "1 to 500 of them, in one step: all or none. The answer keeps their order.",
     body: newJobBatchRequest,
     answers: { 201: { description: "The jobs as created.", schema: jobBatch } },
     refuses: ["killswitch_active", "history_backlog"],
   },
-  async (c, { body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { body, token }) => {
     const jobs = unwrap(await callTenant(c.env, token, "createJobs", { jobs: body.jobs.map((one) => toNewJob(one)) }));
     return answer(c, { jobs }, 201);
   },
@@ -75,14 +73,13 @@ const list = endpoint(
     method: "get",
     path: "/api/jobs",
     tag: TAG,
-    access: "standard",
+    needs: "operate",
     summary: "List jobs, newest first",
     query: jobListQuery,
     answers: { 200: { description: "A page of jobs.", schema: jobList } },
     refuses: ["history_unavailable"],
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     await drainTenant(c.env, token);
     const { jobs, total } = await listJobs(c.env.DB, token.tenant, query);
@@ -111,7 +108,7 @@ const get = endpoint(
     method: "get",
     path: "/api/jobs/{id}",
     tag: TAG,
-    access: "worker",
+    needs: "work",
     summary: "Read a job",
     description: "`wait` holds the answer until the job is final, or the seconds are over.",
     params: jobIdParam,
@@ -119,8 +116,7 @@ const get = endpoint(
     answers: { 200: { description: "The job.", schema: jobResource } },
     refuses: ["not_found", "history_unavailable"],
   },
-  async (c, { params, query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, query, token }) => {
     if (query.wait > 0) {
       const waited = await waitForJob(c.env, token, params.id, query.wait * 1000);
       if (waited.ok) return answer(c, waited.value);
@@ -134,15 +130,14 @@ const patch = endpoint(
     method: "patch",
     path: "/api/jobs/{id}",
     tag: TAG,
-    access: "standard",
+    needs: "operate",
     summary: "Change a job's tags, priority or tier",
     params: jobIdParam,
     body: patchJobRequest,
     answers: { 200: { description: "The job.", schema: jobResource } },
     refuses: [...COMMAND_REFUSALS, "job_completed"],
   },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     return answer(c, await commandJob(c, token, "patchJob", { id: params.id, patch: toJobPatch(body) }));
   },
 );
@@ -156,7 +151,7 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
       method: "post",
       path,
       tag: TAG,
-      access: "standard",
+      needs: "operate",
       summary,
       description,
       params: jobIdParam,
@@ -165,8 +160,7 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
       answers: { 200: { description: "The job.", schema: jobResource } },
       refuses: [...COMMAND_REFUSALS, "job_state"],
     },
-    async (c, { params }) => {
-      const token = await authenticateCaller(c);
+    async (c, { params, token }) => {
       return answer(c, await commandJob(c, token, name, { id: params.id }));
     },
   );
@@ -190,14 +184,13 @@ const events = endpoint(
     method: "get",
     path: "/api/jobs/{id}/events",
     tag: TAG,
-    access: "standard",
+    needs: "operate",
     summary: "A job's timeline, oldest first",
     params: jobIdParam,
     answers: { 200: { description: "What happened to it.", schema: jobEventList } },
     refuses: ["not_found", "history_unavailable"],
   },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     await drainTenant(c.env, token);
     const timeline = await jobTimeline(c.env.DB, token.tenant, params.id);

@@ -2,12 +2,11 @@
 
 import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../../contract/killswitch.ts";
 import { answer } from "../http/answer.ts";
-import { authenticateCaller } from "../http/auth.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 
-const BASE = { path: "/killswitch", tag: "Killswitch", access: "standard" } as const;
+const BASE = { path: "/killswitch", tag: "Killswitch", needs: "operate" } as const;
 const answers = { 200: { description: "The state now.", schema: killswitchResource } } as const;
 
 const activate = endpoint(
@@ -20,14 +19,12 @@ const activate = endpoint(
     body: killswitchRequest,
     answers,
   },
-  async (c, { body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { body, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "activateKillswitch", body)));
   },
 );
 
-const read = endpoint({ ...BASE, method: "get", summary: "The killswitch now", answers }, async (c) => {
-  const token = await authenticateCaller(c);
+const read = endpoint({ ...BASE, method: "get", summary: "The killswitch now", answers }, async (c, { token }) => {
   return answer(c, unwrap(await callTenant(c.env, token, "readKillswitch", null)));
 });
 
@@ -40,8 +37,7 @@ const clear = endpoint(
     query: clearKillswitchQuery,
     answers,
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     const request = { resumeAll: query.resume_all === "true" };
     return answer(c, unwrap(await callTenant(c.env, token, "clearKillswitch", request)));
   },

@@ -18,14 +18,13 @@ import {
   toSchedulePatch,
 } from "../../contract/schedule.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { listRuns } from "../history/administration.ts";
+import { listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
-import { authenticateCaller } from "../http/auth.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
 
-const BASE = { tag: "Schedules", access: "standard" } as const;
+const BASE = { tag: "Schedules", needs: "operate" } as const;
 const ONE = { ...BASE, path: "/api/schedules/{name}", params: scheduleNameParam } as const;
 const answers = { 200: { description: "The schedule.", schema: scheduleResource } } as const;
 
@@ -40,8 +39,7 @@ const create = endpoint(
     answers: { 201: { description: "The schedule.", schema: scheduleResource } },
     refuses: ["schedule_exists", "killswitch_active"],
   },
-  async (c, { body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { body, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "createSchedule", toNewSchedule(body))), 201);
   },
 );
@@ -56,8 +54,7 @@ const preview = endpoint(
     body: newScheduleRequest,
     answers: { 200: { description: "When it would run.", schema: schedulePreview } },
   },
-  async (c, { body, query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { body, query, token }) => {
     const request = { schedule: toNewSchedule(body), count: query.preview };
     return answer(c, { next_runs: [...unwrap(await callTenant(c.env, token, "previewSchedule", request))] });
   },
@@ -72,8 +69,7 @@ const list = endpoint(
     query: scheduleListQuery,
     answers: { 200: { description: "A page of schedules.", schema: scheduleList } },
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     return answer(c, { ...unwrap(await callTenant(c.env, token, "listSchedules", query)), ...query });
   },
 );
@@ -88,8 +84,7 @@ const get = endpoint(
     answers,
     refuses: ["not_found"],
   },
-  async (c, { params, query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, query, token }) => {
     const request = { ...params, preview: query.preview ?? null };
     return answer(c, unwrap(await callTenant(c.env, token, "getSchedule", request)));
   },
@@ -105,8 +100,7 @@ const edit = endpoint(
     answers,
     refuses: ["not_found", "killswitch_active"],
   },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     if (body.name !== undefined && body.name !== params.name) {
       throw new Refused(invalid("name", "a schedule keeps its name: create another one, and delete this"));
     }
@@ -123,8 +117,7 @@ const remove = endpoint(
     answers: { 204: { description: "Deleted; the jobs it made stay." } },
     refuses: ["not_found", "killswitch_active"],
   },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "deleteSchedule", params));
     return c.body(null, 204);
   },
@@ -143,8 +136,7 @@ const run = endpoint(
     answers: { 200: { description: "The run.", schema: scheduleRun } },
     refuses: ["not_found", "killswitch_active"],
   },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "runSchedule", params)));
   },
 );
@@ -160,8 +152,7 @@ const history = endpoint(
     answers: { 200: { description: "A page of runs.", schema: scheduleHistory } },
     refuses: ["not_found", "history_unavailable"],
   },
-  async (c, { params, query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, query, token }) => {
     const { created_at } = unwrap(await callTenant(c.env, token, "getSchedule", { ...params, preview: null }));
     await drainTenant(c.env, token);
     // Runs of an older schedule of this name, since deleted, are not this one's.

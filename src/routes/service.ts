@@ -5,14 +5,13 @@ import * as z from "zod";
 import { WIRE } from "../../contract/refusal.ts";
 import { VERSION } from "../../contract/version.ts";
 import { answer } from "../http/answer.ts";
-import { authenticateCaller } from "../http/auth.ts";
-import { openApiDocument } from "../http/openapi.ts";
+import { describeNeeds, openApiDocument } from "../http/openapi.ts";
 import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Description, type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 
-const BASE = { method: "get", tag: "Service", access: "none" } as const;
+const BASE = { method: "get", tag: "Service", needs: "none" } as const;
 const HEALTHY = { status: "ok", version: VERSION };
 const STARTING = { status: "starting", version: VERSION };
 const RETRY_AFTER_SECONDS = "1";
@@ -40,12 +39,11 @@ const metrics = endpoint(
   {
     ...BASE,
     path: "/metrics",
-    access: "standard",
+    needs: "operate",
     summary: "Prometheus metrics of the tenant",
     answers: { 200: { description: "Exposition format 0.0.4.", schema: z.string(), media: ["text/plain"] } },
   },
-  async (c) => {
-    const token = await authenticateCaller(c);
+  async (c, { token }) => {
     const text = unwrap(await callTenant(c.env, token, "readMetrics", null));
     return c.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   },
@@ -93,12 +91,8 @@ const fieldsOf = (schema: z.ZodType | undefined): string => {
 };
 
 const endpointHtml = (description: Description): string => {
-  const { method, path, summary, access, answers, refuses } = description;
+  const { method, path, summary, needs, answers, refuses } = description;
   const rows = [
-    [
-      "Needs",
-      access === "none" ? "no key" : `a key: ${access === "root" ? "the root key" : `role ${access} or greater`}`,
-    ],
     ["Query", fieldsOf(description.query)],
     ["Body", fieldsOf(description.body ?? description.rawBody?.schema)],
     [
@@ -113,7 +107,7 @@ const endpointHtml = (description: Description): string => {
     ],
   ].filter(([, text]) => text !== "");
   return `<article id="${method}-${escapeHtml(path)}"><h3><code>${method.toUpperCase()} ${escapeHtml(path)}</code></h3>
-<p>${prose(summary)}. ${prose(description.description ?? "")}</p>
+<p>${prose(summary)}. ${prose(description.description ?? "")} ${describeNeeds(needs)}</p>
 <dl>${rows.map(([term, text]) => `<dt>${term}</dt><dd>${text}</dd>`).join("")}</dl></article>`;
 };
 

@@ -3,7 +3,7 @@
 
 import { instanceParam } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
-import { type AppContext, authenticateCaller } from "../http/auth.ts";
+import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { noteConnected } from "../http/readiness.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -30,7 +30,7 @@ const connect = endpoint(
     method: "get",
     path: "/api/workers/{instance}/connect",
     tag: "Worker protocol",
-    access: "worker",
+    needs: "work",
     summary: "A worker's WebSocket",
     description: "Flat JSON messages, one or an array of them in a frame, both ways; `ping` is answered `pong`.",
     params: instanceParam,
@@ -38,8 +38,7 @@ const connect = endpoint(
     answers: { 101: { description: "Switching protocols." } },
     refuses: ["upgrade_required"],
   },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeWork", null));
     requireUpgrade(c);
     const response = await upgrade(c, token, params.instance);
@@ -53,15 +52,14 @@ const live = endpoint(
     method: "get",
     path: "/live",
     tag: "Dashboard session",
-    access: "standard",
+    needs: "operate",
     summary: "The dashboard's live view",
     description:
       "A snapshot first, then the latest state of what changed, at most ten frames a second, numbered by `seq`.",
     answers: { 101: { description: "Switching protocols." } },
     refuses: ["upgrade_required"],
   },
-  async (c) => {
-    const token = await authenticateCaller(c);
+  async (c, { token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     requireUpgrade(c);
     return upgrade(c, token, null);

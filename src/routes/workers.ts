@@ -29,7 +29,6 @@ import {
   workerResource,
 } from "../../contract/worker.ts";
 import { answer } from "../http/answer.ts";
-import { authenticateCaller } from "../http/auth.ts";
 import { notePresent } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -45,15 +44,14 @@ const report = endpoint(
     method: "post",
     path: "/presence",
     tag: FLEET,
-    access: "worker",
+    needs: "work",
     summary: "Report presence",
     description:
       "Registers the worker or renews its heartbeat. `jobs` lists what it works on and settles what was lost.",
     body: presenceRequest,
     answers: { 200: { description: "What the coordinator knows and wants of it.", schema: presenceAnswer } },
   },
-  async (c, { body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { body, token }) => {
     const presence = { ...toPresence(body), viaSocket: false };
     const heard = unwrap(await callTenant(c.env, token, "reportPresence", presence));
     notePresent(c.env, token, body.instance);
@@ -66,12 +64,11 @@ const present = endpoint(
     method: "get",
     path: "/presence",
     tag: FLEET,
-    access: "worker",
+    needs: "work",
     summary: "Workers that are not offline",
     answers: { 200: { description: "Them.", schema: presenceList } },
   },
-  async (c) => {
-    const token = await authenticateCaller(c);
+  async (c, { token }) => {
     return answer(c, { workers: unwrap(await callTenant(c.env, token, "listPresent", null)) });
   },
 );
@@ -81,13 +78,12 @@ const list = endpoint(
     method: "get",
     path: "/api/workers",
     tag: FLEET,
-    access: "standard",
+    needs: "operate",
     summary: "All registered workers, newest first",
     query: workerListQuery,
     answers: { 200: { description: "A page of workers.", schema: workerList } },
   },
-  async (c, { query }) => {
-    const token = await authenticateCaller(c);
+  async (c, { query, token }) => {
     const { workers, total } = unwrap(await callTenant(c.env, token, "listWorkers", query));
     return answer(c, { workers, total, ...query });
   },
@@ -98,14 +94,13 @@ const get = endpoint(
     method: "get",
     path: "/api/workers/{instance}",
     tag: FLEET,
-    access: "standard",
+    needs: "operate",
     summary: "A worker, its open jobs and recent outcomes",
     params: instanceParam,
     answers: { 200: { description: "The worker.", schema: workerDetail } },
     refuses: ["not_found"],
   },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "getWorker", params)));
   },
 );
@@ -115,14 +110,13 @@ const forget = endpoint(
     method: "delete",
     path: "/api/workers/{instance}",
     tag: FLEET,
-    access: "standard",
+    needs: "operate",
     summary: "Forget an offline worker",
     params: instanceParam,
     answers: { 204: { description: "Forgotten; what it held is back in the queue." } },
     refuses: ["not_found", "worker_not_offline", "killswitch_active"],
   },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "forgetWorker", params));
     return c.body(null, 204);
   },
@@ -133,7 +127,7 @@ const pause = endpoint(
     method: "post",
     path: "/api/workers/{instance}/pause",
     tag: FLEET,
-    access: "standard",
+    needs: "operate",
     summary: "Give a worker no new jobs",
     description: "Its running jobs go on. Kept across its restarts, until it is resumed or `until` is over.",
     params: instanceParam,
@@ -142,8 +136,7 @@ const pause = endpoint(
     answers: { 200: { description: "The worker.", schema: workerResource } },
     refuses: ["not_found", "killswitch_active"],
   },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
   },
 );
@@ -153,7 +146,7 @@ const resume = endpoint(
     method: "post",
     path: "/api/workers/{instance}/resume",
     tag: FLEET,
-    access: "standard",
+    needs: "operate",
     summary: "Give a worker jobs again",
     params: instanceParam,
     body: nothing,
@@ -161,8 +154,7 @@ const resume = endpoint(
     answers: { 200: { description: "The worker.", schema: workerResource } },
     refuses: ["not_found", "killswitch_active"],
   },
-  async (c, { params }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "resumeWorker", params)));
   },
 );
@@ -172,7 +164,7 @@ const claim = endpoint(
     method: "post",
     path: "/api/workers/{instance}/claim",
     tag: PROTOCOL,
-    access: "worker",
+    needs: "work",
     summary: "Take leases",
     description:
       "Leases the worker holds and has not started, waiting for one if there is none; `skipped` says why it stays idle.",
@@ -183,8 +175,7 @@ const claim = endpoint(
     answers: { 200: { description: "Up to `max` jobs.", schema: claimAnswer } },
     refuses: ["not_found"],
   },
-  async (c, { params, query, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, query, body, token }) => {
     const request = { ...params, max: body.max };
     const claimed =
       query.wait > 0
@@ -197,7 +188,7 @@ const claim = endpoint(
 const REPORT = {
   method: "post",
   tag: PROTOCOL,
-  access: "worker",
+  needs: "work",
   params: jobIdParam,
   answers: { 200: { description: "The job.", schema: jobResource } },
   refuses: ["not_found", "lease_lost", "history_unavailable"],
@@ -205,8 +196,7 @@ const REPORT = {
 
 const start = endpoint(
   { ...REPORT, path: "/api/jobs/{id}/start", summary: "Start a job: assigned to running", body: startRequest },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     return answer(c, await commandJob(c, token, "startJob", { ...params, ...body }));
   },
 );
@@ -218,8 +208,7 @@ const heartbeat = endpoint(
     summary: "Keep a job from being reaped",
     body: heartbeatRequest,
   },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     return answer(c, await commandJob(c, token, "heartbeatJob", { ...params, ...body }));
   },
 );
@@ -232,8 +221,7 @@ const complete = endpoint(
     description: "An assigned job may be completed directly. Repeated, it is answered as it was the first time.",
     body: completeRequest,
   },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };
     return answer(c, await commandJob(c, token, "completeJob", request));
   },
@@ -248,8 +236,7 @@ const fail = endpoint(
       "A rate limit waits and tries again where the provider's `rate_limit` is configured; any other failure is final, but for the fallback strategy.",
     body: failRequest,
   },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     const request = { ...params, lease: body.lease, ...toReportedFailure(body.error), ...toSpent(body) };
     return answer(c, await commandJob(c, token, "failJob", request));
   },
@@ -257,8 +244,7 @@ const fail = endpoint(
 
 const release = endpoint(
   { ...REPORT, path: "/api/jobs/{id}/release", summary: "Give a job back unworked", body: releaseRequest },
-  async (c, { params, body }) => {
-    const token = await authenticateCaller(c);
+  async (c, { params, body, token }) => {
     return answer(c, await commandJob(c, token, "releaseJob", { ...params, ...body }));
   },
 );

@@ -1,13 +1,13 @@
 // A provider that misbehaves on request. It is a fetch function, so that nothing here needs a network; it keeps every
 // request that reaches it, and so tells what left the service, keys included.
 
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { type VaultConnector, vaultConnector } from "../../src/catalog/vault/connector.ts";
 import { environmentSecrets } from "../../src/catalog/vault/environment.ts";
 
 export const ACME_KEY = "sk-acme-0123456789abcdef";
 
-export const acme: ProviderConfig = {
+export const acme: ProviderDefinition = {
   provider: "acme",
   list_url: "https://api.acme.example/v1/models",
   method: "GET",

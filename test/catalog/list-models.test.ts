@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { ProviderConfig } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { LIST_BUDGET, type Listing, listModels } from "../../src/catalog/list-models.ts";
 import { ACME_KEY, type Answer, acme, fakeProvider, flood, json, modelRows, unending } from "./fake-provider.ts";
 
-const paged: ProviderConfig = {
+const paged: ProviderDefinition = {
   ...acme,
   pagination: { cursor_path: "last_id", cursor_param: "after_id", more_path: "has_more" },
 };
 
 async function list(
   answer: Answer,
-  config: ProviderConfig = acme,
+  config: ProviderDefinition = acme,
   syncUrl: string | null = null,
   budget = LIST_BUDGET,
 ) {

@@ -7,12 +7,12 @@ import {
   MODEL_NAME_MAX_CHARACTERS,
   nextPage,
   normaliseRow,
-  type ProviderConfig,
+  type ProviderDefinition,
   readRows,
 } from "../../domain/catalog.ts";
 import { isFieldPath, isListPath, readPath } from "../../domain/catalog-path.ts";
 
-const config: ProviderConfig = {
+const config: ProviderDefinition = {
   provider: "acme",
   list_url: "https://models.acme.example/v1/models",
   method: "GET",

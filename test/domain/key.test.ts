@@ -3,8 +3,8 @@ import {
   AUTHENTICATION_FAILED,
   authenticate,
   authorize,
-  type Capability,
   type KeyRecord,
+  type Permission,
   ROLES,
   type Role,
   revokeKey,
@@ -33,17 +33,17 @@ const codeOf = (key: KeyRecord | null, hash: string, nowAt = NOON): string => {
 };
 
 describe("a role", () => {
-  const MAY: Record<Capability, Role[]> = {
+  const MAY: Record<Permission, Role[]> = {
     administer: ["admin"],
     operate: ["admin", "standard"],
     work: ["admin", "standard", "worker"],
   };
-  test.each(Object.entries(MAY))("may %s only as %j", (capability, holders) => {
-    expect(ROLES.filter((role) => authorize(role, capability as Capability).ok)).toEqual(holders);
+  test.each(Object.entries(MAY))("may %s only as %j", (permission, holders) => {
+    expect(ROLES.filter((role) => authorize(role, permission as Permission).ok)).toEqual(holders);
   });
 
   test("that is too small is told which would do", () => {
-    const detail = (role: Role, capability: Capability) => authorize(role, capability);
+    const detail = (role: Role, permission: Permission) => authorize(role, permission);
     expect(detail("standard", "administer")).toEqual({
       ok: false,
       error: { code: "forbidden", detail: "this needs a key with role admin; yours has role standard" },

@@ -46,7 +46,8 @@ export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
 }
 
-export type Access = "none" | "root" | "worker" | "standard" | "admin";
+/** Which keys may call: none is needed, the root key, or one of these roles. */
+export type Access = "none" | "root" | readonly string[];
 
 export interface Operation {
   /** `POST /api/jobs/{id}/retry` */
@@ -60,18 +61,13 @@ export interface Operation {
   readonly responses: OperationObject["responses"];
 }
 
-const ACCESS: Readonly<Record<string, Access>> = {
-  "Needs no key.": "none",
-  "Needs the operator's root key.": "root",
-  "Needs a key of any role.": "worker",
-  "Needs a key with role standard or admin.": "standard",
-  "Needs a key with role admin.": "admin",
-};
-
 const accessOf = (name: string, { description = "" }: OperationObject): Access => {
-  const access = ACCESS[description.split("\n").at(-1) ?? ""];
-  if (access === undefined) throw new Error(`${name} does not say which key it needs: ${description}`);
-  return access;
+  const sentence = description.split("\n").at(-1) ?? "";
+  if (sentence === "Needs no key.") return "none";
+  if (sentence === "Needs the operator's root key.") return "root";
+  const roles = /^Needs a key with role (.+)\.$/.exec(sentence)?.[1];
+  if (roles === undefined) throw new Error(`${name} does not say which key it needs: ${description}`);
+  return roles.split(/, or | or |, /);
 };
 
 export const operationsOf = ({ paths }: OpenApi): Operation[] =>

@@ -32,7 +32,7 @@ export class Disk {
 
 export type DiskFault = "throw" | "crash";
 
-/** Where it strikes: `again` times more, since a stretch that failed is tried turn by turn. */
+/** Where it strikes: `again` times more, since a commit that failed is tried turn by turn. */
 interface Fault {
   readonly kind: DiskFault;
   readonly statements: number;
@@ -89,7 +89,7 @@ export class DiskHandle implements TenantStorage {
     return this.#disk.alarmAt;
   }
 
-  /** Lets a stretch fail at its n-th statement from now; every other time also when it is tried turn by turn. */
+  /** Lets a commit fail at its n-th statement from now; every other time also when it is tried turn by turn. */
   failAfter(statements: number, kind: DiskFault): void {
     this.#fault = { kind, statements, statementsLeft: statements, again: statements % 2 };
   }

@@ -78,7 +78,7 @@ const capacityHolds: Check = (before, now, { isShared }) => {
     const instance = job.assignedWorker ?? "";
     const load = [...now.jobs.values()].filter(({ worker }) => worker === instance).length;
     const [was, is] = [before, now].map(({ workers }) => workers.get(instance)?.concurrency);
-    // Where several turns shared the stretch it may have been more for a moment.
+    // Where several turns shared the commit it may have been more for a moment.
     if (isShared && was !== is) continue;
     if (load > Math.max(was ?? 0, is ?? 0)) return `${instance} holds ${load} jobs, and takes ${is}`;
   }
@@ -211,7 +211,7 @@ const spendingEqualsAttempts: Check = (_before, now, { model }) => {
 
 const outboxOnlyGrows: Check = (before, now, { model }) => {
   if (now.drainedSeq < before.drainedSeq) return `history went back from row ${before.drainedSeq} to ${now.drainedSeq}`;
-  const first = now.news[0]?.seq;
+  const first = now.outbox[0]?.seq;
   return first !== undefined && first <= model.lastSeq ? `outbox row ${first} was used again` : null;
 };
 

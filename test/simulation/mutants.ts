@@ -59,7 +59,7 @@ export const MUTANTS: readonly Mutant[] = [
     "isLeased(job) && job.lease === lease",
     "isLeased(job) && job.lease >= 0 * lease",
   ),
-  mutant("a full worker is given more", "domain/routing.ts", "left.intersect(fleet.withRoom);", "void fleet;"),
+  mutant("a full worker is given more", "domain/routing-filter.ts", "left.intersect(fleet.withRoom);", "void fleet;"),
   mutant(
     "a provider's limit is looked at once a turn",
     "durable-objects/operations/routing.ts",
@@ -86,13 +86,13 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "tags are not asked for",
-    "domain/routing.ts",
+    "domain/routing-filter.ts",
     "for (const tag of asked.tags) left.intersect(fleet.withTag(tag));",
     "void fleet.withTag;",
   ),
   mutant(
     "a silent worker is given jobs",
-    "domain/routing.ts",
+    "domain/routing-filter.ts",
     "left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);",
     "void maybeSilent;",
   ),
@@ -184,8 +184,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a turn that broke is not rolled back",
     "durable-objects/turns.ts",
-    "this.#storage.transactionSync(() => {\n        for (const turn of turns) answers.push(turn.run());\n        this.#stretch.close();\n      });",
-    "let broken: unknown = null;\n      this.#storage.transactionSync(() => {\n        try { for (const turn of turns) answers.push(turn.run()); } catch (error) { broken = error; }\n        this.#stretch.close();\n      });\n      if (broken !== null) throw broken;",
+    "this.#storage.transactionSync(() => {\n        for (const turn of turns) answers.push(turn.run());\n        this.#hooks.close();\n      });",
+    "let broken: unknown = null;\n      this.#storage.transactionSync(() => {\n        try { for (const turn of turns) answers.push(turn.run()); } catch (error) { broken = error; }\n        this.#hooks.close();\n      });\n      if (broken !== null) throw broken;",
   ),
   mutant(
     "a worker that became free is not looked at",
@@ -209,8 +209,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox is emptied before history has it",
     "durable-objects/drain.ts",
-    "await apply(projectionOf(store, carried));\n      await settle(carried.at(-1)?.seq ?? 0);",
-    "const batch = projectionOf(store, carried);\n      await settle(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
+    "await apply(projectionOf(store, carried));\n      await removeUpTo(carried.at(-1)?.seq ?? 0);",
+    "const batch = projectionOf(store, carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
   ),
   mutant(
     "one outbox row too many is taken for drained",
@@ -250,7 +250,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a pause is in memory alone",
-    "durable-objects/operations/presence.ts",
+    "durable-objects/operations/workers.ts",
     "turn.putWorker(change(member.worker));",
     "turn.rememberWorker(change(member.worker));",
   ),

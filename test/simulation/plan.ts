@@ -56,7 +56,7 @@ export interface Step {
   readonly kind: StepKind;
   /** Chances in [0, 1) that the step draws from. */
   readonly chances: readonly [number, number, number, number, number];
-  /** The next step joins this one's stretch. */
+  /** The next step joins this one's commit. */
   readonly isJoined: boolean;
 }
 

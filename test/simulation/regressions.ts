@@ -85,7 +85,7 @@ export const REGRESSIONS: readonly Regression[] = [
     },
   },
   {
-    found: "a turn that broke took with it what others in its stretch had to say: a revoked key kept its socket",
+    found: "a turn that broke took with it what others in its commit had to say: a revoked key kept its socket",
     plan: {
       seed: 868,
       steps: [

@@ -1,5 +1,5 @@
 // The life of one object: started, asleep, crashed and started again, on a disk, a history and sockets that outlive it.
-// Calls may join one stretch: nothing runs until `settle` lets it.
+// Calls may share one commit: nothing runs until `settle` lets it.
 
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";

@@ -6,7 +6,7 @@ import type { Job } from "../../domain/job.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import type { Schedule } from "../../domain/schedule.ts";
 import type { Worker } from "../../domain/worker.ts";
-import type { OutboxRow, Tidings } from "../../durable-objects/store/outbox.ts";
+import type { OutboxEntries, OutboxRow } from "../../durable-objects/store/outbox.ts";
 import type { World } from "./world.ts";
 
 export interface JobRow {
@@ -29,7 +29,7 @@ export interface Snapshot {
   readonly backoffs: ReadonlyMap<string, number>;
   readonly drainedSeq: number;
   /** Rows of the outbox that no snapshot before had. */
-  readonly news: readonly OutboxRow[];
+  readonly outbox: readonly OutboxRow[];
   readonly outboxCount: number;
   readonly outboxOldestAt: number | null;
   readonly spentNanoUsd: number;
@@ -77,12 +77,14 @@ export const takeSnapshot = ({ shell, model }: World): Snapshot => {
         .map((row) => [row.provider as string, row.until_at as number]),
     ),
     drainedSeq: setting<number>("drained_seq") ?? 0,
-    news: disk.rows("SELECT seq, at, chars, body FROM outbox WHERE seq > ? ORDER BY seq", model.lastSeq).map((row) => ({
-      seq: row.seq as number,
-      at: row.at as number,
-      chars: row.chars as number,
-      tidings: JSON.parse(row.body as string) as Tidings,
-    })),
+    outbox: disk
+      .rows("SELECT seq, at, chars, body FROM outbox WHERE seq > ? ORDER BY seq", model.lastSeq)
+      .map((row) => ({
+        seq: row.seq as number,
+        at: row.at as number,
+        chars: row.chars as number,
+        entries: JSON.parse(row.body as string) as OutboxEntries,
+      })),
     outboxCount: number("SELECT COUNT(*) FROM outbox") ?? 0,
     outboxOldestAt: number("SELECT at FROM outbox ORDER BY seq LIMIT 1"),
     spentNanoUsd: number("SELECT SUM(nano_usd) FROM spending") ?? 0,
@@ -101,23 +103,23 @@ export const remember = ({ model }: World, now: Snapshot): void => {
   for (const [id, { job, isHere }] of model.seen) {
     if (isHere && !now.jobs.has(id)) model.seen.set(id, { job, isHere: false });
   }
-  model.lastSeq = Math.max(model.lastSeq, now.drainedSeq, now.news.at(-1)?.seq ?? 0);
+  model.lastSeq = Math.max(model.lastSeq, now.drainedSeq, now.outbox.at(-1)?.seq ?? 0);
 };
 
 /** Takes over what new outbox rows tell: events, attempts and runs, each once. */
 export const hearNews = ({ model }: World, now: Snapshot): void => {
-  for (const { tidings } of now.news) {
-    for (const event of tidings.events) {
+  for (const { entries } of now.outbox) {
+    for (const event of entries.events) {
       const key = `${event.jobId}/${event.version}`;
       if (model.events.has(key)) model.violate(`event ${key} was told twice`);
       model.events.set(key, event.type);
     }
-    for (const { jobId, lease, nanoUsd } of tidings.attempts) {
+    for (const { jobId, lease, nanoUsd } of entries.attempts) {
       const key = `${jobId}/${lease}`;
       if (model.attempts.has(key)) model.violate(`attempt ${key} was charged twice`);
       model.attempts.set(key, nanoUsd);
     }
-    for (const { schedule, scheduledFor, outcome, jobId } of tidings.runs) {
+    for (const { schedule, scheduledFor, outcome, jobId } of entries.runs) {
       if (outcome !== "created" || jobId === null || model.runsByHand.has(jobId)) continue;
       const key = `${schedule}/${scheduledFor}`;
       const before = model.dueRuns.get(key);

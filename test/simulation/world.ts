@@ -45,7 +45,7 @@ export class World {
   readonly admin = ADMIN;
   readonly workers: WorkerActor[];
   readonly endedKeys = new Set<string>();
-  /** Several steps went into the stretch that is looked at. */
+  /** Several steps went into the commit that is looked at. */
   isShared = false;
   #names = 0;
 

@@ -5,11 +5,11 @@ import { Drain } from "../../durable-objects/drain.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
 
-const emptyTidings = { events: [], attempts: [], audit: [], runs: [] };
+const emptyEntries = { events: [], attempts: [], audit: [], runs: [] };
 
 /** An outbox to which each batch that leaves adds as many rows as it took. */
 const growingOutbox = () => {
-  let rows: OutboxRow[] = [1, 2, 3].map((seq) => ({ seq, at: 0, chars: 1, tidings: emptyTidings }));
+  let rows: OutboxRow[] = [1, 2, 3].map((seq) => ({ seq, at: 0, chars: 1, entries: emptyEntries }));
   let lastSeq = 3;
   const outbox = {
     oldest: () => rows.slice(0, 2),
@@ -17,11 +17,11 @@ const growingOutbox = () => {
     firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
     lastSeq: () => lastSeq,
   };
-  const settle = async (upToSeq: number): Promise<void> => {
+  const removeUpTo = async (upToSeq: number): Promise<void> => {
     rows = rows.filter(({ seq }) => seq > upToSeq);
     for (let added = 0; added < 2; added += 1) {
       lastSeq += 1;
-      rows.push({ seq: lastSeq, at: 0, chars: 1, tidings: emptyTidings });
+      rows.push({ seq: lastSeq, at: 0, chars: 1, entries: emptyEntries });
     }
   };
   const store = {
@@ -29,12 +29,12 @@ const growingOutbox = () => {
     jobs: { findMany: () => [] },
     payloads: { findMany: () => new Map(), findResults: () => new Map() },
   };
-  return { store: store as unknown as Store, settle };
+  return { store: store as unknown as Store, removeUpTo };
 };
 
 const drainOf = (apply: () => Promise<void>) => {
-  const { store, settle } = growingOutbox();
-  return { drain: new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, settle }), store };
+  const { store, removeUpTo } = growingOutbox();
+  return { drain: new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo }), store };
 };
 
 test("a reader waits for what was written before it asked, not for what is written meanwhile", async () => {

@@ -115,7 +115,7 @@ test("results keep every JSON value, and null is no result", async () => {
 test("outbox rows are read in order and forgotten up to a number", async () => {
   const seen = await inStore("outbox", (store) => {
     const nothing = { events: [], attempts: [], audit: [], runs: [] };
-    for (const seq of [3, 1, 2]) store.outbox.put({ seq, at: seq * 10, chars: 400, tidings: nothing });
+    for (const seq of [3, 1, 2]) store.outbox.put({ seq, at: seq * 10, chars: 400, entries: nothing });
     const read = (limit: number, maxChars: number) => store.outbox.oldest(limit, maxChars).map((row) => row.seq);
     const [all, few, light, one] = [read(10, 2_000), read(2, 2_000), read(10, 500), read(10, 1)];
     store.outbox.removeUpTo(2);

@@ -19,7 +19,7 @@ export const agree = async (model: Model, system: System): Promise<void> => {
     const before = loads(model);
     const view = await system.look([...model.jobs.keys()]);
     model.expand();
-    for (const job of view.jobs) model.settle(job);
+    for (const job of view.jobs) model.observe(job);
     const wrong = CHECKS.map((check) => check(model, view, before)).find((found) => found !== null);
     if (wrong === undefined) break;
     if (look === LOOKS) throw new Contradiction(wrong ?? "");

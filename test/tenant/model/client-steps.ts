@@ -83,7 +83,7 @@ const send = async (model: Model, system: System, creation: Creation): Promise<v
   if (operation === "dispatch") {
     const taken = model.jobs.get(made.id)?.filter((job) => isLeased(job) === (answer.status === 200)) ?? [];
     model.jobs.set(made.id, taken);
-    model.settle(answer.body);
+    model.observe(answer.body);
   } else if (answer.body.status !== "pending" || answer.body.assigned_worker !== null) {
     throw new Contradiction(`a job is answered as ${answer.body.status} when it is created`);
   }

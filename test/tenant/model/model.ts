@@ -153,7 +153,7 @@ export class Model {
   }
 
   /** The one state that fits what the API shows. */
-  settle(view: JobResource): void {
+  observe(view: JobResource): void {
     const states = this.jobs.get(view.id) ?? [];
     const found = states.find((job) => isSame(job, view));
     if (found === undefined) {

@@ -15,7 +15,7 @@ const takeOver = (model: Model, instance: string, given: readonly JobResource[])
   for (const job of given) {
     if (job.assigned_worker !== instance || job.status !== "assigned")
       throw new Contradiction(`${instance} was handed job ${job.id}, ${job.status} with ${job.assigned_worker}`);
-    model.settle(job);
+    model.observe(job);
   }
 };
 

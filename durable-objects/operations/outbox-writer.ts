@@ -1,0 +1,88 @@
+// What the turns of one commit tell history, in outbox rows of bounded size: usually one row, many after a halt of ten
+// thousand jobs. A job's row in the store keeps the number of the outbox row that holds its event.
+
+import type { AuditEntry } from "../../domain/event.ts";
+import type { Memory } from "../memory.ts";
+import type { Attempt, OutboxEntries, OutboxRow, ScheduleRun, StoredEvent } from "../store/outbox.ts";
+import type { TenantIdentity } from "../store/settings.ts";
+
+/** A row is closed once it and the long values it brings to history are about this long; well below the platform's
+ * 2 MB even with one large entry more. */
+const FULL_CHARS = 200_000;
+/** What an entry takes beside its detail. */
+const ENTRY_CHARS = 200;
+
+interface OpenRow extends OutboxRow {
+  chars: number;
+  entries: OutboxEntries;
+}
+
+export class OutboxWriter {
+  readonly #memory: Memory;
+  readonly #rows: OpenRow[] = [];
+
+  constructor(memory: Memory) {
+    this.#memory = memory;
+  }
+
+  get rows(): readonly OutboxRow[] {
+    return this.#rows;
+  }
+
+  /** The number of the row that takes the next entries; a full row is followed by a new one. */
+  open(at: number): number {
+    const last = this.#rows.at(-1);
+    if (last !== undefined && last.chars < FULL_CHARS) return last.seq;
+    const seq = this.#memory.nextSeq;
+    this.#memory.nextSeq += 1;
+    this.#rows.push({ seq, at, entries: { events: [], attempts: [], audit: [], runs: [] }, chars: 0 });
+    return seq;
+  }
+
+  /** Into the row that `open` named last. */
+  addEvents(events: readonly StoredEvent[]): void {
+    const row = this.#openRow();
+    row.entries.events.push(...events);
+    for (const { detail } of events) row.chars += charsOf(detail);
+  }
+
+  /** Prompts, inputs and results go to history with the row that names them. */
+  addChars(chars: number): void {
+    this.#openRow().chars += chars;
+  }
+
+  addAttempt(attempt: Attempt): void {
+    this.open(attempt.at);
+    const row = this.#openRow();
+    row.entries.attempts.push(attempt);
+    row.chars += ENTRY_CHARS;
+  }
+
+  addAudit(entry: AuditEntry): void {
+    this.open(entry.at);
+    const row = this.#openRow();
+    row.entries.audit.push(entry);
+    row.chars += charsOf(entry.detail);
+  }
+
+  addRun(run: ScheduleRun): void {
+    this.open(run.ranAt);
+    const row = this.#openRow();
+    row.entries.runs.push(run);
+    row.chars += ENTRY_CHARS;
+  }
+
+  addIdentity(identity: TenantIdentity): void {
+    this.open(identity.createdAt);
+    const row = this.#openRow();
+    row.entries = { ...row.entries, identity };
+  }
+
+  #openRow(): OpenRow {
+    const row = this.#rows.at(-1);
+    if (row === undefined) throw new Error("no row is open");
+    return row;
+  }
+}
+
+const charsOf = (detail: unknown): number => ENTRY_CHARS + (detail === null ? 0 : JSON.stringify(detail).length);
