@@ -75,6 +75,12 @@ export const digits = (min: number, max: number) =>
   );
 
 /** Query parameters of every list. */
+/** What part of a list is asked for. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly offset: number;
+}
+
 export const listQuery = { limit: digits(1, 200).default(50), offset: digits(0, 10_000).default(0) };
 
 export const page = { total: count, limit: count, offset: count };

@@ -1,6 +1,7 @@
 // Workers on the wire: presence, the fleet, and the answers of the worker protocol.
 
 import * as z from "zod";
+import { APIS } from "../domain/api.ts";
 import { TIERS } from "../domain/requirements.ts";
 import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../domain/worker.ts";
 import {
@@ -52,6 +53,19 @@ const presenceFields = {
   models: z.array(modelName).max(MAX_MODELS).nullish(),
   tier: z.enum(TIERS).nullish(),
   version: label(64).nullish(),
+  apis: z
+    .array(z.enum(APIS))
+    .max(APIS.length)
+    .optional()
+    .meta({ description: "APIs that it answers in their own dialect; none: it takes ordinary jobs only" }),
+  runtime_models: z
+    .array(modelName)
+    .max(MAX_MODELS)
+    .optional()
+    .meta({ description: "what its runtime lists now; informs, never filters" }),
+  unavailable: label(500)
+    .nullish()
+    .meta({ description: "why it can take nothing now, e.g. that its runtime does not answer" }),
   jobs: z.array(z.string().min(1).max(64)).max(MAX_REPORTED_JOBS).optional(),
 };
 
@@ -76,10 +90,15 @@ export const workerResource = z
   })
   .meta({ id: "Worker" });
 
+/** A job as its worker gets it. A body that is too large for a message is fetched: then `input` is null. */
+export const leasedJob = jobResource
+  .extend({ api: z.enum(APIS).nullish(), stream: z.boolean().optional(), input_url: z.string().optional() })
+  .meta({ id: "LeasedJob" });
+
 export const presenceAnswer = z
   .object({
     worker: workerResource,
-    jobs: z.array(jobResource),
+    jobs: z.array(leasedJob),
     halted: z.array(z.string()),
     killswitch: killswitchResource,
     heartbeat_interval_seconds: z.number(),
@@ -113,7 +132,7 @@ export const claimRequest = z
   .strictObject({ max: z.int().min(1).max(MAX_CONCURRENCY).default(1) })
   .meta({ id: "Claim" });
 export const claimAnswer = z
-  .object({ jobs: z.array(jobResource), skipped: z.record(z.string(), count) })
+  .object({ jobs: z.array(leasedJob), skipped: z.record(z.string(), count) })
   .meta({ id: "ClaimAnswer" });
 
 export const instanceParam = z.object({ instance: instanceName });
@@ -123,6 +142,7 @@ export type PresenceRequest = z.infer<typeof presenceRequest>;
 export type PresenceAnswer = z.infer<typeof presenceAnswer>;
 export type WorkerResource = z.infer<typeof workerResource>;
 export type WorkerDetail = z.infer<typeof workerDetail>;
+export type LeasedJob = z.infer<typeof leasedJob>;
 export type ClaimAnswer = z.infer<typeof claimAnswer>;
 
 export const toPresence = (body: PresenceRequest): PresenceReport => ({

@@ -15,6 +15,7 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as workers from "./operations/workers.ts";
 
 interface Entry<Request, Answer> {
   readonly needs: Permission;
@@ -47,12 +48,12 @@ export const OPERATIONS = {
   explain: read(explanation.explainRouting),
 
   reportPresence: work(presence.report),
-  listPresent: work((turn: Turn, _request: null) => presence.listPresent(turn)),
-  listWorkers: read(presence.listWorkers),
-  getWorker: read(presence.getWorker),
-  forgetWorker: entry("operate", "other")(presence.forgetWorker),
-  pauseWorker: entry("operate", "other")(presence.pause),
-  resumeWorker: entry("operate", "other")(presence.resume),
+  listPresent: work((turn: Turn, _request: null) => workers.listPresent(turn)),
+  listWorkers: read(workers.listWorkers),
+  getWorker: read(workers.getWorker),
+  forgetWorker: entry("operate", "other")(workers.forgetWorker),
+  pauseWorker: entry("operate", "other")(workers.pause),
+  resumeWorker: entry("operate", "other")(workers.resume),
 
   claim: work(report.claim),
   startJob: work(report.presented(report.start)),

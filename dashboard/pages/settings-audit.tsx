@@ -1,6 +1,6 @@
 // The audit log: who did what to keys, config, killswitch, workers, schedules and catalog, newest first.
 
-import type { AuditEntryResource } from "../../contract/key.ts";
+import type { AuditEntryResource } from "../../contract/audit.ts";
 import { get } from "../api.ts";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";

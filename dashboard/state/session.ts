@@ -1,7 +1,7 @@
 // Who is signed in. The key itself is only ever in the request that signs in: never stored, never in the address.
 
 import { computed, signal } from "@preact/signals";
-import type { SessionAnswer } from "../../contract/key.ts";
+import type { SessionAnswer } from "../../contract/session.ts";
 import { ApiProblem, del, get, post, whenSignedOut } from "../api.ts";
 
 export type Session = SessionAnswer | null;

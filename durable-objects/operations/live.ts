@@ -10,10 +10,10 @@ import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
 import { killswitchResource } from "./killswitch.ts";
-import { viewOf } from "./presence.ts";
 import { waitingReason } from "./routing.ts";
 import { present as presentSchedule } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
+import { viewOf } from "./workers.ts";
 
 export interface LiveChanges {
   readonly jobs: Set<string>;

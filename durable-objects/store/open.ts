@@ -2,9 +2,10 @@
 
 import { catalogTable } from "./catalog.ts";
 import { idempotencyTable } from "./idempotency.ts";
-import { jobsTable, payloadsTable } from "./jobs.ts";
+import { jobsTable } from "./jobs.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { outboxTable } from "./outbox.ts";
+import { payloadsTable } from "./payloads.ts";
 import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
