@@ -6,6 +6,7 @@ import type { Config } from "../domain/config.ts";
 import { Fleet } from "../domain/fleet.ts";
 import type { Killswitch } from "../domain/killswitch.ts";
 import { Queue } from "../domain/queue.ts";
+import type { Webhook } from "../domain/webhook.ts";
 import type { Counters } from "./counters.ts";
 import type { OpenStatus } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
@@ -26,6 +27,12 @@ export interface Memory {
   /** The budget that was last found reached; null where none is. */
   budgetNotice: BudgetNotice | null;
   readonly counters: Counters;
+  /** Newest first. */
+  webhooks: readonly Webhook[];
+  /** Deliveries whose try has no outcome yet. */
+  readonly deliveriesUnderWay: Set<string>;
+  /** Workers whose silence webhooks were told of. */
+  readonly silentWorkers: Set<string>;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
@@ -56,6 +63,9 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     killswitch: store.settings.killswitch(),
     budgetNotice: store.settings.budgetNotice(),
     counters,
+    webhooks: store.webhooks.all(),
+    deliveriesUnderWay: new Set(),
+    silentWorkers: store.silentWorkers.all(),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,

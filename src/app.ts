@@ -16,6 +16,7 @@ import { killswitchRoutes } from "./routes/killswitch.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { socketRoutes } from "./routes/sockets.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -40,6 +41,7 @@ const apiRoutes: readonly Endpoint[] = [
   ...costRoutes,
   ...configRoutes,
   ...keyRoutes,
+  ...webhookRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 

@@ -16,6 +16,8 @@ export interface Env {
   readonly SERVICE_CATALOG_FILES?: string;
   /** Self-hosted, `<tenant>/<instance>` of the worker that `npm start` runs beside the server; no setting of a user's. */
   readonly SERVICE_AWAITED_WORKER?: string;
+  /** Self-hosted, `1` lets webhooks go to private addresses. */
+  readonly SERVICE_WEBHOOKS_PRIVATE?: string;
   /**
    * Self-hosted, and nowhere else, the way to model runtimes on this machine and its network; `fetch` itself reaches
    * public hosts only.

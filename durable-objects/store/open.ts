@@ -8,6 +8,7 @@ import { schedulesTable, spendingTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
 import type { TenantStorage } from "./sql.ts";
+import { deliveriesTable, silentWorkersTable, webhooksTable } from "./webhooks.ts";
 import { backoffsTable, workersTable } from "./workers.ts";
 
 export type Store = ReturnType<typeof tablesOf>;
@@ -28,6 +29,9 @@ const tablesOf = (storage: TenantStorage) => {
     idempotency: idempotencyTable(storage.sql),
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
+    webhooks: webhooksTable(storage.sql),
+    deliveries: deliveriesTable(storage.sql),
+    silentWorkers: silentWorkersTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Forgets what it read and wrote lately: after a rollback. */
     forgetRecent: (): void => {
