@@ -4,7 +4,8 @@ import { Hono } from "hono";
 import type { Env } from "./env.ts";
 import { secured } from "./http/headers.ts";
 import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
-import { mount } from "./http/router.ts";
+import { type Endpoint, mount } from "./http/router.ts";
+import { mcpRoutes } from "./mcp/route.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
@@ -28,7 +29,7 @@ const cached = (asset: Response, path: string): Response => {
   return response;
 };
 
-const apiRoutes = [
+const apiRoutes: readonly Endpoint[] = [
   ...jobRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
@@ -39,6 +40,7 @@ const apiRoutes = [
   ...costRoutes,
   ...configRoutes,
   ...keyRoutes,
+  ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 
 export const endpoints = [...apiRoutes, ...serviceRoutes(apiRoutes)];

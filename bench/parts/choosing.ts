@@ -3,7 +3,8 @@
 
 import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet.ts";
-import { choose, type RoutePolicy, type RouteRequest } from "../../domain/routing.ts";
+import { choose } from "../../domain/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { registerWorker } from "../../domain/worker.ts";
 import { figure } from "../figures.ts";
 import type { Bench } from "../plan.ts";

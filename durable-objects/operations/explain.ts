@@ -4,7 +4,8 @@ import { type Explanation, presentExplanation } from "../../contract/dispatch.ts
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explain, type RouteRequest, type Routing } from "../../domain/routing.ts";
+import { explain, type Routing } from "../../domain/routing.ts";
+import type { RouteRequest } from "../../domain/routing-filter.ts";
 import { routePolicy, routeRequest } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 

@@ -9,7 +9,7 @@ import type { Json } from "../../domain/json.ts";
 import { completeJob, failJob, heartbeatJob, releaseJob, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { firstRefusal } from "../../domain/routing.ts";
+import { firstRefusal } from "../../domain/routing-filter.ts";
 import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { mayRead } from "./jobs.ts";

@@ -7,14 +7,8 @@ import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
-import {
-  type Choice,
-  choose,
-  firstRefusal,
-  type RoutePolicy,
-  type RouteRequest,
-  whyWaiting,
-} from "../../domain/routing.ts";
+import { type Choice, choose, whyWaiting } from "../../domain/routing.ts";
+import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
 import { budgetInForce } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { blendedPrice } from "./pricing.ts";

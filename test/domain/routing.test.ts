@@ -1,15 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SCORE_PARTS, STRATEGIES } from "../../domain/config.ts";
-import {
-  choose,
-  explain,
-  firstRefusal,
-  type RoutePolicy,
-  type RouteRequest,
-  refusalsOf,
-  whyWaiting,
-} from "../../domain/routing.ts";
+import { choose, explain, whyWaiting } from "../../domain/routing.ts";
+import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
 import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
 import {
   chosenOf,

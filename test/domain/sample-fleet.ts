@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { DEFAULT_WEIGHTS, SCORE_PARTS, STRATEGIES, type Weights } from "../../domain/config.ts";
 import { Fleet, type Member } from "../../domain/fleet.ts";
 import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
-import { choose, type RoutePolicy, type RouteRequest } from "../../domain/routing.ts";
+import { choose } from "../../domain/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import type { Outcome, Worker } from "../../domain/worker.ts";
 import { NOON } from "./sample-jobs.ts";
 
