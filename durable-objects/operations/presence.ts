@@ -1,8 +1,14 @@
 // Who is alive: presence reports, the fleet's listing, pause, resume and forgetting.
 
 import { toIso } from "../../contract/field.ts";
-import { type JobResource, presentJob } from "../../contract/job.ts";
-import { type PresenceAnswer, presentWorker, type WorkerDetail, type WorkerResource } from "../../contract/worker.ts";
+import type { JobResource } from "../../contract/job.ts";
+import {
+  type PresenceAnswer,
+  presentLease,
+  presentWorker,
+  type WorkerDetail,
+  type WorkerResource,
+} from "../../contract/worker.ts";
 import { storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Job } from "../../domain/job.ts";
@@ -102,7 +108,7 @@ const presentLeases = (turn: Turn, leased: readonly Job[]): JobResource[] => {
     const payload = turn.store.payloads.find(job.id);
     chars += payload.prompt.length + JSON.stringify(payload.input).length;
     if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;
-    jobs.push(presentJob(job, payload));
+    jobs.push(presentLease(job, payload));
   }
   return jobs;
 };
