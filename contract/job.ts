@@ -16,7 +16,6 @@ import {
   json,
   jsonWithin,
   listQuery,
-  MAX_BATCH_JOBS,
   MAX_INPUT_BYTES,
   MAX_PROMPT_BYTES,
   modelName,
@@ -28,6 +27,7 @@ import {
   toIsoOrNull,
   tokenCount,
 } from "./field.ts";
+import { MAX_BATCH_JOBS } from "./values.ts";
 
 export const priority = z.enum(PRIORITIES);
 export const tier = z.enum(TIERS);
@@ -133,9 +133,13 @@ export const jobEventResource = z
 export const jobEventList = z.object({ events: z.array(jobEventResource) }).meta({ id: "JobEventList" });
 
 export type NewJobRequest = z.infer<typeof newJobRequest>;
+export type JobPatchRequest = z.infer<typeof patchJobRequest>;
 export type JobResource = z.infer<typeof jobResource>;
 export type JobListQuery = z.infer<typeof jobListQuery>;
+export type JobList = z.infer<typeof jobList>;
+export type JobBatch = z.infer<typeof jobBatch>;
 export type JobEventResource = z.infer<typeof jobEventResource>;
+export type JobEventList = z.infer<typeof jobEventList>;
 export type UsageResource = z.infer<typeof usage>;
 
 export const toNewJob = (body: NewJobRequest, schedule: string | null = null): NewJob => ({

@@ -148,6 +148,10 @@ export type PresenceRequest = z.infer<typeof presenceRequest>;
 export type PresenceAnswer = z.infer<typeof presenceAnswer>;
 export type WorkerResource = z.infer<typeof workerResource>;
 export type WorkerDetail = z.infer<typeof workerDetail>;
+export type PresenceList = z.infer<typeof presenceList>;
+export type WorkerList = z.infer<typeof workerList>;
+export type PauseRequest = z.infer<typeof pauseRequest>;
+export type ClaimRequest = z.input<typeof claimRequest>;
 export type LeasedJob = z.infer<typeof leasedJob>;
 export type ClaimAnswer = z.infer<typeof claimAnswer>;
 

@@ -4,6 +4,7 @@ import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
+import * as budget from "./operations/budget.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
 import * as jobs from "./operations/jobs.ts";
@@ -14,6 +15,7 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as workers from "./operations/workers.ts";
 
 interface Entry<Request, Answer> {
   readonly needs: Permission;
@@ -47,12 +49,12 @@ export const OPERATIONS = {
   explain: read(explanation.explainRouting),
 
   reportPresence: work(presence.report),
-  listPresent: work((turn: Turn, _request: null) => presence.listPresent(turn)),
-  listWorkers: read(presence.listWorkers),
-  getWorker: read(presence.getWorker),
-  forgetWorker: entry("operate", "other")(presence.forgetWorker),
-  pauseWorker: entry("operate", "other")(presence.pause),
-  resumeWorker: entry("operate", "other")(presence.resume),
+  listPresent: work((turn: Turn, _request: null) => workers.listPresent(turn)),
+  listWorkers: read(workers.listWorkers),
+  getWorker: read(workers.getWorker),
+  forgetWorker: entry("operate", "other")(workers.forgetWorker),
+  pauseWorker: entry("operate", "other")(workers.pause),
+  resumeWorker: entry("operate", "other")(workers.resume),
 
   claim: work(report.claim),
   startJob: work(report.presented(report.start)),
@@ -63,7 +65,7 @@ export const OPERATIONS = {
 
   readKillswitch: read((turn: Turn, _request: null) => killswitch.read(turn)),
   activateKillswitch: read(killswitch.activate),
-  clearKillswitch: read(killswitch.deactivate),
+  clearKillswitch: read(budget.clearKillswitch),
 
   createSchedule: entry("operate", "other")(schedules.create),
   listSchedules: read(schedules.list),
@@ -84,6 +86,7 @@ export const OPERATIONS = {
   readConfig: work((turn: Turn, _request: null) => config.readConfig(turn)),
   replaceConfig: entry("administer", "other")(config.replaceConfig),
 
+  readBudget: read((turn: Turn, _request: null) => budget.readBudget(turn)),
   readMetrics: read((turn: Turn, _request: null) => metrics.readMetrics(turn)),
 
   /** Only whether the key may do it: for reads of history and writes to D1. */
