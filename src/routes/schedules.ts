@@ -18,7 +18,7 @@ import {
   toSchedulePatch,
 } from "../../contract/schedule.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { listRuns } from "../history/administration.ts";
+import { listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
