@@ -36,9 +36,9 @@ const read = entry("operate");
 const work = entry("work");
 
 export const OPERATIONS = {
-  // These two look for an earlier answer before the killswitch.
+  // What takes an idempotency key looks for an earlier answer before the killswitch.
   createJob: entry("operate")(jobs.createOne),
-  createJobs: entry("operate", "create")(jobs.createMany),
+  createJobs: entry("operate")(jobs.createMany),
   dispatch: entry("operate")(jobs.dispatch),
   getJob: work(jobs.getJob),
   presentOpenJobs: read(jobs.presentOpenJobs),
@@ -72,7 +72,7 @@ export const OPERATIONS = {
   previewSchedule: read(schedules.preview),
   editSchedule: entry("operate", "other")(schedules.edit),
   deleteSchedule: entry("operate", "other")(schedules.remove),
-  runSchedule: entry("operate", "create")(schedules.runNow),
+  runSchedule: entry("operate")(schedules.runNow),
 
   createKey: entry("administer")(keys.createKey),
   listKeys: entry("administer")((turn: Turn, _request: null) => keys.listKeys(turn)),
