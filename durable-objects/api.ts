@@ -34,16 +34,17 @@ const entry =
 
 const read = entry("operate");
 const work = entry("work");
+const follow = entry("follow");
 
 export const OPERATIONS = {
   // What takes an idempotency key looks for an earlier answer before the killswitch.
   createJob: entry("operate")(jobs.createOne),
   createJobs: entry("operate")(jobs.createMany),
   dispatch: entry("operate")(jobs.dispatch),
-  getJob: work(jobs.getJob),
+  getJob: follow(jobs.getJob),
   presentOpenJobs: read(jobs.presentOpenJobs),
   patchJob: entry("operate", "other")(jobs.patch),
-  cancelJob: entry("operate", "other")(jobs.cancel),
+  cancelJob: entry("ask", "other")(jobs.cancel),
   retryJob: entry("operate", "other")(jobs.retry),
   explain: read(explanation.explainRouting),
 
@@ -91,6 +92,8 @@ export const OPERATIONS = {
   /** Only whether the key may do it: for reads of history and writes to D1. */
   authorizeWork: work((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeRead: read((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAsk: entry("ask")((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeFollow: follow((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdmin: entry("administer")((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdminWrite: entry("administer", "other")((turn: Turn, _request: null) => ok({ ...turn.caller })),
 } as const;

@@ -3,7 +3,8 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
-import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../contract/socket.ts";
+import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
+import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isFinal } from "../domain/job-status.ts";

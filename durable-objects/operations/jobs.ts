@@ -78,7 +78,7 @@ const refuseNewJobs = (turn: Turn): Result<null, Refusal> => {
 
 /** The job as created: pending, even where a worker has it before the answer leaves. */
 const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
-  const created = createJob(asked, turn.newId(), turn.nowAt);
+  const created = createJob(asked, turn.newId(), turn.nowAt, turn.caller.keyId);
   const waitsFor = admit(turn, created, routePolicy(turn), reasons);
   return presentJob(created.job, asked, null, waitsFor);
 };
@@ -112,7 +112,7 @@ export const dispatch = (
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
-    const created = createJob(request.job, turn.newId(), turn.nowAt);
+    const created = createJob(request.job, turn.newId(), turn.nowAt, turn.caller.keyId);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {
@@ -139,10 +139,19 @@ export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Ref
   const open = turn.store.jobs.find(request.id);
   const job = open ?? request.archived?.job ?? null;
   if (job === null) return err(notFound("job", request.id));
-  if (!mayRead(turn, job))
-    return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
+  const allowed = allowReading(turn, job);
+  if (!allowed.ok) return allowed;
   if (open !== null || request.archived === undefined) return ok(presentOpenJob(turn, job));
   return ok(presentJob(job, request.archived, request.archived.result));
+};
+
+/** A worker's key reads the jobs of its workers, a client's the jobs that it made. */
+export const allowReading = (turn: Turn, job: Job): Result<null, Refusal> => {
+  const { role, keyId } = turn.caller;
+  if (role === "client" && (job.keyId === null || job.keyId !== keyId))
+    return err({ code: "forbidden", detail: "a client key reads and cancels only the jobs that it made" });
+  if (mayRead(turn, job)) return ok(null);
+  return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
 };
 
 /** A key with role worker sees the jobs of workers that it speaks for. */
@@ -194,6 +203,8 @@ export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Re
 export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
   const job = findForCommand(turn, command);
   if (job === null) return err(notFound("job", command.id));
+  const allowed = allowReading(turn, job);
+  if (!allowed.ok) return allowed;
   const decided = cancelJob(job, turn.nowAt);
   if (!decided.ok) return decided;
   turn.sendHalt(job, "cancelled");

@@ -110,6 +110,8 @@ const AUTHORIZATION = {
   work: "authorizeWork",
   operate: "authorizeRead",
   administer: "authorizeAdmin",
+  ask: "authorizeAsk",
+  follow: "authorizeFollow",
 } as const satisfies Record<Permission, OperationName>;
 
 const authorize = async (c: AppContext, needs: Needs, token: TokenFacts | undefined): Promise<void> => {

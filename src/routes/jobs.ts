@@ -16,6 +16,7 @@ import {
   toNewJob,
 } from "../../contract/job.ts";
 import { jobIdParam } from "../../contract/worker.ts";
+import { OPERATIONS } from "../../durable-objects/api.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -111,7 +112,7 @@ const get = endpoint(
     method: "get",
     path: "/api/jobs/{id}",
     tag: TAG,
-    needs: "work",
+    needs: "follow",
     summary: "Read a job",
     description: "`wait` holds the answer until the job is final, or the seconds are over.",
     params: jobIdParam,
@@ -154,7 +155,7 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
       method: "post",
       path,
       tag: TAG,
-      needs: "operate",
+      needs: OPERATIONS[name].needs,
       summary,
       description,
       params: jobIdParam,
