@@ -6,6 +6,7 @@ import { secured } from "./http/headers.ts";
 import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
 import { type Endpoint, mount } from "./http/router.ts";
 import { mcpRoutes } from "./mcp/route.ts";
+import { auditRoutes } from "./routes/audit.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
@@ -15,7 +16,9 @@ import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
+import { sessionRoutes } from "./routes/session.ts";
 import { socketRoutes } from "./routes/sockets.ts";
+import { tenantRoutes } from "./routes/tenants.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -39,7 +42,10 @@ const apiRoutes: readonly Endpoint[] = [
   ...catalogRoutes,
   ...costRoutes,
   ...configRoutes,
+  ...tenantRoutes,
   ...keyRoutes,
+  ...sessionRoutes,
+  ...auditRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 

@@ -3,6 +3,7 @@
 
 import * as z from "zod";
 import { WIRE } from "../../contract/refusal.ts";
+import { VERSION } from "../../contract/version.ts";
 import { answer } from "../http/answer.ts";
 import type { Home } from "../http/home.ts";
 import { describeNeeds, openApiDocument } from "../http/openapi.ts";
@@ -10,7 +11,6 @@ import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Description, type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
-import { VERSION } from "../version.ts";
 
 const BASE = { method: "get", tag: "Service", needs: "none" } as const;
 const STARTING = { status: "starting", version: VERSION };

@@ -250,7 +250,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a pause is in memory alone",
-    "durable-objects/operations/presence.ts",
+    "durable-objects/operations/workers.ts",
     "turn.putWorker(change(member.worker));",
     "turn.rememberWorker(change(member.worker));",
   ),
