@@ -38,9 +38,9 @@ const work = entry("work");
 const follow = entry("follow");
 
 export const OPERATIONS = {
-  // These two look for an earlier answer before the killswitch.
+  // What takes an idempotency key looks for an earlier answer before the killswitch.
   createJob: entry("operate")(jobs.createOne),
-  createJobs: entry("operate", "create")(jobs.createMany),
+  createJobs: entry("operate")(jobs.createMany),
   dispatch: entry("operate")(jobs.dispatch),
   getJob: follow(jobs.getJob),
   presentOpenJobs: read(jobs.presentOpenJobs),
@@ -74,7 +74,7 @@ export const OPERATIONS = {
   previewSchedule: read(schedules.preview),
   editSchedule: entry("operate", "other")(schedules.edit),
   deleteSchedule: entry("operate", "other")(schedules.remove),
-  runSchedule: entry("operate", "create")(schedules.runNow),
+  runSchedule: entry("operate")(schedules.runNow),
 
   createKey: entry("administer")(keys.createKey),
   listKeys: entry("administer")((turn: Turn, _request: null) => keys.listKeys(turn)),

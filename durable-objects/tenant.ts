@@ -16,6 +16,7 @@ import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from ".
 import { findArchived } from "./archive.ts";
 import { type Counters, countersFrom, storedCounters } from "./counters.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
+import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
 import { loadMemory, type Memory } from "./memory.ts";
@@ -109,6 +110,11 @@ export class Tenant extends DurableObject<TenantEnv> {
       if (!permitted.ok) return permitted;
       return this.#inTurn(caller.value, (turn) => run(turn, request));
     });
+  }
+
+  /** A group of calls in one message (`grouped-calls.ts`). */
+  async callMany(group: string): Promise<string> {
+    return answerGroup(group, (credential, name, request) => this.call(credential, name, request));
   }
 
   /** A claim that waits for a job for up to `waitMs`. */

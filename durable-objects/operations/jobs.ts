@@ -19,7 +19,7 @@ import { explain } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
-import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
+import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import {
   admit,
   admitTo,
@@ -63,13 +63,17 @@ export const createOne = (
   turn: Turn,
   request: { job: NewJob; idempotency: Idempotency | null },
 ): Result<Replayable<JobResource>, Refusal> => {
-  return withIdempotency<JobResource>(turn, "create", request.idempotency, request.job, () => {
-    // A repeated request is answered as it was, whatever holds by now.
-    const permitted = permit(turn.memory.killswitch, "create");
-    if (!permitted.ok) return permitted;
-    const backlog = refuseBacklog(turn);
-    return backlog.ok ? ok(createAndAdmit(turn, request.job)) : backlog;
-  });
+  const create = (): Result<JobResource, Refusal> => {
+    const open = refuseNewJobs(turn);
+    return open.ok ? ok(createAndAdmit(turn, request.job)) : open;
+  };
+  return withIdempotency(turn, "create", request.idempotency, create, keptJob(request.job));
+};
+
+/** Asked after the look for an earlier answer: a repeated request is answered as it was, whatever holds by now. */
+const refuseNewJobs = (turn: Turn): Result<null, Refusal> => {
+  const permitted = permit(turn.memory.killswitch, "create");
+  return permitted.ok ? refuseBacklog(turn) : permitted;
 };
 
 /** The job as created: pending, even where a worker has it before the answer leaves. */
@@ -79,11 +83,18 @@ const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new
   return presentJob(created.job, asked, null, waitsFor);
 };
 
-export const createMany = (turn: Turn, request: { jobs: readonly NewJob[] }): Result<JobResource[], Refusal> => {
-  const backlog = refuseBacklog(turn);
-  if (!backlog.ok) return backlog;
-  const reasons: WaitingReasons = new Map();
-  return ok(request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)));
+/** All of them or none, in their order. */
+export const createMany = (
+  turn: Turn,
+  request: { jobs: readonly NewJob[]; idempotency: Idempotency | null },
+): Result<Replayable<{ readonly jobs: JobResource[] }>, Refusal> => {
+  const create = (): Result<{ jobs: JobResource[] }, Refusal> => {
+    const open = refuseNewJobs(turn);
+    if (!open.ok) return open;
+    const reasons: WaitingReasons = new Map();
+    return ok({ jobs: request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)) });
+  };
+  return withIdempotency(turn, "batch", request.idempotency, create, keptBatch(request.jobs));
 };
 
 export interface Dispatched {
@@ -96,7 +107,7 @@ export const dispatch = (
   turn: Turn,
   request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
 ): Result<Replayable<Dispatched>, Refusal> => {
-  return withIdempotency<Dispatched>(turn, "dispatch", request.idempotency, request.job, () => {
+  const work = (): Result<Dispatched, Refusal> => {
     const permitted = permit(turn.memory.killswitch, "dispatch");
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
@@ -112,7 +123,8 @@ export const dispatch = (
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
     const waitsFor = admit(turn, created, policy);
     return ok({ job: presentJob(created.job, request.job, null, waitsFor), isQueued: true });
-  });
+  };
+  return withIdempotency(turn, "dispatch", request.idempotency, work, keptInside<Dispatched>(request.job));
 };
 
 const MAX_EXPLAINED_WORKERS = 200;
