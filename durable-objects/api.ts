@@ -15,6 +15,7 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
 
 interface Entry<Request, Answer> {
@@ -34,16 +35,17 @@ const entry =
 
 const read = entry("operate");
 const work = entry("work");
+const follow = entry("follow");
 
 export const OPERATIONS = {
-  // These two look for an earlier answer before the killswitch.
+  // What takes an idempotency key looks for an earlier answer before the killswitch.
   createJob: entry("operate")(jobs.createOne),
-  createJobs: entry("operate", "create")(jobs.createMany),
+  createJobs: entry("operate")(jobs.createMany),
   dispatch: entry("operate")(jobs.dispatch),
-  getJob: work(jobs.getJob),
+  getJob: follow(jobs.getJob),
   presentOpenJobs: read(jobs.presentOpenJobs),
   patchJob: entry("operate", "other")(jobs.patch),
-  cancelJob: entry("operate", "other")(jobs.cancel),
+  cancelJob: entry("ask", "other")(jobs.cancel),
   retryJob: entry("operate", "other")(jobs.retry),
   explain: read(explanation.explainRouting),
 
@@ -72,7 +74,7 @@ export const OPERATIONS = {
   previewSchedule: read(schedules.preview),
   editSchedule: entry("operate", "other")(schedules.edit),
   deleteSchedule: entry("operate", "other")(schedules.remove),
-  runSchedule: entry("operate", "create")(schedules.runNow),
+  runSchedule: entry("operate")(schedules.runNow),
 
   createKey: entry("administer")(keys.createKey),
   listKeys: entry("administer")((turn: Turn, _request: null) => keys.listKeys(turn)),
@@ -81,6 +83,16 @@ export const OPERATIONS = {
   createSession: work(keys.createSession),
   readSession: work(keys.readSession),
   endSession: work(keys.endSession),
+
+  createWebhook: entry("administer", "other")(webhooks.create),
+  listWebhooks: entry("administer")((turn: Turn, _request: null) => webhooks.list(turn)),
+  getWebhook: entry("administer")(webhooks.get),
+  patchWebhook: entry("administer", "other")(webhooks.patch),
+  deleteWebhook: entry("administer", "other")(webhooks.remove),
+  rotateWebhook: entry("administer", "other")(webhooks.rotate),
+  testWebhook: entry("administer", "other")(webhooks.test),
+  listDeliveries: entry("administer")(webhooks.listDeliveries),
+  redeliver: entry("administer", "other")(webhooks.redeliver),
 
   readConfig: work((turn: Turn, _request: null) => config.readConfig(turn)),
   replaceConfig: entry("administer", "other")(config.replaceConfig),
@@ -91,6 +103,8 @@ export const OPERATIONS = {
   /** Only whether the key may do it: for reads of history and writes to D1. */
   authorizeWork: work((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeRead: read((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAsk: entry("ask")((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeFollow: follow((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdmin: entry("administer")((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdminWrite: entry("administer", "other")((turn: Turn, _request: null) => ok({ ...turn.caller })),
 } as const;

@@ -12,12 +12,14 @@ type Role = KeyResource["role"];
 
 const ROLES: readonly (readonly [Role, string])[] = [
   ["worker", "worker"],
+  ["client", "client"],
   ["standard", "standard"],
   ["admin", "admin"],
 ];
 
 const MAY: Record<Role, string> = {
   worker: "Runs jobs: presence, the worker protocol, reading the config.",
+  client: "Uses the front door (/v1) alone, and reads and cancels the jobs that it made.",
   standard: "Operates: jobs, schedules, fleet, killswitch. No catalog, keys, config changes, or audit log.",
   admin: "Everything in this tenant.",
 };
