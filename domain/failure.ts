@@ -3,9 +3,9 @@
 //
 //   rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
 //   retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
-//   all else   ──▶ failed
+//   all else, and whatever comes after the client heard the first word ──▶ failed
 
-import { type AttemptSpending, asRunning, failed, holds, leaseLost, unchanged } from "./attempt.ts";
+import { type AttemptSpending, asRunning, failed, hasSpoken, holds, leaseLost, unchanged } from "./attempt.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
 import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
 import type { Refusal } from "./refusal.ts";
@@ -53,6 +53,7 @@ export const failJob = (
   if (job.lease === lease && job.settledBy === "failed") return ok({ ...unchanged(job), backoffUntilAt: null });
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   const running = asRunning(job, nowAt);
+  if (hasSpoken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
   if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
   const { retryable } = report.error;
   const mayRetry = retryable && running.attempts < policy.maxAttempts;

@@ -2,10 +2,12 @@
 // records, rebuilt on waking; what it answers depends on nothing else. Liveness is asked for, never remembered: what
 // is kept of it only says whom there is no need to ask about.
 
+import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
 import { Columns } from "./columns.ts";
 import { modelKeyOf } from "./model-name.ts";
 import { Postings } from "./posting.ts";
+import type { Requirements } from "./requirements.ts";
 import { SharedLists } from "./shared.ts";
 import { pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
 
@@ -43,6 +45,7 @@ export class Fleet {
   readonly #byProvider = new Postings();
   readonly #byTag = new Postings();
   readonly #byModel = new Postings();
+  readonly #byApi = new Postings();
   readonly #anyModel = new Bits();
   readonly #registered = new Bits();
   readonly #paused = new Bits();
@@ -236,9 +239,25 @@ export class Fleet {
     return this.#byTag.with(tag);
   }
 
+  /** Workers that answer the API in its own dialect. */
+  answering(api: Api): Bits | undefined {
+    return this.#byApi.with(api);
+  }
+
   /** Workers that name the model, or name none and so take any. */
   servingModel(model: string): Bits {
     return this.#anyModel.copy().union(this.#byModel.with(modelKeyOf(model)));
+  }
+
+  /** Workers that offer all that is required, whatever their state. */
+  offering(asked: Requirements): Bits {
+    const bits = this.#registered.copy();
+    if (asked.provider !== null) bits.intersect(this.ofProvider(asked.provider));
+    for (const tag of asked.tags) bits.intersect(this.withTag(tag));
+    if (asked.api !== null) bits.intersect(this.answering(asked.api));
+    if (asked.model !== null) bits.intersect(this.servingModel(asked.model));
+    for (const provider of asked.excludedProviders) bits.subtract(this.ofProvider(provider));
+    return bits;
   }
 
   #index(member: Member, isPresent: boolean): void {
@@ -248,6 +267,7 @@ export class Fleet {
     else this.columns.dropOffer(slot);
     this.#byProvider.place(worker.provider, slot, isPresent);
     for (const tag of worker.tags) this.#byTag.place(tag, slot, isPresent);
+    for (const api of worker.apis) this.#byApi.place(api, slot, isPresent);
     if (worker.models === null) this.#anyModel.set(slot, isPresent);
     for (const model of worker.models ?? []) this.#byModel.place(modelKeyOf(model), slot, isPresent);
   }
@@ -295,4 +315,5 @@ const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&
   before.tags === after.tags &&
   before.models === after.models &&
+  before.apis === after.apis &&
   before.tier === after.tier;

@@ -1,7 +1,7 @@
 // The lease: who holds a job, and what its holder may report. A (job, lease) pair is handed to one worker once;
 // a report with any other lease changes nothing (409 lease_lost), and a report repeated is answered again.
 
-import { type AttemptSpending, asRunning, failed, holds, leaseLost, started, unchanged } from "./attempt.ts";
+import { type AttemptSpending, asRunning, failed, hasSpoken, holds, leaseLost, started, unchanged } from "./attempt.ts";
 import { releaseDelayMs } from "./backoff.ts";
 import { changeJob, type Decision, type Delayed, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
 import type { Json } from "./json.ts";
@@ -72,6 +72,14 @@ export const keepLease = (job: Job, storeAfterMs: number, nowAt: number): Decisi
   return nowAt - keptAt < storeAfterMs ? unchanged(job) : { job: { ...job, heartbeatAt: nowAt }, events: [] };
 };
 
+/** The first event with content: from here on what the client hears comes from this attempt or from none. */
+export const speakFirst = (job: Job, lease: number, nowAt: number): Result<Decision, Refusal> => {
+  if (!holds(job, lease)) return err(leaseLost(job, lease));
+  if (job.firstTokenAt !== null) return ok(unchanged(job));
+  const next = changeJob(asRunning(job, nowAt), { firstTokenAt: nowAt, heartbeatAt: nowAt }, nowAt);
+  return ok({ job: next, events: [jobEvent(next, "job.streaming", nowAt)] });
+};
+
 export const completeJob = (
   job: Job,
   lease: number,
@@ -117,11 +125,16 @@ const givenBack = (
 export const releaseJob = (job: Job, lease: number, reason: string, nowAt: number): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "released") return ok(unchanged(job));
   if (!holds(job, lease)) return err(leaseLost(job, lease));
+  if (hasSpoken(job)) return ok(loseSpoken(job, reason, nowAt));
   const releases = job.releases + 1;
   const delayMs = releaseDelayMs(releases);
   const delay: Delayed = { until: nowAt + delayMs, by: "release" };
   return ok(givenBack(job, "job.released", reason, nowAt, delay, { settledBy: "released", releases }));
 };
+
+/** The end of an attempt whose worker is gone, and that its client has heard the beginning of. */
+const loseSpoken = (job: Job, reason: string, nowAt: number): Decision =>
+  failedUnreported(job, { code: "worker_lost", message: `the worker was lost: ${reason}`, retryable: true }, nowAt);
 
 /** The worker's own list of jobs no longer names this one, or the worker is gone. */
 export const loseJob = (job: Job, maxAttempts: number, nowAt: number): Decision => {
@@ -153,6 +166,7 @@ const workerLost = (
   how: { readonly type: "job.lost" | "job.reaped"; readonly says: string; readonly detail: Record<string, Json> },
   nowAt: number,
 ): Decision => {
+  if (hasSpoken(job)) return loseSpoken(job, how.says, nowAt);
   if (job.status === "running" && job.attempts >= maxAttempts) {
     const message = `${how.says} on attempt ${job.attempts} of ${maxAttempts}`;
     return failedUnreported(job, { code: "attempts_exhausted", message, retryable: true }, nowAt);

@@ -1,6 +1,7 @@
 // The queue: requirement groups, and one order key with ageing. Jobs that ask the same stand in one group, so a
 // match looks at the heads of groups and never at the jobs behind them. A group's key is its requirements.
 
+import type { Api } from "./api.ts";
 import type { Priority, Requirements } from "./requirements.ts";
 
 const MINUTE_MS = 60_000;
@@ -18,19 +19,22 @@ export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => en
 
 /** What few jobs have stands last and only where there is any, so that older keys stay what they were. */
 export const groupKeyOf = (asked: Requirements): string => {
-  const key = [asked.provider, asked.model, [...asked.tags].sort(), [...asked.excludedProviders].sort()];
-  return JSON.stringify(asked.avoidedWorkers.length === 0 ? key : [...key, [...asked.avoidedWorkers].sort()]);
+  const { provider, model, tags, excludedProviders, api, avoidedWorkers } = asked;
+  const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
+  if (avoidedWorkers.length > 0) return JSON.stringify([...parts, api, [...avoidedWorkers].sort()]);
+  return JSON.stringify(api === null ? parts : [...parts, api]);
 };
 
 export const requirementsOf = (groupKey: string): Requirements => {
-  const [provider, model, tags, excludedProviders, avoidedWorkers = []] = JSON.parse(groupKey) as [
+  const [provider, model, tags, excludedProviders, api = null, avoidedWorkers = []] = JSON.parse(groupKey) as [
     string | null,
     string | null,
     string[],
     string[],
+    (Api | null)?,
     string[]?,
   ];
-  return { provider, model, tags, excludedProviders, avoidedWorkers };
+  return { provider, model, tags, excludedProviders, api, avoidedWorkers };
 };
 
 /** A waiting job's place: smaller keys first, then the older id. */

@@ -1,6 +1,7 @@
 // Workers: what they offer, whether they are alive, and when one is kept from new jobs. Liveness is derived from
 // the last sign of life at the moment of asking; nothing flips a flag when a worker falls silent.
 
+import type { Api } from "./api.ts";
 import type { Tier } from "./requirements.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
@@ -20,6 +21,10 @@ export interface PresenceReport {
   readonly concurrency: number;
   /** Why it can take nothing now; null while it can. */
   readonly unavailable: string | null;
+  /** The APIs of AI clients that it answers in their own dialect. */
+  readonly apis: readonly Api[];
+  /** What its runtime lists now; null where it does not say. Informs, never filters. */
+  readonly runtimeModels: readonly string[] | null;
   readonly jobs: readonly string[] | null;
 }
 
@@ -46,6 +51,8 @@ export interface Worker {
   readonly concurrency: number;
   /** Why it says that it can take nothing now, e.g. that its runtime does not answer. */
   readonly unavailable: string | null;
+  readonly apis: readonly Api[];
+  readonly runtimeModels: readonly string[] | null;
   /** It last spoke over its socket, so while none is open it would not hear of a job. */
   readonly viaSocket: boolean;
   /** The key that last spoke for it. */
@@ -121,6 +128,8 @@ export const registerWorker = (
   version: report.version,
   concurrency: report.concurrency,
   unavailable: report.unavailable,
+  apis: report.apis,
+  runtimeModels: report.runtimeModels,
   keyId: from.keyId,
   viaSocket: from.viaSocket,
   lastHeartbeatAt: nowAt,
@@ -138,7 +147,12 @@ export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   worker.tier === report.tier &&
   worker.version === report.version &&
   worker.unavailable === report.unavailable &&
-  (worker.models === report.models || JSON.stringify(worker.models) === JSON.stringify(modelsOf(report)));
+  isSameList(worker.models, modelsOf(report)) &&
+  isSameList(worker.apis, report.apis) &&
+  isSameList(worker.runtimeModels, report.runtimeModels);
+
+const isSameList = (one: readonly string[] | null, other: readonly string[] | null): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other);
 
 export const isOffline = (lastSeenAt: number, offlineAfterMs: number, nowAt: number): boolean =>
   nowAt - lastSeenAt > offlineAfterMs;

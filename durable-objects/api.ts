@@ -4,6 +4,7 @@ import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
+import * as budget from "./operations/budget.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
 import * as jobs from "./operations/jobs.ts";
@@ -14,6 +15,7 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
 
 interface Entry<Request, Answer> {
@@ -33,16 +35,17 @@ const entry =
 
 const read = entry("operate");
 const work = entry("work");
+const follow = entry("follow");
 
 export const OPERATIONS = {
-  // These two look for an earlier answer before the killswitch.
+  // What takes an idempotency key looks for an earlier answer before the killswitch.
   createJob: entry("operate")(jobs.createOne),
-  createJobs: entry("operate", "create")(jobs.createMany),
+  createJobs: entry("operate")(jobs.createMany),
   dispatch: entry("operate")(jobs.dispatch),
-  getJob: work(jobs.getJob),
+  getJob: follow(jobs.getJob),
   presentOpenJobs: read(jobs.presentOpenJobs),
   patchJob: entry("operate", "other")(jobs.patch),
-  cancelJob: entry("operate", "other")(jobs.cancel),
+  cancelJob: entry("ask", "other")(jobs.cancel),
   retryJob: entry("operate", "other")(jobs.retry),
   explain: read(explanation.explainRouting),
 
@@ -63,7 +66,7 @@ export const OPERATIONS = {
 
   readKillswitch: read((turn: Turn, _request: null) => killswitch.read(turn)),
   activateKillswitch: read(killswitch.activate),
-  clearKillswitch: read(killswitch.deactivate),
+  clearKillswitch: read(budget.clearKillswitch),
 
   createSchedule: entry("operate", "other")(schedules.create),
   listSchedules: read(schedules.list),
@@ -71,7 +74,7 @@ export const OPERATIONS = {
   previewSchedule: read(schedules.preview),
   editSchedule: entry("operate", "other")(schedules.edit),
   deleteSchedule: entry("operate", "other")(schedules.remove),
-  runSchedule: entry("operate", "create")(schedules.runNow),
+  runSchedule: entry("operate")(schedules.runNow),
 
   createKey: entry("administer")(keys.createKey),
   listKeys: entry("administer")((turn: Turn, _request: null) => keys.listKeys(turn)),
@@ -81,14 +84,27 @@ export const OPERATIONS = {
   readSession: work(keys.readSession),
   endSession: work(keys.endSession),
 
+  createWebhook: entry("administer", "other")(webhooks.create),
+  listWebhooks: entry("administer")((turn: Turn, _request: null) => webhooks.list(turn)),
+  getWebhook: entry("administer")(webhooks.get),
+  patchWebhook: entry("administer", "other")(webhooks.patch),
+  deleteWebhook: entry("administer", "other")(webhooks.remove),
+  rotateWebhook: entry("administer", "other")(webhooks.rotate),
+  testWebhook: entry("administer", "other")(webhooks.test),
+  listDeliveries: entry("administer")(webhooks.listDeliveries),
+  redeliver: entry("administer", "other")(webhooks.redeliver),
+
   readConfig: work((turn: Turn, _request: null) => config.readConfig(turn)),
   replaceConfig: entry("administer", "other")(config.replaceConfig),
 
+  readBudget: read((turn: Turn, _request: null) => budget.readBudget(turn)),
   readMetrics: read((turn: Turn, _request: null) => metrics.readMetrics(turn)),
 
   /** Only whether the key may do it: for reads of history and writes to D1. */
   authorizeWork: work((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeRead: read((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAsk: entry("ask")((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeFollow: follow((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdmin: entry("administer")((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdminWrite: entry("administer", "other")((turn: Turn, _request: null) => ok({ ...turn.caller })),
 } as const;

@@ -43,6 +43,8 @@ function fleetOf(count: number): Fleet {
       version: null,
       concurrency: CONCURRENCY,
       unavailable: null,
+      apis: [],
+      runtimeModels: null,
       jobs: null,
     };
     fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false }, NOW_AT), NOW_AT);
@@ -56,6 +58,7 @@ function fleetOf(count: number): Fleet {
 const asking = (provider: string | null, tags: string[]): RouteRequest => ({
   provider,
   model: null,
+  api: null,
   tags,
   excludedProviders: [],
   avoidedWorkers: [],

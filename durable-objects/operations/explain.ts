@@ -25,7 +25,7 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
     return err({ code: "job_state", id: job.id, status: job.status, command: "explain" });
   }
   const asked: RouteRequest =
-    job === null ? { ...request, excludedProviders: [], avoidedWorkers: [] } : routeRequest(job);
+    job === null ? { ...request, api: null, excludedProviders: [], avoidedWorkers: [] } : routeRequest(job);
   const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked));
   const delay = job === null ? null : delayReason(turn, job);
   return ok(presentExplanation(underKillswitch(turn, delay === null ? routing : heldBack(routing, delay))));
@@ -40,7 +40,7 @@ const notesOn = (turn: Turn, asked: RouteRequest): string[] => {
   const notes: string[] = [];
   if (killswitch.level > 0) notes.push(`killswitch level ${killswitch.level}: nothing is dispatched`);
   const facts = asked.provider === null ? undefined : catalog.get(asked.provider);
-  if (facts !== undefined && asked.model !== null && !facts.models.includes(asked.model)) {
+  if (facts !== undefined && asked.model !== null && !facts.models.has(asked.model)) {
     notes.push(`the catalog of ${asked.provider} does not list model "${asked.model}"`);
   }
   return notes;

@@ -7,7 +7,7 @@ import { type FailurePolicy, failJob } from "../../domain/failure.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Job, JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
-import { completeJob, heartbeatJob, releaseJob, startJob } from "../../domain/lease.ts";
+import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
@@ -91,6 +91,17 @@ export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json |
   if (!decided.ok) return decided;
   noteSign(turn, job);
   turn.noteBeat(job.id);
+  turn.record(job, decided.value);
+  return ok(decided.value.job);
+};
+
+export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  const decided = speakFirst(job, request.lease, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
   turn.record(job, decided.value);
   return ok(decided.value.job);
 };

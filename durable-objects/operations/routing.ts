@@ -1,8 +1,7 @@
 // The router at work: the tenant's state as a policy, a new job's place, and the queue assigned after every turn.
 // After `assignWaiting` no waiting job has an eligible worker.
 
-import { presentJob } from "../../contract/job.ts";
-import { describeReached } from "../../domain/budget.ts";
+import { presentLease } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
@@ -11,7 +10,7 @@ import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import type { Requirements } from "../../domain/requirements.ts";
 import { type Choice, choose, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
-import { budgetInForce } from "./budget.ts";
+import { closedByBudget } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { blendedPrice } from "./pricing.ts";
 import type { Turn } from "./turn.ts";
@@ -63,11 +62,7 @@ const closedProviders = (turn: Turn): Map<string, string> => {
       closed.set(provider, `provider ${provider} is at its max_concurrent (${limit})`);
     }
   }
-  const reached = budgetInForce(turn);
-  if (reached !== null) {
-    const reason = describeReached(reached);
-    for (const provider of fleet.providers()) closed.set(provider, reason);
-  }
+  for (const [provider, reason] of closedByBudget(turn)) closed.set(provider, reason);
   for (const [provider, untilAt] of backoffs) {
     if (untilAt > turn.nowAt)
       closed.set(provider, `provider ${provider} backs off until ${new Date(untilAt).toISOString()}`);
@@ -81,6 +76,7 @@ export const routeRequest = (job: Job): RouteRequest => ({
   tags: job.tags,
   excludedProviders: job.excludedProviders,
   avoidedWorkers: job.avoidedWorkers,
+  api: job.api,
   tier: job.tier,
   urgency: job.priority,
 });
@@ -114,7 +110,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
-  turn.send(job.assignedWorker, { type: "job.assigned", job: presentJob(job, payload) });
+  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload) });
 };
 
 /** Stores a new job, at once with its worker: in one write, and in one frame to that worker. */
@@ -178,6 +174,7 @@ const ASKS_NOTHING: Requirements = {
   provider: null,
   model: null,
   tags: [],
+  api: null,
   excludedProviders: [],
   avoidedWorkers: [],
 };

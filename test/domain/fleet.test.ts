@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Bits } from "../../domain/bits.ts";
 import { Fleet } from "../../domain/fleet.ts";
 import { Postings } from "../../domain/posting.ts";
+import type { Requirements } from "../../domain/requirements.ts";
 import { SharedLists } from "../../domain/shared.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { MODELS, PROVIDERS, TAGS, worker } from "./sample-fleet.ts";
@@ -169,6 +170,34 @@ describe("the fleet", () => {
     expect(namesIn(fleet, fleet.withRoom)).toEqual([]);
     fleet.addLoad("w1", "openai", -2);
     expect(fleet.providerLoad("openai")).toBe(0);
+  });
+
+  test("finds everyone who offers what is required, whatever their state (property)", () => {
+    const requirements: fc.Arbitrary<Requirements> = fc.record({
+      provider: fc.constantFrom(null, ...PROVIDERS, "nobody's"),
+      model: fc.constantFrom(null, "small", "nobody's"),
+      tags: fc.subarray([...TAGS, "nobody's"], { maxLength: 2 }),
+      api: fc.constantFrom(null, null, ...APIS.slice(0, 3)),
+      excludedProviders: fc.subarray(PROVIDERS, { maxLength: 1 }),
+      avoidedWorkers: fc.constant([]),
+    });
+    fc.assert(
+      fc.property(steps, requirements, (given, asked) => {
+        const fleet = new Fleet();
+        const naive: Naive = new Map();
+        for (const step of given) apply(fleet, naive, step);
+        const expected = [...naive.values()].filter(
+          ({ worker: one }) =>
+            (asked.provider === null || one.provider === asked.provider) &&
+            (asked.api === null || one.apis.includes(asked.api)) &&
+            !asked.excludedProviders.includes(one.provider) &&
+            asked.tags.every((tag) => one.tags.includes(tag)) &&
+            (asked.model === null || one.models === null || one.models.includes(asked.model)),
+        );
+        expect(namesIn(fleet, fleet.offering(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test("keeps a list of models or tags once for all workers that have the same, and forgets what is gone", () => {

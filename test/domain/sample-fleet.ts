@@ -1,6 +1,7 @@
 // Fleets, requests and policies for tests of routing, by hand and at random.
 
 import fc from "fast-check";
+import type { Api } from "../../domain/api.ts";
 import { DEFAULT_WEIGHTS, SCORE_PARTS, STRATEGIES, type Weights } from "../../domain/config.ts";
 import { Fleet, type Member } from "../../domain/fleet.ts";
 import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
@@ -24,6 +25,8 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   version: null,
   concurrency: 1,
   unavailable: null,
+  apis: [],
+  runtimeModels: null,
   viaSocket: false,
   keyId: null,
   registeredAt: NOON,
@@ -66,6 +69,7 @@ export const request = (asked: Partial<RouteRequest> = {}): RouteRequest => ({
   tags: [],
   excludedProviders: [],
   avoidedWorkers: [],
+  api: null,
   tier: null,
   urgency: "normal",
   ...asked,
@@ -109,6 +113,7 @@ const offered = {
   provider: fc.constantFrom(...PROVIDERS),
   tags: fc.oneof(fc.constant(TAGS), fc.subarray(TAGS)),
   models: fc.option(fc.subarray(MODELS)),
+  apis: fc.oneof(fc.constant<Api[]>(["messages", "responses"]), fc.subarray<Api>(["messages", "responses"])),
   tier: fc.constantFrom(null, ...TIERS),
   lastTurn: fc.nat({ max: 4 }),
   outcomes: fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 3 })).map(([well, badly]) => outcomes(well, badly)),
@@ -165,6 +170,7 @@ export const requests: fc.Arbitrary<RouteRequest> = fc.record({
     { weight: 3, arbitrary: fc.constant<string[]>([]) },
     { weight: 1, arbitrary: fc.subarray(["w0", "w1", "w2", "w3", "gone"]) },
   ),
+  api: fc.constantFrom(null, null, null, "messages" as const),
   excludedProviders: fc.oneof(
     { weight: 3, arbitrary: fc.constant<string[]>([]) },
     { weight: 1, arbitrary: fc.subarray(PROVIDERS) },

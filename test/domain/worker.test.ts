@@ -29,6 +29,8 @@ const REPORT: PresenceReport = {
   version: "1.2.3",
   concurrency: 4,
   unavailable: null,
+  apis: ["messages"],
+  runtimeModels: null,
   jobs: null,
 };
 const FROM = { keyId: "k1", viaSocket: true };
