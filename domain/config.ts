@@ -68,8 +68,8 @@ export const timeoutOf = (config: Config, job: { timeoutMs: number | null }): nu
 export const maxAttemptsOf = (config: Config, job: { maxAttempts: number | null }): number =>
   job.maxAttempts ?? config.jobs.maxAttempts;
 
-/** A stored heartbeat is renewed once it is this share of its deadline old. */
-const STORED_BEAT_SHARE = 8;
+/** A stored heartbeat is renewed once it is this share of its deadline old: so much later may a reload notice silence. */
+const STORED_BEAT_SHARE = 120;
 
 export const storeBeatAfterMs = (deadlineMs: number | null): number =>
   deadlineMs === null ? Number.POSITIVE_INFINITY : deadlineMs / STORED_BEAT_SHARE;

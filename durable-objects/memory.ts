@@ -20,8 +20,8 @@ export interface Memory {
   /** Workers whose outcomes are ahead of their rows; the next drain stores them. */
   readonly unstoredWorkers: Set<string>;
   readonly queue: Queue;
-  /** By running job, the last heartbeat that was heard; rows keep an older one. Empty after a reload. */
-  readonly beats: Map<string, number>;
+  /** By running job, the last heartbeat that was heard, and the one that its row had then. Empty after a reload. */
+  readonly beats: Map<string, { readonly storedAt: number | null; readonly heardAt: number }>;
   /** Another worker than the built-in echo has registered, once. */
   isEchoAside: boolean;
   /** When workers were last looked at whose state time alone changes. */

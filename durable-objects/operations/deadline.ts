@@ -29,9 +29,10 @@ const expiresAtOf = (job: Job, { jobs }: Config): number | null =>
 export const staleAtOf = (job: Job, { config, beats }: Memory): number | null => {
   const thresholdMs = config.jobs.reapStaleAfterMs;
   if (job.heartbeatAt === null || thresholdMs === null) return null;
-  // After a reload of memory a beat may have been heard that the row does not have.
-  const heardAt = beats.get(job.id) ?? job.heartbeatAt + storeBeatAfterMs(thresholdMs);
-  return Math.max(job.heartbeatAt, heardAt) + thresholdMs;
+  const beat = beats.get(job.id);
+  if (beat?.storedAt === job.heartbeatAt) return beat.heardAt + thresholdMs;
+  // Before a reload of memory a beat may have been heard that the row does not have.
+  return job.heartbeatAt + storeBeatAfterMs(thresholdMs) + thresholdMs;
 };
 
 export const timeoutAtOf = (job: Job, config: Config): number | null => {

@@ -129,7 +129,7 @@ const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]
     if (job.status === "running" && !named.has(job.id)) {
       turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
     } else if (job.status === "running") {
-      turn.noteBeat(job.id);
+      turn.noteBeat(job);
       const beat = heartbeatJob(job, job.lease, undefined, storeAfterMs, turn.nowAt);
       if (beat.ok) turn.record(job, beat.value);
     } else if (named.has(job.id)) {

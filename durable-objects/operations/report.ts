@@ -90,7 +90,7 @@ export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json |
   const decided = heartbeatJob(job, request.lease, request.progress, storeAfterMs, turn.nowAt);
   if (!decided.ok) return decided;
   noteSign(turn, job);
-  turn.noteBeat(job.id);
+  turn.noteBeat(job);
   turn.record(job, decided.value);
   return ok(decided.value.job);
 };

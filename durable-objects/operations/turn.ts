@@ -129,8 +129,8 @@ export class Turn {
   }
 
   /** A running job was heard of. Its row may keep an older instant. */
-  noteBeat(jobId: string): void {
-    this.memory.beats.set(jobId, this.nowAt);
+  noteBeat({ id, heartbeatAt }: Job): void {
+    this.memory.beats.set(id, { storedAt: heartbeatAt, heardAt: this.nowAt });
   }
 
   /** Looks again at jobs that some worker failed: whether another may have them may have changed. */
@@ -197,7 +197,7 @@ export class Turn {
 
   #noteBeat(before: Job | null, after: Job): void {
     if (after.status !== "running") this.memory.beats.delete(after.id);
-    else if (before?.status !== "running") this.noteBeat(after.id);
+    else if (before?.heartbeatAt !== after.heartbeatAt) this.noteBeat(after);
   }
 
   /** Nothing is made of what no webhook could hear. */

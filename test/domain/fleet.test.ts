@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { APIS } from "../../domain/api.ts";
 import type { Bits } from "../../domain/bits.ts";
 import { Fleet } from "../../domain/fleet.ts";
 import { Postings } from "../../domain/posting.ts";
