@@ -92,7 +92,12 @@ export const workerResource = z
 
 /** A job as its worker gets it. A body that is too large for a message is fetched: then `input` is null. */
 export const leasedJob = jobResource
-  .extend({ api: z.enum(APIS).nullish(), stream: z.boolean().optional(), input_url: z.string().optional() })
+  .extend({
+    api: z.enum(APIS).nullish(),
+    stream: z.boolean().optional(),
+    input_url: z.string().optional(),
+    headers: z.record(z.string(), z.string()).optional(),
+  })
   .meta({ id: "LeasedJob" });
 
 export const presenceAnswer = z
