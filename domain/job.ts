@@ -43,7 +43,11 @@ export interface NewJob extends JobPayload {
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
   readonly schedule: string | null;
+  /** Its owner's own words on it, to find and to group it by; a schedule's job has none. */
+  readonly metadata?: Metadata;
 }
+
+export type Metadata = Readonly<Record<string, string>>;
 
 /** How a lease ended, so that a report that is repeated is known again. */
 export type Settlement = "completed" | "failed" | "released";
@@ -72,6 +76,12 @@ export interface Job extends Requirements {
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly schedule: string | null;
+  readonly metadata: Metadata;
+  /** The key that created it; null for a schedule's. */
+  readonly keyId: string | null;
+  /** What ran its last attempt; null until one started. */
+  readonly ranProvider: string | null;
+  readonly ranModel: string | null;
   readonly timeoutMs: number | null;
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
@@ -95,6 +105,31 @@ export interface Decision {
   readonly payload?: JobPayload;
 }
 
+/** A stored record; one that an earlier release wrote gets what came after it. */
+export const readJob = (text: string): Job => {
+  const job = JSON.parse(text) as Job & Partial<Job>;
+  if (job.metadata !== undefined) return job;
+  const hasRun = job.startedAt !== null;
+  return {
+    ...(job as Job),
+    metadata: {},
+    keyId: null,
+    ranProvider: hasRun ? job.workerProvider : null,
+    ranModel: hasRun ? job.model : null,
+  };
+};
+
+/** What a job is found by and may have several of, each once. */
+export const labelsOf = (job: Job): (readonly [name: string, value: string])[] => [
+  ...job.tags.map((tag) => ["tag", tag] as const),
+  ...Object.entries(job.metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
+  ...[...new Set([job.provider, job.ranProvider])].flatMap((provider) => named("provider", provider)),
+  ...[...new Set([job.model, job.ranModel])].flatMap((model) => named("model", model)),
+];
+
+const named = (name: string, value: string | null): (readonly [string, string])[] =>
+  value === null ? [] : [[name, value]];
+
 export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
 
 /** The next version of a job. Every rule that changes one goes through here. */
@@ -114,7 +149,7 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
   detail,
 });
 
-export const createJob = (request: NewJob, id: string, nowAt: number): Decision => {
+export const createJob = (request: NewJob, id: string, nowAt: number, keyId: string | null = null): Decision => {
   const { prompt, input, runAt, ...asked } = request;
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
   const tags = [...new Set(asked.tags)];
@@ -138,6 +173,10 @@ export const createJob = (request: NewJob, id: string, nowAt: number): Decision 
     progress: null,
     usage: null,
     costNanoUsd: null,
+    metadata: asked.metadata ?? {},
+    keyId,
+    ranProvider: null,
+    ranModel: null,
     runAt,
     readyAt,
     createdAt: nowAt,

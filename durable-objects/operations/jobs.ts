@@ -74,7 +74,7 @@ export const createOne = (
 
 /** The job as created: pending, even where a worker has it before the answer leaves. */
 const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
-  const created = createJob(asked, turn.newId(), turn.nowAt);
+  const created = createJob(asked, turn.newId(), turn.nowAt, turn.caller.keyId);
   const waitsFor = admit(turn, created, routePolicy(turn), reasons);
   return presentJob(created.job, asked, null, waitsFor);
 };
@@ -103,7 +103,7 @@ export const dispatch = (
     if (!backlog.ok) return backlog;
     const budget = refuseOverBudget(turn);
     if (!budget.ok) return budget;
-    const created = createJob(request.job, turn.newId(), turn.nowAt);
+    const created = createJob(request.job, turn.newId(), turn.nowAt, turn.caller.keyId);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {

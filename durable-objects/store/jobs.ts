@@ -1,10 +1,10 @@
 // Open jobs, and final ones until history has them. Rows in, rows out.
 
-import type { Job, JobPayload } from "../../domain/job.ts";
+import { type Job, type JobPayload, readJob } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Place } from "../../domain/queue.ts";
 import { Recent } from "./recent.ts";
-import { all, first, type Row, record, records, type Sql, scalar } from "./sql.ts";
+import { all, first, type Row, record, type Sql, scalar } from "./sql.ts";
 
 export type OpenStatus = "pending" | "assigned" | "running";
 
@@ -15,6 +15,9 @@ export interface Recorded {
   readonly job: Job;
   readonly text: string;
 }
+
+const jobOf = (row: Row | null): Job | null => (row === null ? null : readJob(row.record as string));
+const jobsOf = (rows: readonly Row[]): Job[] => rows.map((row) => readJob(row.record as string));
 
 /** A few thousand small records are a few megabytes: about what is under way at a time. */
 const RECENT_JOBS = 4_000;
@@ -31,7 +34,7 @@ export const jobsTable = (sql: Sql) => {
   };
   return {
     find: (id: string): Job | null =>
-      recent.get(id)?.job ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
+      recent.get(id)?.job ?? jobOf(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
 
     forgetRecent: (): void => recent.clear(),
 
@@ -40,7 +43,7 @@ export const jobsTable = (sql: Sql) => {
       if (known.length === ids.length) return known;
       const unknown = JSON.stringify(ids.filter((id) => recent.get(id) === undefined));
       const rows = all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", unknown);
-      return [...known, ...rows.map(({ record: text }) => ({ job: JSON.parse(text as string), text: text as string }))];
+      return [...known, ...rows.map(({ record: text }) => ({ job: readJob(text as string), text: text as string }))];
     },
 
     put: (job: Job, dueAt: number | null, changedSeq: number): void => {
@@ -104,11 +107,11 @@ export const jobsTable = (sql: Sql) => {
       })),
 
     leasedBy: (instance: string): Job[] =>
-      records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
+      jobsOf(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
 
     /** Leases a worker holds and has not started, the oldest jobs first. */
     unstartedOf: (instance: string, limit: number): Job[] =>
-      records<Job>(
+      jobsOf(
         all(
           sql,
           "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?",
@@ -117,11 +120,11 @@ export const jobsTable = (sql: Sql) => {
         ),
       ),
 
-    allLeased: (): Job[] => records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
+    allLeased: (): Job[] => jobsOf(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
 
     /** Open jobs that the sweep must look at, the longest due first. */
     due: (nowAt: number, limit: number): Job[] =>
-      records<Job>(
+      jobsOf(
         all(
           sql,
           `SELECT record FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status NOT IN ${FINAL}
@@ -178,7 +181,7 @@ export const jobsTable = (sql: Sql) => {
       return { pending, assigned: leased("assigned"), running: leased("running") };
     },
 
-    newest: (limit: number): Job[] => records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit)),
+    newest: (limit: number): Job[] => jobsOf(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit)),
 
     count: (): number => scalar(sql, "SELECT COUNT(*) FROM jobs") ?? 0,
 
