@@ -45,18 +45,21 @@ const filterFields = {
 
 /** Beside its own fields it takes `metadata.<name>`; any other name is unknown, as in a strict object. */
 const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.looseObject(shape).superRefine((given, ctx) => {
-    for (const [name, value] of Object.entries(given)) {
-      if (Object.hasOwn(shape, name)) continue;
-      if (!name.startsWith(METADATA_PREFIX)) {
-        ctx.addIssue({ code: "unrecognized_keys", keys: [name], input: given });
-      } else if (!metadataName.safeParse(name.slice(METADATA_PREFIX.length)).success) {
-        ctx.addIssue({ code: "custom", path: [name], message: "a name of metadata has 1 to 64 characters" });
-      } else if (!metadataValue.safeParse(value).success) {
-        ctx.addIssue({ code: "custom", path: [name], message: "must be text of at most 256 characters" });
+  z
+    .object(shape)
+    .catchall(z.any())
+    .superRefine((given, ctx) => {
+      for (const [name, value] of Object.entries(given)) {
+        if (Object.hasOwn(shape, name)) continue;
+        if (!name.startsWith(METADATA_PREFIX)) {
+          ctx.addIssue({ code: "unrecognized_keys", keys: [name], input: given });
+        } else if (!metadataName.safeParse(name.slice(METADATA_PREFIX.length)).success) {
+          ctx.addIssue({ code: "custom", path: [name], message: "a name of metadata has 1 to 64 characters" });
+        } else if (!metadataValue.safeParse(value).success) {
+          ctx.addIssue({ code: "custom", path: [name], message: "must be text of at most 256 characters" });
+        }
       }
-    }
-  });
+    });
 
 export const jobFilter = withMetadata(filterFields).meta({
   id: "JobFilter",
@@ -107,9 +110,15 @@ export const bulkReport = z
   })
   .meta({ id: "BulkReport" });
 
-export type JobFilter = z.infer<typeof jobFilter>;
-export type JobListQuery = z.infer<typeof jobListQuery>;
-export type BulkRequest = z.infer<typeof bulkRequest>;
+/** The named fields of a loose object, and what else it takes. */
+type AndMetadata<T> = { [Name in keyof T as string extends Name ? never : Name]: T[Name] } & {
+  readonly [name: `metadata.${string}`]: string | undefined;
+};
+
+export type JobFilter = AndMetadata<z.infer<typeof jobFilter>>;
+export type JobListQuery = AndMetadata<z.infer<typeof jobListQuery>>;
+export type JobList = z.infer<typeof jobList>;
+export type BulkRequest = Omit<z.infer<typeof bulkRequest>, "filter"> & { readonly filter: JobFilter };
 export type BulkReport = z.infer<typeof bulkReport>;
 
 /** The pairs of metadata that a filter asks for. */

@@ -1,6 +1,7 @@
 // Jobs on the wire: requests in, the Job resource out. Snake_case and RFC 3339 stand here; inside it is camelCase and ms.
 
 import * as z from "zod";
+import { APIS } from "../domain/api.ts";
 import type { JobEvent } from "../domain/event.ts";
 import type { Job, JobPatch, JobPayload, NewJob, Usage } from "../domain/job.ts";
 import { JOB_STATUSES } from "../domain/job-status.ts";
@@ -16,7 +17,6 @@ import {
   json,
   jsonWithin,
   label,
-  MAX_BATCH_JOBS,
   MAX_INPUT_BYTES,
   MAX_METADATA_PAIRS,
   MAX_PROMPT_BYTES,
@@ -28,6 +28,7 @@ import {
   toIsoOrNull,
   tokenCount,
 } from "./field.ts";
+import { MAX_BATCH_JOBS } from "./values.ts";
 
 export const priority = z.enum(PRIORITIES);
 export const tier = z.enum(TIERS);
@@ -68,6 +69,7 @@ export const newJobRequest = z
     run_at: instant.nullish(),
     max_attempts: z.int().min(1).max(100).nullish(),
     metadata: metadata.optional(),
+    stream: z.boolean().optional().meta({ description: "its text can be read while it is written" }),
   })
   .refine((body) => body.priority === undefined || body.urgency === undefined || body.priority === body.urgency, {
     path: ["urgency"],
@@ -108,6 +110,9 @@ export const jobResource = z
     ran_provider: z.string().nullable().meta({ description: "what ran the last attempt; null until one started" }),
     ran_model: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
+    api: z.enum(APIS).nullable().meta({ description: "the API of the front door that it came in by" }),
+    stream: z.boolean(),
+    first_token_at: instant.nullable(),
     schedule: z.string().nullable(),
     timeout_seconds: z.number().nullable(),
     max_attempts: z.int().nullable(),
@@ -134,8 +139,11 @@ export const jobEventResource = z
 export const jobEventList = z.object({ events: z.array(jobEventResource) }).meta({ id: "JobEventList" });
 
 export type NewJobRequest = z.infer<typeof newJobRequest>;
+export type JobPatchRequest = z.infer<typeof patchJobRequest>;
 export type JobResource = z.infer<typeof jobResource>;
+export type JobBatch = z.infer<typeof jobBatch>;
 export type JobEventResource = z.infer<typeof jobEventResource>;
+export type JobEventList = z.infer<typeof jobEventList>;
 export type UsageResource = z.infer<typeof usage>;
 
 export const toNewJob = (body: NewJobRequest, schedule: string | null = null): NewJob => ({
@@ -151,6 +159,7 @@ export const toNewJob = (body: NewJobRequest, schedule: string | null = null): N
   runAt: body.run_at == null ? null : fromIso(body.run_at),
   schedule,
   metadata: body.metadata ?? {},
+  ...(body.stream === undefined ? {} : { stream: body.stream }),
 });
 
 export const toJobPatch = (body: z.infer<typeof patchJobRequest>): JobPatch => ({
@@ -200,6 +209,9 @@ export const presentJob = (
   ran_provider: job.ranProvider,
   ran_model: job.ranModel,
   metadata: { ...job.metadata },
+  api: job.api,
+  stream: job.stream,
+  first_token_at: toIsoOrNull(job.firstTokenAt),
   schedule: job.schedule,
   timeout_seconds: job.timeoutMs === null ? null : job.timeoutMs / 1000,
   max_attempts: job.maxAttempts,

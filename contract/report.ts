@@ -6,6 +6,11 @@ import { count, jsonWithin, label, MAX_PROGRESS_BYTES, MAX_RESULT_BYTES, usd } f
 import { toUsage, type UsageResource, usage } from "./job.ts";
 
 export const lease = count;
+const firstTokenMs = z
+  .int()
+  .min(0)
+  .nullish()
+  .meta({ description: "milliseconds from the call of the runtime to the first event with content" });
 const errorMessage = z.string().max(8192);
 
 export const reportedError = z
@@ -26,8 +31,16 @@ export const completeFields = {
   usage: usage.nullish(),
   cost_usd: usd.nullish(),
   model: label(256).nullish(),
+  first_token_ms: firstTokenMs,
 };
-export const failFields = { lease, error: reportedError, usage: usage.nullish(), cost_usd: usd.nullish() };
+export const failFields = {
+  lease,
+  error: reportedError,
+  usage: usage.nullish(),
+  cost_usd: usd.nullish(),
+  first_token_ms: firstTokenMs,
+};
+export const spentFields = { lease, usage: usage.nullish(), cost_usd: usd.nullish() };
 export const releaseFields = { lease, reason: label(500) };
 
 export const startRequest = z.strictObject(startFields).meta({ id: "Start" });
@@ -36,6 +49,11 @@ export const completeRequest = z.strictObject(completeFields).meta({ id: "Comple
 export const failRequest = z.strictObject(failFields).meta({ id: "Fail" });
 export const releaseRequest = z.strictObject(releaseFields).meta({ id: "Release" });
 
+export type StartRequest = z.infer<typeof startRequest>;
+export type HeartbeatRequest = z.infer<typeof heartbeatRequest>;
+export type CompleteRequest = z.infer<typeof completeRequest>;
+export type FailRequest = z.infer<typeof failRequest>;
+export type ReleaseRequest = z.infer<typeof releaseRequest>;
 export type ReportedErrorBody = z.infer<typeof reportedError>;
 
 /** What a report says it spent, as the rules take it. */

@@ -2,11 +2,10 @@
 // `ping` (bare text) is answered `pong` by the platform and counts as a heartbeat.
 
 import * as z from "zod";
-import { jobResource } from "./job.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { problemResource } from "./problem.ts";
-import { completeFields, failFields, heartbeatFields, releaseFields, startFields } from "./report.ts";
-import { presenceAnswer, presenceRequest } from "./worker.ts";
+import { completeFields, failFields, heartbeatFields, releaseFields, spentFields, startFields } from "./report.ts";
+import { leasedJob, presenceAnswer, presenceRequest } from "./worker.ts";
 
 export const MAX_FRAME_MESSAGES = 1000;
 /** A frame may carry one result of the largest size, or many small ones. */
@@ -19,10 +18,12 @@ const report = { id: messageId, job_id: z.string().min(1).max(64) };
 export const workerMessage = z.discriminatedUnion("type", [
   presenceRequest.extend({ type: z.literal("presence"), id: messageId }),
   z.strictObject({ type: z.literal("job.started"), ...report, ...startFields }),
+  z.strictObject({ type: z.literal("job.streaming"), ...report, ...startFields }),
   z.strictObject({ type: z.literal("job.heartbeat"), ...report, ...heartbeatFields }),
   z.strictObject({ type: z.literal("job.completed"), ...report, ...completeFields }),
   z.strictObject({ type: z.literal("job.failed"), ...report, ...failFields }),
   z.strictObject({ type: z.literal("job.released"), ...report, ...releaseFields }),
+  z.strictObject({ type: z.literal("job.spent"), ...report, ...spentFields }),
 ]);
 
 /** `presence` is acknowledged with the fields of its HTTP answer beside `ok`. */
@@ -36,7 +37,7 @@ const acknowledgement = z.object({
 
 export const coordinatorMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("welcome"), ...presenceAnswer.partial({ worker: true }).shape }),
-  z.object({ type: z.literal("job.assigned"), job: jobResource }),
+  z.object({ type: z.literal("job.assigned"), job: leasedJob }),
   z.object({ type: z.literal("job.halted"), job_id: z.string(), lease: z.int(), reason: z.string() }),
   z.object({ type: z.literal("worker.paused"), reason: z.string() }),
   z.object({ type: z.literal("worker.resumed") }),
@@ -46,12 +47,3 @@ export const coordinatorMessage = z.discriminatedUnion("type", [
 
 export type WorkerMessage = z.infer<typeof workerMessage>;
 export type CoordinatorMessage = z.infer<typeof coordinatorMessage>;
-
-export const closeCodes = {
-  /** The key was revoked or rotated. */
-  keyEnded: 4401,
-  /** Another connection of the same instance took over. */
-  replaced: 4409,
-  /** A frame that is too large, not JSON, or of too many messages. */
-  badFrame: 4400,
-} as const;

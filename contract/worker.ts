@@ -1,6 +1,8 @@
 // Workers on the wire: presence, the fleet, and the answers of the worker protocol.
 
 import * as z from "zod";
+import { APIS } from "../domain/api.ts";
+import type { Job, JobPayload } from "../domain/job.ts";
 import { TIERS } from "../domain/requirements.ts";
 import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../domain/worker.ts";
 import {
@@ -18,7 +20,7 @@ import {
   tag,
   toIso,
 } from "./field.ts";
-import { jobResource } from "./job.ts";
+import { jobResource, presentJob } from "./job.ts";
 import { killswitchResource } from "./killswitch.ts";
 
 const MAX_MODELS = 500;
@@ -52,6 +54,19 @@ const presenceFields = {
   models: z.array(modelName).max(MAX_MODELS).nullish(),
   tier: z.enum(TIERS).nullish(),
   version: label(64).nullish(),
+  apis: z
+    .array(z.enum(APIS))
+    .max(APIS.length)
+    .optional()
+    .meta({ description: "APIs that it answers in their own dialect; none: it takes ordinary jobs only" }),
+  runtime_models: z
+    .array(modelName)
+    .max(MAX_MODELS)
+    .optional()
+    .meta({ description: "what its runtime lists now; informs, never filters" }),
+  unavailable: label(500)
+    .nullish()
+    .meta({ description: "why it can take nothing now, e.g. that its runtime does not answer" }),
   jobs: z.array(z.string().min(1).max(64)).max(MAX_REPORTED_JOBS).optional(),
 };
 
@@ -76,10 +91,20 @@ export const workerResource = z
   })
   .meta({ id: "Worker" });
 
+/** A job as its worker gets it. A body that is too large for a message is fetched: then `input` is null. */
+export const leasedJob = jobResource
+  .extend({
+    input_url: z.string().optional().meta({ description: "where its input is, if that is over 1 MiB" }),
+    headers: z.record(z.string(), z.string()).optional().meta({
+      description: "headers of the request that are meant for the runtime: anthropic-version, anthropic-beta",
+    }),
+  })
+  .meta({ id: "LeasedJob" });
+
 export const presenceAnswer = z
   .object({
     worker: workerResource,
-    jobs: z.array(jobResource),
+    jobs: z.array(leasedJob),
     halted: z.array(z.string()),
     killswitch: killswitchResource,
     heartbeat_interval_seconds: z.number(),
@@ -113,7 +138,7 @@ export const claimRequest = z
   .strictObject({ max: z.int().min(1).max(MAX_CONCURRENCY).default(1) })
   .meta({ id: "Claim" });
 export const claimAnswer = z
-  .object({ jobs: z.array(jobResource), skipped: z.record(z.string(), count) })
+  .object({ jobs: z.array(leasedJob), skipped: z.record(z.string(), count) })
   .meta({ id: "ClaimAnswer" });
 
 export const instanceParam = z.object({ instance: instanceName });
@@ -123,6 +148,11 @@ export type PresenceRequest = z.infer<typeof presenceRequest>;
 export type PresenceAnswer = z.infer<typeof presenceAnswer>;
 export type WorkerResource = z.infer<typeof workerResource>;
 export type WorkerDetail = z.infer<typeof workerDetail>;
+export type PresenceList = z.infer<typeof presenceList>;
+export type WorkerList = z.infer<typeof workerList>;
+export type PauseRequest = z.infer<typeof pauseRequest>;
+export type ClaimRequest = z.input<typeof claimRequest>;
+export type LeasedJob = z.infer<typeof leasedJob>;
 export type ClaimAnswer = z.infer<typeof claimAnswer>;
 
 export const toPresence = (body: PresenceRequest): PresenceReport => ({
@@ -134,8 +164,20 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   models: body.models ?? null,
   tier: body.tier ?? null,
   version: body.version ?? null,
+  apis: body.apis ?? [],
+  runtimeModels: body.runtime_models ?? null,
   jobs: body.jobs ?? null,
 });
+
+/** A job as its worker gets it; a body that it must fetch is named, not brought. */
+export const presentLease = (job: Job, payload: JobPayload): LeasedJob => {
+  const { isBodyHeld = false, headers = {} } = job.frontDoor ?? {};
+  return {
+    ...presentJob(job, payload),
+    ...(isBodyHeld ? { input_url: `/api/jobs/${job.id}/input?lease=${job.lease}` } : {}),
+    ...(Object.keys(headers).length === 0 ? {} : { headers: { ...headers } }),
+  };
+};
 
 export const toPause = (body: z.infer<typeof pauseRequest>): { reason: string | null; untilAt: number | null } => ({
   reason: body.reason ?? null,

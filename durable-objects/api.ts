@@ -4,6 +4,7 @@ import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
+import * as budget from "./operations/budget.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
 import * as jobs from "./operations/jobs.ts";
@@ -14,6 +15,7 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as workers from "./operations/workers.ts";
 
 interface Entry<Request, Answer> {
   readonly needs: Permission;
@@ -32,26 +34,27 @@ const entry =
 
 const read = entry("operate");
 const work = entry("work");
+const follow = entry("follow");
 
 export const OPERATIONS = {
-  // These two look for an earlier answer before the killswitch.
+  // What takes an idempotency key looks for an earlier answer before the killswitch.
   createJob: entry("operate")(jobs.createOne),
-  createJobs: entry("operate", "create")(jobs.createMany),
+  createJobs: entry("operate")(jobs.createMany),
   dispatch: entry("operate")(jobs.dispatch),
-  getJob: work(jobs.getJob),
+  getJob: follow(jobs.getJob),
   presentOpenJobs: read(jobs.presentOpenJobs),
   patchJob: entry("operate", "other")(jobs.patch),
-  cancelJob: entry("operate", "other")(jobs.cancel),
+  cancelJob: entry("ask", "other")(jobs.cancel),
   retryJob: entry("operate", "other")(jobs.retry),
   explain: read(explanation.explainRouting),
 
   reportPresence: work(presence.report),
-  listPresent: work((turn: Turn, _request: null) => presence.listPresent(turn)),
-  listWorkers: read(presence.listWorkers),
-  getWorker: read(presence.getWorker),
-  forgetWorker: entry("operate", "other")(presence.forgetWorker),
-  pauseWorker: entry("operate", "other")(presence.pause),
-  resumeWorker: entry("operate", "other")(presence.resume),
+  listPresent: work((turn: Turn, _request: null) => workers.listPresent(turn)),
+  listWorkers: read(workers.listWorkers),
+  getWorker: read(workers.getWorker),
+  forgetWorker: entry("operate", "other")(workers.forgetWorker),
+  pauseWorker: entry("operate", "other")(workers.pause),
+  resumeWorker: entry("operate", "other")(workers.resume),
 
   claim: work(report.claim),
   startJob: work(report.presented(report.start)),
@@ -62,7 +65,7 @@ export const OPERATIONS = {
 
   readKillswitch: read((turn: Turn, _request: null) => killswitch.read(turn)),
   activateKillswitch: read(killswitch.activate),
-  clearKillswitch: read(killswitch.deactivate),
+  clearKillswitch: read(budget.clearKillswitch),
 
   createSchedule: entry("operate", "other")(schedules.create),
   listSchedules: read(schedules.list),
@@ -70,7 +73,7 @@ export const OPERATIONS = {
   previewSchedule: read(schedules.preview),
   editSchedule: entry("operate", "other")(schedules.edit),
   deleteSchedule: entry("operate", "other")(schedules.remove),
-  runSchedule: entry("operate", "create")(schedules.runNow),
+  runSchedule: entry("operate")(schedules.runNow),
 
   createKey: entry("administer")(keys.createKey),
   listKeys: entry("administer")((turn: Turn, _request: null) => keys.listKeys(turn)),
@@ -83,11 +86,14 @@ export const OPERATIONS = {
   readConfig: work((turn: Turn, _request: null) => config.readConfig(turn)),
   replaceConfig: entry("administer", "other")(config.replaceConfig),
 
+  readBudget: read((turn: Turn, _request: null) => budget.readBudget(turn)),
   readMetrics: read((turn: Turn, _request: null) => metrics.readMetrics(turn)),
 
   /** Only whether the key may do it: for reads of history and writes to D1. */
   authorizeWork: work((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeRead: read((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAsk: entry("ask")((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeFollow: follow((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdmin: entry("administer")((turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdminWrite: entry("administer", "other")((turn: Turn, _request: null) => ok({ ...turn.caller })),
 } as const;

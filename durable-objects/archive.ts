@@ -1,10 +1,10 @@
 // A job that has left the object, as history has it: for a report over a socket that comes, or comes again, so late.
 // Its end was reported, so nothing is written for it any more; the record tells which lease that was.
 
-import { readJob } from "../domain/job.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Archived } from "./operations/jobs.ts";
+import { readJob } from "./store/job-record.ts";
 
 const RETRY_SECONDS = 5;
 const LEFT_OUT = { prompt: "", input: null, result: null };

@@ -109,6 +109,8 @@ const reportOn = (
   switch (message.type) {
     case "job.started":
       return report.start(turn, held);
+    case "job.streaming":
+      return report.speak(turn, held);
     case "job.heartbeat":
       return report.heartbeat(turn, { ...held, progress: message.progress });
     case "job.completed":
@@ -117,6 +119,8 @@ const reportOn = (
       return report.fail(turn, { ...held, ...toReportedFailure(message.error), ...toSpent(message) });
     case "job.released":
       return report.release(turn, { ...held, reason: message.reason });
+    case "job.spent":
+      return ok(null);
   }
 };
 

@@ -3,7 +3,8 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
-import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../contract/socket.ts";
+import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
+import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isFinal } from "../domain/job-status.ts";
@@ -22,7 +23,7 @@ import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import type { Archived } from "./operations/jobs.ts";
 import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
-import { mayActAs } from "./operations/presence.ts";
+import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
@@ -253,14 +254,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     const { instance, signAt } = left;
     await this.#turns.run(() =>
       this.#inTurn(SERVICE, (turn) => {
-        const { fleet } = turn.memory;
-        const member = fleet.get(instance);
-        fleet.noteReach(instance, { isConnected: this.#sockets.isConnected(instance) });
-        turn.effects.changedWorkers.add(instance);
-        if (member === undefined || signAt <= member.lastSeenAt) return ok(null);
-        // Its pings are forgotten with the socket, and it is no less alive for that.
-        fleet.noteSeen(instance, signAt);
-        turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
+        noteDisconnected(turn, instance, { signAt, isConnected: this.#sockets.isConnected(instance) });
         return ok(null);
       }),
     );

@@ -4,7 +4,9 @@ import { Hono } from "hono";
 import type { Env } from "./env.ts";
 import { secured } from "./http/headers.ts";
 import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
-import { mount } from "./http/router.ts";
+import { type Endpoint, mount } from "./http/router.ts";
+import { mcpRoutes } from "./mcp/route.ts";
+import { auditRoutes } from "./routes/audit.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
@@ -14,7 +16,9 @@ import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
+import { sessionRoutes } from "./routes/session.ts";
 import { socketRoutes } from "./routes/sockets.ts";
+import { tenantRoutes } from "./routes/tenants.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -28,7 +32,7 @@ const cached = (asset: Response, path: string): Response => {
   return response;
 };
 
-const apiRoutes = [
+const apiRoutes: readonly Endpoint[] = [
   ...jobRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
@@ -38,7 +42,11 @@ const apiRoutes = [
   ...catalogRoutes,
   ...costRoutes,
   ...configRoutes,
+  ...tenantRoutes,
   ...keyRoutes,
+  ...sessionRoutes,
+  ...auditRoutes,
+  ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 
 export const endpoints = [...apiRoutes, ...serviceRoutes(apiRoutes)];

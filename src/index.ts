@@ -4,7 +4,7 @@ import { app } from "./app.ts";
 import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
 import { pruneHistory } from "./catalog/models.ts";
 import type { Env } from "./env.ts";
-import { overdueTenants, tenantNamed } from "./history/administration.ts";
+import { overdueTenants, tenantNamed } from "./history/tenants.ts";
 import { isSyncHalted, tenantObject } from "./http/tenant.ts";
 import { catalogTools, tellTenant } from "./routes/catalog.ts";
 

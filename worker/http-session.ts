@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { problemResource } from "../contract/problem.ts";
 import { claimAnswer, presenceAnswer } from "../contract/worker.ts";
 import { backoffMs } from "./backoff.ts";
+import type { Report } from "./outbox.ts";
 import {
   type Ending,
   explainRefusal,
@@ -32,10 +33,16 @@ type Answer = { status: number; body: string; location: string | undefined };
 const PATHS = {
   "job.started": "start",
   "job.heartbeat": "heartbeat",
+  // Over HTTP a stream's own request shows that it has begun.
+  "job.streaming": "heartbeat",
   "job.completed": "complete",
   "job.failed": "fail",
   "job.released": "release",
-} as const;
+  // A report on a lease that is over is refused, and what it spent is counted.
+  "job.spent": "fail",
+} as const satisfies Record<Report["type"], string>;
+
+const HALTED = { code: "halted", message: "the job was halted while it ran", retryable: false };
 
 export type HttpSessionOptions = SessionSettings & { fetch?: typeof fetch; random?: () => number };
 
@@ -153,7 +160,8 @@ class HttpSession implements Session {
       else if (answer) this.#receiveProblem(id, answer);
       return;
     }
-    const { job_id, ...report } = fields as { job_id: string };
+    const { job_id, ...told } = fields as { job_id: string };
+    const report = type === "job.spent" ? { ...told, error: HALTED } : told;
     const answer = await this.#attempt("POST", `/api/jobs/${encodeURIComponent(job_id)}/${PATHS[type]}`, report);
     if (answer === null) return;
     if (answer.status >= 200 && answer.status < 300) this.#host.receive({ type: "ack", id, ok: true });

@@ -1,7 +1,8 @@
 // Tenants, keys and sessions. The object holds digests; the secrets are made at the edge and shown once.
 
 import { toIso } from "../../contract/field.ts";
-import { type KeyResource, presentKey, type SessionAnswer } from "../../contract/key.ts";
+import { type KeyResource, presentKey } from "../../contract/key.ts";
+import type { SessionAnswer } from "../../contract/session.ts";
 import {
   AUTHENTICATION_FAILED,
   authenticate,

@@ -1,6 +1,7 @@
 // The OpenAPI document, made from the same endpoint descriptions that validate and mount.
 
 import { OpenAPIRegistry, OpenApiGeneratorV31 } from "@asteasolutions/zod-to-openapi";
+import * as z from "zod";
 import { problemResource } from "../../contract/problem.ts";
 import { WIRE } from "../../contract/refusal.ts";
 import { rolesWith } from "../../domain/key.ts";
@@ -26,10 +27,15 @@ const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] =>
   ...(needs === "none" ? [] : (["authentication_failed", "forbidden", "overloaded"] as const)),
 ];
 
+/** An event stream is text, whatever its events carry. */
+const schemaAs = (media: string, schema: z.ZodType | undefined) => (media.startsWith("text/") ? z.string() : schema);
+
 const responsesOf = (description: Description): Record<string, object> => {
   const responses: Record<string, object> = {};
   for (const [status, { description: says, schema, media }] of Object.entries(description.answers)) {
-    const content = Object.fromEntries((media ?? ["application/json"]).map((type) => [type, { schema }]));
+    const content = Object.fromEntries(
+      (media ?? ["application/json"]).map((type) => [type, { schema: schemaAs(type, schema) }]),
+    );
     responses[status] = { description: says, ...(schema === undefined ? {} : { content }) };
   }
   for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {

@@ -82,11 +82,23 @@ export const endpoint = <const D extends Description>(
 /** What changes something takes no parameter that it does not know: it would be a typo. */
 const NO_QUERY = z.strictObject({});
 
-const readInput = async (c: AppContext, description: Description) => ({
-  params: parseParams(c, description),
-  query: parse(description.query ?? (description.method === "get" ? undefined : NO_QUERY), singleValues(c), "query"),
-  body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
-});
+const readInput = async (c: AppContext, description: Description) => {
+  refuseIdleIdempotencyKey(c, description);
+  return {
+    params: parseParams(c, description),
+    query: parse(description.query ?? (description.method === "get" ? undefined : NO_QUERY), singleValues(c), "query"),
+    body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
+  };
+};
+
+const IDEMPOTENCY_KEY = "idempotency-key";
+
+/** Who sends an idempotency key relies on it: where it would do nothing, the request is refused. */
+const refuseIdleIdempotencyKey = (c: AppContext, { headers }: Description): void => {
+  if (c.req.header(IDEMPOTENCY_KEY) === undefined || headers?.shape[IDEMPOTENCY_KEY] !== undefined) return;
+  const message = "does nothing here, so it is refused: send this request without it";
+  throw new Refused(invalid("Idempotency-Key", message));
+};
 
 /** By the key's tag alone, before anything of the request is read; the handler's call asks the tenant's object. */
 const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | undefined> => {
@@ -98,6 +110,8 @@ const AUTHORIZATION = {
   work: "authorizeWork",
   operate: "authorizeRead",
   administer: "authorizeAdmin",
+  ask: "authorizeAsk",
+  follow: "authorizeFollow",
 } as const satisfies Record<Permission, OperationName>;
 
 const authorize = async (c: AppContext, needs: Needs, token: TokenFacts | undefined): Promise<void> => {

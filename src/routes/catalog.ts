@@ -31,7 +31,7 @@ import {
 } from "../catalog/subscriptions.ts";
 import { syncSubscription } from "../catalog/sync.ts";
 import type { Env } from "../env.ts";
-import { auditStatement } from "../history/administration.ts";
+import { auditStatement } from "../history/audit.ts";
 import { readHistory } from "../history/store.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";

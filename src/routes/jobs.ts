@@ -15,6 +15,7 @@ import {
 } from "../../contract/job.ts";
 import { jobList, jobListQuery } from "../../contract/job-list.ts";
 import { jobIdParam } from "../../contract/worker.ts";
+import { OPERATIONS } from "../../durable-objects/api.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -57,13 +58,16 @@ const createJobs = endpoint(
     needs: "operate",
     summary: "Create many jobs",
     description: "1 to 500 of them, in one step: all or none. The answer keeps their order.",
+    headers: idempotencyHeader,
     body: newJobBatchRequest,
     answers: { 201: { description: "The jobs as created.", schema: jobBatch } },
-    refuses: ["killswitch_active", "history_backlog"],
+    refuses: [...NEW_JOB_REFUSALS],
   },
   async (c, { body, token }) => {
-    const jobs = unwrap(await callTenant(c.env, token, "createJobs", { jobs: body.jobs.map((one) => toNewJob(one)) }));
-    return answer(c, { jobs }, 201);
+    const idempotency = await idempotencyOf(c, body);
+    const request = { jobs: body.jobs.map((one) => toNewJob(one)), idempotency };
+    const created = unwrap(await callTenant(c.env, token, "createJobs", request, idempotency !== null));
+    return answer(c, { jobs: created.jobs }, 201, replayHeader(created));
   },
 );
 
@@ -109,7 +113,7 @@ const get = endpoint(
     method: "get",
     path: "/api/jobs/{id}",
     tag: TAG,
-    needs: "work",
+    needs: "follow",
     summary: "Read a job",
     description: "`wait` holds the answer until the job is final, or the seconds are over.",
     params: jobIdParam,
@@ -152,7 +156,7 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
       method: "post",
       path,
       tag: TAG,
-      needs: "operate",
+      needs: OPERATIONS[name].needs,
       summary,
       description,
       params: jobIdParam,

@@ -18,8 +18,9 @@ import {
   toSchedulePatch,
 } from "../../contract/schedule.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { listRuns } from "../history/administration.ts";
+import { listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
+import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
@@ -131,13 +132,18 @@ const run = endpoint(
     params: scheduleNameParam,
     summary: "Run a schedule now",
     description: "Its next due time stays as it is.",
+    headers: idempotencyHeader,
     body: z.strictObject({}),
     isBodyOptional: true,
     answers: { 200: { description: "The run.", schema: scheduleRun } },
-    refuses: ["not_found", "killswitch_active"],
+    refuses: ["not_found", "killswitch_active", "idempotency_key_reused"],
   },
   async (c, { params, token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "runSchedule", params)));
+    const idempotency = await idempotencyOf(c, params);
+    const request = { ...params, idempotency };
+    const ran = unwrap(await callTenant(c.env, token, "runSchedule", request, idempotency !== null));
+    const { replayed: _replayed, ...run } = ran;
+    return answer(c, run, 200, replayHeader(ran));
   },
 );
 

@@ -3,13 +3,13 @@
 
 import * as z from "zod";
 import { WIRE } from "../../contract/refusal.ts";
+import { VERSION } from "../../contract/version.ts";
 import { answer } from "../http/answer.ts";
 import { describeNeeds, openApiDocument } from "../http/openapi.ts";
 import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Description, type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
-import { VERSION } from "../version.ts";
 
 const BASE = { method: "get", tag: "Service", needs: "none" } as const;
 const HEALTHY = { status: "ok", version: VERSION };
