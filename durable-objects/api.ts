@@ -15,6 +15,7 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
 
 interface Entry<Request, Answer> {
@@ -82,6 +83,16 @@ export const OPERATIONS = {
   createSession: work(keys.createSession),
   readSession: work(keys.readSession),
   endSession: work(keys.endSession),
+
+  createWebhook: entry("administer", "other")(webhooks.create),
+  listWebhooks: entry("administer")((turn: Turn, _request: null) => webhooks.list(turn)),
+  getWebhook: entry("administer")(webhooks.get),
+  patchWebhook: entry("administer", "other")(webhooks.patch),
+  deleteWebhook: entry("administer", "other")(webhooks.remove),
+  rotateWebhook: entry("administer", "other")(webhooks.rotate),
+  testWebhook: entry("administer", "other")(webhooks.test),
+  listDeliveries: entry("administer")(webhooks.listDeliveries),
+  redeliver: entry("administer", "other")(webhooks.redeliver),
 
   readConfig: work((turn: Turn, _request: null) => config.readConfig(turn)),
   replaceConfig: entry("administer", "other")(config.replaceConfig),
