@@ -205,6 +205,11 @@ export class Fleet {
     return this.#unheard;
   }
 
+  /** Providers that have a worker. */
+  providers(): IterableIterator<string> {
+    return this.#byProvider.keys();
+  }
+
   ofProvider(provider: string): Bits | undefined {
     return this.#byProvider.get(provider);
   }

@@ -4,6 +4,7 @@ import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
+import * as budget from "./operations/budget.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
 import * as jobs from "./operations/jobs.ts";
@@ -63,7 +64,7 @@ export const OPERATIONS = {
 
   readKillswitch: read((turn: Turn, _request: null) => killswitch.read(turn)),
   activateKillswitch: read(killswitch.activate),
-  clearKillswitch: read(killswitch.deactivate),
+  clearKillswitch: read(budget.clearKillswitch),
 
   createSchedule: entry("operate", "other")(schedules.create),
   listSchedules: read(schedules.list),
@@ -84,6 +85,7 @@ export const OPERATIONS = {
   readConfig: work((turn: Turn, _request: null) => config.readConfig(turn)),
   replaceConfig: entry("administer", "other")(config.replaceConfig),
 
+  readBudget: read((turn: Turn, _request: null) => budget.readBudget(turn)),
   readMetrics: read((turn: Turn, _request: null) => metrics.readMetrics(turn)),
 
   /** Only whether the key may do it: for reads of history and writes to D1. */

@@ -38,7 +38,7 @@ const notesOn = (turn: Turn, asked: RouteRequest): string[] => {
   const notes: string[] = [];
   if (killswitch.level > 0) notes.push(`killswitch level ${killswitch.level}: nothing is dispatched`);
   const facts = asked.provider === null ? undefined : catalog.get(asked.provider);
-  if (facts !== undefined && asked.model !== null && !facts.models.includes(asked.model)) {
+  if (facts !== undefined && asked.model !== null && !facts.models.has(asked.model)) {
     notes.push(`the catalog of ${asked.provider} does not list model "${asked.model}"`);
   }
   return notes;

@@ -101,14 +101,14 @@ export const dispatch = (
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
-    const budget = refuseOverBudget(turn);
-    if (!budget.ok) return budget;
     const created = createJob(request.job, turn.newId(), turn.nowAt);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {
       return ok({ job: presentJob(admitTo(turn, created, choice), request.job), isQueued: false });
     }
+    const budget = refuseOverBudget(turn, created.job);
+    if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
     const waitsFor = admit(turn, created, policy);
     return ok({ job: presentJob(created.job, request.job, null, waitsFor), isQueued: true });

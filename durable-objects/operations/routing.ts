@@ -2,14 +2,13 @@
 // After `assignWaiting` no waiting job has an eligible worker.
 
 import { presentJob } from "../../contract/job.ts";
-import { describeReached } from "../../domain/budget.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import { type Choice, choose, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
-import { budgetInForce } from "./budget.ts";
+import { closedByBudget } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { blendedPrice } from "./pricing.ts";
 import type { Turn } from "./turn.ts";
@@ -60,10 +59,7 @@ const closedProviders = (turn: Turn): Map<string, string> => {
       closed.set(provider, `provider ${provider} is at its max_concurrent (${limit})`);
     }
   }
-  const reached = budgetInForce(turn);
-  if (reached !== null) {
-    for (const { worker } of fleet.members()) closed.set(worker.provider, describeReached(reached));
-  }
+  for (const [provider, reason] of closedByBudget(turn)) closed.set(provider, reason);
   for (const [provider, untilAt] of backoffs) {
     if (untilAt > turn.nowAt)
       closed.set(provider, `provider ${provider} backs off until ${new Date(untilAt).toISOString()}`);

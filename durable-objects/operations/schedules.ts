@@ -5,7 +5,7 @@ import { toIso } from "../../contract/field.ts";
 import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../contract/schedule.ts";
 import { describeReached } from "../../domain/budget.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
-import { createJob } from "../../domain/job.ts";
+import { createJob, type NewJob } from "../../domain/job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -22,7 +22,7 @@ import {
 } from "../../domain/schedule.ts";
 import { previewRuns } from "../../domain/timing.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
-import { budgetInForce } from "./budget.ts";
+import { budgetAgainst } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { refuseBacklog } from "./jobs.ts";
 import { admit, routePolicy } from "./routing.ts";
@@ -152,7 +152,7 @@ const applyPlan = (
   before: Schedule,
   plan: RunPlan,
 ): { readonly schedule: Schedule; readonly run: ScheduleRunResource } => {
-  const obstacle = plan.outcome === "created" ? whyNotCreated(turn) : null;
+  const obstacle = plan.outcome === "created" ? whyNotCreated(turn, plan.request) : null;
   const isCreating = plan.outcome === "created" && obstacle === null;
   const created = isCreating ? createJob(plan.request, turn.newId(), turn.nowAt) : null;
   if (created !== null) admit(turn, created, routePolicy(turn));
@@ -176,8 +176,8 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
 };
 
 /** The outcome and reason of a run that may not create its job; null if it may. */
-const whyNotCreated = (turn: Turn): Pick<Run, "outcome" | "reason"> | null => {
-  const reached = budgetInForce(turn);
+const whyNotCreated = (turn: Turn, asked: NewJob): Pick<Run, "outcome" | "reason"> | null => {
+  const reached = budgetAgainst(turn, { ...asked, excludedProviders: [] });
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
   if (refuseBacklog(turn).ok) return null;
   return { outcome: "failed", reason: "too much waits to be written to the history store" };

@@ -66,7 +66,7 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "a reached budget is over with its day or month",
-    dueAt: (turn) => turn.memory.budgetNotice?.resetsAt ?? null,
+    dueAt: (turn) => earliest(turn.memory.budgetNotices.map((notice) => notice.resetsAt)),
     run: enforceBudget,
   },
   {

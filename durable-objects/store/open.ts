@@ -1,13 +1,15 @@
 // The one door to the object's database: its tables, and when the earliest thing in them is due.
 
+import { catalogTable } from "./catalog.ts";
 import { idempotencyTable } from "./idempotency.ts";
 import { jobsTable } from "./jobs.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
-import { schedulesTable, spendingTable } from "./schedules.ts";
+import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
+import { spendingTable } from "./spending.ts";
 import type { TenantStorage } from "./sql.ts";
 import { backoffsTable, workersTable } from "./workers.ts";
 
@@ -29,6 +31,7 @@ const tablesOf = (storage: TenantStorage) => {
     idempotency: idempotencyTable(storage.sql),
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
+    catalog: catalogTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Forgets what it read and wrote lately: after a rollback. */
     forgetRecent: (): void => {
