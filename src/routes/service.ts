@@ -4,6 +4,7 @@
 import * as z from "zod";
 import { WIRE } from "../../contract/refusal.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import { describeNeeds, openApiDocument } from "../http/openapi.ts";
 import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
@@ -39,7 +40,7 @@ const metrics = endpoint(
   {
     ...BASE,
     path: "/metrics",
-    needs: "operate",
+    ...asks("readMetrics"),
     summary: "Prometheus metrics of the tenant",
     answers: { 200: { description: "Exposition format 0.0.4.", schema: z.string(), media: ["text/plain"] } },
   },
