@@ -19,6 +19,7 @@ export const auditList = z
     ...page,
   })
   .meta({ id: "AuditList" });
+export type AuditList = z.infer<typeof auditList>;
 export type AuditEntryResource = z.infer<typeof auditList>["entries"][number];
 
 export const presentAuditEntry = (entry: AuditEntry): AuditEntryResource => ({

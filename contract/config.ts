@@ -132,6 +132,7 @@ export const withFittingPresence = (given: unknown): unknown => {
   return { ...(given as object), presence: { ...presence, ...fitting } };
 };
 
+export type ConfigRequest = z.input<typeof configDocument>;
 export type ConfigDocument = z.infer<typeof configDocument>;
 
 const toMs = (value: number): number => Math.round(value * 1000);

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import type { Json } from "../domain/json.ts";
+import { MAX_OFFSET, MAX_PAGE, MAX_WAIT_SECONDS } from "./values.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const MAX_PROMPT_BYTES = 256 * 1024;
@@ -9,8 +10,6 @@ export const MAX_RESULT_BYTES = 1024 * 1024;
 export const MAX_INPUT_BYTES = 1024 * 1024;
 export const MAX_PROGRESS_BYTES = 16 * 1024;
 export const MAX_TAGS = 32;
-export const MAX_BATCH_JOBS = 500;
-export const MAX_WAIT_SECONDS = 25;
 
 const encoder = new TextEncoder();
 export const utf8Bytes = (text: string): number => encoder.encode(text).length;
@@ -81,7 +80,7 @@ export interface PageRequest {
   readonly offset: number;
 }
 
-export const listQuery = { limit: digits(1, 200).default(50), offset: digits(0, 10_000).default(0) };
+export const listQuery = { limit: digits(1, MAX_PAGE).default(50), offset: digits(0, MAX_OFFSET).default(0) };
 
 export const page = { total: count, limit: count, offset: count };
 export const waitQuery = { wait: digits(0, MAX_WAIT_SECONDS).default(0) };

@@ -1,6 +1,7 @@
 // Jobs on the wire: requests in, the Job resource out. Snake_case and RFC 3339 stand here; inside it is camelCase and ms.
 
 import * as z from "zod";
+import { APIS } from "../domain/api.ts";
 import type { JobEvent } from "../domain/event.ts";
 import type { Job, JobPatch, JobPayload, NewJob, Usage } from "../domain/job.ts";
 import { JOB_STATUSES } from "../domain/job-status.ts";
@@ -15,7 +16,6 @@ import {
   json,
   jsonWithin,
   listQuery,
-  MAX_BATCH_JOBS,
   MAX_INPUT_BYTES,
   MAX_PROMPT_BYTES,
   modelName,
@@ -27,6 +27,7 @@ import {
   toIsoOrNull,
   tokenCount,
 } from "./field.ts";
+import { MAX_BATCH_JOBS } from "./values.ts";
 
 export const priority = z.enum(PRIORITIES);
 export const tier = z.enum(TIERS);
@@ -54,6 +55,7 @@ export const newJobRequest = z
     timeout_seconds: z.number().positive().max(604_800).nullish(),
     run_at: instant.nullish(),
     max_attempts: z.int().min(1).max(100).nullish(),
+    stream: z.boolean().optional().meta({ description: "its text can be read while it is written" }),
   })
   .refine((body) => body.priority === undefined || body.urgency === undefined || body.priority === body.urgency, {
     path: ["urgency"],
@@ -91,6 +93,9 @@ export const jobResource = z
     progress: json,
     usage: usage.nullable(),
     cost_usd: z.number().nullable(),
+    api: z.enum(APIS).nullable().meta({ description: "the API of the front door that it came in by" }),
+    stream: z.boolean(),
+    first_token_at: instant.nullable(),
     schedule: z.string().nullable(),
     timeout_seconds: z.number().nullable(),
     max_attempts: z.int().nullable(),
@@ -128,9 +133,13 @@ export const jobEventResource = z
 export const jobEventList = z.object({ events: z.array(jobEventResource) }).meta({ id: "JobEventList" });
 
 export type NewJobRequest = z.infer<typeof newJobRequest>;
+export type JobPatchRequest = z.infer<typeof patchJobRequest>;
 export type JobResource = z.infer<typeof jobResource>;
 export type JobListQuery = z.infer<typeof jobListQuery>;
+export type JobList = z.infer<typeof jobList>;
+export type JobBatch = z.infer<typeof jobBatch>;
 export type JobEventResource = z.infer<typeof jobEventResource>;
+export type JobEventList = z.infer<typeof jobEventList>;
 export type UsageResource = z.infer<typeof usage>;
 
 export const toNewJob = (body: NewJobRequest, schedule: string | null = null): NewJob => ({
@@ -145,6 +154,7 @@ export const toNewJob = (body: NewJobRequest, schedule: string | null = null): N
   maxAttempts: body.max_attempts ?? null,
   runAt: body.run_at == null ? null : fromIso(body.run_at),
   schedule,
+  ...(body.stream === undefined ? {} : { stream: body.stream }),
 });
 
 export const toJobPatch = (body: z.infer<typeof patchJobRequest>): JobPatch => ({
@@ -191,6 +201,9 @@ export const presentJob = (
   progress: job.progress,
   usage: job.usage === null ? null : presentUsage(job.usage),
   cost_usd: job.costNanoUsd === null ? null : usdFromNano(job.costNanoUsd),
+  api: job.api,
+  stream: job.stream,
+  first_token_at: toIsoOrNull(job.firstTokenAt),
   schedule: job.schedule,
   timeout_seconds: job.timeoutMs === null ? null : job.timeoutMs / 1000,
   max_attempts: job.maxAttempts,

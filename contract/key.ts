@@ -29,8 +29,11 @@ export const keyResource = z
 export const keyList = z.object({ keys: z.array(keyResource) }).meta({ id: "KeyList" });
 export const keyIdParam = z.object({ id: identifier(/^[A-Za-z0-9]+$/, 32, "letters and digits") });
 
+export type NewKeyRequest = z.infer<typeof newKeyRequest>;
+export type RotateKeyRequest = z.input<typeof rotateKeyRequest>;
 export type KeyResource = z.infer<typeof keyResource>;
 export type KeyAnswer = z.infer<typeof keyAnswer>;
+export type KeyList = z.infer<typeof keyList>;
 
 export const presentKey = (key: KeyRecord): KeyResource => ({
   id: key.id,

@@ -35,3 +35,7 @@ export const newTenantAnswer = z.object({ tenant: z.string(), admin_key: z.strin
 export const tenantList = z
   .object({ tenants: z.array(z.object({ tenant: z.string(), created_at: instant })) })
   .meta({ id: "TenantList" });
+
+export type NewTenantRequest = z.infer<typeof newTenantRequest>;
+export type NewTenantAnswer = z.infer<typeof newTenantAnswer>;
+export type TenantList = z.infer<typeof tenantList>;

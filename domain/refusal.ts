@@ -43,6 +43,8 @@ export type Refusal =
   | { readonly code: "budget_reached"; readonly detail: string; readonly retryAfterSeconds: number }
   | { readonly code: "history_backlog"; readonly retryAfterSeconds: number }
   | { readonly code: "history_unavailable"; readonly retryAfterSeconds: number }
+  | { readonly code: "storage_full"; readonly retryAfterSeconds: number }
+  | { readonly code: "tenant_unavailable"; readonly retryAfterSeconds: number }
   | { readonly code: "overloaded"; readonly retryAfterSeconds: number };
 
 export type RefusalCode = Refusal["code"];

@@ -88,6 +88,16 @@ export const FILTERS: readonly Filter[] = [
     whyNobody: ({ policy }) => `no worker offers a provider of routing.chain (${listed(policy.chain)})`,
   },
   {
+    name: "api",
+    refuses: ({ worker }, { api }) =>
+      api === null || worker.apis.includes(api) ? null : `does not offer the API "${api}"`,
+    applies: ({ api }) => api !== null,
+    narrow: (left, fleet, { api }) => {
+      if (api !== null) left.intersect(fleet.answering(api));
+    },
+    whyNobody: ({ asked }) => `no worker offers the API "${asked.api}"`,
+  },
+  {
     name: "tags",
     refuses: ({ worker }, asked) => {
       const missing = asked.tags.filter((tag) => !worker.tags.includes(tag));

@@ -27,6 +27,8 @@ interface Rules {
   readonly isPermittedByVerb?: true;
   /** Asked twice it does no more than asked once, and answers the same: the edge repeats it after a lost answer. */
   readonly isRepeatable: boolean;
+  /** It adds to the data: refused while the disk is full, so that what ends work still has room. */
+  readonly needsRoom: boolean;
   /** Its own refusals, beside those that any operation of its kind may give. */
   readonly refuses: readonly RefusalCode[];
 }
@@ -39,17 +41,26 @@ const operation = <const R extends Rules, Request, Answer>(
 ): R & { run: Verb<Request, Answer> } => ({ ...rules, run });
 
 const ONCE = { isRepeatable: false } as const;
-const READ = { needs: "operate", kind: "exempt", isRepeatable: true, refuses: [] } as const satisfies Rules;
+const READ = {
+  needs: "operate",
+  kind: "exempt",
+  isRepeatable: true,
+  needsRoom: false,
+  refuses: [],
+} as const satisfies Rules;
 const WRITE = { ...READ, kind: "other" } as const satisfies Rules;
+const GROW = { needsRoom: true } as const;
 const WORK = { ...READ, needs: "work" } as const satisfies Rules;
+const ASK = { ...READ, needs: "ask" } as const satisfies Rules;
+const FOLLOW = { ...READ, needs: "follow" } as const satisfies Rules;
 const ADMIN = { ...READ, needs: "administer" } as const satisfies Rules;
 const ONE = { refuses: ["not_found"] } as const;
 const REPORT = { ...WORK, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
-const NEW_JOB = { ...READ, ...ONCE, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
+const NEW_JOB = { ...READ, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 
 export const OPERATIONS = {
   createJob: operation({ ...NEW_JOB, refuses: ["idempotency_key_reused", "history_backlog"] }, jobs.createOne),
-  createJobs: operation({ ...READ, ...ONCE, kind: "create", refuses: ["history_backlog"] }, jobs.createMany),
+  createJobs: operation({ ...NEW_JOB, refuses: ["idempotency_key_reused", "history_backlog"] }, jobs.createMany),
   dispatch: operation(
     {
       ...NEW_JOB,
@@ -57,10 +68,10 @@ export const OPERATIONS = {
     },
     jobs.dispatch,
   ),
-  getJob: operation({ ...WORK, ...ONE }, jobs.getJob),
+  getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
   presentOpenJobs: operation(READ, jobs.presentOpenJobs),
   patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed"] }, jobs.patch),
-  cancelJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state"] }, jobs.cancel),
+  cancelJob: operation({ ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state"] }, jobs.cancel),
   retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state"] }, jobs.retry),
   explain: operation({ ...READ, refuses: ["not_found", "job_state"] }, explanation.explainRouting),
 
@@ -83,15 +94,15 @@ export const OPERATIONS = {
   activateKillswitch: operation(READ, killswitch.activate),
   clearKillswitch: operation(READ, budget.clearKillswitch),
 
-  createSchedule: operation({ ...WRITE, ...ONCE, refuses: ["schedule_exists"] }, schedules.create),
+  createSchedule: operation({ ...WRITE, ...ONCE, ...GROW, refuses: ["schedule_exists"] }, schedules.create),
   listSchedules: operation(READ, schedules.list),
   getSchedule: operation({ ...READ, ...ONE }, schedules.get),
   previewSchedule: operation(READ, schedules.preview),
-  editSchedule: operation({ ...WRITE, ...ONE }, schedules.edit),
+  editSchedule: operation({ ...WRITE, ...GROW, ...ONE }, schedules.edit),
   deleteSchedule: operation({ ...WRITE, ...ONCE, ...ONE }, schedules.remove),
-  runSchedule: operation({ ...WRITE, ...ONCE, ...ONE, kind: "create" }, schedules.runNow),
+  runSchedule: operation({ ...NEW_JOB, refuses: ["not_found", "idempotency_key_reused"] }, schedules.runNow),
 
-  createKey: operation(ADMIN, keys.createKey),
+  createKey: operation({ ...ADMIN, ...GROW }, keys.createKey),
   listKeys: operation(ADMIN, (turn: Turn, _request: null) => keys.listKeys(turn)),
   rotateKey: operation({ ...ADMIN, refuses: ["not_found", "key_inactive"] }, keys.rotate),
   revokeKey: operation({ ...ADMIN, refuses: ["not_found", "last_admin_key"] }, keys.revoke),
@@ -100,7 +111,10 @@ export const OPERATIONS = {
   endSession: operation({ ...WORK, ...ONCE }, keys.endSession),
 
   readConfig: operation(WORK, (turn: Turn, _request: null) => config.readConfig(turn)),
-  replaceConfig: operation({ ...ADMIN, ...ONCE, kind: "other", refuses: ["etag_mismatch"] }, config.replaceConfig),
+  replaceConfig: operation(
+    { ...ADMIN, ...ONCE, ...GROW, kind: "other", refuses: ["etag_mismatch"] },
+    config.replaceConfig,
+  ),
 
   readBudget: operation(READ, (turn: Turn, _request: null) => budget.readBudget(turn)),
   readMetrics: operation(READ, (turn: Turn, _request: null) => metrics.readMetrics(turn)),
@@ -108,6 +122,8 @@ export const OPERATIONS = {
   /** Only whether the key may do it: for reads of history and writes to D1. */
   authorizeWork: operation(WORK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeRead: operation(READ, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAsk: operation(ASK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeFollow: operation(FOLLOW, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdmin: operation(ADMIN, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdminWrite: operation({ ...ADMIN, kind: "other" }, (turn: Turn, _request: null) => ok({ ...turn.caller })),
 } as const;

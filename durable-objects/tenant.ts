@@ -3,7 +3,8 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
-import { type CoordinatorMessage, closeCodes, MAX_FRAME_BYTES } from "../contract/socket.ts";
+import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
+import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isFinal } from "../domain/job-status.ts";
@@ -15,6 +16,7 @@ import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from ".
 import { findArchived } from "./archive.ts";
 import { type Counters, countersFrom, storedCounters } from "./counters.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
+import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
 import { loadMemory, type Memory } from "./memory.ts";
@@ -102,6 +104,11 @@ export class Tenant extends DurableObject<TenantEnv> {
       if (!permitted.ok) return permitted;
       return this.#inTurn(caller.value, (turn) => run(turn, request));
     });
+  }
+
+  /** A group of calls in one message (`grouped-calls.ts`). */
+  async callMany(group: string): Promise<string> {
+    return answerGroup(group, (credential, name, request) => this.call(credential, name, request));
   }
 
   /** A claim that waits for a job for up to `waitMs`. */

@@ -41,6 +41,8 @@ function fleetOf(count: number): Fleet {
       tier: null,
       version: null,
       concurrency: CONCURRENCY,
+      apis: [],
+      runtimeModels: null,
       jobs: null,
     };
     fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false }, NOW_AT), NOW_AT);
@@ -53,6 +55,7 @@ function fleetOf(count: number): Fleet {
 const asking = (provider: string | null, tags: string[]): RouteRequest => ({
   provider,
   model: null,
+  api: null,
   tags,
   excludedProviders: [],
   tier: null,

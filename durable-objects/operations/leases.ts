@@ -1,6 +1,6 @@
 // The leases that a worker holds and has not started, as many as one answer carries.
 
-import { type JobResource, presentJob } from "../../contract/job.ts";
+import { type LeasedJob, presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Turn } from "./turn.ts";
@@ -10,14 +10,14 @@ export const MAX_LEASES_AN_ANSWER = 1_000;
 const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
 
 /** Leases that a worker holds and has not started, as many as one answer carries. */
-export const unstartedJobs = (turn: Turn, instance: string): JobResource[] =>
+export const unstartedJobs = (turn: Turn, instance: string): LeasedJob[] =>
   presentLeases(turn, turn.store.jobs.unstartedOf(instance, MAX_LEASES_AN_ANSWER));
 
 /** A lease that a claim handed out comes with a claim again after this long, if it is not started: its answer was lost. */
 const HANDED_AGAIN_AFTER_MS = 5_000;
 
 /** Of those, up to `limit` that were not handed out just now: two claims in a row never answer the same lease. */
-export const handOut = (turn: Turn, { worker, handedAt }: Member, limit: number): JobResource[] => {
+export const handOut = (turn: Turn, { worker, handedAt }: Member, limit: number): LeasedJob[] => {
   const { fleet } = turn.memory;
   const held = turn.store.jobs.unstartedOf(worker.instance, limit + handedAt.size);
   const isFree = (job: Job): boolean => turn.nowAt - (handedAt.get(job.id) ?? 0) >= HANDED_AGAIN_AFTER_MS;
@@ -26,14 +26,14 @@ export const handOut = (turn: Turn, { worker, handedAt }: Member, limit: number)
   return jobs;
 };
 
-const presentLeases = (turn: Turn, leased: readonly Job[]): JobResource[] => {
-  const jobs: JobResource[] = [];
+const presentLeases = (turn: Turn, leased: readonly Job[]): LeasedJob[] => {
+  const jobs: LeasedJob[] = [];
   let chars = 0;
   for (const job of leased) {
     const payload = turn.store.payloads.find(job.id);
     chars += payload.prompt.length + JSON.stringify(payload.input).length;
     if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;
-    jobs.push(presentJob(job, payload));
+    jobs.push(presentLease(job, payload));
   }
   return jobs;
 };

@@ -6,7 +6,7 @@ import { storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Job, JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
-import { completeJob, failJob, heartbeatJob, releaseJob, startJob } from "../../domain/lease.ts";
+import { completeJob, failJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
@@ -87,6 +87,17 @@ export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json |
   const job = found.value;
   const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
   const decided = heartbeatJob(job, request.lease, request.progress, storeAfterMs, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  turn.record(job, decided.value);
+  return ok(decided.value.job);
+};
+
+export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  const decided = speakFirst(job, request.lease, turn.nowAt);
   if (!decided.ok) return decided;
   noteSign(turn, job);
   turn.record(job, decided.value);

@@ -1,7 +1,7 @@
 // The router at work: the tenant's state as a policy, a new job's place, and the queue assigned after every turn.
 // After `assignWaiting` no waiting job has an eligible worker.
 
-import { presentJob } from "../../contract/job.ts";
+import { presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
@@ -72,6 +72,7 @@ export const routeRequest = (job: Job): RouteRequest => ({
   model: job.model,
   tags: job.tags,
   excludedProviders: job.excludedProviders,
+  api: job.api,
   tier: job.tier,
   urgency: job.priority,
 });
@@ -105,7 +106,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
-  turn.send(job.assignedWorker, { type: "job.assigned", job: presentJob(job, payload) });
+  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload) });
 };
 
 /** Stores a new job, at once with its worker: in one write, and in one frame to that worker. */

@@ -96,6 +96,12 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       WHERE name = 'budget_notice' AND value <> 'null'`,
     `DELETE FROM settings WHERE name = 'budget_notice'`,
   ],
+  [
+    // The front door: what a job and a worker of an earlier release have of it is nothing.
+    `UPDATE jobs SET record = json_set(record, '$.api', NULL, '$.stream', json('false'), '$.firstTokenAt', NULL,
+      '$.frontDoor', NULL, '$.queueUntilAt', NULL, '$.keyId', NULL)`,
+    `UPDATE workers SET record = json_set(record, '$.apis', json('[]'), '$.runtimeModels', NULL)`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

@@ -9,9 +9,9 @@ import {
   presentJobEvent,
 } from "../../contract/job.ts";
 import type { JobEventType } from "../../domain/event.ts";
-import type { Job } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Archived } from "../../durable-objects/operations/jobs.ts";
+import { readJob } from "../../durable-objects/store/job-record.ts";
 import { readHistory } from "./store.ts";
 
 /** A page of jobs stays within memory: longer values are shortened, and the job says which. */
@@ -39,7 +39,7 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
       .first<JobRow>();
     if (row === null) return null;
     return {
-      job: JSON.parse(row.record) as Job,
+      job: readJob(row.record),
       prompt: row.prompt,
       input: JSON.parse(row.input) as Json,
       result: JSON.parse(row.result) as Json,
@@ -103,7 +103,7 @@ const presentListed = (row: ListedRow): JobResource => {
     (name) => (row[`${name}_chars`] ?? 0) > LISTED_CHARS,
   );
   const json = (name: "input" | "result"): Json => (truncated.includes(name) ? null : (JSON.parse(row[name]) as Json));
-  const job = presentJob(JSON.parse(row.record) as Job, { prompt: row.prompt, input: json("input") }, json("result"));
+  const job = presentJob(readJob(row.record), { prompt: row.prompt, input: json("input") }, json("result"));
   return truncated.length === 0 ? job : { ...job, truncated };
 };
 

@@ -26,7 +26,7 @@ export interface TenantName {
  * only `npm start` makes decides, not what the runtime can do: an object must be found where it was made, whatever a
  * later runtime learns; and elsewhere a jurisdiction is kept or refused, never ignored.
  */
-const isSelfHosted = (env: Env): boolean => env.LOCAL_NETWORK !== undefined;
+const isSelfHosted = (env: Env): boolean => env.LOCAL_NETWORK !== undefined || env.HOME !== undefined;
 
 export const tenantObject = (
   env: Env,
@@ -38,7 +38,12 @@ export const tenantObject = (
   return namespace.get(id, locationHint === undefined ? {} : { locationHint });
 };
 
+/** SQLite's own words for a write that found no room. */
+const DISK_IS_FULL = /SQLITE_FULL|database or disk is full/;
+const STORAGE_RETRY_SECONDS = 30;
+
 interface PlatformError {
+  readonly message: string;
   readonly retryable?: boolean;
   readonly overloaded?: boolean;
 }
@@ -54,9 +59,11 @@ export const withTenant = async <T>(
     try {
       return await use(tenantObject(env, name));
     } catch (error) {
-      const { retryable, overloaded } = error as PlatformError;
+      const { retryable, overloaded, message } = error as PlatformError;
       if (overloaded === true) return err({ code: "overloaded", retryAfterSeconds: OVERLOAD_RETRY_SECONDS });
-      if (retryable !== true || !isRepeatable || tries >= MAX_TRIES) throw error;
+      if (DISK_IS_FULL.test(message)) return err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS });
+      if (retryable !== true) throw error;
+      if (!isRepeatable || tries >= MAX_TRIES) return err({ code: "tenant_unavailable", retryAfterSeconds: 1 });
       await scheduler.wait(RETRY_BASE_MS * 2 ** tries * Math.random());
     }
   }
@@ -71,8 +78,11 @@ export const callTenant = <Name extends OperationName>(
   name: Name,
   request: RequestOf<Name>,
   isRepeatable: boolean = OPERATIONS[name].isRepeatable,
-): Promise<Result<AnswerOf<Name>, Refusal>> =>
-  withTenant(env, token, isRepeatable, (stub) => remote(stub).call(credentialOf(token), name, request));
+): Promise<Result<AnswerOf<Name>, Refusal>> => {
+  const isRefused = OPERATIONS[name].needsRoom && env.HOME?.disk().state === "full";
+  if (isRefused) return Promise.resolve(err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS }));
+  return withTenant(env, token, isRepeatable, (stub) => remote(stub).call(credentialOf(token), name, request));
+};
 
 export const waitForJob = (
   env: Env,

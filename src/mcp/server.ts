@@ -1,7 +1,7 @@
 // The MCP server of one request (specification 2026-07-28, stateless; clients of 2025-11-25 are answered, too).
 
 import { McpServer } from "@modelcontextprotocol/server";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../../contract/version.ts";
 import type { Ask, Asked } from "./ask.ts";
 import { TOOLS, type Tool } from "./tools.ts";
 

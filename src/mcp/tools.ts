@@ -3,9 +3,9 @@
 
 import * as z from "zod";
 import { explainQuery } from "../../contract/dispatch.ts";
-import { MAX_WAIT_SECONDS } from "../../contract/field.ts";
 import { jobListQuery, newJobRequest } from "../../contract/job.ts";
 import { killswitchRequest } from "../../contract/killswitch.ts";
+import { MAX_WAIT_SECONDS } from "../../contract/values.ts";
 import { instanceParam, jobIdParam, pauseRequest } from "../../contract/worker.ts";
 import { type Ask, type Asked, pathOf } from "./ask.ts";
 

@@ -57,12 +57,15 @@ const createJobs = endpoint(
     ...asks("createJobs"),
     summary: "Create many jobs",
     description: "1 to 500 of them, in one step: all or none. The answer keeps their order.",
+    headers: idempotencyHeader,
     body: newJobBatchRequest,
     answers: { 201: { description: "The jobs as created.", schema: jobBatch } },
   },
   async (c, { body, token }) => {
-    const jobs = unwrap(await callTenant(c.env, token, "createJobs", { jobs: body.jobs.map((one) => toNewJob(one)) }));
-    return answer(c, { jobs }, 201);
+    const idempotency = await idempotencyOf(c, body);
+    const request = { jobs: body.jobs.map((one) => toNewJob(one)), idempotency };
+    const created = unwrap(await callTenant(c.env, token, "createJobs", request, idempotency !== null));
+    return answer(c, { jobs: created.jobs }, 201, replayHeader(created));
   },
 );
 

@@ -21,6 +21,7 @@ import { invalid } from "../../domain/refusal.ts";
 import { listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
+import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
@@ -135,12 +136,17 @@ const run = endpoint(
     params: scheduleNameParam,
     summary: "Run a schedule now",
     description: "Its next due time stays as it is.",
+    headers: idempotencyHeader,
     body: z.strictObject({}),
     isBodyOptional: true,
     answers: { 200: { description: "The run.", schema: scheduleRun } },
   },
   async (c, { params, token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "runSchedule", params)));
+    const idempotency = await idempotencyOf(c, params);
+    const request = { ...params, idempotency };
+    const ran = unwrap(await callTenant(c.env, token, "runSchedule", request, idempotency !== null));
+    const { replayed: _replayed, ...run } = ran;
+    return answer(c, run, 200, replayHeader(ran));
   },
 );
 

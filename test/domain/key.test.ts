@@ -37,6 +37,8 @@ describe("a role", () => {
     administer: ["admin"],
     operate: ["admin", "standard"],
     work: ["admin", "standard", "worker"],
+    ask: ["admin", "standard", "client"],
+    follow: ["admin", "standard", "worker", "client"],
   };
   test.each(Object.entries(MAY))("may %s only as %j", (permission, holders) => {
     expect(ROLES.filter((role) => authorize(role, permission as Permission).ok)).toEqual(holders);
