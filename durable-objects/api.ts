@@ -16,6 +16,7 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
 
 /** What holds for an operation beside what it does. A row without one of these does not compile. */
@@ -54,6 +55,7 @@ const WORK = { ...READ, needs: "work" } as const satisfies Rules;
 const ASK = { ...READ, needs: "ask" } as const satisfies Rules;
 const FOLLOW = { ...READ, needs: "follow" } as const satisfies Rules;
 const ADMIN = { ...READ, needs: "administer" } as const satisfies Rules;
+const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
 const ONE = { refuses: ["not_found"] } as const;
 const REPORT = { ...WORK, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
 const NEW_JOB = { ...READ, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
@@ -110,11 +112,18 @@ export const OPERATIONS = {
   readSession: operation(WORK, keys.readSession),
   endSession: operation({ ...WORK, ...ONCE }, keys.endSession),
 
+  createWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW }, webhooks.create),
+  listWebhooks: operation(ADMIN, (turn: Turn, _request: null) => webhooks.list(turn)),
+  getWebhook: operation({ ...ADMIN, ...ONE }, webhooks.get),
+  patchWebhook: operation({ ...ADMIN_WRITE, ...ONE }, webhooks.patch),
+  deleteWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.remove),
+  rotateWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.rotate),
+  testWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.test),
+  listDeliveries: operation({ ...ADMIN, ...ONE }, webhooks.listDeliveries),
+  redeliver: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.redeliver),
+
   readConfig: operation(WORK, (turn: Turn, _request: null) => config.readConfig(turn)),
-  replaceConfig: operation(
-    { ...ADMIN, ...ONCE, ...GROW, kind: "other", refuses: ["etag_mismatch"] },
-    config.replaceConfig,
-  ),
+  replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
 
   readBudget: operation(READ, (turn: Turn, _request: null) => budget.readBudget(turn)),
   readMetrics: operation(READ, (turn: Turn, _request: null) => metrics.readMetrics(turn)),
@@ -125,7 +134,7 @@ export const OPERATIONS = {
   authorizeAsk: operation(ASK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeFollow: operation(FOLLOW, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAdmin: operation(ADMIN, (turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeAdminWrite: operation({ ...ADMIN, kind: "other" }, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAdminWrite: operation(ADMIN_WRITE, (turn: Turn, _request: null) => ok({ ...turn.caller })),
 } as const;
 
 export type OperationName = keyof typeof OPERATIONS;
