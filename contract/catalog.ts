@@ -95,8 +95,12 @@ export const syncAnswer = z
   .object({ changed: z.boolean(), added: count, removed: count, updated: count, models_synced_at: instant })
   .meta({ id: "SyncResult" });
 
+export type NewSubscriptionRequest = z.infer<typeof newSubscriptionRequest>;
+export type SubscriptionPatchRequest = z.infer<typeof subscriptionPatchRequest>;
 export type ProviderResource = z.infer<typeof providerResource>;
+export type ProviderList = z.infer<typeof providerList>;
 export type SubscriptionResource = z.infer<typeof subscriptionResource>;
+export type SubscriptionList = z.infer<typeof subscriptionList>;
 export type ModelList = z.infer<typeof modelList>;
 export type CatalogHistoryList = z.infer<typeof catalogHistoryList>;
 export type SyncAnswer = z.infer<typeof syncAnswer>;

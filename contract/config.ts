@@ -36,9 +36,15 @@ const rateLimit = z.strictObject({
   max_retries: z.int().min(0).max(100).default(DEFAULT_RATE_LIMIT.maxRetries),
 });
 
+const limits = { day_usd: usd.nullable().default(null), month_usd: usd.nullable().default(null) };
+
 const provider = z.strictObject({
   rate_limit: rateLimit.nullish(),
   pricing: bounded(modelName, price, MAX_PRICES).optional(),
+  budget: z
+    .strictObject(limits)
+    .nullish()
+    .meta({ description: "what this provider may cost: once reached, it takes no new job until the period ends" }),
 });
 
 const weight = z.number().min(0).max(1000);
@@ -97,8 +103,7 @@ export const configDocument = z
       .prefault({}),
     budget: z
       .strictObject({
-        day_usd: usd.nullable().default(null),
-        month_usd: usd.nullable().default(null),
+        ...limits,
         on_reached: z.enum(BUDGET_ACTIONS).default("reject"),
       })
       .prefault({}),
@@ -127,6 +132,7 @@ export const withFittingPresence = (given: unknown): unknown => {
   return { ...(given as object), presence: { ...presence, ...fitting } };
 };
 
+export type ConfigRequest = z.input<typeof configDocument>;
 export type ConfigDocument = z.infer<typeof configDocument>;
 
 const toMs = (value: number): number => Math.round(value * 1000);
@@ -168,6 +174,7 @@ const toProvider = (given: z.infer<typeof provider>): ProviderConfig => ({
           retryAfterMs: toMs(given.rate_limit.retry_after_seconds),
           maxRetries: given.rate_limit.max_retries,
         },
+  budget: given.budget == null ? null : { dayUsd: given.budget.day_usd, monthUsd: given.budget.month_usd },
   pricing: Object.fromEntries(
     Object.entries(given.pricing ?? {}).map(([model, dollars]) => [
       model,

@@ -24,9 +24,24 @@ const sums = {
   usage,
 };
 
+/** The tenant's budget; `reached_at_pace` is when it is reached if spending goes on as it has in its period so far. */
+export const budgetState = z
+  .object({
+    day_usd: z.number().nullable(),
+    month_usd: z.number().nullable(),
+    day_spent_usd: z.number(),
+    month_spent_usd: z.number(),
+    reached: z.boolean(),
+    reached_at_pace: instant
+      .nullable()
+      .meta({ description: "null where it is reached already, or would not be before its period ends" }),
+  })
+  .meta({ id: "BudgetState" });
+
 export const costSummary = z
   .object({
     ...bounds,
+    budget: budgetState,
     total_usd: z.number(),
     jobs: count,
     unpriced_jobs: count,
@@ -39,6 +54,7 @@ export const costSummary = z
 export const costByProvider = z
   .object({
     ...bounds,
+    budget: budgetState,
     total_usd: z.number(),
     providers: z.array(
       z.object({
@@ -50,5 +66,6 @@ export const costByProvider = z
   })
   .meta({ id: "CostByProvider" });
 
+export type BudgetState = z.infer<typeof budgetState>;
 export type CostSummary = z.infer<typeof costSummary>;
 export type CostByProvider = z.infer<typeof costByProvider>;

@@ -49,6 +49,7 @@ export const explanation = z
   .meta({ id: "Explanation" });
 
 export type WorkerVerdictResource = z.infer<typeof workerVerdict>;
+export type ExplainQuery = z.infer<typeof explainQuery>;
 export type Explanation = z.infer<typeof explanation>;
 
 export const presentVerdict = (verdict: WorkerVerdict): WorkerVerdictResource => ({

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import type { Json } from "../domain/json.ts";
+import { MAX_OFFSET, MAX_PAGE, MAX_WAIT_SECONDS } from "./values.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const MAX_PROMPT_BYTES = 256 * 1024;
@@ -9,14 +10,13 @@ export const MAX_RESULT_BYTES = 1024 * 1024;
 export const MAX_INPUT_BYTES = 1024 * 1024;
 export const MAX_PROGRESS_BYTES = 16 * 1024;
 export const MAX_TAGS = 32;
-export const MAX_BATCH_JOBS = 500;
-export const MAX_WAIT_SECONDS = 25;
+export const MAX_METADATA_PAIRS = 16;
 
 const encoder = new TextEncoder();
 export const utf8Bytes = (text: string): number => encoder.encode(text).length;
 
-const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
-const CLEAN_TEXT = "must be well-formed text without NUL characters";
+export const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
+export const CLEAN_TEXT = "must be well-formed text without NUL characters";
 
 /** Free text of 1 to `maxBytes` UTF-8 bytes. */
 export const text = (maxBytes: number) =>
@@ -75,7 +75,13 @@ export const digits = (min: number, max: number) =>
   );
 
 /** Query parameters of every list. */
-export const listQuery = { limit: digits(1, 200).default(50), offset: digits(0, 10_000).default(0) };
+/** What part of a list is asked for. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export const listQuery = { limit: digits(1, MAX_PAGE).default(50), offset: digits(0, MAX_OFFSET).default(0) };
 
 export const page = { total: count, limit: count, offset: count };
 export const waitQuery = { wait: digits(0, MAX_WAIT_SECONDS).default(0) };

@@ -23,6 +23,7 @@ export const killswitchResource = z
   })
   .meta({ id: "Killswitch" });
 
+export type KillswitchRequest = z.infer<typeof killswitchRequest>;
 export type KillswitchResource = z.infer<typeof killswitchResource>;
 
 export const presentKillswitch = (state: Killswitch, confirmedWorkers: number): KillswitchResource => ({

@@ -49,6 +49,11 @@ export const completeRequest = z.strictObject(completeFields).meta({ id: "Comple
 export const failRequest = z.strictObject(failFields).meta({ id: "Fail" });
 export const releaseRequest = z.strictObject(releaseFields).meta({ id: "Release" });
 
+export type StartRequest = z.infer<typeof startRequest>;
+export type HeartbeatRequest = z.infer<typeof heartbeatRequest>;
+export type CompleteRequest = z.infer<typeof completeRequest>;
+export type FailRequest = z.infer<typeof failRequest>;
+export type ReleaseRequest = z.infer<typeof releaseRequest>;
 export type ReportedErrorBody = z.infer<typeof reportedError>;
 
 /** What a report says it spent, as the rules take it. */

@@ -1,13 +1,8 @@
 // Schedules on the wire.
 
 import * as z from "zod";
-import {
-  type NewSchedule,
-  OVERLAPS,
-  SCHEDULE_STATUSES,
-  type Schedule,
-  type SchedulePatch,
-} from "../domain/schedule.ts";
+import type { NewSchedule, Schedule, SchedulePatch } from "../domain/schedule.ts";
+import { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
 import {
   count,
   digits,
@@ -102,8 +97,13 @@ export const scheduleRun = z
 
 export const scheduleHistory = z.object({ history: z.array(scheduleRun), ...page }).meta({ id: "ScheduleHistory" });
 
+export type NewScheduleRequest = z.infer<typeof newScheduleRequest>;
+export type EditScheduleRequest = z.infer<typeof editScheduleRequest>;
 export type ScheduleResource = z.infer<typeof scheduleResource>;
+export type ScheduleList = z.infer<typeof scheduleList>;
+export type SchedulePreview = z.infer<typeof schedulePreview>;
 export type ScheduleRunResource = z.infer<typeof scheduleRun>;
+export type ScheduleHistory = z.infer<typeof scheduleHistory>;
 
 export const toNewSchedule = (body: z.infer<typeof newScheduleRequest>): NewSchedule => body;
 export const toSchedulePatch = ({ name: _name, ...patch }: z.infer<typeof editScheduleRequest>): SchedulePatch =>

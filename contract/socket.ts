@@ -47,12 +47,3 @@ export const coordinatorMessage = z.discriminatedUnion("type", [
 
 export type WorkerMessage = z.infer<typeof workerMessage>;
 export type CoordinatorMessage = z.infer<typeof coordinatorMessage>;
-
-export const closeCodes = {
-  /** The key was revoked or rotated. */
-  keyEnded: 4401,
-  /** Another connection of the same instance took over. */
-  replaced: 4409,
-  /** A frame that is too large, not JSON, or of too many messages. */
-  badFrame: 4400,
-} as const;

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { APIS } from "../domain/api.ts";
+import type { Job, JobPayload } from "../domain/job.ts";
 import { TIERS } from "../domain/requirements.ts";
 import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../domain/worker.ts";
 import {
@@ -19,7 +20,7 @@ import {
   tag,
   toIso,
 } from "./field.ts";
-import { jobResource } from "./job.ts";
+import { jobResource, presentJob } from "./job.ts";
 import { killswitchResource } from "./killswitch.ts";
 
 const MAX_MODELS = 500;
@@ -93,10 +94,10 @@ export const workerResource = z
 /** A job as its worker gets it. A body that is too large for a message is fetched: then `input` is null. */
 export const leasedJob = jobResource
   .extend({
-    api: z.enum(APIS).nullish(),
-    stream: z.boolean().optional(),
-    input_url: z.string().optional(),
-    headers: z.record(z.string(), z.string()).optional(),
+    input_url: z.string().optional().meta({ description: "where its input is, if that is over 1 MiB" }),
+    headers: z.record(z.string(), z.string()).optional().meta({
+      description: "headers of the request that are meant for the runtime: anthropic-version, anthropic-beta",
+    }),
   })
   .meta({ id: "LeasedJob" });
 
@@ -147,6 +148,10 @@ export type PresenceRequest = z.infer<typeof presenceRequest>;
 export type PresenceAnswer = z.infer<typeof presenceAnswer>;
 export type WorkerResource = z.infer<typeof workerResource>;
 export type WorkerDetail = z.infer<typeof workerDetail>;
+export type PresenceList = z.infer<typeof presenceList>;
+export type WorkerList = z.infer<typeof workerList>;
+export type PauseRequest = z.infer<typeof pauseRequest>;
+export type ClaimRequest = z.input<typeof claimRequest>;
 export type LeasedJob = z.infer<typeof leasedJob>;
 export type ClaimAnswer = z.infer<typeof claimAnswer>;
 
@@ -159,8 +164,20 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   models: body.models ?? null,
   tier: body.tier ?? null,
   version: body.version ?? null,
+  apis: body.apis ?? [],
+  runtimeModels: body.runtime_models ?? null,
   jobs: body.jobs ?? null,
 });
+
+/** A job as its worker gets it; a body that it must fetch is named, not brought. */
+export const presentLease = (job: Job, payload: JobPayload): LeasedJob => {
+  const { isBodyHeld = false, headers = {} } = job.frontDoor ?? {};
+  return {
+    ...presentJob(job, payload),
+    ...(isBodyHeld ? { input_url: `/api/jobs/${job.id}/input?lease=${job.lease}` } : {}),
+    ...(Object.keys(headers).length === 0 ? {} : { headers: { ...headers } }),
+  };
+};
 
 export const toPause = (body: z.infer<typeof pauseRequest>): { reason: string | null; untilAt: number | null } => ({
   reason: body.reason ?? null,

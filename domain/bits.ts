@@ -79,6 +79,12 @@ export class Bits {
     return this;
   }
 
+  /** Whether both have a member in common. */
+  meets(other: Bits | undefined): boolean {
+    const theirs = other?.words ?? NONE;
+    return this.#words.some((word, index) => (word & (theirs[index] ?? 0)) !== 0);
+  }
+
   get isEmpty(): boolean {
     return this.first() === -1;
   }

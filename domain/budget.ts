@@ -17,6 +17,8 @@ export interface PeriodSpending {
 }
 
 export interface BudgetReached {
+  /** Whose budget it is: a provider's, or (null) the tenant's. */
+  readonly provider: string | null;
   readonly period: "day" | "month";
   readonly limitNanoUsd: number;
   readonly spentNanoUsd: number;
@@ -24,20 +26,44 @@ export interface BudgetReached {
 }
 
 /** The limit that holds longest among those reached, or null. Spending exactly the limit reaches it. */
-export const reachedBudget = (budget: Budget, spending: PeriodSpending, nowAt: number): BudgetReached | null => {
-  const limits = [
-    { period: "month", usd: budget.monthUsd, spentNanoUsd: spending.monthNanoUsd },
-    { period: "day", usd: budget.dayUsd, spentNanoUsd: spending.dayNanoUsd },
-  ] as const;
-  for (const { period, usd, spentNanoUsd } of limits) {
-    const limitNanoUsd = usd === null || usd === undefined ? null : nanoFromUsd(usd);
-    if (limitNanoUsd === null || spentNanoUsd < limitNanoUsd) continue;
-    return { period, limitNanoUsd, spentNanoUsd, resetsAt: periodAt(period, nowAt).toAt };
+export const reachedBudget = (
+  budget: Budget,
+  spending: PeriodSpending,
+  nowAt: number,
+  provider: string | null = null,
+): BudgetReached | null => {
+  for (const { period, limitNanoUsd, spentNanoUsd } of limitsOf(budget, spending)) {
+    if (spentNanoUsd < limitNanoUsd) continue;
+    return { provider, period, limitNanoUsd, spentNanoUsd, resetsAt: periodAt(period, nowAt).toAt };
   }
   return null;
 };
 
+/** When the first limit is reached if spending goes on as in its period so far; null if that is not before its end. */
+export const reachedAtPace = (budget: Budget, spending: PeriodSpending, nowAt: number): number | null => {
+  let earliest: number | null = null;
+  for (const { period, limitNanoUsd, spentNanoUsd } of limitsOf(budget, spending)) {
+    const { fromAt, toAt } = periodAt(period, nowAt);
+    if (spentNanoUsd === 0 || spentNanoUsd >= limitNanoUsd) continue;
+    const at = Math.ceil(fromAt + (limitNanoUsd / spentNanoUsd) * (nowAt - fromAt));
+    if (at < toAt && (earliest === null || at < earliest)) earliest = at;
+  }
+  return earliest;
+};
+
+/** The longer period first. */
+const limitsOf = (budget: Budget, spending: PeriodSpending) =>
+  (
+    [
+      { period: "month", usd: budget.monthUsd, spentNanoUsd: spending.monthNanoUsd },
+      { period: "day", usd: budget.dayUsd, spentNanoUsd: spending.dayNanoUsd },
+    ] as const
+  ).flatMap(({ period, usd, spentNanoUsd }) => {
+    const limitNanoUsd = usd === null || usd === undefined ? null : nanoFromUsd(usd);
+    return limitNanoUsd === null ? [] : [{ period, limitNanoUsd, spentNanoUsd }];
+  });
+
 /** One sentence for the refusal, the event and the audit log. */
-export const describeReached = ({ period, limitNanoUsd, spentNanoUsd, resetsAt }: BudgetReached): string =>
-  `the ${period}'s budget of $${usdFromNano(limitNanoUsd)} is reached ($${usdFromNano(spentNanoUsd)} spent); ` +
+export const describeReached = ({ provider, period, limitNanoUsd, spentNanoUsd, resetsAt }: BudgetReached): string =>
+  `the ${period}'s budget of $${usdFromNano(limitNanoUsd)}${provider === null ? "" : ` for ${provider}`} is reached ($${usdFromNano(spentNanoUsd)} spent); ` +
   `it resets at ${new Date(resetsAt).toISOString()}`;

@@ -34,6 +34,8 @@ export interface ProviderConfig {
   readonly rateLimit: RateLimit | null;
   /** By model name; `*` stands for any other model. */
   readonly pricing: Readonly<Record<string, PriceInUsd>>;
+  /** What this provider alone may cost. */
+  readonly budget: Budget | null;
 }
 
 export interface Config {

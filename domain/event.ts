@@ -8,6 +8,7 @@ export const JOB_EVENT_TYPES = [
   "job.assigned",
   "job.accept_expired",
   "job.started",
+  "job.streaming",
   "job.completed",
   "job.failed",
   "job.cancelled",

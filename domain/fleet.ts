@@ -2,6 +2,7 @@
 // records, rebuilt on waking; what it answers depends on nothing else. Liveness is asked for, never remembered: what
 // is kept of it only says whom there is no need to ask about.
 
+import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
 import { Columns } from "./columns.ts";
 import type { Requirements } from "./requirements.ts";
@@ -41,6 +42,7 @@ export class Fleet {
   readonly #byProvider = new Map<string, Bits>();
   readonly #byTag = new Map<string, Bits>();
   readonly #byModel = new Map<string, Bits>();
+  readonly #byApi = new Map<string, Bits>();
   readonly #anyModel = new Bits();
   readonly #registered = new Bits();
   readonly #paused = new Bits();
@@ -205,12 +207,22 @@ export class Fleet {
     return this.#unheard;
   }
 
+  /** Providers that have a worker. */
+  providers(): IterableIterator<string> {
+    return this.#byProvider.keys();
+  }
+
   ofProvider(provider: string): Bits | undefined {
     return this.#byProvider.get(provider);
   }
 
   withTag(tag: string): Bits | undefined {
     return this.#byTag.get(tag);
+  }
+
+  /** Workers that answer the API in its own dialect. */
+  answering(api: Api): Bits | undefined {
+    return this.#byApi.get(api);
   }
 
   /** Workers that name the model, or name none and so take any. */
@@ -223,6 +235,7 @@ export class Fleet {
     const bits = this.#registered.copy();
     if (asked.provider !== null) bits.intersect(this.#byProvider.get(asked.provider));
     for (const tag of asked.tags) bits.intersect(this.#byTag.get(tag));
+    if (asked.api !== null) bits.intersect(this.#byApi.get(asked.api));
     if (asked.model !== null) bits.intersect(this.servingModel(asked.model));
     for (const provider of asked.excludedProviders) bits.subtract(this.#byProvider.get(provider));
     return bits;
@@ -234,6 +247,7 @@ export class Fleet {
     if (isPresent) this.columns.setOffer(slot, worker);
     place(this.#byProvider, worker.provider, slot, isPresent);
     for (const tag of worker.tags) place(this.#byTag, tag, slot, isPresent);
+    for (const api of worker.apis) place(this.#byApi, api, slot, isPresent);
     if (worker.models === null) this.#anyModel.set(slot, isPresent);
     for (const model of worker.models ?? []) place(this.#byModel, model, slot, isPresent);
   }
@@ -283,4 +297,5 @@ const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&
   before.tags === after.tags &&
   before.models === after.models &&
+  before.apis === after.apis &&
   before.tier === after.tier;

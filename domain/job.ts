@@ -5,6 +5,7 @@
 //      │  └─accept expired─┘                  │  └──cancel──▶ cancelled
 //      └──release, halt, reap, rate limit, fallback──┘        (cancel: also from pending and assigned)
 
+import type { Api } from "./api.ts";
 import type { JobEvent } from "./event.ts";
 import { isFinal, type JobStatus } from "./job-status.ts";
 import type { Json } from "./json.ts";
@@ -33,6 +34,18 @@ export interface JobPayload {
   readonly input: Json;
 }
 
+/** What a request that came in by the front door asks beside the job itself. */
+export interface FrontDoorFacts {
+  /** Names the conversation; null where it has none. */
+  readonly session: string | null;
+  /** Of the request, for the runtime. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** How long it waits in the queue for a worker. */
+  readonly queueMs: number;
+  /** Its body is too large for a row of the tenant: the worker fetches it. */
+  readonly isBodyHeld: boolean;
+}
+
 export interface NewJob extends JobPayload {
   readonly provider: string | null;
   readonly model: string | null;
@@ -43,7 +56,15 @@ export interface NewJob extends JobPayload {
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
   readonly schedule: string | null;
+  /** Its owner's own words on it, to find and to group it by; a schedule's job has none. */
+  readonly metadata?: Metadata;
+  /** Its text may be read while it is written. */
+  readonly stream?: boolean;
+  readonly api?: Api;
+  readonly frontDoor?: FrontDoorFacts;
 }
+
+export type Metadata = Readonly<Record<string, string>>;
 
 /** How a lease ended, so that a report that is repeated is known again. */
 export type Settlement = "completed" | "failed" | "released";
@@ -69,9 +90,22 @@ export interface Job extends Requirements {
   readonly releases: number;
   readonly error: JobError | null;
   readonly progress: Json;
+  readonly stream: boolean;
+  /** When the attempt under way, or the last one, said its first word. */
+  readonly firstTokenAt: number | null;
+  /** Set exactly where `api` is: somebody waits for the answer on an open connection. */
+  readonly frontDoor: FrontDoorFacts | null;
+  /** A pending job of the front door is given up then. */
+  readonly queueUntilAt: number | null;
+  /** The key that created it; null for a schedule's. */
+  readonly keyId: string | null;
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly schedule: string | null;
+  readonly metadata: Metadata;
+  /** What ran its last attempt; null until one started. */
+  readonly ranProvider: string | null;
+  readonly ranModel: string | null;
   readonly timeoutMs: number | null;
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
@@ -95,6 +129,17 @@ export interface Decision {
   readonly payload?: JobPayload;
 }
 
+/** What a job is found by and may have several of, each once. */
+export const labelsOf = (job: Job): (readonly [name: string, value: string])[] => [
+  ...job.tags.map((tag) => ["tag", tag] as const),
+  ...Object.entries(job.metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
+  ...[...new Set([job.provider, job.ranProvider])].flatMap((provider) => named("provider", provider)),
+  ...[...new Set([job.model, job.ranModel])].flatMap((model) => named("model", model)),
+];
+
+const named = (name: string, value: string | null): (readonly [string, string])[] =>
+  value === null ? [] : [[name, value]];
+
 export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
 
 /** The next version of a job. Every rule that changes one goes through here. */
@@ -114,8 +159,9 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
   detail,
 });
 
-export const createJob = (request: NewJob, id: string, nowAt: number): Decision => {
-  const { prompt, input, runAt, ...asked } = request;
+/** `keyId`: of the key that asks for it. */
+export const createJob = (request: NewJob, id: string, nowAt: number, keyId: string | null = null): Decision => {
+  const { prompt, input, runAt, api = null, frontDoor = null, stream = false, ...asked } = request;
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
   const tags = [...new Set(asked.tags)];
   const job: Job = {
@@ -124,7 +170,13 @@ export const createJob = (request: NewJob, id: string, nowAt: number): Decision 
     tags,
     version: 1,
     status: "pending",
-    groupKey: groupKeyOf({ ...asked, tags, excludedProviders: [] }),
+    api,
+    stream,
+    firstTokenAt: null,
+    frontDoor,
+    queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
+    keyId,
+    groupKey: groupKeyOf({ ...asked, api, tags, excludedProviders: [] }),
     orderKey: readyAt === null ? orderKeyOf(asked.priority, nowAt) : null,
     assignedWorker: null,
     workerProvider: null,
@@ -138,6 +190,9 @@ export const createJob = (request: NewJob, id: string, nowAt: number): Decision 
     progress: null,
     usage: null,
     costNanoUsd: null,
+    metadata: asked.metadata ?? {},
+    ranProvider: null,
+    ranModel: null,
     runAt,
     readyAt,
     createdAt: nowAt,
@@ -162,6 +217,8 @@ export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, chan
       workerProvider: null,
       orderKey: delayedUntil === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
       readyAt: delayedUntil,
+      queueUntilAt: job.frontDoor === null ? null : (delayedUntil ?? nowAt) + job.frontDoor.queueMs,
+      firstTokenAt: null,
       assignedAt: null,
       startedAt: null,
       heartbeatAt: null,
@@ -203,11 +260,25 @@ export const patchJob = (job: Job, patch: JobPatch, nowAt: number): Result<Decis
   return ok({ job: next, events: [jobEvent(next, "job.updated", nowAt, detail)] });
 };
 
-export const cancelJob = (job: Job, nowAt: number, reason: string | null = null): Result<Decision, Refusal> => {
+/** `error` says who ended it, where that was not its owner. */
+export const cancelJob = (
+  job: Job,
+  nowAt: number,
+  reason: string | null = null,
+  error: JobError | null = null,
+): Result<Decision, Refusal> => {
   if (isFinal(job.status)) return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });
   const next = changeJob(
     job,
-    { status: "cancelled", orderKey: null, readyAt: null, progress: null, finishedAt: nowAt, settledBy: null },
+    {
+      status: "cancelled",
+      orderKey: null,
+      readyAt: null,
+      progress: null,
+      finishedAt: nowAt,
+      settledBy: null,
+      ...(error === null ? {} : { error }),
+    },
     nowAt,
   );
   return ok({ job: next, events: [jobEvent(next, "job.cancelled", nowAt, reason === null ? null : { reason })] });

@@ -3,7 +3,7 @@
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 
-export const ROLES = ["admin", "standard", "worker"] as const;
+export const ROLES = ["admin", "standard", "worker", "client"] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface KeyRecord {
@@ -28,6 +28,10 @@ const HOLDERS = {
   operate: ["admin", "standard"],
   /** presence, the worker protocol, reading config */
   work: ["admin", "standard", "worker"],
+  /** the front door, and cancelling: a client's own jobs */
+  ask: ["admin", "standard", "client"],
+  /** reading a job and its stream: a worker's and a client's own */
+  follow: ["admin", "standard", "worker", "client"],
 } as const satisfies Record<string, readonly Role[]>;
 
 export type Permission = keyof typeof HOLDERS;
@@ -40,7 +44,7 @@ export const rolesWith = (permission: Permission): readonly Role[] => [...HOLDER
 export const authorize = (role: Role, needed: Permission): Result<Role, Refusal> => {
   const holders: readonly Role[] = HOLDERS[needed];
   if (holders.includes(role)) return ok(role);
-  const detail = `this needs a key with role ${holders.filter((one) => one !== "worker").join(" or ")}; yours has role ${role}`;
+  const detail = `this needs a key with role ${holders.filter((one) => one !== "worker" && one !== "client").join(" or ")}; yours has role ${role}`;
   return err({ code: "forbidden", detail });
 };
 
@@ -68,8 +72,10 @@ export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number)
   return nowAt < (key.previousUntilAt ?? 0) ? ok(key) : err({ code: "key_rotated" });
 };
 
+/** The same digest again is the same request, repeated: it changes nothing. */
 export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: number): Result<KeyRecord, Refusal> => {
   if (key.revokedAt !== null) return err({ code: "key_inactive", id: key.id });
+  if (key.hash === hash) return ok(key);
   return ok({ ...key, hash, previousHash: key.hash, previousUntilAt: graceMs === 0 ? null : nowAt + graceMs });
 };
 

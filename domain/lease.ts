@@ -46,6 +46,9 @@ export const assignJob = (
   return { job: next, events: [jobEvent(next, "job.assigned", nowAt, routing)] };
 };
 
+/** Its client has heard the beginning of an answer: no other attempt may continue or repeat it. */
+export const hasSpoken = (job: Job): boolean => job.api !== null && job.firstTokenAt !== null;
+
 const leaseLost = (job: Job, lease: number): Refusal => ({
   code: "lease_lost",
   id: job.id,
@@ -66,7 +69,18 @@ export const startJob = (job: Job, lease: number, nowAt: number): Result<Decisio
 };
 
 const started = (job: Job, nowAt: number): Job =>
-  changeJob(job, { status: "running", startedAt: nowAt, heartbeatAt: nowAt, attempts: job.attempts + 1 }, nowAt);
+  changeJob(
+    job,
+    {
+      status: "running",
+      startedAt: nowAt,
+      heartbeatAt: nowAt,
+      attempts: job.attempts + 1,
+      ranProvider: job.workerProvider,
+      ranModel: job.model,
+    },
+    nowAt,
+  );
 
 /** A job that is reported on is being worked on, whether its start was told or lost. */
 const asRunning = (job: Job, nowAt: number): Job => (job.status === "assigned" ? started(job, nowAt) : job);
@@ -89,8 +103,18 @@ export const heartbeatJob = (
   return ok({ job: { ...job, heartbeatAt: nowAt, progress: progress ?? job.progress }, events: [] });
 };
 
+/** The first event with content: from here on what the client hears comes from this attempt or from none. */
+export const speakFirst = (job: Job, lease: number, nowAt: number): Result<Decision, Refusal> => {
+  if (!holds(job, lease)) return err(leaseLost(job, lease));
+  if (job.firstTokenAt !== null) return ok(unchanged(job));
+  const next = changeJob(asRunning(job, nowAt), { firstTokenAt: nowAt, heartbeatAt: nowAt }, nowAt);
+  return ok({ job: next, events: [jobEvent(next, "job.streaming", nowAt)] });
+};
+
 export interface AttemptSpending {
   readonly usage: Usage | null;
+  /** The model that answered, where the worker says so. */
+  readonly model?: string | null;
   readonly costNanoUsd: number | null;
 }
 
@@ -111,6 +135,7 @@ export const completeJob = (
       progress: null,
       usage: report.usage,
       costNanoUsd: report.costNanoUsd,
+      ...(report.model == null ? {} : { ranModel: report.model }),
       finishedAt: nowAt,
     },
     nowAt,
@@ -155,6 +180,7 @@ export const failJob = (
   if (job.lease === lease && job.settledBy === "failed") return ok({ ...unchanged(job), backoffUntilAt: null });
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   const running = asRunning(job, nowAt);
+  if (hasSpoken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
   if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
   const mayFallBack = report.error.retryable || isQuota(report.error);
   if (mayFallBack && canFallBack(running, policy)) {
@@ -218,6 +244,7 @@ const failed = (
       error,
       usage: spent.usage,
       costNanoUsd: spent.costNanoUsd,
+      ...(spent.model == null ? {} : { ranModel: spent.model }),
       progress: null,
       finishedAt: nowAt,
       orderKey: null,
@@ -248,15 +275,22 @@ const givenBack = (
 export const releaseJob = (job: Job, lease: number, reason: string, nowAt: number): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "released") return ok(unchanged(job));
   if (!holds(job, lease)) return err(leaseLost(job, lease));
+  if (hasSpoken(job)) return ok(loseSpoken(job, reason, nowAt));
   const releases = job.releases + 1;
   const delayMs = releaseDelayMs(releases);
   const readyAt = delayMs === 0 ? null : nowAt + delayMs;
   return ok(givenBack(job, "job.released", reason, nowAt, readyAt, { settledBy: "released", releases }));
 };
 
+/** The end of an attempt whose worker is gone, and that its client has heard the beginning of. */
+const loseSpoken = (job: Job, reason: string, nowAt: number): Decision =>
+  failedUnreported(job, { code: "worker_lost", message: `the worker was lost: ${reason}`, retryable: true }, nowAt);
+
 /** The worker's own list of jobs no longer names this one. */
 export const loseJob = (job: Job, nowAt: number): Decision =>
-  givenBack(job, "job.lost", "its worker no longer works on it", nowAt);
+  hasSpoken(job)
+    ? loseSpoken(job, "its worker no longer works on it", nowAt)
+    : givenBack(job, "job.lost", "its worker no longer works on it", nowAt);
 
 /** The killswitch, below full halt: back to the queue. */
 export const haltJob = (job: Job, level: number, nowAt: number): Decision =>
@@ -271,6 +305,7 @@ export const expireLease = (job: Job, nowAt: number): Decision => {
 /** A job whose worker fell silent: back to the queue while it has attempts left, else failed. */
 export const reapJob = (job: Job, maxAttempts: number, nowAt: number): Decision => {
   const silentSince = job.heartbeatAt === null ? null : new Date(job.heartbeatAt).toISOString();
+  if (hasSpoken(job)) return loseSpoken(job, "it fell silent", nowAt);
   if (job.attempts >= maxAttempts) {
     const error: JobError = {
       code: "attempts_exhausted",

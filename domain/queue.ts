@@ -1,6 +1,7 @@
 // The queue: requirement groups, and one order key with ageing. Jobs that ask the same stand in one group, so a
 // match looks at the heads of groups and never at the jobs behind them. A group's key is its requirements.
 
+import type { Api } from "./api.ts";
 import type { Priority, Requirements } from "./requirements.ts";
 
 const MINUTE_MS = 60_000;
@@ -16,17 +17,22 @@ export const HEAD_START_MS: Record<Priority, number> = {
 /** Smaller is earlier. `enqueuedAt` in epoch ms. */
 export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => enqueuedAt - HEAD_START_MS[priority];
 
-export const groupKeyOf = (asked: Requirements): string =>
-  JSON.stringify([asked.provider, asked.model, [...asked.tags].sort(), [...asked.excludedProviders].sort()]);
+/** Without an API it is the key that earlier releases stored. */
+export const groupKeyOf = (asked: Requirements): string => {
+  const { provider, model, tags, excludedProviders, api } = asked;
+  const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
+  return JSON.stringify(api === null ? parts : [...parts, api]);
+};
 
 export const requirementsOf = (groupKey: string): Requirements => {
-  const [provider, model, tags, excludedProviders] = JSON.parse(groupKey) as [
+  const [provider, model, tags, excludedProviders, api] = JSON.parse(groupKey) as [
     string | null,
     string | null,
     string[],
     string[],
+    Api?,
   ];
-  return { provider, model, tags, excludedProviders };
+  return { provider, model, tags, excludedProviders, api: api ?? null };
 };
 
 /** A waiting job's place: smaller keys first, then the older id. */

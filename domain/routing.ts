@@ -1,32 +1,13 @@
-// Who gets a job, and why. Named filters, all evaluated; a score for those that pass; one choice. Dispatch, explain,
-// a pending job's waiting_reason, a worker's `skipped` and the stored decision all come from here.
+// Who gets a job, and why: the filters, a score for the workers that pass, one choice. Dispatch, explain, a pending
+// job's waiting_reason, a worker's `skipped` and the stored decision all come from here.
 
 import type { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
-import { type Fleet, isCutOff, type Member } from "./fleet.ts";
-import type { Priority, Requirements, Tier } from "./requirements.ts";
+import type { Fleet, Member } from "./fleet.ts";
+import type { Requirements } from "./requirements.ts";
+import { FILTERS, type RoutePolicy, type RouteRequest, refusalsOf } from "./routing-filter.ts";
 import { rounded, SCORE_STEP, scoreParts, scorerFor, weightsFor } from "./scoring.ts";
 import type { Parts, WorkerVerdict } from "./verdict.ts";
-import { isOffline, pauseReasonOf } from "./worker.ts";
-
-export interface RouteRequest extends Requirements {
-  readonly tier: Tier | null;
-  readonly urgency: Priority;
-}
-
-/** What the tenant's state says about routing at one instant. */
-export interface RoutePolicy {
-  readonly nowAt: number;
-  readonly offlineAfterMs: number;
-  readonly strategy: Strategy;
-  readonly chain: readonly string[];
-  readonly weights: Weights;
-  /** Providers that take no new job now, with the reason: a back-off, or `max_concurrent` reached. */
-  readonly closedProviders: ReadonlyMap<string, string>;
-  readonly priceOf: (provider: string, model: string | null) => number | null;
-  /** The last sign of life of a worker that memory thinks silent: its socket may have answered pings meanwhile. */
-  readonly lastSignOf: (member: Member) => number;
-}
 
 export interface Routing {
   readonly request: RouteRequest;
@@ -44,128 +25,6 @@ export interface Choice {
   /** How many workers each filter turned away, each counted under the first one that did. */
   readonly refused: Readonly<Record<string, number>>;
 }
-
-interface Filter {
-  readonly name: string;
-  /** Why this worker may not have this job; null where it may. */
-  readonly refuses: (member: Member, asked: Requirements, policy: RoutePolicy) => string | null;
-  /** Whether it refuses anybody at all, from what is asked and the policy alone. */
-  readonly applies?: (asked: Requirements, policy: RoutePolicy) => boolean;
-  /** The same question to the whole fleet: takes out of `left` those it refuses. */
-  readonly narrow: (left: Bits, fleet: Fleet, asked: Requirements, policy: RoutePolicy) => void;
-}
-
-const listed = (values: readonly string[]): string => values.map((value) => `"${value}"`).join(", ");
-
-/** In the order in which a refusal is counted: what a worker can never do first, what only time keeps it from last. */
-const FILTERS: readonly Filter[] = [
-  {
-    name: "provider",
-    refuses: ({ worker }, asked) => {
-      if (asked.provider !== null && worker.provider !== asked.provider) {
-        return `provider is "${worker.provider}", the job wants "${asked.provider}"`;
-      }
-      return asked.excludedProviders.includes(worker.provider)
-        ? `provider "${worker.provider}" has failed this job already`
-        : null;
-    },
-    applies: (asked) => asked.provider !== null || asked.excludedProviders.length > 0,
-    narrow: (left, fleet, asked) => {
-      if (asked.provider !== null) left.intersect(fleet.ofProvider(asked.provider));
-      for (const provider of asked.excludedProviders) left.subtract(fleet.ofProvider(provider));
-    },
-  },
-  {
-    name: "chain",
-    refuses: ({ worker }, asked, policy) =>
-      isOutsideChain(worker.provider, asked, policy) ? `provider "${worker.provider}" is not in routing.chain` : null,
-    applies: (asked, policy) => policy.strategy === "fallback" && asked.provider === null,
-    narrow: (left, fleet, _asked, policy) => {
-      const outside = left.copy();
-      for (const provider of policy.chain) outside.subtract(fleet.ofProvider(provider));
-      left.subtract(outside);
-    },
-  },
-  {
-    name: "tags",
-    refuses: ({ worker }, asked) => {
-      const missing = asked.tags.filter((tag) => !worker.tags.includes(tag));
-      return missing.length === 0 ? null : `missing tag ${missing.join(", ")}`;
-    },
-    applies: (asked) => asked.tags.length > 0,
-    narrow: (left, fleet, asked) => {
-      for (const tag of asked.tags) left.intersect(fleet.withTag(tag));
-    },
-  },
-  {
-    name: "model",
-    refuses: ({ worker }, asked) =>
-      asked.model === null || worker.models === null || worker.models.includes(asked.model)
-        ? null
-        : `does not serve model "${asked.model}"`,
-    applies: (asked) => asked.model !== null,
-    narrow: (left, fleet, asked) => {
-      if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
-    },
-  },
-  {
-    name: "offline",
-    refuses: (member, _asked, policy) =>
-      isCutOff(member) ? "offline: its socket dropped" : isSilent(member, policy) ? "offline" : null,
-    narrow: (left, fleet, _asked, policy) => {
-      left.subtract(fleet.cutOff);
-      const maybeSilent = fleet.maybeSilent(policy.nowAt - policy.offlineAfterMs);
-      left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);
-    },
-  },
-  {
-    name: "paused",
-    refuses: (member, _asked, policy) => {
-      const reason = pauseReasonOf(member.worker, policy.nowAt);
-      return reason === null ? null : `paused: ${reason}`;
-    },
-    narrow: (left, fleet, _asked, policy) => {
-      // A pause ends at its instant, whether or not the sweep has come to it yet.
-      left.keepIf((slot) => pauseReasonOf(fleet.at(slot).worker, policy.nowAt) === null, fleet.paused);
-    },
-  },
-  {
-    name: "capacity",
-    refuses: ({ worker, load }) =>
-      load < worker.concurrency ? null : `at capacity (${load} of ${worker.concurrency})`,
-    narrow: (left, fleet) => {
-      left.intersect(fleet.withRoom);
-    },
-  },
-  {
-    name: "provider_limit",
-    refuses: ({ worker }, _asked, policy) => policy.closedProviders.get(worker.provider) ?? null,
-    applies: (_asked, policy) => policy.closedProviders.size > 0,
-    narrow: (left, fleet, _asked, policy) => {
-      for (const provider of policy.closedProviders.keys()) left.subtract(fleet.ofProvider(provider));
-    },
-  },
-];
-
-const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
-  policy.strategy === "fallback" && asked.provider === null && !policy.chain.includes(provider);
-
-const isSilent = (member: Member, policy: RoutePolicy): boolean =>
-  isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt) &&
-  isOffline(policy.lastSignOf(member), policy.offlineAfterMs, policy.nowAt);
-
-/** Every reason why a worker may not have a job; empty where it may. */
-export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePolicy): string[] =>
-  FILTERS.map((filter) => filter.refuses(member, asked, policy)).filter((reason) => reason !== null);
-
-/** The first reason, as a worker's `skipped` counts it. */
-export const firstRefusal = (member: Member, asked: Requirements, policy: RoutePolicy): string | null => {
-  for (const filter of FILTERS) {
-    const reason = filter.refuses(member, asked, policy);
-    if (reason !== null) return reason;
-  }
-  return null;
-};
 
 interface Contender {
   member: Member;
@@ -312,41 +171,7 @@ export const whyWaiting = (fleet: Fleet, asked: Requirements, policy: RoutePolic
     if (filter.applies?.(asked, policy) === false) continue;
     const before = left.copy();
     filter.narrow(left, fleet, asked, policy);
-    if (left.count() === 0) return describe(filter.name, before, fleet, asked, policy);
+    if (left.count() === 0) return filter.whyNobody({ before, fleet, asked, policy });
   }
   return null;
-};
-
-const describe = (filter: string, before: Bits, fleet: Fleet, asked: Requirements, policy: RoutePolicy): string => {
-  const many = before.count();
-  const one = many === 1 ? fleet.at(before.first()) : null;
-  const who = one === null ? `all ${many} matching workers are` : `worker "${one.worker.instance}" is`;
-  switch (filter) {
-    case "provider":
-      return asked.provider === null
-        ? "every provider has failed this job"
-        : `no worker offers provider "${asked.provider}"`;
-    case "chain":
-      return `no worker offers a provider of routing.chain (${listed(policy.chain)})`;
-    case "tags":
-      return noTagReason(before, fleet, asked);
-    case "model":
-      return `no matching worker serves model "${asked.model}"`;
-    case "offline":
-      return `${who} offline`;
-    case "paused":
-      return one === null
-        ? `${who} paused`
-        : `worker "${one.worker.instance}" is paused: ${pauseReasonOf(one.worker, policy.nowAt)}`;
-    case "capacity":
-      return `${who} at capacity`;
-    default:
-      return policy.closedProviders.get(fleet.at(before.first()).worker.provider) ?? "its provider takes no new jobs";
-  }
-};
-
-const noTagReason = (before: Bits, fleet: Fleet, asked: Requirements): string => {
-  const missing = asked.tags.filter((tag) => before.copy().intersect(fleet.withTag(tag)).count() === 0);
-  if (missing.length === 0) return `no worker offers all of tags ${listed(asked.tags)}`;
-  return `no worker offers tag ${listed(missing)}`;
 };

@@ -9,14 +9,9 @@ import type { NewJob } from "./job.ts";
 import { KILLSWITCH_OFF, stopsSchedules } from "./killswitch.ts";
 import { type FieldError, invalid, type RefusalOf } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
+import type { Overlap, ScheduleStatus } from "./schedule-status.ts";
 import { parseTimezone } from "./timezone.ts";
 import { dueRuns, nextDueAt, type Timing } from "./timing.ts";
-
-export const OVERLAPS = ["allow", "skip"] as const;
-export const SCHEDULE_STATUSES = ["active", "paused"] as const;
-
-export type Overlap = (typeof OVERLAPS)[number];
-export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
 
 /** What a schedule's jobs ask for. */
 export type ScheduledRequest = Pick<NewJob, "prompt" | "input" | "provider" | "model" | "priority" | "tier" | "tags">;

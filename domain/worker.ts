@@ -1,6 +1,7 @@
 // Workers: what they offer, whether they are alive, and when one is kept from new jobs. Liveness is derived from
 // the last sign of life at the moment of asking; nothing flips a flag when a worker falls silent.
 
+import type { Api } from "./api.ts";
 import type { Tier } from "./requirements.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
@@ -18,6 +19,10 @@ export interface PresenceReport {
   readonly tier: Tier | null;
   readonly version: string | null;
   readonly concurrency: number;
+  /** The APIs of AI clients that it answers in their own dialect. */
+  readonly apis: readonly Api[];
+  /** What its runtime lists now; null where it does not say. Informs, never filters. */
+  readonly runtimeModels: readonly string[] | null;
   readonly jobs: readonly string[] | null;
 }
 
@@ -42,6 +47,8 @@ export interface Worker {
   readonly tier: Tier | null;
   readonly version: string | null;
   readonly concurrency: number;
+  readonly apis: readonly Api[];
+  readonly runtimeModels: readonly string[] | null;
   /** It last spoke over its socket, so while none is open it would not hear of a job. */
   readonly viaSocket: boolean;
   /** The key that last spoke for it. */
@@ -105,6 +112,8 @@ export const registerWorker = (
   tier: report.tier,
   version: report.version,
   concurrency: report.concurrency,
+  apis: report.apis,
+  runtimeModels: report.runtimeModels,
   keyId: from.keyId,
   viaSocket: from.viaSocket,
   lastHeartbeatAt: nowAt,
@@ -117,7 +126,12 @@ export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   worker.concurrency === report.concurrency &&
   worker.tier === report.tier &&
   worker.version === report.version &&
-  (worker.models === report.models || JSON.stringify(worker.models) === JSON.stringify(report.models));
+  isSameList(worker.models, report.models) &&
+  isSameList(worker.apis, report.apis) &&
+  isSameList(worker.runtimeModels, report.runtimeModels);
+
+const isSameList = (one: readonly string[] | null, other: readonly string[] | null): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other);
 
 export const isOffline = (lastSeenAt: number, offlineAfterMs: number, nowAt: number): boolean =>
   nowAt - lastSeenAt > offlineAfterMs;

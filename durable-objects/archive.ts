@@ -1,10 +1,10 @@
 // A job that has left the object, as history has it: for a report over a socket that comes, or comes again, so late.
 // Its end was reported, so nothing is written for it any more; the record tells which lease that was.
 
-import type { Job } from "../domain/job.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Archived } from "./operations/jobs.ts";
+import { readJob } from "./store/job-record.ts";
 
 const RETRY_SECONDS = 5;
 const LEFT_OUT = { prompt: "", input: null, result: null };
@@ -18,7 +18,7 @@ export const findArchived = async (
   try {
     const found = db.prepare("SELECT record FROM jobs WHERE tenant = ?1 AND id = ?2").bind(tenant, id);
     const row = await found.first<{ record: string }>();
-    return ok(row === null ? null : { job: JSON.parse(row.record) as Job, ...LEFT_OUT });
+    return ok(row === null ? null : { job: readJob(row.record), ...LEFT_OUT });
   } catch {
     return err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
   }

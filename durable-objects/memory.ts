@@ -5,11 +5,15 @@ import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../contract/config.ts";
 import type { Config } from "../domain/config.ts";
 import { Fleet } from "../domain/fleet.ts";
 import type { Killswitch } from "../domain/killswitch.ts";
+import { periodAt } from "../domain/period.ts";
 import { Queue } from "../domain/queue.ts";
+import { Spending } from "../domain/spending.ts";
+import type { Webhook } from "../domain/webhook.ts";
 import type { Counters } from "./counters.ts";
+import type { CatalogFacts } from "./store/catalog.ts";
 import type { OpenStatus } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
-import type { BudgetNotice, CatalogFacts, StoredConfig } from "./store/settings.ts";
+import type { BudgetNotice, StoredConfig } from "./store/settings.ts";
 
 export interface Memory {
   readonly fleet: Fleet;
@@ -23,9 +27,16 @@ export interface Memory {
   config: Config;
   storedConfig: StoredConfig;
   killswitch: Killswitch;
-  /** The budget that was last found reached; null where none is. */
-  budgetNotice: BudgetNotice | null;
+  /** The budgets that are reached: the tenant's first. */
+  budgetNotices: readonly BudgetNotice[];
+  readonly spending: Spending;
   readonly counters: Counters;
+  /** Newest first. */
+  webhooks: readonly Webhook[];
+  /** Deliveries whose try has no outcome yet. */
+  readonly deliveriesUnderWay: Set<string>;
+  /** Workers whose silence webhooks were told of. */
+  readonly silentWorkers: Set<string>;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
@@ -50,12 +61,16 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     unstoredWorkers: new Set(),
     queue,
     backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
-    catalog: new Map(Object.entries(store.settings.catalog())),
+    catalog: store.catalog.all(),
     config: toConfig(storedConfig.document),
     storedConfig,
     killswitch: store.settings.killswitch(),
-    budgetNotice: store.settings.budgetNotice(),
+    budgetNotices: store.settings.budgetNotices(),
+    spending: new Spending(store.spending.since(periodAt("month", nowAt).fromAt)),
     counters,
+    webhooks: store.webhooks.all(),
+    deliveriesUnderWay: new Set(),
+    silentWorkers: store.silentWorkers.all(),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,

@@ -110,7 +110,7 @@ const reportOn = (
     case "job.started":
       return report.start(turn, held);
     case "job.streaming":
-      return report.heartbeat(turn, held);
+      return report.speak(turn, held);
     case "job.heartbeat":
       return report.heartbeat(turn, { ...held, progress: message.progress });
     case "job.completed":

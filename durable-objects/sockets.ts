@@ -1,7 +1,8 @@
 // The hibernating sockets of a tenant: which worker or viewer each belongs to, kept in its attachment so that it
 // survives the object's sleep. Messages to one socket leave in one frame.
 
-import { type CoordinatorMessage, closeCodes } from "../contract/socket.ts";
+import type { CoordinatorMessage } from "../contract/socket.ts";
+import { closeCodes } from "../contract/values.ts";
 import type { Role } from "../domain/key.ts";
 
 export interface Attachment {

@@ -1,6 +1,7 @@
 // The worker's report of itself, and when the coordinator is owed one. Each wakes it, so an idle worker on a socket only
 // pings: it reports when it connects, when it dropped a job, until the last report is acknowledged, and once in a while.
 
+import type { Tier } from "../contract/values.ts";
 import type { RuntimeState } from "./runtimes/runtime.ts";
 import type { WorkerMessage } from "./session.ts";
 
@@ -15,7 +16,7 @@ export type WorkerIdentity = {
   tags: string;
   /** Empty: any. */
   models: readonly string[];
-  tier: "economy" | "standard" | "premium" | null;
+  tier: Tier | null;
   concurrency: number;
   version: string;
 };

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { instanceName, modelName, providerName, tags } from "../contract/field.ts";
+import { MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
 export type Settings = {
@@ -17,7 +18,7 @@ export type Settings = {
   provider: string | null;
   tags: string;
   models: readonly string[];
-  tier: "economy" | "standard" | "premium" | null;
+  tier: Tier | null;
   concurrency: number;
   /** Null: whatever is found on this machine, else echo. */
   runtime: string | null;
@@ -25,7 +26,6 @@ export type Settings = {
 
 export type SettingsResult = { ok: true; settings: Settings } | { ok: false; problems: string[] } | { ok: "help" };
 
-const MAX_CONCURRENCY = 1000;
 const DEFAULT_API_URL = "http://127.0.0.1:8787";
 const RUNTIME_ALIASES: Readonly<Record<string, string>> = { "llama.cpp": "llamacpp", google: "gemini" };
 
@@ -66,7 +66,7 @@ const settingsSchema = z.object({
   "--provider": providerName.optional(),
   "--tags": commaList.pipe(tags).default([]),
   "--models": commaList.pipe(z.array(modelName).max(500)).default([]),
-  "--tier": z.enum(["economy", "standard", "premium"], { error: "must be economy, standard or premium" }).optional(),
+  "--tier": z.enum(TIERS, { error: "must be economy, standard or premium" }).optional(),
   "--concurrency": z.coerce
     .number({ error: "must be a whole number" })
     .int("must be a whole number")

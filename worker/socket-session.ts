@@ -4,11 +4,11 @@
 import { WebSocket } from "ws";
 import {
   type CoordinatorMessage,
-  closeCodes,
   coordinatorMessage,
   MAX_FRAME_BYTES,
   MAX_FRAME_MESSAGES,
 } from "../contract/socket.ts";
+import { closeCodes } from "../contract/values.ts";
 import {
   type Ending,
   explainRefusal,

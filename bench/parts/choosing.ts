@@ -3,7 +3,8 @@
 
 import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet.ts";
-import { choose, type RoutePolicy, type RouteRequest } from "../../domain/routing.ts";
+import { choose } from "../../domain/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { registerWorker } from "../../domain/worker.ts";
 import { figure } from "../figures.ts";
 import type { Bench } from "../plan.ts";
@@ -40,6 +41,8 @@ function fleetOf(count: number): Fleet {
       tier: null,
       version: null,
       concurrency: CONCURRENCY,
+      apis: [],
+      runtimeModels: null,
       jobs: null,
     };
     fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false }, NOW_AT), NOW_AT);
@@ -52,6 +55,7 @@ function fleetOf(count: number): Fleet {
 const asking = (provider: string | null, tags: string[]): RouteRequest => ({
   provider,
   model: null,
+  api: null,
   tags,
   excludedProviders: [],
   tier: null,

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";
-import { get } from "../api.ts";
+import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
@@ -98,8 +98,8 @@ export const Catalog = () => {
   const version = useThrottled(catalogVersion.value, REREAD_EVERY_MS);
   const { data, error, reload } = useLoad(`catalog ${version}`, async (signal) => {
     const [{ subscriptions }, { providers }] = await Promise.all([
-      get<{ subscriptions: SubscriptionResource[] }>("/catalog/subscriptions", {}, signal),
-      get<{ providers: ProviderResource[] }>("/catalog/providers", {}, signal),
+      api.catalog.subscriptions({ signal }),
+      api.catalog.providers({ signal }),
     ]);
     return { subscriptions, providers };
   });

@@ -1,8 +1,8 @@
 // What work costs: by period, provider and model, against the budgets. Work of unknown price is shown as such.
 
-import type { ConfigDocument } from "../../contract/config.ts";
-import type { CostByProvider, CostSummary } from "../../contract/cost.ts";
-import { get } from "../api.ts";
+import type { CostSummary } from "../../contract/cost.ts";
+import { PERIODS, type Period } from "../../contract/values.ts";
+import { api } from "../api.ts";
 import { count, plural, usd } from "../format.ts";
 import { CostProviders } from "../parts/cost-providers.tsx";
 import { Choice } from "../parts/form.tsx";
@@ -13,8 +13,6 @@ import { place, refine } from "../router.ts";
 import { todayUsd } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 
-const PERIODS = ["day", "week", "month"] as const;
-type Period = (typeof PERIODS)[number];
 const NAMES: Record<Period, string> = { day: "Today", week: "This week", month: "This month" };
 const BEFORE: Record<Period, string> = { day: "yesterday", week: "last week", month: "last month" };
 const REREAD_EVERY_MS = 5000;
@@ -40,11 +38,11 @@ const Budget = ({ name, spent, limit }: { name: string; spent: number; limit: nu
 
 const Budgets = ({ spentToday }: { spentToday: number | null }) => {
   const { data } = useLoad("budgets", async (signal) => {
-    const [{ budget }, month] = await Promise.all([
-      get<Pick<ConfigDocument, "budget">>("/config", {}, signal),
-      get<CostSummary>("/api/cost", { period: "month" }, signal),
+    const [config, month] = await Promise.all([
+      api.config.get({ signal }),
+      api.cost.summary({ period: "month" }, { signal }),
     ]);
-    return { budget, monthUsd: month.total_usd };
+    return { budget: config.document.budget, monthUsd: month.total_usd };
   });
   if (data === null) return null;
   const { budget, monthUsd } = data;
@@ -102,9 +100,9 @@ export const Cost = () => {
   const spent = useThrottled(todayUsd.value, REREAD_EVERY_MS);
   const { data, error, reload } = useLoad(`${period} ${spent}`, async (signal) => {
     const [summary, byProvider, today] = await Promise.all([
-      get<CostSummary>("/api/cost", { period }, signal),
-      get<CostByProvider>("/api/cost/providers", { period }, signal),
-      get<CostSummary>("/api/cost", { period: "day" }, signal),
+      api.cost.summary({ period }, { signal }),
+      api.cost.byProvider({ period }, { signal }),
+      api.cost.summary({ period: "day" }, { signal }),
     ]);
     return { summary, byProvider, today: today.total_usd };
   });

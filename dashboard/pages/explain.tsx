@@ -1,6 +1,7 @@
 // Requirements in, the router's reasoning out. The requirements are in the address, so that the question can be sent on.
 
-import { PRIORITIES, type Priority, toExplainQuery } from "../parts/job-fields.ts";
+import { PRIORITIES, type Priority } from "../../contract/values.ts";
+import { toExplainQuery } from "../parts/job-fields.ts";
 import { Page, Panel } from "../parts/page.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
 import { RouterPreview } from "../parts/router-preview.tsx";

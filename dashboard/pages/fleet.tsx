@@ -3,7 +3,7 @@
 
 import { useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/worker.ts";
-import { get } from "../api.ts";
+import { api } from "../api.ts";
 import { count, splitTags } from "../format.ts";
 import { NoWorkers } from "../parts/fleet-glance.tsx";
 import { TextField } from "../parts/form.tsx";
@@ -89,7 +89,7 @@ export const Fleet = () => {
   const offset = offsetInAddress();
   const total = useThrottled(workersTotal.value, REREAD_EVERY_MS);
   const { data, error, reload } = useLoad(`${offset} ${total}`, (signal) =>
-    get<{ workers: WorkerResource[]; total: number }>("/api/workers", { limit: PAGE_SIZE, offset }, signal),
+    api.workers.list({ limit: PAGE_SIZE, offset }, { signal }),
   );
   const listed = (data?.workers ?? []).map((worker) => workers.value.get(worker.instance) ?? worker);
   const words = sought.toLowerCase().trim();

@@ -1,7 +1,7 @@
 // One job: what was asked, what came of it, how it got there, and what can be done with it.
 
 import type { JobEventResource, JobResource } from "../../contract/job.ts";
-import { get, under } from "../api.ts";
+import { api } from "../api.ts";
 import { JobActions } from "../parts/job-actions.tsx";
 import { JobFacts } from "../parts/job-facts.tsx";
 import { Loading, Page, Panel } from "../parts/page.tsx";
@@ -103,11 +103,7 @@ export const JobPage = ({ id }: { id: string }) => {
   const { data, error, reload } = useLoad(
     `${id} ${changed?.updated_at} ${changed?.status} ${changed?.waiting_reason}`,
     async (signal) => {
-      const path = under("/api/jobs", id);
-      const [job, { events }] = await Promise.all([
-        get<JobResource>(path, {}, signal),
-        get<{ events: JobEventResource[] }>(`${path}/events`, {}, signal),
-      ]);
+      const [job, { events }] = await Promise.all([api.jobs.get(id, { signal }), api.jobs.events(id, { signal })]);
       return { job, events };
     },
   );

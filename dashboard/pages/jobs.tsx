@@ -1,9 +1,9 @@
 // Jobs, newest first, live. The list comes from the API; what arrives over the socket replaces rows and, on the first
 // page, is put on top. At a thousand jobs a second the page still holds fifty rows and asks for its total now and then.
 
-import type { JobResource } from "../../contract/job.ts";
 import type { LiveJob } from "../../contract/live.ts";
-import { get } from "../api.ts";
+import { JOB_STATUSES } from "../../contract/values.ts";
+import { api } from "../api.ts";
 import { SelectField, TextField } from "../parts/form.tsx";
 import { JobTable, toRow } from "../parts/job-table.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
@@ -15,7 +15,6 @@ import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 
 const REREAD_EVERY_MS = 4000;
 const TYPING_MS = 300;
-const STATUSES = ["pending", "assigned", "running", "completed", "failed", "cancelled"] as const;
 const FILTERS = ["status", "provider", "tag", "worker", "schedule"] as const;
 
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
@@ -61,7 +60,7 @@ const FilterBar = ({ filters }: { filters: Filters }) => {
         label="State"
         value={filters.status ?? ""}
         onInput={set("status")}
-        options={[["", "all"], ...STATUSES.map((status) => [status, status] as const)]}
+        options={[["", "all"], ...JOB_STATUSES.map((status) => [status, status] as const)]}
       />
       <TextField label="Provider" value={filters.provider ?? ""} onInput={set("provider")} suggestions={providers} />
       <TextField label="Tag" value={filters.tag ?? ""} onInput={set("tag")} />
@@ -101,11 +100,7 @@ export const Jobs = () => {
   const offset = offsetInAddress();
   const activity = useThrottled(JSON.stringify(counts.value), REREAD_EVERY_MS);
   const { data, error, reload } = useLoad(`${asked} ${offset} ${activity}`, (signal) =>
-    get<{ jobs: JobResource[]; total: number }>(
-      "/api/jobs",
-      { ...JSON.parse(asked), limit: PAGE_SIZE, offset },
-      signal,
-    ),
+    api.jobs.list({ ...JSON.parse(asked), limit: PAGE_SIZE, offset }, { signal }),
   );
   const rows = mergeRows(data?.jobs.map(toRow) ?? [], liveJobs.value, filters, offset === 0);
   return (

@@ -1,18 +1,12 @@
 // Creating a job: queue it, or dispatch it to a worker at once. Beside it stands whom the router would choose.
 
 import { useRef, useState } from "preact/hooks";
-import type { JobResource } from "../../contract/job.ts";
-import { ApiProblem, post } from "../api.ts";
+import { ApiProblem } from "../../contract/client/problem.ts";
+import type { NewJobRequest } from "../../contract/job.ts";
+import { PRIORITIES, type Priority } from "../../contract/values.ts";
+import { api } from "../api.ts";
 import { TextField } from "../parts/form.tsx";
-import {
-  EMPTY_JOB,
-  type JobFields,
-  jsonError,
-  PRIORITIES,
-  type Priority,
-  toBody,
-  toExplainQuery,
-} from "../parts/job-fields.ts";
+import { EMPTY_JOB, type JobFields, jsonError, toBody, toExplainQuery } from "../parts/job-fields.ts";
 import { Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
@@ -41,7 +35,7 @@ const fieldsInAddress = (): JobFields => {
   };
 };
 
-const toExtra = ({ runAt, timeout, attempts }: Extra): Record<string, unknown> => ({
+const toExtra = ({ runAt, timeout, attempts }: Extra): Partial<NewJobRequest> => ({
   ...(runAt === "" ? {} : { run_at: new Date(runAt).toISOString() }),
   ...(timeout === "" ? {} : { timeout_seconds: Number(timeout) }),
   ...(attempts === "" ? {} : { max_attempts: Number(attempts) }),
@@ -50,10 +44,10 @@ const toExtra = ({ runAt, timeout, attempts }: Extra): Record<string, unknown> =
 /** One key for one wish: the same body pressed twice is one job. */
 const useIdempotency = () => {
   const last = useRef({ body: "", key: "" });
-  return (body: unknown): Record<string, string> => {
+  return (body: unknown): string => {
     const text = JSON.stringify(body);
     if (last.current.body !== text) last.current = { body: text, key: crypto.randomUUID() };
-    return { "Idempotency-Key": last.current.key };
+    return last.current.key;
   };
 };
 
@@ -68,14 +62,14 @@ export const NewJob = () => {
     error instanceof ApiProblem ? error.errors.find((one) => one.path.split(/[.[]/)[0] === path)?.message : undefined;
   const inputError = jsonError(fields.input);
 
-  const submit = async (path: "/dispatch" | "/api/jobs"): Promise<void> => {
+  const submit = async (verb: "dispatch" | "create"): Promise<void> => {
     if (inputError !== null || fields.prompt === "")
       return setError(new Error(inputError ?? "The prompt is empty: say what is to be done."));
     setBusy(true);
     try {
       const body = { ...toBody(fields), ...toExtra(extra) };
-      const job = await post<JobResource>(path, body, { headers: idempotency({ path, body }) });
-      tell(path === "/dispatch" ? `Dispatched to ${job.assigned_worker}.` : "Queued.");
+      const job = await api.jobs[verb](body, { idempotencyKey: idempotency({ verb, body }) });
+      tell(verb === "dispatch" ? `Dispatched to ${job.assigned_worker}.` : "Queued.");
       go(href(["jobs", job.id]));
     } catch (refused) {
       setError(refused as Error);
@@ -89,7 +83,7 @@ export const NewJob = () => {
         class="split"
         onSubmit={(event) => {
           event.preventDefault();
-          void submit("/dispatch");
+          void submit("dispatch");
         }}
       >
         <Panel title="The job">
@@ -145,7 +139,7 @@ export const NewJob = () => {
             <button type="submit" class="button primary" disabled={isBusy}>
               Dispatch now
             </button>
-            <button type="button" class="button" disabled={isBusy} onClick={() => submit("/api/jobs")}>
+            <button type="button" class="button" disabled={isBusy} onClick={() => submit("create")}>
               Put in the queue
             </button>
             <p class="hint">Dispatching fails if no worker can take it at once; the queue keeps it until one can.</p>

@@ -1,9 +1,7 @@
 // The state of the box on one screen: the line, what needs attention, throughput and waiting, the fleet, the day's cost.
 
 import { useEffect } from "preact/hooks";
-import type { CostSummary } from "../../contract/cost.ts";
-import type { JobResource } from "../../contract/job.ts";
-import { get } from "../api.ts";
+import { api } from "../api.ts";
 import { plural, usd } from "../format.ts";
 import { Attention } from "../parts/attention.tsx";
 import { FleetGlance } from "../parts/fleet-glance.tsx";
@@ -20,9 +18,7 @@ const COST_EVERY_MS = 10_000;
 
 const CostToday = () => {
   const spent = useThrottled(todayUsd.value, COST_EVERY_MS);
-  const { data, error, reload } = useLoad(`cost ${spent}`, (signal) =>
-    get<CostSummary>("/api/cost", { period: "day" }, signal),
-  );
+  const { data, error, reload } = useLoad(`cost ${spent}`, (signal) => api.cost.summary({ period: "day" }, { signal }));
   if (error !== null) return <Problem error={error} retry={reload} />;
   const total = todayUsd.value ?? data?.total_usd ?? null;
   return (
@@ -43,7 +39,8 @@ const CostToday = () => {
 export const Overview = () => {
   useEffect(() => {
     // Only colours the plots in; without the history they begin empty and fill by themselves.
-    get<{ jobs: JobResource[] }>("/api/jobs", { limit: SEED_JOBS })
+    api.jobs
+      .list({ limit: SEED_JOBS })
       .then(({ jobs }) => seedTraffic(jobs))
       .catch(() => undefined);
   }, []);

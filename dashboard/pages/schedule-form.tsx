@@ -1,8 +1,8 @@
 // Making a schedule, or changing one. Its next runs stand beside it and follow what is typed.
 
 import { useEffect, useState } from "preact/hooks";
-import type { ScheduleResource } from "../../contract/schedule.ts";
-import { ApiProblem, get, post, put, under } from "../api.ts";
+import { ApiProblem } from "../../contract/client/problem.ts";
+import { api } from "../api.ts";
 import { readerZone } from "../format.ts";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
 import { jsonError } from "../parts/job-fields.ts";
@@ -29,7 +29,7 @@ const zones = (): string[] => ["UTC", ...Intl.supportedValuesOf("timeZone")];
 const Preview = ({ fields }: { fields: ScheduleFields }) => {
   const asked = useSettled(JSON.stringify(toPreview(fields)), TYPING_MS);
   const { data, error } = useLoad(asked, (signal) =>
-    post<{ next_runs: string[] }>("/api/schedules/preview", JSON.parse(asked), { query: { preview: PREVIEW }, signal }),
+    api.schedules.preview(JSON.parse(asked), { preview: PREVIEW, signal }),
   );
   if (error !== null) return <Problem error={error} />;
   if (data === null) return <Loading what="the next runs" />;
@@ -114,8 +114,8 @@ const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields 
     try {
       const saved =
         name === null
-          ? await post<ScheduleResource>("/api/schedules", toNewSchedule(fields))
-          : await put<ScheduleResource>(under("/api/schedules", name), toEdit(fields));
+          ? await api.schedules.create(toNewSchedule(fields))
+          : await api.schedules.edit(name, toEdit(fields));
       tell(`${saved.name} is saved.`);
       go(href(["schedules", saved.name]));
     } catch (refused) {
@@ -175,9 +175,7 @@ const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields 
 
 export const ScheduleForm = ({ name }: { name: string | null }) => {
   const [initial, setInitial] = useState<ScheduleFields | null>(name === null ? newSchedule : null);
-  const { data, error, reload } = useLoad(name, (signal) =>
-    get<ScheduleResource>(under("/api/schedules", name ?? ""), {}, signal),
-  );
+  const { data, error, reload } = useLoad(name, (signal) => api.schedules.get(name ?? "", { signal }));
   useEffect(() => {
     if (data !== null) setInitial(fieldsOf(data));
   }, [data]);

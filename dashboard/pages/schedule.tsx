@@ -1,7 +1,7 @@
 // One schedule: what it sends and when, its next runs, and every run so far.
 
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
-import { get, under } from "../api.ts";
+import { api } from "../api.ts";
 import { readerZone } from "../format.ts";
 import { Fact } from "../parts/job-facts.tsx";
 import { NextRuns } from "../parts/next-runs.tsx";
@@ -58,11 +58,7 @@ const COLUMNS: readonly Column[] = [
 const History = ({ name, version }: { name: string; version: string }) => {
   const offset = offsetInAddress();
   const { data, error, reload } = useLoad(`${name} ${offset} ${version}`, (signal) =>
-    get<{ history: ScheduleRunResource[]; total: number }>(
-      `${under("/api/schedules", name)}/history`,
-      { limit: PAGE_SIZE, offset },
-      signal,
-    ),
+    api.schedules.history(name, { limit: PAGE_SIZE, offset }, { signal }),
   );
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null) return <Loading what="the history" />;
@@ -146,7 +142,7 @@ export const SchedulePage = ({ name }: { name: string }) => {
   const live = schedules.value?.find((one) => one.name === name);
   const version = `${live?.status} ${live?.next_run_at} ${live?.last_run_at}`;
   const { data, error, reload } = useLoad(`${name} ${version}`, (signal) =>
-    get<ScheduleResource>(under("/api/schedules", name), { preview: PREVIEW }, signal),
+    api.schedules.get(name, { preview: PREVIEW, signal }),
   );
   if (data !== null) return <Ready schedule={data} reload={reload} version={version} />;
   return (

@@ -1,7 +1,7 @@
 // Schedules, live: when each runs next, and the switch to pause it.
 
 import type { ScheduleResource } from "../../contract/schedule.ts";
-import { get } from "../api.ts";
+import { api } from "../api.ts";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -70,7 +70,7 @@ export const Schedules = () => {
   const changed = useThrottled(liveSchedules.value, REREAD_EVERY_MS);
   const shape = changed?.map(({ name, status, next_run_at }) => name + status + next_run_at).join();
   const { data, error, reload } = useLoad(`${offset} ${shape}`, (signal) =>
-    get<{ schedules: ScheduleResource[]; total: number }>("/api/schedules", { limit: PAGE_SIZE, offset }, signal),
+    api.schedules.list({ limit: PAGE_SIZE, offset }, { signal }),
   );
   return (
     <Page

@@ -1,7 +1,7 @@
 // The audit log: who did what to keys, config, killswitch, workers, schedules and catalog, newest first.
 
-import type { AuditEntryResource } from "../../contract/key.ts";
-import { get } from "../api.ts";
+import type { AuditEntryResource } from "../../contract/audit.ts";
+import { api } from "../api.ts";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -53,7 +53,7 @@ const COLUMNS: readonly Column[] = [{ title: "When" }, { title: "Who", class: "c
 export const SettingsAudit = () => {
   const offset = offsetInAddress();
   const { data, error, reload } = useLoad(`audit ${offset}`, (signal) =>
-    get<{ entries: AuditEntryResource[]; total: number }>("/api/audit", { limit: PAGE_SIZE, offset }, signal),
+    api.audit.list({ limit: PAGE_SIZE, offset }, { signal }),
   );
   return (
     <Page

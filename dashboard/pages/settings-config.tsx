@@ -1,7 +1,7 @@
 // The config as YAML: checked while it is typed, shown as a diff before it is saved, never saved over someone else's.
 
 import { useEffect, useState } from "preact/hooks";
-import { ApiProblem } from "../api.ts";
+import { ApiProblem } from "../../contract/client/problem.ts";
 import { CodeEditor } from "../parts/code-editor.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { diffLines } from "../parts/diff.ts";

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
-import { get } from "../api.ts";
+import { api } from "../api.ts";
 import { CreateKeyDialog, RevokeDialog, RotateDialog, SecretDialog } from "../parts/key-dialogs.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { Loading, Page } from "../parts/page.tsx";
@@ -83,7 +83,7 @@ const KeyTable = ({ keys, onOpen }: { keys: readonly KeyResource[]; onOpen: (ope
 export const SettingsKeys = () => {
   const [open, setOpen] = useState<Open | null>(null);
   const [made, setMade] = useState<KeyAnswer | null>(null);
-  const { data, error, reload } = useLoad("keys", (signal) => get<{ keys: KeyResource[] }>("/api/keys", {}, signal));
+  const { data, error, reload } = useLoad("keys", (signal) => api.keys.list({ signal }));
   const close = () => setOpen(null);
   const showSecret = (answer: KeyAnswer): void => {
     setMade(answer);

@@ -1,8 +1,8 @@
 // One subscription: its models, its history as a diff, and its settings.
 
 import { useState } from "preact/hooks";
-import type { CatalogHistoryList, ModelList, SubscriptionResource } from "../../contract/catalog.ts";
-import { del, get, under } from "../api.ts";
+import type { ModelList, SubscriptionResource } from "../../contract/catalog.ts";
+import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { CatalogHistory } from "../parts/catalog-history.tsx";
 import { Confirm } from "../parts/dialog.tsx";
@@ -88,7 +88,7 @@ const Actions = ({ subscription, reload }: { subscription: SubscriptionResource;
           action="Unsubscribe"
           isDestructive
           onConfirm={async () => {
-            await del(under("/catalog/subscriptions", subscription.id));
+            await api.catalog.unsubscribe(subscription.id);
             tell(`Unsubscribed from ${subscription.provider}.`);
             go("#/catalog");
           }}
@@ -116,11 +116,10 @@ export const SubscriptionPage = ({ id }: { id: string }) => {
   const offset = offsetInAddress();
   const version = useThrottled(catalogVersion.value, REREAD_EVERY_MS);
   const { data, error, reload } = useLoad(`${id} ${offset} ${version}`, async (signal) => {
-    const path = under("/catalog/subscriptions", id);
     const [{ subscriptions }, { models }, history] = await Promise.all([
-      get<{ subscriptions: SubscriptionResource[] }>("/catalog/subscriptions", {}, signal),
-      get<ModelList>(`${path}/models`, {}, signal),
-      get<CatalogHistoryList>(`${path}/history`, { limit: PAGE_SIZE, offset }, signal),
+      api.catalog.subscriptions({ signal }),
+      api.catalog.models(id, { signal }),
+      api.catalog.history(id, { limit: PAGE_SIZE, offset }, { signal }),
     ]);
     const subscription = subscriptions.find((one) => one.id === id);
     if (subscription === undefined) throw new Error("There is no such subscription.");

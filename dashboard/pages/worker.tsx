@@ -1,7 +1,7 @@
 // One worker: what it offers, what it works on, how its last jobs went, and why it is idle if it is.
 
 import type { WorkerDetail } from "../../contract/worker.ts";
-import { get, under } from "../api.ts";
+import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { IdleReasons } from "../parts/idle-reasons.tsx";
 import { Fact } from "../parts/job-facts.tsx";
@@ -104,9 +104,7 @@ export const WorkerPage = ({ instance }: { instance: string }) => {
     `${live?.current_load} ${live?.status} ${live?.paused} ${live?.pause_reason}`,
     REREAD_EVERY_MS,
   );
-  const { data, error, reload } = useLoad(`${instance} ${changed}`, (signal) =>
-    get<WorkerDetail>(under("/api/workers", instance), {}, signal),
-  );
+  const { data, error, reload } = useLoad(`${instance} ${changed}`, (signal) => api.workers.get(instance, { signal }));
   if (data !== null) return <Ready worker={{ ...data, ...live }} reload={reload} />;
   return (
     <Page title={instance} back={BACK}>

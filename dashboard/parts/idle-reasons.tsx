@@ -1,9 +1,8 @@
 // Why a worker does nothing: its own state first, else what the router says of it for each kind of job that waits.
 
-import type { Explanation } from "../../contract/dispatch.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
-import { get } from "../api.ts";
+import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { href } from "../router.ts";
 import { isHalted, jobs } from "../state/board.ts";
@@ -45,7 +44,7 @@ const Kinds = ({ instance, kinds }: { instance: string; kinds: readonly Kind[] }
   const { data, error, reload } = useLoad(`${instance} ${ids}`, (signal) =>
     Promise.all(
       kinds.map(async ({ job, many }) => {
-        const { workers } = await get<Explanation>("/dispatch/explain", { job_id: job.id }, signal);
+        const { workers } = await api.jobs.explain({ job_id: job.id }, { signal });
         return { job, many, reasons: workers.find((one) => one.instance === instance)?.reasons ?? [] };
       }),
     ),

@@ -2,14 +2,15 @@
 
 import { useState } from "preact/hooks";
 import type { JobResource } from "../../contract/job.ts";
-import { patch, post, under } from "../api.ts";
+import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
+import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
 import { Choice, SelectField, TextField } from "./form.tsx";
-import { PRIORITIES, type Priority, TIERS } from "./job-fields.ts";
+import { tierOf } from "./job-fields.ts";
 
 interface ActionsProps {
   job: JobResource;
@@ -21,7 +22,7 @@ const EditDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => vo
   const [tier, setTier] = useState<string>(job.tier ?? "");
   const [tags, setTags] = useState(job.tags.join(", "));
   const save = async (): Promise<void> => {
-    await patch(under("/api/jobs", job.id), { priority, tier: tier === "" ? null : tier, tags: splitTags(tags) });
+    await api.jobs.edit(job.id, { priority, tier: tierOf(tier), tags: splitTags(tags) });
     tell("Job changed.");
     onDone();
   };
@@ -55,7 +56,7 @@ const CancelDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => 
     action="Cancel the job"
     isDestructive
     onConfirm={async () => {
-      await post(`${under("/api/jobs", job.id)}/cancel`);
+      await api.jobs.cancel(job.id);
       tell("Job cancelled.");
       onDone();
     }}
@@ -73,7 +74,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
   const [open, setOpen] = useState<"edit" | "cancel" | null>(null);
   const close = () => setOpen(null);
   const retry = async (): Promise<void> => {
-    await attempt(() => post(`${under("/api/jobs", job.id)}/retry`), "Back in the queue.");
+    await attempt(() => api.jobs.retry(job.id), "Back in the queue.");
     onDone();
   };
   const like = href(["jobs", "new"], {

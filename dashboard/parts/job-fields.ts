@@ -1,10 +1,9 @@
 // What is typed into a job's form, and what it becomes on the wire. Pure, so that both forms and tests share it.
 
+import type { ExplainQuery } from "../../contract/dispatch.ts";
+import type { NewJobRequest } from "../../contract/job.ts";
+import { type Priority, TIERS, type Tier } from "../../contract/values.ts";
 import { splitTags } from "../format.ts";
-
-export const PRIORITIES = ["low", "normal", "high", "critical"] as const;
-export const TIERS = ["economy", "standard", "premium"] as const;
-export type Priority = (typeof PRIORITIES)[number];
 
 export interface JobFields {
   readonly prompt: string;
@@ -26,6 +25,9 @@ export const EMPTY_JOB: JobFields = {
   tags: "",
 };
 
+/** What a tier's field holds; null for any. */
+export const tierOf = (text: string): Tier | null => TIERS.find((tier) => tier === text) ?? null;
+
 /** Why the text is no JSON value; null where it is one, or empty. */
 export const jsonError = (text: string): string | null => {
   if (text.trim() === "") return null;
@@ -37,21 +39,23 @@ export const jsonError = (text: string): string | null => {
   }
 };
 
-export const toBody = (fields: JobFields): Record<string, unknown> => ({
+export const toBody = (fields: JobFields): NewJobRequest => ({
   prompt: fields.prompt,
   ...(fields.input.trim() === "" ? {} : { input: JSON.parse(fields.input) }),
   ...(fields.provider.trim() === "" ? {} : { provider: fields.provider.trim() }),
   ...(fields.model.trim() === "" ? {} : { model: fields.model.trim() }),
-  ...(fields.tier === "" ? {} : { tier: fields.tier }),
+  ...(fields.tier === "" ? {} : { tier: tierOf(fields.tier) }),
   priority: fields.priority,
   tags: splitTags(fields.tags),
 });
 
 /** The part of it that decides who may have the job. */
-export const toExplainQuery = (fields: Pick<JobFields, "provider" | "model" | "priority" | "tier" | "tags">) => ({
+export const toExplainQuery = (
+  fields: Pick<JobFields, "provider" | "model" | "priority" | "tier" | "tags">,
+): ExplainQuery => ({
   job_tags: splitTags(fields.tags).join(","),
   urgency: fields.priority,
   provider: fields.provider.trim(),
   model: fields.model.trim(),
-  tier: fields.tier,
+  ...(fields.tier === "" ? {} : { tier: tierOf(fields.tier) ?? undefined }),
 });

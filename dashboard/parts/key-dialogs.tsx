@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
-import { del, post, under } from "../api.ts";
+import { api } from "../api.ts";
 import { tell } from "../state/notice.ts";
 import { Confirm, Dialog } from "./dialog.tsx";
 import { Choice, SelectField, TextField } from "./form.tsx";
@@ -12,12 +12,14 @@ type Role = KeyResource["role"];
 
 const ROLES: readonly (readonly [Role, string])[] = [
   ["worker", "worker"],
+  ["client", "client"],
   ["standard", "standard"],
   ["admin", "admin"],
 ];
 
 const MAY: Record<Role, string> = {
   worker: "Runs jobs: presence, the worker protocol, reading the config.",
+  client: "Uses the front door (/v1) alone, and reads and cancels the jobs that it made.",
   standard: "Operates: jobs, schedules, fleet, killswitch. No catalog, keys, config changes, or audit log.",
   admin: "Everything in this tenant.",
 };
@@ -25,7 +27,7 @@ const MAY: Record<Role, string> = {
 export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswer) => void; onClose: () => void }) => {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("worker");
-  const create = async (): Promise<void> => onMade(await post<KeyAnswer>("/api/keys", { name: name.trim(), role }));
+  const create = async (): Promise<void> => onMade(await api.keys.create({ name: name.trim(), role }));
   return (
     <Confirm title="New key" action="Create" isReady={name.trim() !== ""} onConfirm={create} onClose={onClose}>
       <TextField
@@ -57,7 +59,7 @@ interface KeyDialogProps {
 export const RotateDialog = ({ item, onMade, onClose }: KeyDialogProps & { onMade: (answer: KeyAnswer) => void }) => {
   const [grace, setGrace] = useState("0");
   const rotate = async (): Promise<void> => {
-    onMade(await post<KeyAnswer>(`${under("/api/keys", item.id)}/rotate`, { grace_seconds: Number(grace) }));
+    onMade(await api.keys.rotate(item.id, { grace_seconds: Number(grace) }));
   };
   return (
     <Confirm title={`Rotate “${item.name}”?`} action="Rotate" isDestructive onConfirm={rotate} onClose={onClose}>
@@ -73,7 +75,7 @@ export const RevokeDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDon
     action="Revoke"
     isDestructive
     onConfirm={async () => {
-      await del(under("/api/keys", item.id));
+      await api.keys.revoke(item.id);
       tell(`“${item.name}” is revoked.`);
       onDone();
     }}

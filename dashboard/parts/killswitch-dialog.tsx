@@ -1,8 +1,7 @@
 // Engaging the killswitch, changing its level, and clearing it. From level 3 on a word is typed first.
 
 import { useState } from "preact/hooks";
-import type { KillswitchResource } from "../../contract/killswitch.ts";
-import { del, post } from "../api.ts";
+import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { counts, killswitch, workersTotal } from "../state/board.ts";
 import { tell } from "../state/notice.ts";
@@ -40,7 +39,7 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
   const needsWord = level >= CONFIRMED_FROM;
   const isReady = reason.trim() !== "" && (!needsWord || typed.trim().toUpperCase() === CONFIRMATION);
   const engage = async (): Promise<void> => {
-    const state = await post<KillswitchResource>("/killswitch", { level, reason: reason.trim() });
+    const state = await api.killswitch.engage({ level, reason: reason.trim() });
     killswitch.value = state;
     tell(`Killswitch engaged at level ${state.level}.`);
   };
@@ -83,7 +82,7 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
 export const ClearDialog = ({ onClose }: { onClose: () => void }) => {
   const [resumesAll, setResumesAll] = useState(true);
   const clear = async (): Promise<void> => {
-    killswitch.value = await del<KillswitchResource>("/killswitch", { resume_all: resumesAll });
+    killswitch.value = await api.killswitch.clear({ resume_all: resumesAll });
     tell(resumesAll ? "Killswitch cleared; workers resume." : "Killswitch cleared; workers stay paused.");
   };
   return (

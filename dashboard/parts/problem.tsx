@@ -1,6 +1,6 @@
 // What went wrong, in the coordinator's own words, with the fields it names and a way to go on.
 
-import { ApiProblem } from "../api.ts";
+import { ApiProblem } from "../../contract/client/problem.ts";
 
 interface Verdict {
   instance?: string;

@@ -1,8 +1,9 @@
 // The fields that say which worker a job wants: shared by the forms of jobs and schedules and by the explain page.
 
+import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
 import { workers } from "../state/board.ts";
 import { Choice, SelectField, TextField } from "./form.tsx";
-import { type JobFields, PRIORITIES, type Priority, TIERS } from "./job-fields.ts";
+import type { JobFields } from "./job-fields.ts";
 
 type Requirements = Pick<JobFields, "provider" | "model" | "priority" | "tier" | "tags">;
 

@@ -1,7 +1,7 @@
 // Whom the router would choose, asked again as requirements are typed and as the fleet changes.
 
-import type { Explanation } from "../../contract/dispatch.ts";
-import { get, type Query } from "../api.ts";
+import type { ExplainQuery } from "../../contract/dispatch.ts";
+import { api } from "../api.ts";
 import { killswitch, workers } from "../state/board.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { ExplanationView } from "./explanation-view.tsx";
@@ -17,11 +17,11 @@ const fleetShape = (): string =>
     .map(({ instance, status, paused, current_load, tags }) => [instance, status, paused, current_load, tags].join())
     .join(";") + killswitch.value?.level;
 
-export const RouterPreview = ({ query }: { query: Query }) => {
+export const RouterPreview = ({ query }: { query: Partial<ExplainQuery> }) => {
   const asked = useSettled(JSON.stringify(query), TYPING_MS);
   const fleet = useThrottled(fleetShape(), FLEET_EVERY_MS);
   const { data, error, reload } = useLoad(`${asked} ${fleet}`, (signal) =>
-    get<Explanation>("/dispatch/explain", JSON.parse(asked), signal),
+    api.jobs.explain(JSON.parse(asked), { signal }),
   );
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null) return <Loading what="the router's choice" />;

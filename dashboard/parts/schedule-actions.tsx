@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ScheduleResource } from "../../contract/schedule.ts";
-import { del, post, put, under } from "../api.ts";
+import { api } from "../api.ts";
 import { go, href } from "../router.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
@@ -18,7 +18,6 @@ export const ScheduleActions = ({
 }) => {
   const [isDeleting, setDeleting] = useState(false);
   const { name, status } = schedule;
-  const path = under("/api/schedules", name);
   const size = isShort ? "button small" : "button";
   const isActive = status === "active";
   const act = async (work: () => Promise<unknown>, done: string): Promise<void> => {
@@ -31,7 +30,7 @@ export const ScheduleActions = ({
         type="button"
         class={size}
         aria-label={`Run now: ${name}`}
-        onClick={() => act(() => post(`${path}/run`), `${name} runs now.`)}
+        onClick={() => act(() => api.schedules.run(name), `${name} runs now.`)}
       >
         Run now
       </button>
@@ -41,7 +40,7 @@ export const ScheduleActions = ({
         aria-label={`${isActive ? "Pause" : "Resume"}: ${name}`}
         onClick={() =>
           act(
-            () => put(path, { status: isActive ? "paused" : "active" }),
+            () => api.schedules.edit(name, { status: isActive ? "paused" : "active" }),
             isActive ? `${name} is paused.` : `${name} runs again.`,
           )
         }
@@ -64,7 +63,7 @@ export const ScheduleActions = ({
           action="Delete"
           isDestructive
           onConfirm={async () => {
-            await del(path);
+            await api.schedules.remove(name);
             tell(`${name} is deleted.`);
             go("#/schedules");
           }}

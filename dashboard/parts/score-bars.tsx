@@ -1,8 +1,9 @@
 // A score as one stacked bar: each part in its own colour, as long as the points it brings. The same in words for who
 // cannot see the bar.
 
-export const PARTS = ["capacity", "tag_fit", "model_loaded", "success", "freshness", "cost", "tier"] as const;
-const LABELS: Record<string, string> = {
+import { SCORE_PARTS, type ScorePart } from "../../contract/values.ts";
+
+const LABELS: Record<ScorePart, string> = {
   capacity: "free capacity",
   tag_fit: "tag fit",
   model_loaded: "model loaded",
@@ -12,7 +13,7 @@ const LABELS: Record<string, string> = {
   tier: "tier",
 };
 
-export const partLabel = (part: string): string => LABELS[part] ?? part.replaceAll("_", " ");
+export const partLabel = (part: string): string => LABELS[part as ScorePart] ?? part.replaceAll("_", " ");
 
 interface Scored {
   breakdown: Record<string, number>;
@@ -51,13 +52,13 @@ export const ScoreBar = (scored: Scored) => {
 };
 
 const orderOf = (part: string): number => {
-  const at = (PARTS as readonly string[]).indexOf(part);
-  return at < 0 ? PARTS.length : at;
+  const at = (SCORE_PARTS as readonly string[]).indexOf(part);
+  return at < 0 ? SCORE_PARTS.length : at;
 };
 
 export const ScoreLegend = ({ weights }: { weights: Record<string, number> }) => (
   <ul class="score-legend">
-    {PARTS.filter((part) => (weights[part] ?? 0) > 0).map((part) => (
+    {SCORE_PARTS.filter((part) => (weights[part] ?? 0) > 0).map((part) => (
       <li key={part}>
         <svg viewBox="0 0 10 10" aria-hidden="true">
           <rect width="10" height="10" rx="2" class={`part-${part}`} />

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";
-import { patch, post, under } from "../api.ts";
+import { api } from "../api.ts";
 import { tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
 import { SelectField, TextField } from "./form.tsx";
@@ -21,8 +21,8 @@ export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: Su
   const chosen = providers.find((one) => one.provider === provider);
   const save = async (): Promise<void> => {
     const settings = { models_sync_schedule: schedule.trim() || null, models_sync_url: url.trim() || null };
-    if (subscription === null) await post("/catalog/subscriptions", { provider, ...settings });
-    else await patch(under("/catalog/subscriptions", subscription.id), settings);
+    if (subscription === null) await api.catalog.subscribe({ provider, ...settings });
+    else await api.catalog.edit(subscription.id, settings);
     tell(subscription === null ? `Subscribed to ${provider}.` : "Subscription changed.");
     onDone();
   };

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { SubscriptionResource, SyncAnswer } from "../../contract/catalog.ts";
-import { post, under } from "../api.ts";
+import { api } from "../api.ts";
 import { tell, tellError } from "../state/notice.ts";
 
 const saysOf = (provider: string, { changed, added, removed, updated }: SyncAnswer): string =>
@@ -21,12 +21,7 @@ export const SyncButton = ({
   const sync = async (): Promise<void> => {
     setBusy(true);
     try {
-      tell(
-        saysOf(
-          subscription.provider,
-          await post<SyncAnswer>(`${under("/catalog/subscriptions", subscription.id)}/sync`),
-        ),
-      );
+      tell(saysOf(subscription.provider, await api.catalog.sync(subscription.id)));
     } catch (error) {
       tellError(new Error(`${subscription.provider} was not synced: ${(error as Error).message}`));
     }

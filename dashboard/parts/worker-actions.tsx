@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/worker.ts";
-import { del, post, under } from "../api.ts";
+import { api } from "../api.ts";
 import { go } from "../router.ts";
 import { isHalted } from "../state/board.ts";
 import { attempt, tell } from "../state/notice.ts";
@@ -28,7 +28,7 @@ const PauseDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () =>
   const pause = async (): Promise<void> => {
     const until = hours === "" ? {} : { until: new Date(Date.now() + Number(hours) * HOUR_MS).toISOString() };
     const given = reason.trim() === "" ? {} : { reason: reason.trim() };
-    await post(`${under("/api/workers", worker.instance)}/pause`, { ...given, ...until });
+    await api.workers.pause(worker.instance, { ...given, ...until });
     tell(`${worker.instance} is paused.`);
     onDone?.();
   };
@@ -53,7 +53,7 @@ const ForgetDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () =
     action="Forget"
     isDestructive
     onConfirm={async () => {
-      await del(under("/api/workers", worker.instance));
+      await api.workers.forget(worker.instance);
       tell(`${worker.instance} is forgotten.`);
       onDone?.();
       go("#/fleet");
@@ -69,10 +69,7 @@ export const WorkerActions = ({ worker, onDone, isShort = false }: WorkerProps &
   const close = () => setOpen(null);
   const size = isShort ? "button small" : "button";
   const resume = async (): Promise<void> => {
-    await attempt(
-      () => post(`${under("/api/workers", worker.instance)}/resume`),
-      `${worker.instance} takes jobs again.`,
-    );
+    await attempt(() => api.workers.resume(worker.instance), `${worker.instance} takes jobs again.`);
     onDone?.();
   };
   return (

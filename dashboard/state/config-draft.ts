@@ -1,11 +1,10 @@
 // The config as text: read with its ETag, checked by the coordinator as one types, saved only over what was read.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { send } from "../api.ts";
+import { api } from "../api.ts";
 import { useSettled } from "./load.ts";
 
 const TYPING_MS = 400;
-const YAML = { Accept: "application/yaml" };
 
 export interface StoredConfig {
   readonly text: string;
@@ -13,12 +12,12 @@ export interface StoredConfig {
 }
 
 export const readConfig = async (signal?: AbortSignal): Promise<StoredConfig> => {
-  const response = await send("GET", "/config", { headers: YAML, signal });
-  return { text: await response.text(), etag: response.headers.get("ETag") };
+  const { document, etag } = await api.config.getYaml({ signal });
+  return { text: document, etag };
 };
 
 export const saveConfig = async (text: string, etag: string | null): Promise<void> => {
-  await send("PUT", "/config", { yaml: text, headers: etag === null ? {} : { "If-Match": etag } });
+  await api.config.replaceYaml(text, { ifMatch: etag });
 };
 
 export type Check = { state: "clean" | "checking" | "valid" } | { state: "invalid"; error: Error };
@@ -32,7 +31,7 @@ export const useConfigCheck = (draft: string, stored: string | null): Check => {
   useEffect(() => {
     if (stored === null || settled === stored) return;
     const abort = new AbortController();
-    send("PUT", "/config", { query: { dry_run: true }, yaml: settled, signal: abort.signal }).then(
+    api.config.replaceYaml(settled, { isDryRun: true, signal: abort.signal }).then(
       () => newest.current === settled && setChecked({ text: settled, error: null }),
       (error) => !abort.signal.aborted && setChecked({ text: settled, error }),
     );

@@ -3,8 +3,8 @@
 
 import { signal } from "@preact/signals";
 import type { NumberedLiveMessage } from "../../contract/live.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
-import { get } from "../api.ts";
+import { closeCodes } from "../../contract/values.ts";
+import { api } from "../api.ts";
 import { apply, clearBoard, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";
 import { observe, resetTraffic } from "./traffic.ts";
@@ -20,7 +20,6 @@ const MAX_RETRY_MS = 10_000;
 const PING_EVERY_MS = 15_000;
 const SILENCE_MS = 35_000;
 const MOST_LOOKED_AT = 200;
-const CLOSED_KEY_ENDED = 4401;
 
 let socket: WebSocket | null = null;
 let lastSeq: number | null = null;
@@ -93,7 +92,7 @@ const lose = (): void => {
 /** Workers ping, and fall silent, while the tenant's object sleeps: nobody tells of either, so it is looked up. */
 const lookAtWorkers = async (): Promise<void> => {
   if (document.hidden || workers.peek().size === 0) return;
-  const found = await get<{ workers: WorkerResource[] }>("/api/workers", { limit: MOST_LOOKED_AT });
+  const found = await api.workers.list({ limit: MOST_LOOKED_AT });
   if (connection.peek() === "live") apply(found.workers.map((worker) => ({ type: "worker.updated", worker })));
 };
 
@@ -115,7 +114,7 @@ const open = (): void => {
   opened.onmessage = ({ data }) => receive(String(data));
   opened.onclose = ({ code }) => {
     // A browser tells nothing of a refused handshake: the session's own answer does.
-    if (code === CLOSED_KEY_ENDED || connection.peek() !== "live") get("/presence").catch(() => undefined);
+    if (code === closeCodes.keyEnded || connection.peek() !== "live") api.workers.present().catch(() => undefined);
     lose();
   };
   pingTimer = setInterval(keepAlive, PING_EVERY_MS);

@@ -1,8 +1,9 @@
 // Who is signed in. The key itself is only ever in the request that signs in: never stored, never in the address.
 
 import { computed, signal } from "@preact/signals";
-import type { SessionAnswer } from "../../contract/key.ts";
-import { ApiProblem, del, get, post, whenSignedOut } from "../api.ts";
+import { ApiProblem } from "../../contract/client/problem.ts";
+import type { SessionAnswer } from "../../contract/session.ts";
+import { api, whenSignedOut } from "../api.ts";
 
 export type Session = SessionAnswer | null;
 
@@ -14,13 +15,13 @@ export const isAdmin = computed(() => session.value?.role === "admin");
 export const mayOperate = computed(() => session.value?.role === "admin" || session.value?.role === "standard");
 
 export const signIn = async (key: string): Promise<void> => {
-  session.value = await post<SessionAnswer>("/session", { key: key.trim() });
+  session.value = await api.session.signIn(key.trim());
   keepHint(true);
   signInNote.value = null;
 };
 
 export const signOut = async (): Promise<void> => {
-  await del("/session").catch(() => undefined);
+  await api.session.signOut().catch(() => undefined);
   keepHint(false);
   signInNote.value = null;
   session.value = null;
@@ -60,7 +61,7 @@ const resume = async (): Promise<void> => {
     return;
   }
   try {
-    session.value = await get<SessionAnswer>("/session");
+    session.value = await api.session.get();
   } catch (error) {
     const isUnknown = error instanceof ApiProblem && error.status === 401;
     if (isUnknown) keepHint(false);

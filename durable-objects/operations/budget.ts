@@ -1,38 +1,87 @@
-// Budgets: what the tenant has spent is known here exactly, so a reached budget holds from the next turn on. `reject`
-// keeps every waiting job in the queue until the period ends; `killswitch` stops everything once, until it is cleared.
+// Budgets: what the tenant has spent is known here exactly, so a reached budget holds from the next turn on. It closes
+// the providers that cost something until its period ends; a local runtime goes on. `on_reached: killswitch` also
+// holds everything at level 1 for as long as the tenant's budget is reached.
 
-import { toIso } from "../../contract/field.ts";
-import { type BudgetReached, describeReached, reachedBudget } from "../../domain/budget.ts";
+import type { BudgetState } from "../../contract/cost.ts";
+import { toIso, toIsoOrNull } from "../../contract/field.ts";
+import type { KillswitchResource } from "../../contract/killswitch.ts";
+import {
+  type Budget,
+  type BudgetReached,
+  describeReached,
+  type PeriodSpending,
+  reachedAtPace,
+  reachedBudget,
+} from "../../domain/budget.ts";
+import { mayCost } from "../../domain/cost.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
-import { periodAt } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import type { Refusal } from "../../domain/refusal.ts";
+import type { Requirements } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { BudgetNotice } from "../store/settings.ts";
-import { activate } from "./killswitch.ts";
+import { activate, deactivate, read } from "./killswitch.ts";
 import type { Turn } from "./turn.ts";
 
 /** Halts what runs and assigns nothing, while new jobs may still queue. */
 const BUDGET_KILLSWITCH_LEVEL = 1;
 
-export const budgetReached = (turn: Turn): BudgetReached | null => {
-  const { budget } = turn.memory.config;
-  if (budget.dayUsd == null && budget.monthUsd == null) return null;
-  const day = periodAt("day", turn.nowAt);
-  const month = periodAt("month", turn.nowAt);
-  const spending = {
-    dayNanoUsd: turn.store.spending.between(day.fromAt, day.toAt),
-    monthNanoUsd: turn.store.spending.between(month.fromAt, month.toAt),
-  };
-  return reachedBudget(budget, spending, turn.nowAt);
+const hasLimit = (budget: Budget): boolean => budget.dayUsd != null || budget.monthUsd != null;
+
+const spendingOf = (turn: Turn, provider: string | null): PeriodSpending => ({
+  dayNanoUsd: turn.memory.spending.of("day", turn.nowAt, provider),
+  monthNanoUsd: turn.memory.spending.of("month", turn.nowAt, provider),
+});
+
+const reachedOf = (turn: Turn, budget: Budget | null, provider: string | null): BudgetReached | null =>
+  budget === null || !hasLimit(budget) ? null : reachedBudget(budget, spendingOf(turn, provider), turn.nowAt, provider);
+
+/** The tenant's own budget, where it is reached. */
+export const budgetReached = (turn: Turn): BudgetReached | null => reachedOf(turn, turn.memory.config.budget, null);
+
+const reachedByProviders = (turn: Turn): BudgetReached[] => {
+  const reached: BudgetReached[] = [];
+  for (const [provider, { budget }] of turn.memory.config.providers) {
+    const one = reachedOf(turn, budget, provider);
+    if (one !== null) reached.push(one);
+  }
+  return reached;
 };
 
-/** The reached budget that keeps jobs from being given out; null under `on_reached: killswitch`, which halts once. */
-export const budgetInForce = (turn: Turn): BudgetReached | null =>
-  turn.memory.config.budget.onReached === "reject" ? budgetReached(turn) : null;
+/** The providers of the fleet that a reached budget closes, with the reason. */
+export const closedByBudget = (turn: Turn): Map<string, string> => {
+  const closed = new Map<string, string>();
+  const ofTenant = budgetReached(turn);
+  if (ofTenant !== null) {
+    const reason = describeReached(ofTenant);
+    for (const provider of turn.memory.fleet.providers()) if (costs(turn, provider)) closed.set(provider, reason);
+  }
+  for (const reached of reachedByProviders(turn)) closed.set(reached.provider ?? "", describeReached(reached));
+  return closed;
+};
 
-export const refuseOverBudget = (turn: Turn): Result<null, Refusal> => {
-  const reached = budgetInForce(turn);
+/** By its price, or because it has cost something this month. */
+const costs = (turn: Turn, provider: string): boolean =>
+  mayCost(provider, turn.memory.config.providers.get(provider)?.pricing) ||
+  turn.memory.spending.of("month", turn.nowAt, provider) > 0;
+
+/** The reached budget that keeps a request from every worker that offers what it asks for; null where none does. */
+export const budgetAgainst = (turn: Turn, asked: Requirements): BudgetReached | null => {
+  const ofTenant = budgetReached(turn);
+  const ofProviders = reachedByProviders(turn);
+  const closing = (provider: string): BudgetReached | null =>
+    ofProviders.find((reached) => reached.provider === provider) ?? (costs(turn, provider) ? ofTenant : null);
+  if (ofTenant === null && ofProviders.length === 0) return null;
+  const { fleet } = turn.memory;
+  const offering = fleet.offering(asked);
+  const providers = [...fleet.providers()].filter((provider) => offering.meets(fleet.ofProvider(provider)));
+  if (providers.length === 0) return asked.provider === null ? null : closing(asked.provider);
+  const closed = providers.map(closing);
+  return closed.includes(null) ? null : (closed[0] ?? null);
+};
+
+export const refuseOverBudget = (turn: Turn, asked: Requirements): Result<null, Refusal> => {
+  const reached = budgetAgainst(turn, asked);
   if (reached === null) return ok(null);
   return err({
     code: "budget_reached",
@@ -42,50 +91,75 @@ export const refuseOverBudget = (turn: Turn): Result<null, Refusal> => {
 };
 
 /**
- * After spending, a change of config, or the end of a period: a budget newly reached is written down once and acted on
- * as configured; one that is reached no longer lets the queue go on.
+ * After spending, a change of config, a clear, or the end of a period: what is newly reached is written down once and
+ * acted on as configured; what is reached no longer lets the queue go on.
  */
 export const enforceBudget = (turn: Turn): void => {
-  const reached = budgetReached(turn);
-  if (reached === null) {
-    if (turn.memory.budgetNotice !== null) lift(turn);
-    return;
-  }
-  if (isNoted(turn.memory.budgetNotice, reached)) return;
-  note(turn, reached);
+  const ofTenant = budgetReached(turn);
+  const reached = [...(ofTenant === null ? [] : [ofTenant]), ...reachedByProviders(turn)];
+  noteReached(turn, reached);
   const { killswitch, config } = turn.memory;
-  if (config.budget.onReached !== "killswitch" || killswitch.level >= BUDGET_KILLSWITCH_LEVEL) return;
-  activate(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(reached), by: SERVICE_ACTOR });
+  if (ofTenant === null || config.budget.onReached !== "killswitch" || killswitch.level > 0) return;
+  activate(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(ofTenant), by: SERVICE_ACTOR });
 };
 
-const isNoted = (notice: BudgetNotice | null, reached: BudgetReached): boolean =>
-  notice !== null &&
-  notice.period === reached.period &&
-  notice.limitNanoUsd === reached.limitNanoUsd &&
-  notice.resetsAt === reached.resetsAt;
+/** Clears the killswitch, unless a reached budget holds it: the answer is the state that follows. */
+export const clearKillswitch = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
+  deactivate(turn, request);
+  enforceBudget(turn);
+  return read(turn);
+};
 
-const note = (turn: Turn, reached: BudgetReached): void => {
-  const { period, limitNanoUsd, spentNanoUsd, resetsAt } = reached;
-  keep(turn, { period, limitNanoUsd, resetsAt });
-  turn.due(resetsAt);
+const isSame = (one: BudgetNotice, other: BudgetNotice): boolean =>
+  one.provider === other.provider &&
+  one.period === other.period &&
+  one.limitNanoUsd === other.limitNanoUsd &&
+  one.resetsAt === other.resetsAt;
+
+const noteReached = (turn: Turn, reached: readonly BudgetReached[]): void => {
+  const before = turn.memory.budgetNotices;
+  const fresh = reached.filter((one) => !before.some((known) => isSame(known, one)));
+  const lifted = before.filter((known) => !reached.some((one) => one.provider === known.provider));
+  if (fresh.length === 0 && lifted.length === 0) return;
+  for (const one of fresh) auditReached(turn, one);
+  for (const { provider, period } of lifted) {
+    turn.isAllOpened = true;
+    turn.audit("budget.lifted", targetOf(provider, period), null, SERVICE_ACTOR);
+  }
+  const notices = reached.map(({ provider, period, limitNanoUsd, resetsAt }) => {
+    turn.due(resetsAt);
+    return { provider, period, limitNanoUsd, resetsAt };
+  });
+  turn.memory.budgetNotices = notices;
+  turn.store.settings.putBudgetNotices(notices);
+  turn.effects.changedTopics.add("cost");
+};
+
+const targetOf = (provider: string | null, period: string): string =>
+  provider === null ? period : `${provider} ${period}`;
+
+const auditReached = (turn: Turn, reached: BudgetReached): void => {
+  const { provider, period, limitNanoUsd, spentNanoUsd, resetsAt } = reached;
   const detail = {
     limit_usd: usdFromNano(limitNanoUsd),
     spent_usd: usdFromNano(spentNanoUsd),
     resets_at: toIso(resetsAt),
-    on_reached: turn.memory.config.budget.onReached,
+    on_reached: provider === null ? turn.memory.config.budget.onReached : "reject",
   };
-  turn.audit("budget.reached", period, detail, SERVICE_ACTOR);
+  turn.audit("budget.reached", targetOf(provider, period), detail, SERVICE_ACTOR);
 };
 
-const lift = (turn: Turn): void => {
-  const { period } = turn.memory.budgetNotice ?? {};
-  keep(turn, null);
-  turn.isAllOpened = true;
-  turn.audit("budget.lifted", period ?? "", null, SERVICE_ACTOR);
-};
-
-const keep = (turn: Turn, notice: BudgetNotice | null): void => {
-  turn.memory.budgetNotice = notice;
-  turn.store.settings.putBudgetNotice(notice);
-  turn.effects.changedTopics.add("cost");
+/** The tenant's budget and what is spent of it, for the cost answers. */
+export const readBudget = (turn: Turn): Result<BudgetState, Refusal> => {
+  const { budget } = turn.memory.config;
+  const spending = spendingOf(turn, null);
+  const isReached = budgetReached(turn) !== null;
+  return ok({
+    day_usd: budget.dayUsd ?? null,
+    month_usd: budget.monthUsd ?? null,
+    day_spent_usd: usdFromNano(spending.dayNanoUsd),
+    month_spent_usd: usdFromNano(spending.monthNanoUsd),
+    reached: isReached,
+    reached_at_pace: isReached ? null : toIsoOrNull(reachedAtPace(budget, spending, turn.nowAt)),
+  });
 };

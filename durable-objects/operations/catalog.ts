@@ -18,19 +18,19 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
   const before = catalog.get(report.provider);
   if (report.models === null) catalog.delete(report.provider);
   else {
-    const models = report.models.map((model) => model.id);
-    const listed = new Set(models);
-    const goneNow = (before?.models ?? []).filter((id) => !listed.has(id));
-    const removed = [...new Set([...(before?.removed ?? []), ...goneNow])].filter((id) => !listed.has(id));
-    const prices: Record<string, ModelPrice> = {};
-    for (const { id, price } of report.models) if (price !== undefined) prices[id] = price;
-    catalog.set(report.provider, { models, removed: removed.slice(-MAX_REMEMBERED), prices });
+    const models = new Set(report.models.map((model) => model.id));
+    const goneNow = [...(before?.models ?? [])].filter((id) => !models.has(id));
+    const gone = [...(before?.removed ?? []), ...goneNow.map((id) => [id, turn.nowAt] as const)];
+    const removed = new Map(gone.filter(([id]) => !models.has(id)).slice(-MAX_REMEMBERED));
+    const prices = new Map<string, ModelPrice>();
+    for (const { id, price } of report.models) if (price !== undefined) prices.set(id, price);
+    catalog.set(report.provider, { models, removed, prices });
     if (goneNow.length > 0) {
       const detail = { models: goneNow.slice(0, MAX_NAMED), ...whoNames(turn, report.provider, goneNow) };
       turn.audit("catalog.models_removed", report.provider, detail, SERVICE_ACTOR);
     }
   }
-  turn.store.settings.putCatalog(Object.fromEntries(catalog));
+  turn.store.catalog.replace(report.provider, catalog.get(report.provider) ?? null);
   turn.effects.changedTopics.add("catalog");
   turn.effects.changedTopics.add("schedule");
   return ok(null);
@@ -49,7 +49,7 @@ export const removedModelNote = (
   const { provider, model } = asked;
   if (model === null || catalog.size === 0) return null;
   const providers = provider === null ? [...catalog.keys()] : [provider];
-  const has = (list: "models" | "removed") => (name: string) => catalog.get(name)?.[list].includes(model) ?? false;
+  const has = (list: "models" | "removed") => (name: string) => catalog.get(name)?.[list].has(model) ?? false;
   if (providers.some(has("models"))) return null;
   const left = providers.filter(has("removed"));
   return left.length === 0 ? null : `the catalog of ${left.join(", ")} no longer lists model "${model}"`;
@@ -58,8 +58,8 @@ export const removedModelNote = (
 /** By provider, the models that are gone and that somebody still names. */
 export const removedModelsInUse = (turn: Turn): RemovedModels[] =>
   [...turn.memory.catalog]
-    .filter(([, facts]) => facts.removed.length > 0)
-    .map(([provider, facts]) => ({ provider, ...whoNames(turn, provider, facts.removed) }))
+    .filter(([, facts]) => facts.removed.size > 0)
+    .map(([provider, facts]) => ({ provider, ...whoNames(turn, provider, [...facts.removed.keys()]) }))
     .filter(({ models_in_use }) => models_in_use.length > 0);
 
 export interface RemovedModels {

@@ -4,7 +4,8 @@ import { type Explanation, presentExplanation } from "../../contract/dispatch.ts
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explain, type RouteRequest, type Routing } from "../../domain/routing.ts";
+import { explain, type Routing } from "../../domain/routing.ts";
+import type { RouteRequest } from "../../domain/routing-filter.ts";
 import { routePolicy, routeRequest } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
@@ -23,7 +24,7 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   if (job !== null && job.status !== "pending") {
     return err({ code: "job_state", id: job.id, status: job.status, command: "explain" });
   }
-  const asked: RouteRequest = job === null ? { ...request, excludedProviders: [] } : routeRequest(job);
+  const asked: RouteRequest = job === null ? { ...request, api: null, excludedProviders: [] } : routeRequest(job);
   const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked));
   return ok(presentExplanation(underKillswitch(turn, routing)));
 };
@@ -37,7 +38,7 @@ const notesOn = (turn: Turn, asked: RouteRequest): string[] => {
   const notes: string[] = [];
   if (killswitch.level > 0) notes.push(`killswitch level ${killswitch.level}: nothing is dispatched`);
   const facts = asked.provider === null ? undefined : catalog.get(asked.provider);
-  if (facts !== undefined && asked.model !== null && !facts.models.includes(asked.model)) {
+  if (facts !== undefined && asked.model !== null && !facts.models.has(asked.model)) {
     notes.push(`the catalog of ${asked.provider} does not list model "${asked.model}"`);
   }
   return notes;

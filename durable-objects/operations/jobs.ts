@@ -19,7 +19,7 @@ import { explain } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
-import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
+import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import {
   admit,
   admitTo,
@@ -63,27 +63,38 @@ export const createOne = (
   turn: Turn,
   request: { job: NewJob; idempotency: Idempotency | null },
 ): Result<Replayable<JobResource>, Refusal> => {
-  return withIdempotency<JobResource>(turn, "create", request.idempotency, request.job, () => {
-    // A repeated request is answered as it was, whatever holds by now.
-    const permitted = permit(turn.memory.killswitch, "create");
-    if (!permitted.ok) return permitted;
-    const backlog = refuseBacklog(turn);
-    return backlog.ok ? ok(createAndAdmit(turn, request.job)) : backlog;
-  });
+  const create = (): Result<JobResource, Refusal> => {
+    const open = refuseNewJobs(turn);
+    return open.ok ? ok(createAndAdmit(turn, request.job)) : open;
+  };
+  return withIdempotency(turn, "create", request.idempotency, create, keptJob(request.job));
+};
+
+/** Asked after the look for an earlier answer: a repeated request is answered as it was, whatever holds by now. */
+const refuseNewJobs = (turn: Turn): Result<null, Refusal> => {
+  const permitted = permit(turn.memory.killswitch, "create");
+  return permitted.ok ? refuseBacklog(turn) : permitted;
 };
 
 /** The job as created: pending, even where a worker has it before the answer leaves. */
 const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
-  const created = createJob(asked, turn.newId(), turn.nowAt);
+  const created = createJob(asked, turn.newId(), turn.nowAt, turn.caller.keyId);
   const waitsFor = admit(turn, created, routePolicy(turn), reasons);
   return presentJob(created.job, asked, null, waitsFor);
 };
 
-export const createMany = (turn: Turn, request: { jobs: readonly NewJob[] }): Result<JobResource[], Refusal> => {
-  const backlog = refuseBacklog(turn);
-  if (!backlog.ok) return backlog;
-  const reasons: WaitingReasons = new Map();
-  return ok(request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)));
+/** All of them or none, in their order. */
+export const createMany = (
+  turn: Turn,
+  request: { jobs: readonly NewJob[]; idempotency: Idempotency | null },
+): Result<Replayable<{ readonly jobs: JobResource[] }>, Refusal> => {
+  const create = (): Result<{ jobs: JobResource[] }, Refusal> => {
+    const open = refuseNewJobs(turn);
+    if (!open.ok) return open;
+    const reasons: WaitingReasons = new Map();
+    return ok({ jobs: request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)) });
+  };
+  return withIdempotency(turn, "batch", request.idempotency, create, keptBatch(request.jobs));
 };
 
 export interface Dispatched {
@@ -96,23 +107,24 @@ export const dispatch = (
   turn: Turn,
   request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
 ): Result<Replayable<Dispatched>, Refusal> => {
-  return withIdempotency<Dispatched>(turn, "dispatch", request.idempotency, request.job, () => {
+  const work = (): Result<Dispatched, Refusal> => {
     const permitted = permit(turn.memory.killswitch, "dispatch");
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
-    const budget = refuseOverBudget(turn);
-    if (!budget.ok) return budget;
-    const created = createJob(request.job, turn.newId(), turn.nowAt);
+    const created = createJob(request.job, turn.newId(), turn.nowAt, turn.caller.keyId);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {
       return ok({ job: presentJob(admitTo(turn, created, choice), request.job), isQueued: false });
     }
+    const budget = refuseOverBudget(turn, created.job);
+    if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
     const waitsFor = admit(turn, created, policy);
     return ok({ job: presentJob(created.job, request.job, null, waitsFor), isQueued: true });
-  });
+  };
+  return withIdempotency(turn, "dispatch", request.idempotency, work, keptInside<Dispatched>(request.job));
 };
 
 const MAX_EXPLAINED_WORKERS = 200;
@@ -127,10 +139,19 @@ export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Ref
   const open = turn.store.jobs.find(request.id);
   const job = open ?? request.archived?.job ?? null;
   if (job === null) return err(notFound("job", request.id));
-  if (!mayRead(turn, job))
-    return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
+  const allowed = allowReading(turn, job);
+  if (!allowed.ok) return allowed;
   if (open !== null || request.archived === undefined) return ok(presentOpenJob(turn, job));
   return ok(presentJob(job, request.archived, request.archived.result));
+};
+
+/** A worker's key reads the jobs of its workers, a client's the jobs that it made. */
+export const allowReading = (turn: Turn, job: Job): Result<null, Refusal> => {
+  const { role, keyId } = turn.caller;
+  if (role === "client" && (job.keyId === null || job.keyId !== keyId))
+    return err({ code: "forbidden", detail: "a client key reads and cancels only the jobs that it made" });
+  if (mayRead(turn, job)) return ok(null);
+  return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
 };
 
 /** A key with role worker sees the jobs of workers that it speaks for. */
@@ -182,6 +203,8 @@ export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Re
 export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
   const job = findForCommand(turn, command);
   if (job === null) return err(notFound("job", command.id));
+  const allowed = allowReading(turn, job);
+  if (!allowed.ok) return allowed;
   const decided = cancelJob(job, turn.nowAt);
   if (!decided.ok) return decided;
   turn.sendHalt(job, "cancelled");

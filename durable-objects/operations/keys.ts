@@ -1,7 +1,8 @@
 // Tenants, keys and sessions. The object holds digests; the secrets are made at the edge and shown once.
 
 import { toIso } from "../../contract/field.ts";
-import { type KeyResource, presentKey, type SessionAnswer } from "../../contract/key.ts";
+import { type KeyResource, presentKey } from "../../contract/key.ts";
+import type { SessionAnswer } from "../../contract/session.ts";
 import {
   AUTHENTICATION_FAILED,
   authenticate,
@@ -98,6 +99,7 @@ export const rotate = (
   if (key === null) return err(notFound("key", request.id));
   const rotated = rotateKey(key, request.hash, request.graceMs, turn.nowAt);
   if (!rotated.ok) return rotated;
+  if (rotated.value === key) return ok(presentKey(key));
   turn.store.keys.put(rotated.value);
   turn.audit("key.rotated", key.id, { name: key.name, grace_seconds: request.graceMs / 1000 });
   turn.store.sessions.removeOfKey(key.id);

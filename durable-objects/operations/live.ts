@@ -6,15 +6,14 @@ import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contra
 import { presentWorker } from "../../contract/worker.ts";
 import type { Job } from "../../domain/job.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
-import { periodAt } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
 import { killswitchResource } from "./killswitch.ts";
-import { viewOf } from "./presence.ts";
 import { waitingReason } from "./routing.ts";
 import { present as presentSchedule } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
+import { viewOf } from "./workers.ts";
 
 export interface LiveChanges {
   readonly jobs: Set<string>;
@@ -76,7 +75,6 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
 const catalogState = (turn: Turn) => ({ removed_models: removedModelsInUse(turn) });
 
 const costState = (turn: Turn) => {
-  const { fromAt, toAt } = periodAt("day", turn.nowAt);
   const reached = budgetReached(turn);
   const budget =
     reached === null
@@ -87,6 +85,6 @@ const costState = (turn: Turn) => {
           spent_usd: usdFromNano(reached.spentNanoUsd),
           resets_at: toIso(reached.resetsAt),
         };
-  const todayUsd = usdFromNano(turn.store.spending.between(fromAt, toAt));
+  const todayUsd = usdFromNano(turn.memory.spending.of("day", turn.nowAt));
   return { today_usd: todayUsd, budget_reached: budget };
 };

@@ -5,8 +5,8 @@ import { JOB_STATUSES } from "../../domain/job-status.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { WORKER_STATUSES } from "../../domain/worker.ts";
-import { viewOf } from "./presence.ts";
 import type { Turn } from "./turn.ts";
+import { viewOf } from "./workers.ts";
 
 const MAX_GROUPS = 100;
 

@@ -1,8 +1,10 @@
 // What attempts cost, recorded once each in the turn that ends them, and what providers cost before anything runs.
 
+import type { ModelPrice } from "../../domain/catalog-price.ts";
 import { type AttemptCost, blendedRate, LOCAL_PROVIDERS, priceAttempt } from "../../domain/cost.ts";
 import type { Job, Usage } from "../../domain/job.ts";
 import { configuredPrice } from "../../domain/price.ts";
+import { dayStartAt } from "../../domain/spending.ts";
 import { tablePrice } from "../../providers/price-table.ts";
 import type { Turn } from "./turn.ts";
 
@@ -13,7 +15,6 @@ export interface Spent {
   readonly model: string | null;
 }
 
-const DAY_MS = 86_400_000;
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
 /** The cost of an attempt on its provider, and where it is known from. */
@@ -24,11 +25,14 @@ export const costOfAttempt = (turn: Turn, job: Job, spent: Spent): AttemptCost =
     usage: spent.usage,
     reportedCostUsd: spent.costUsd,
     configPrice: configuredPrice(turn.memory.config.providers.get(provider)?.pricing, model),
-    catalogPrice: model === null ? null : (turn.memory.catalog.get(provider)?.prices[model] ?? null),
+    catalogPrice: catalogPrice(turn, provider, model),
     tablePrice: model === null ? null : tablePrice(provider, model, spent.usage, turn.nowAt),
     isLocal: LOCAL_PROVIDERS.has(provider),
   });
 };
+
+const catalogPrice = (turn: Turn, provider: string, model: string | null): ModelPrice | null =>
+  model === null ? null : (turn.memory.catalog.get(provider)?.prices.get(model) ?? null);
 
 /** Records what an attempt spent, in the turn that ends it. */
 export const recordSpending = (
@@ -56,16 +60,19 @@ export const recordSpending = (
     price: cost.price === null ? null : JSON.stringify(cost.price),
   });
   if (cost.costNanoUsd !== null && cost.costNanoUsd > 0) {
-    turn.store.spending.add(Math.floor(turn.nowAt / DAY_MS) * DAY_MS, cost.costNanoUsd);
+    const spent = { dayAt: dayStartAt(turn.nowAt), provider: job.workerProvider ?? "", nanoUsd: cost.costNanoUsd };
+    turn.store.spending.add(spent);
+    turn.memory.spending.add(spent);
   }
 };
 
 /** Nano-dollars for a million tokens of a typical mix; 0 on a local runtime, null where unknown. */
 export const blendedPrice = (turn: Turn, provider: string, model: string | null): number | null => {
-  const { config, catalog } = turn.memory;
+  const { config } = turn.memory;
   const price =
     configuredPrice(config.providers.get(provider)?.pricing, model) ??
-    (model === null ? null : (catalog.get(provider)?.prices[model] ?? tablePrice(provider, model, null, turn.nowAt)));
+    catalogPrice(turn, provider, model) ??
+    (model === null ? null : tablePrice(provider, model, null, turn.nowAt));
   if (price !== null) return blendedRate(price);
   return LOCAL_PROVIDERS.has(provider) ? 0 : null;
 };

@@ -6,15 +6,16 @@ import { storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Job, JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
-import { completeJob, failJob, heartbeatJob, releaseJob, startJob } from "../../domain/lease.ts";
+import { completeJob, failJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { firstRefusal } from "../../domain/routing.ts";
+import { firstRefusal } from "../../domain/routing-filter.ts";
 import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { mayRead } from "./jobs.ts";
 import { recordPause } from "./killswitch.ts";
-import { handOut, mayActAs } from "./presence.ts";
+import { handOut } from "./leases.ts";
+import { mayActAs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
 import { assignWaiting, routePolicy, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -92,12 +93,24 @@ export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json |
   return ok(decided.value.job);
 };
 
+export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  const decided = speakFirst(job, request.lease, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  turn.record(job, decided.value);
+  return ok(decided.value.job);
+};
+
 export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
   const cost = costOfAttempt(turn, job, request);
-  const outcome = { result: request.result, usage: request.usage, costNanoUsd: cost.costNanoUsd };
+  const { result, usage, model } = request;
+  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
   const decided = completeJob(job, request.lease, outcome, turn.nowAt);
   if (!decided.ok) return decided;
   if (decided.value.job !== job) {

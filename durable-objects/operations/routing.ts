@@ -1,21 +1,14 @@
 // The router at work: the tenant's state as a policy, a new job's place, and the queue assigned after every turn.
 // After `assignWaiting` no waiting job has an eligible worker.
 
-import { presentJob } from "../../contract/job.ts";
-import { describeReached } from "../../domain/budget.ts";
+import { presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
-import {
-  type Choice,
-  choose,
-  firstRefusal,
-  type RoutePolicy,
-  type RouteRequest,
-  whyWaiting,
-} from "../../domain/routing.ts";
-import { budgetInForce } from "./budget.ts";
+import { type Choice, choose, whyWaiting } from "../../domain/routing.ts";
+import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
+import { closedByBudget } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { blendedPrice } from "./pricing.ts";
 import type { Turn } from "./turn.ts";
@@ -66,10 +59,7 @@ const closedProviders = (turn: Turn): Map<string, string> => {
       closed.set(provider, `provider ${provider} is at its max_concurrent (${limit})`);
     }
   }
-  const reached = budgetInForce(turn);
-  if (reached !== null) {
-    for (const { worker } of fleet.members()) closed.set(worker.provider, describeReached(reached));
-  }
+  for (const [provider, reason] of closedByBudget(turn)) closed.set(provider, reason);
   for (const [provider, untilAt] of backoffs) {
     if (untilAt > turn.nowAt)
       closed.set(provider, `provider ${provider} backs off until ${new Date(untilAt).toISOString()}`);
@@ -82,6 +72,7 @@ export const routeRequest = (job: Job): RouteRequest => ({
   model: job.model,
   tags: job.tags,
   excludedProviders: job.excludedProviders,
+  api: job.api,
   tier: job.tier,
   urgency: job.priority,
 });
@@ -115,7 +106,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
-  turn.send(job.assignedWorker, { type: "job.assigned", job: presentJob(job, payload) });
+  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload) });
 };
 
 /** Stores a new job, at once with its worker: in one write, and in one frame to that worker. */

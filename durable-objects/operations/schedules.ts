@@ -5,7 +5,7 @@ import { toIso } from "../../contract/field.ts";
 import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../contract/schedule.ts";
 import { describeReached } from "../../domain/budget.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
-import { createJob } from "../../domain/job.ts";
+import { createJob, type NewJob } from "../../domain/job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -22,8 +22,9 @@ import {
 } from "../../domain/schedule.ts";
 import { previewRuns } from "../../domain/timing.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
-import { budgetInForce } from "./budget.ts";
+import { budgetAgainst } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
+import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
 import { refuseBacklog } from "./jobs.ts";
 import { admit, routePolicy } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -108,13 +109,19 @@ export const remove = (turn: Turn, request: { name: string }): Result<null, Refu
   return ok(null);
 };
 
-export const runNow = (turn: Turn, request: { name: string }): Result<ScheduleRunResource, Refusal> => {
-  const schedule = turn.store.schedules.find(request.name);
-  if (schedule === null) return err(notFound("schedule", request.name));
+export const runNow = (
+  turn: Turn,
+  request: { name: string; idempotency: Idempotency | null },
+): Result<Replayable<ScheduleRunResource>, Refusal> =>
+  withIdempotency(turn, "run", request.idempotency, () => carryOutNow(turn, request.name));
+
+const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refusal> => {
+  const schedule = turn.store.schedules.find(name);
+  if (schedule === null) return err(notFound("schedule", name));
   const allowed = permit(turn.memory.killswitch, "create");
   if (!allowed.ok) return allowed;
   const { run } = applyPlan(turn, schedule, planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level));
-  turn.audit("schedule.run", request.name, { outcome: run.outcome, job_id: run.job_id });
+  turn.audit("schedule.run", name, { outcome: run.outcome, job_id: run.job_id });
   return ok(run);
 };
 
@@ -152,7 +159,7 @@ const applyPlan = (
   before: Schedule,
   plan: RunPlan,
 ): { readonly schedule: Schedule; readonly run: ScheduleRunResource } => {
-  const obstacle = plan.outcome === "created" ? whyNotCreated(turn) : null;
+  const obstacle = plan.outcome === "created" ? whyNotCreated(turn, plan.request) : null;
   const isCreating = plan.outcome === "created" && obstacle === null;
   const created = isCreating ? createJob(plan.request, turn.newId(), turn.nowAt) : null;
   if (created !== null) admit(turn, created, routePolicy(turn));
@@ -176,8 +183,8 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
 };
 
 /** The outcome and reason of a run that may not create its job; null if it may. */
-const whyNotCreated = (turn: Turn): Pick<Run, "outcome" | "reason"> | null => {
-  const reached = budgetInForce(turn);
+const whyNotCreated = (turn: Turn, asked: NewJob): Pick<Run, "outcome" | "reason"> | null => {
+  const reached = budgetAgainst(turn, { ...asked, excludedProviders: [], api: null });
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
   if (refuseBacklog(turn).ok) return null;
   return { outcome: "failed", reason: "too much waits to be written to the history store" };

@@ -1,14 +1,13 @@
-// Open jobs, and final ones until history has them. Rows in, rows out.
+// Open jobs, and final ones until history has them. What is asked of a set of jobs is in a file for each set.
 
-import type { Job, JobPayload } from "../../domain/job.ts";
-import type { Json } from "../../domain/json.ts";
-import type { Place } from "../../domain/queue.ts";
+import type { Job } from "../../domain/job.ts";
+import { dueJobs } from "./due-jobs.ts";
+import { leasedJobs } from "./leased-jobs.ts";
 import { Recent } from "./recent.ts";
-import { all, first, type Row, record, records, type Sql, scalar } from "./sql.ts";
+import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+import { waitingJobs } from "./waiting-jobs.ts";
 
 export type OpenStatus = "pending" | "assigned" | "running";
-
-const FINAL = "('completed', 'failed', 'cancelled')";
 
 /** A record, and as its row holds it. */
 export interface Recorded {
@@ -30,6 +29,10 @@ export const jobsTable = (sql: Sql) => {
     return text;
   };
   return {
+    ...waitingJobs(sql),
+    ...leasedJobs(sql),
+    ...dueJobs(sql),
+
     find: (id: string): Job | null =>
       recent.get(id)?.job ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
 
@@ -74,98 +77,6 @@ export const jobsTable = (sql: Sql) => {
       );
     },
 
-    /** The first waiting job of a group. */
-    headOf: (groupKey: string): Place | null => {
-      const row = first(
-        sql,
-        "SELECT id, order_key FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1",
-        groupKey,
-      );
-      return row === null ? null : { id: row.id as string, orderKey: row.order_key as number };
-    },
-
-    oldestCreatedAt: (groupKey: string): number | null =>
-      scalar(
-        sql,
-        `SELECT record ->> 'createdAt' FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1`,
-        groupKey,
-      ),
-
-    /** How many jobs wait in each group. */
-    waitingCounts: (): { groupKey: string; count: number }[] =>
-      all(sql, "SELECT group_key, COUNT(*) AS count FROM jobs WHERE order_key IS NOT NULL GROUP BY group_key").map(
-        (row) => ({ groupKey: row.group_key as string, count: row.count as number }),
-      ),
-
-    leaseCounts: (): { worker: string; count: number }[] =>
-      all(sql, "SELECT worker, COUNT(*) AS count FROM jobs WHERE worker IS NOT NULL GROUP BY worker").map((row) => ({
-        worker: row.worker as string,
-        count: row.count as number,
-      })),
-
-    leasedBy: (instance: string): Job[] =>
-      records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
-
-    /** Leases a worker holds and has not started, the oldest jobs first. */
-    unstartedOf: (instance: string, limit: number): Job[] =>
-      records<Job>(
-        all(
-          sql,
-          "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?",
-          instance,
-          limit,
-        ),
-      ),
-
-    allLeased: (): Job[] => records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
-
-    /** Open jobs that the sweep must look at, the longest due first. */
-    due: (nowAt: number, limit: number): Job[] =>
-      records<Job>(
-        all(
-          sql,
-          `SELECT record FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status NOT IN ${FINAL}
-           ORDER BY due_at LIMIT ?`,
-          nowAt,
-          limit,
-        ),
-      ),
-
-    /** Final jobs whose time to leave has come and that history has up to `drainedSeq`, the longest due first. */
-    leaving: (nowAt: number, drainedSeq: number, limit: number): string[] =>
-      all(
-        sql,
-        `SELECT id FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq <= ?
-         ORDER BY due_at LIMIT ?`,
-        nowAt,
-        drainedSeq,
-        limit,
-      ).map((row) => row.id as string),
-
-    /** Lets final jobs that should leave, but that history has not got, wait for it. */
-    shelve: (nowAt: number, drainedSeq: number): void => {
-      sql.exec(
-        `UPDATE jobs SET due_at = NULL WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq > ?`,
-        nowAt,
-        drainedSeq,
-      );
-    },
-
-    /** History has them now: they may leave at `dueAt`. Answers whether any waited for it. */
-    unshelve: (drainedSeq: number, dueAt: number): boolean =>
-      all(
-        sql,
-        `UPDATE jobs SET due_at = ? WHERE due_at IS NULL AND status IN ${FINAL} AND changed_seq <= ? RETURNING 1`,
-        dueAt,
-        drainedSeq,
-      ).length > 0,
-
-    nextDueAt: (): number | null => scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL"),
-
-    postpone: (id: string, dueAt: number | null): void => {
-      sql.exec("UPDATE jobs SET due_at = ? WHERE id = ?", dueAt, id);
-    },
-
     hasOpenOf: (schedule: string): boolean =>
       first(sql, "SELECT id FROM jobs WHERE schedule = ? LIMIT 1", schedule) !== null,
 
@@ -180,8 +91,6 @@ export const jobsTable = (sql: Sql) => {
 
     newest: (limit: number): Job[] => records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit)),
 
-    count: (): number => scalar(sql, "SELECT COUNT(*) FROM jobs") ?? 0,
-
     /** With their prompts and results. */
     removeMany: (ids: readonly string[]): void => {
       const list = JSON.stringify(ids);
@@ -192,56 +101,3 @@ export const jobsTable = (sql: Sql) => {
     },
   };
 };
-
-/** Prompts, inputs and results: rows of their own, so that a job's record stays small. */
-export const payloadsTable = (sql: Sql) => ({
-  /** Answers how many characters it stored. */
-  put: (jobId: string, { prompt, input }: JobPayload): number => {
-    const text = JSON.stringify(input);
-    sql.exec("INSERT OR REPLACE INTO payloads (job_id, prompt, input) VALUES (?, ?, ?)", jobId, prompt, text);
-    return prompt.length + text.length;
-  },
-
-  find: (jobId: string): JobPayload => {
-    const row = first(sql, "SELECT prompt, input FROM payloads WHERE job_id = ?", jobId);
-    if (row === null) throw new Error(`job ${jobId} has no payload`);
-    return toPayload(row);
-  },
-
-  findMany: (ids: readonly string[]): Map<string, JobPayload> =>
-    new Map(
-      all(
-        sql,
-        "SELECT job_id, prompt, input FROM payloads WHERE job_id IN (SELECT value FROM json_each(?))",
-        JSON.stringify(ids),
-      ).map((row) => [row.job_id as string, toPayload(row)]),
-    ),
-
-  /** Answers how many characters it stored. */
-  putResult: (jobId: string, result: Json): number => {
-    if (result === null) {
-      sql.exec("DELETE FROM results WHERE job_id = ?", jobId);
-      return 0;
-    }
-    const text = JSON.stringify(result);
-    sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, text);
-    return text.length;
-  },
-
-  findResult: (jobId: string): Json =>
-    record<Json>(first(sql, "SELECT result FROM results WHERE job_id = ?", jobId), "result"),
-
-  findResults: (ids: readonly string[]): Map<string, Json> =>
-    new Map(
-      all(
-        sql,
-        "SELECT job_id, result FROM results WHERE job_id IN (SELECT value FROM json_each(?))",
-        JSON.stringify(ids),
-      ).map((row) => [row.job_id as string, JSON.parse(row.result as string) as Json]),
-    ),
-});
-
-const toPayload = (row: Row): JobPayload => ({
-  prompt: row.prompt as string,
-  input: JSON.parse(row.input as string) as Json,
-});

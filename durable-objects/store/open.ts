@@ -1,13 +1,17 @@
 // The one door to the object's database: its tables, and when the earliest thing in them is due.
 
+import { catalogTable } from "./catalog.ts";
 import { idempotencyTable } from "./idempotency.ts";
-import { jobsTable, payloadsTable } from "./jobs.ts";
+import { jobsTable } from "./jobs.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { outboxTable } from "./outbox.ts";
-import { schedulesTable, spendingTable } from "./schedules.ts";
+import { payloadsTable } from "./payloads.ts";
+import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
+import { spendingTable } from "./spending.ts";
 import type { TenantStorage } from "./sql.ts";
+import { deliveriesTable, silentWorkersTable, webhooksTable } from "./webhooks.ts";
 import { backoffsTable, workersTable } from "./workers.ts";
 
 export type Store = ReturnType<typeof tablesOf>;
@@ -28,6 +32,10 @@ const tablesOf = (storage: TenantStorage) => {
     idempotency: idempotencyTable(storage.sql),
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
+    catalog: catalogTable(storage.sql),
+    webhooks: webhooksTable(storage.sql),
+    deliveries: deliveriesTable(storage.sql),
+    silentWorkers: silentWorkersTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Forgets what it read and wrote lately: after a rollback. */
     forgetRecent: (): void => {

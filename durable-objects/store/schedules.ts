@@ -1,4 +1,4 @@
-// Schedules and what the tenant has spent, day by day.
+// Schedules.
 
 import type { Schedule } from "../../domain/schedule.ts";
 import { all, first, record, records, type Sql, scalar } from "./sql.ts";
@@ -45,22 +45,4 @@ export const schedulesTable = (sql: Sql) => ({
     ),
 
   nextRunAt: (): number | null => scalar(sql, "SELECT MIN(next_run_at) FROM schedules WHERE next_run_at IS NOT NULL"),
-});
-
-export const spendingTable = (sql: Sql) => ({
-  add: (dayAt: number, nanoUsd: number): void => {
-    sql.exec(
-      "INSERT INTO spending (day_at, nano_usd) VALUES (?1, ?2) ON CONFLICT (day_at) DO UPDATE SET nano_usd = nano_usd + ?2",
-      dayAt,
-      nanoUsd,
-    );
-  },
-
-  /** Nano-dollars spent in [fromAt, toAt), both at midnight UTC. */
-  between: (fromAt: number, toAt: number): number =>
-    scalar(sql, "SELECT COALESCE(SUM(nano_usd), 0) FROM spending WHERE day_at >= ? AND day_at < ?", fromAt, toAt) ?? 0,
-
-  removeBefore: (dayAt: number): void => {
-    sql.exec("DELETE FROM spending WHERE day_at < ?", dayAt);
-  },
 });

@@ -65,6 +65,69 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX jobs_shelved ON jobs (changed_seq)
       WHERE due_at IS NULL AND status IN ('completed', 'failed', 'cancelled')`,
   ],
+  [
+    // Spending by provider; what was spent before has none.
+    `CREATE TABLE spending_by_provider (
+      day_at INTEGER NOT NULL, provider TEXT NOT NULL, nano_usd INTEGER NOT NULL, PRIMARY KEY (day_at, provider)
+    ) WITHOUT ROWID`,
+    `INSERT INTO spending_by_provider (day_at, provider, nano_usd) SELECT day_at, '', nano_usd FROM spending`,
+    `DROP TABLE spending`,
+    `ALTER TABLE spending_by_provider RENAME TO spending`,
+
+    // A row a model, where one setting held every provider's list. `removed_at`: when the list last lost it.
+    `CREATE TABLE catalog_models (
+      provider TEXT NOT NULL, model TEXT NOT NULL, removed_at INTEGER, price TEXT, PRIMARY KEY (provider, model)
+    ) WITHOUT ROWID`,
+    `INSERT OR IGNORE INTO catalog_models (provider, model, price)
+      SELECT provider.key, model.value, (
+        SELECT price.value FROM json_each(provider.value, '$.prices') AS price WHERE price.key = model.value
+      )
+      FROM settings, json_each(settings.value) AS provider, json_each(provider.value, '$.models') AS model
+      WHERE settings.name = 'catalog'`,
+    `INSERT OR IGNORE INTO catalog_models (provider, model, removed_at)
+      SELECT provider.key, model.value, model.key
+      FROM settings, json_each(settings.value) AS provider, json_each(provider.value, '$.removed') AS model
+      WHERE settings.name = 'catalog'`,
+    `DELETE FROM settings WHERE name = 'catalog'`,
+
+    // Each provider may have a budget: a list of what is reached, where there was one.
+    `INSERT INTO settings (name, value)
+      SELECT 'budget_notices', json_array(json_set(value, '$.provider', NULL)) FROM settings
+      WHERE name = 'budget_notice' AND value <> 'null'`,
+    `DELETE FROM settings WHERE name = 'budget_notice'`,
+  ],
+  [
+    // The front door: what a job and a worker of an earlier release have of it is nothing.
+    `UPDATE jobs SET record = json_set(record, '$.api', NULL, '$.stream', json('false'), '$.firstTokenAt', NULL,
+      '$.frontDoor', NULL, '$.queueUntilAt', NULL, '$.keyId', NULL)`,
+    `UPDATE workers SET record = json_set(record, '$.apis', json('[]'), '$.runtimeModels', NULL)`,
+  ],
+  [
+    `CREATE TABLE webhooks (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE deliveries (
+      id TEXT PRIMARY KEY,
+      webhook_id TEXT NOT NULL,
+      event TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      status TEXT NOT NULL,
+      attempts INTEGER NOT NULL,
+      response_status INTEGER,
+      error TEXT,
+      next_attempt_at INTEGER,
+      finished_at INTEGER,
+      body TEXT NOT NULL
+    )`,
+    `CREATE INDEX deliveries_of ON deliveries (webhook_id, id)`,
+    `CREATE INDEX deliveries_due ON deliveries (next_attempt_at, event) WHERE next_attempt_at IS NOT NULL`,
+    `CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL`,
+    `CREATE TABLE silent_workers (instance TEXT PRIMARY KEY) WITHOUT ROWID`,
+  ],
+  [
+    // What ran a job's last attempt stands in the job.
+    `UPDATE jobs SET record = json_set(record, '$.metadata', json('{}'),
+      '$.ranProvider', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.workerProvider' END,
+      '$.ranModel', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.model' END)`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

@@ -1,7 +1,6 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
-import type { ModelPrice } from "../../domain/catalog-price.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import { first, record, type Sql } from "./sql.ts";
@@ -13,16 +12,10 @@ export interface TenantIdentity {
   readonly jurisdiction: string | null;
 }
 
-/** What the last sync of a provider's catalog said. */
-export interface CatalogFacts {
-  readonly models: readonly string[];
-  /** Listed before, and gone since. */
-  readonly removed: readonly string[];
-  readonly prices: Readonly<Record<string, ModelPrice>>;
-}
-
 /** A budget that was reached, as it was then: each is noted once. */
 export interface BudgetNotice {
+  /** Whose budget it is: a provider's, or (null) the tenant's. */
+  readonly provider: string | null;
   readonly period: "day" | "month";
   readonly limitNanoUsd: number;
   readonly resetsAt: number;
@@ -68,8 +61,8 @@ export const settingsTable = (sql: Sql) => {
     },
     putConfig: (config: StoredConfig): void => write("config", config),
 
-    budgetNotice: (): BudgetNotice | null => read<BudgetNotice>("budget_notice"),
-    putBudgetNotice: (notice: BudgetNotice | null): void => write("budget_notice", notice),
+    budgetNotices: (): BudgetNotice[] => read<BudgetNotice[]>("budget_notices") ?? [],
+    putBudgetNotices: (notices: readonly BudgetNotice[]): void => write("budget_notices", notices),
 
     /** The last outbox row that history has; sequence numbers go on from here when the outbox is empty. */
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,
@@ -77,8 +70,5 @@ export const settingsTable = (sql: Sql) => {
 
     counters: (): StoredCounters | null => read<StoredCounters>("counters"),
     putCounters: (counters: StoredCounters): void => write("counters", counters),
-
-    catalog: (): Record<string, CatalogFacts> => read<Record<string, CatalogFacts>>("catalog") ?? {},
-    putCatalog: (catalog: Record<string, CatalogFacts>): void => write("catalog", catalog),
   };
 };

@@ -3,8 +3,8 @@
 // tenant. Invariant: no object's tables are newer than the mark says. A folder without one is judged by its objects.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { VERSION } from "../../contract/version.ts";
 import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
-import { VERSION } from "../../src/version.ts";
 import { ExitError } from "../exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
 import { syncDirectory } from "./kept-secret.ts";

@@ -63,7 +63,12 @@ const boundsOf = (period: Period, nowAt: number) => {
   return { fromAt, toAt, wire: { period, from: toIso(fromAt), to: toIso(toAt) } };
 };
 
-export const costSummary = (db: D1Database, tenant: string, period: Period, nowAt: number): Promise<CostSummary> =>
+export const costSummary = (
+  db: D1Database,
+  tenant: string,
+  period: Period,
+  nowAt: number,
+): Promise<Omit<CostSummary, "budget">> =>
   readHistory(async () => {
     const { fromAt, toAt, wire } = boundsOf(period, nowAt);
     const before = previousPeriod(period, nowAt);
@@ -96,7 +101,7 @@ export const costByProvider = (
   tenant: string,
   period: Period,
   nowAt: number,
-): Promise<CostByProvider> =>
+): Promise<Omit<CostByProvider, "budget">> =>
   readHistory(async () => {
     const { fromAt, toAt, wire } = boundsOf(period, nowAt);
     const { results } = await db.prepare(costQueries.byModel).bind(tenant, fromAt, toAt).all<ModelSums>();

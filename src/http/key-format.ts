@@ -4,7 +4,7 @@
 import type { Role } from "../../domain/key.ts";
 
 const PREFIX = "sbx";
-const KINDS = { admin: "a", standard: "s", worker: "w", session: "d" } as const;
+const KINDS = { admin: "a", standard: "s", worker: "w", client: "c", session: "d" } as const;
 
 export const MAX_TOKEN_CHARS = 512;
 const ID_CHARS = 12;
@@ -15,7 +15,7 @@ const TAG_CHARS = 11;
 const CHECKSUM_CHARS = 6;
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SHAPE = new RegExp(
-  `^${PREFIX}_([aswd])(-eu|-fedramp)?_([a-z0-9][a-z0-9-]{0,62})_([0-9A-Za-z]{${ID_CHARS}})_([0-9A-Za-z]{${SECRET_CHARS + TAG_CHARS}})_([0-9A-Za-z]{${CHECKSUM_CHARS}})$`,
+  `^${PREFIX}_([${Object.values(KINDS).join("")}])(-eu|-fedramp)?_([a-z0-9][a-z0-9-]{0,62})_([0-9A-Za-z]{${ID_CHARS}})_([0-9A-Za-z]{${SECRET_CHARS + TAG_CHARS}})_([0-9A-Za-z]{${CHECKSUM_CHARS}})$`,
 );
 
 export interface TokenFacts {
@@ -83,6 +83,12 @@ const randomChars = (chars: number): string => {
     }
   }
   return text;
+};
+
+/** A webhook's id and its secret: 32 random bytes in base64, as Standard Webhooks has them. */
+export const randomSecret = (): { id: string; secret: string } => {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return { id: randomChars(ID_CHARS), secret: btoa(String.fromCharCode(...bytes)) };
 };
 
 export interface Minted {

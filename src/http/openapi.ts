@@ -1,6 +1,7 @@
 // The OpenAPI document, made from the same endpoint descriptions that validate and mount.
 
 import { OpenAPIRegistry, OpenApiGeneratorV31 } from "@asteasolutions/zod-to-openapi";
+import * as z from "zod";
 import { problemResource } from "../../contract/problem.ts";
 import { WIRE } from "../../contract/refusal.ts";
 import { rolesWith } from "../../domain/key.ts";
@@ -23,13 +24,20 @@ const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] =>
   ...(body === undefined && rawBody === undefined
     ? []
     : (["payload_too_large", "unsupported_media_type", "request_timeout"] as const)),
-  ...(needs === "none" ? [] : (["authentication_failed", "forbidden", "overloaded"] as const)),
+  ...(needs === "none"
+    ? []
+    : (["authentication_failed", "forbidden", "overloaded", "storage_full", "tenant_unavailable"] as const)),
 ];
+
+/** An event stream is text, whatever its events carry. */
+const schemaAs = (media: string, schema: z.ZodType | undefined) => (media.startsWith("text/") ? z.string() : schema);
 
 const responsesOf = (description: Description): Record<string, object> => {
   const responses: Record<string, object> = {};
   for (const [status, { description: says, schema, media }] of Object.entries(description.answers)) {
-    const content = Object.fromEntries((media ?? ["application/json"]).map((type) => [type, { schema }]));
+    const content = Object.fromEntries(
+      (media ?? ["application/json"]).map((type) => [type, { schema: schemaAs(type, schema) }]),
+    );
     responses[status] = { description: says, ...(schema === undefined ? {} : { content }) };
   }
   for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {

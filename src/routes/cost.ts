@@ -24,9 +24,9 @@ const summary = endpoint(
     answers: { 200: { description: "Sums, a series to draw, and the period before.", schema: costSummary } },
   },
   async (c, { query, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
     await drainTenant(c.env, token);
-    return answer(c, await history.costSummary(c.env.DB, token.tenant, query.period, Date.now()));
+    return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query.period, Date.now())), budget });
   },
 );
 
@@ -38,9 +38,9 @@ const byProvider = endpoint(
     answers: { 200: { description: "Most expensive first.", schema: costByProvider } },
   },
   async (c, { query, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
     await drainTenant(c.env, token);
-    return answer(c, await history.costByProvider(c.env.DB, token.tenant, query.period, Date.now()));
+    return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query.period, Date.now())), budget });
   },
 );
 

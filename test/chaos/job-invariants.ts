@@ -17,6 +17,7 @@ const STEPS: Record<Exclude<JobEventType, "job.created">, Step> = {
   "job.assigned": { from: ["pending"], to: "assigned" },
   "job.accept_expired": { from: ["assigned"], to: "pending" },
   "job.started": { from: ["assigned"], to: "running" },
+  "job.streaming": { from: LEASED, to: null },
   "job.completed": { from: LEASED, to: "completed" },
   "job.failed": { from: LEASED, to: "failed" },
   "job.timed_out": { from: LEASED, to: "failed" },

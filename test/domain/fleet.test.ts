@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { APIS } from "../../domain/api.ts";
 import type { Bits } from "../../domain/bits.ts";
 import { Fleet } from "../../domain/fleet.ts";
 import type { Requirements } from "../../domain/requirements.ts";
@@ -118,6 +119,7 @@ describe("the fleet", () => {
       provider: fc.constantFrom(null, ...PROVIDERS, "nobody's"),
       model: fc.constantFrom(null, ...MODELS, "nobody's"),
       tags: fc.subarray([...TAGS, "nobody's"], { maxLength: 2 }),
+      api: fc.constantFrom(null, null, ...APIS.slice(0, 3)),
       excludedProviders: fc.subarray(PROVIDERS, { maxLength: 1 }),
     });
     fc.assert(
@@ -128,6 +130,7 @@ describe("the fleet", () => {
         const expected = [...naive.values()].filter(
           ({ worker: one }) =>
             (asked.provider === null || one.provider === asked.provider) &&
+            (asked.api === null || one.apis.includes(asked.api)) &&
             !asked.excludedProviders.includes(one.provider) &&
             asked.tags.every((tag) => one.tags.includes(tag)) &&
             (asked.model === null || one.models === null || one.models.includes(asked.model)),

@@ -37,6 +37,8 @@ describe("a role", () => {
     administer: ["admin"],
     operate: ["admin", "standard"],
     work: ["admin", "standard", "worker"],
+    ask: ["admin", "standard", "client"],
+    follow: ["admin", "standard", "worker", "client"],
   };
   test.each(Object.entries(MAY))("may %s only as %j", (permission, holders) => {
     expect(ROLES.filter((role) => authorize(role, permission as Permission).ok)).toEqual(holders);
@@ -77,6 +79,10 @@ describe("a key", () => {
     ["in its grace, revoked", decided(revokeKey(rotated, 1, NOON)), KEY.hash, NOON, "key_revoked"],
   ])("%s: as the contract says", (_, key, hash, nowAt, expected) => {
     expect(codeOf(key, hash, nowAt)).toBe(expected);
+  });
+
+  test("rotated to the same secret again stays as it is: the request was repeated", () => {
+    expect(decided(rotateKey(rotated, NEW, 0, NOON + 1))).toBe(rotated);
   });
 
   test("that is refused is told what to send, and no more", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { APIS } from "../../domain/api.ts";
 import { makeReady, patchJob } from "../../domain/job.ts";
 import {
   groupKeyOf,
@@ -20,6 +21,7 @@ const requirements: fc.Arbitrary<Requirements> = fc.record({
   provider: fc.constantFrom(null, null, ...PROVIDERS),
   model: fc.constantFrom(null, null, "small", "large"),
   tags: fc.shuffledSubarray(TAGS),
+  api: fc.constantFrom(null, null, ...APIS),
   excludedProviders: fc.shuffledSubarray(PROVIDERS, { maxLength: 1 }),
 });
 const priority = fc.constantFrom(...PRIORITIES);
@@ -116,7 +118,7 @@ describe("a requirement group", () => {
   });
 
   test("does not confuse names that look like its own writing", () => {
-    const asked = { provider: "null", model: '"],["', tags: ["a,b", '"'], excludedProviders: [] };
+    const asked = { provider: "null", model: '"],["', tags: ["a,b", '"'], excludedProviders: [], api: null };
     expect(requirementsOf(groupKeyOf(asked))).toEqual({ ...asked, tags: ['"', "a,b"] });
     expect(groupKeyOf({ ...asked, provider: null })).not.toBe(groupKeyOf(asked));
   });
@@ -216,7 +218,7 @@ describe("the queue", () => {
   test("shows a worker no group that asks for a provider or a first tag that it has not", () => {
     const queue = new Queue();
     const asks = (asked: Partial<Requirements>) =>
-      groupKeyOf({ provider: null, model: null, tags: [], excludedProviders: [], ...asked });
+      groupKeyOf({ provider: null, model: null, tags: [], excludedProviders: [], api: null, ...asked });
     const [anyone, gpu, openai, local] = [{}, { tags: ["gpu"] }, { provider: "openai" }, { provider: "local" }].map(
       asks,
     );

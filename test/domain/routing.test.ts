@@ -1,15 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SCORE_PARTS, STRATEGIES } from "../../domain/config.ts";
-import {
-  choose,
-  explain,
-  firstRefusal,
-  type RoutePolicy,
-  type RouteRequest,
-  refusalsOf,
-  whyWaiting,
-} from "../../domain/routing.ts";
+import { choose, explain, whyWaiting } from "../../domain/routing.ts";
+import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
 import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
 import {
   chosenOf,
@@ -40,6 +33,7 @@ const mayHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean =>
     !isBound || asked.provider === provider,
     !asked.excludedProviders.includes(provider),
     isBound || rules.strategy !== "fallback" || rules.chain.includes(provider),
+    asked.api === null || one.apis?.includes(asked.api) === true,
     asked.tags.every((tag) => one.tags?.includes(tag)),
     asked.model === null || one.models == null || one.models.includes(asked.model),
     NOON - heardAt <= OFFLINE_AFTER_MS,
@@ -54,6 +48,7 @@ const mayHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean =>
 /** The filter whose words these are. */
 const filterOf = (reason: string): string => {
   const words: [string, RegExp][] = [
+    ["api", /^does not offer the API "/],
     ["provider", /^provider is "|has failed this job already$/],
     ["chain", /is not in routing\.chain$/],
     ["tags", /^missing tag /],
@@ -71,6 +66,16 @@ const tally = (names: readonly string[]): Record<string, number> => {
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
 };
+
+describe("a job of the front door", () => {
+  test("waits where no worker offers its API, and goes to the one that does", () => {
+    const fleet = fleetOf([{ instance: "old" }, { instance: "new", apis: ["messages"] }]);
+    const asked = request({ api: "messages" });
+    expect(chosenOf(fleet, asked, policy())).toBe("new");
+    expect(whyWaiting(fleet, request({ api: "responses" }), policy())).toBe('no worker offers the API "responses"');
+    expect(chosenOf(fleet, request({ api: "responses" }), policy())).toBeNull();
+  });
+});
 
 describe("for any fleet, request and policy", () => {
   const situations = fc.tuple(specs, requests, policies);

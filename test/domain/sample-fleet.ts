@@ -1,10 +1,12 @@
 // Fleets, requests and policies for tests of routing, by hand and at random.
 
 import fc from "fast-check";
+import type { Api } from "../../domain/api.ts";
 import { DEFAULT_WEIGHTS, SCORE_PARTS, STRATEGIES, type Weights } from "../../domain/config.ts";
 import { Fleet, type Member } from "../../domain/fleet.ts";
 import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
-import { choose, type RoutePolicy, type RouteRequest } from "../../domain/routing.ts";
+import { choose } from "../../domain/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import type { Outcome, Worker } from "../../domain/worker.ts";
 import { NOON } from "./sample-jobs.ts";
 
@@ -22,6 +24,8 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   tier: null,
   version: null,
   concurrency: 1,
+  apis: [],
+  runtimeModels: null,
   viaSocket: false,
   keyId: null,
   registeredAt: NOON,
@@ -62,6 +66,7 @@ export const request = (asked: Partial<RouteRequest> = {}): RouteRequest => ({
   model: null,
   tags: [],
   excludedProviders: [],
+  api: null,
   tier: null,
   urgency: "normal",
   ...asked,
@@ -104,6 +109,7 @@ const offered = {
   provider: fc.constantFrom(...PROVIDERS),
   tags: fc.oneof(fc.constant(TAGS), fc.subarray(TAGS)),
   models: fc.option(fc.subarray(MODELS)),
+  apis: fc.oneof(fc.constant<Api[]>(["messages", "responses"]), fc.subarray<Api>(["messages", "responses"])),
   tier: fc.constantFrom(null, ...TIERS),
   lastTurn: fc.nat({ max: 4 }),
   outcomes: fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 3 })).map(([well, badly]) => outcomes(well, badly)),
@@ -155,6 +161,7 @@ export const requests: fc.Arbitrary<RouteRequest> = fc.record({
     { weight: 2, arbitrary: fc.subarray(TAGS, { maxLength: 1 }) },
     { weight: 1, arbitrary: fc.subarray(TAGS) },
   ),
+  api: fc.constantFrom(null, null, null, "messages" as const),
   excludedProviders: fc.oneof(
     { weight: 3, arbitrary: fc.constant<string[]>([]) },
     { weight: 1, arbitrary: fc.subarray(PROVIDERS) },

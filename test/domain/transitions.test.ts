@@ -19,6 +19,7 @@ import {
   loseJob,
   reapJob,
   releaseJob,
+  speakFirst,
   startJob,
   timeOutJob,
 } from "../../domain/lease.ts";
@@ -115,6 +116,7 @@ const COMMANDS = {
     "heartbeat, stored": reported((job, lease, nowAt) => heartbeatJob(job, lease, undefined, 1, nowAt)),
     "heartbeat, progress": reported((job, lease, nowAt) => heartbeatJob(job, lease, { done: 0.5 }, 1, nowAt)),
   },
+  speakFirst: { "first word": reported((job, lease, nowAt) => speakFirst(job, lease, nowAt)) },
   completeJob: { complete: reported((job, lease, nowAt) => completeJob(job, lease, RESULT, nowAt)) },
   failJob: {
     fail: fails({}),
@@ -160,6 +162,7 @@ const TABLE: Record<CommandName, string> = {
   heartbeat: "                   lease_lost lease_lost running   same       lease_lost    lease_lost lease_lost  same",
   "heartbeat, stored": "         lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
   "heartbeat, progress": "       lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  kept",
+  "first word": "                lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
   complete: "                    lease_lost lease_lost completed completed  same          lease_lost lease_lost  same",
   fail: "                        lease_lost lease_lost failed    failed     lease_lost    same       lease_lost  same",
   "fail, retryable": "           lease_lost lease_lost failed    failed     lease_lost    same       lease_lost  same",
@@ -230,6 +233,35 @@ const expectForward = (before: Job, { job, events }: Decision, nowAt: number): v
   // The line in the timeline names the worker that held the job, whichever way it was left.
   if (isLeased(before)) for (const event of events) expect(event.worker).toBe(before.assignedWorker);
 };
+
+describe("a job of the front door whose client has heard the first word", () => {
+  const facts = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false };
+  const spoken = (): Job => decided(speakFirst(runningJob({ api: "messages", frontDoor: facts }), 1, NOON)).job;
+  const endOf = (decision: Decision): (string | undefined)[] => [decision.job.status, decision.job.error?.code];
+
+  test.each([
+    [
+      "a retryable failure",
+      () => decided(failJob(spoken(), 1, failure(RETRYABLE), { ...NO_POLICY, ...CHAIN }, LATER)),
+      "provider_error",
+    ],
+    [
+      "a rate limit",
+      () => decided(failJob(spoken(), 1, failure(RATE_LIMITED), { ...NO_POLICY, rateLimit: RATE_LIMIT }, LATER)),
+      "provider_error",
+    ],
+    ["a release", () => decided(releaseJob(spoken(), 1, "shutting down", LATER)), "worker_lost"],
+    ["a worker that has lost it", () => loseJob(spoken(), LATER), "worker_lost"],
+    ["a silent worker", () => reapJob(spoken(), 5, LATER), "worker_lost"],
+  ])("is never run again after %s", (_, end, code) => {
+    expect(endOf(end())).toEqual(["failed", code]);
+  });
+
+  test("goes to another worker while nothing was said", () => {
+    const silent = runningJob({ api: "messages", frontDoor: facts });
+    expect(loseJob(silent, LATER).job).toMatchObject({ status: "pending", queueUntilAt: LATER + 30_000 });
+  });
+});
 
 describe("the table", () => {
   test("has a column for every status, one more for a pending job that is not to run yet, and one for repeats", () => {

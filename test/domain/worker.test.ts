@@ -28,6 +28,8 @@ const REPORT: PresenceReport = {
   tier: "premium",
   version: "1.2.3",
   concurrency: 4,
+  apis: ["messages"],
+  runtimeModels: null,
   jobs: null,
 };
 const FROM = { keyId: "k1", viaSocket: true };

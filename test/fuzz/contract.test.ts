@@ -7,7 +7,7 @@ import { anyCase, type Case, resolver, toRequest, validCase } from "./cases.ts";
 import { type Operation, operationsOf } from "./document.ts";
 import type { Take } from "./lifecycles.ts";
 import * as lifecycles from "./lifecycles.ts";
-import { Broken, makePromises, refusalOf } from "./promises.ts";
+import { Broken, makePromises, mediaOf, refusalOf } from "./promises.ts";
 import { send, type WireAnswer, type WireRequest } from "./wire.ts";
 import { openWorld, parsed } from "./world.ts";
 
@@ -37,7 +37,7 @@ const ask = async (operation: Operation, made: Case): Promise<WireAnswer> => {
   const request = toRequest(world, operation, made);
   const answer = await send(world.server.url, request);
   try {
-    promises.requireCommon(answer, world.bearer(made.role)?.slice("Bearer ".length) ?? null);
+    promises.requireCommon(answer, world.bearer(made.role)?.slice("Bearer ".length) ?? null, operation);
     promises.requireDocumented(operation, answer);
     requireOutcome(operation, made, answer);
   } catch (error) {
@@ -70,7 +70,7 @@ const requireOutcome = (operation: Operation, made: Case, answer: WireAnswer): v
   if (answer.status === 401 && operation.path !== "/session") throw new Broken(`"${role}" was not let in`);
   if (flaw === "none" || flaw === "any") return;
   if (answer.status !== WRONG[flaw]) throw new Broken(`${flaw} got ${answer.status}, not ${WRONG[flaw]}`);
-  if (flaw !== "unknown field" || named === null) return;
+  if (flaw !== "unknown field" || named === null || mediaOf(answer) !== "application/problem+json") return;
   const { errors } = parsed<{ errors: { path: string }[] }>(answer);
   if (!errors.some(({ path }) => path === named.slice(0, 64)))
     throw new Broken(`the unknown field ${JSON.stringify(named)} is not named`);

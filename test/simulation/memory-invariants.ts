@@ -1,7 +1,8 @@
 // What the object keeps in memory, held against its tables; and whether its router left anyone waiting in vain.
 
 import { isLeased } from "../../domain/job.ts";
-import { explain, type RoutePolicy } from "../../domain/routing.ts";
+import { explain } from "../../domain/routing.ts";
+import type { RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Memory } from "../../durable-objects/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
 import type { Snapshot } from "./snapshot.ts";

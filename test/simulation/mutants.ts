@@ -59,7 +59,7 @@ export const MUTANTS: readonly Mutant[] = [
     "isLeased(job) && job.lease === lease",
     "isLeased(job) && job.lease >= 0 * lease",
   ),
-  mutant("a full worker is given more", "domain/routing.ts", "left.intersect(fleet.withRoom);", "void fleet;"),
+  mutant("a full worker is given more", "domain/routing-filter.ts", "left.intersect(fleet.withRoom);", "void fleet;"),
   mutant(
     "a provider's limit is looked at once a turn",
     "durable-objects/operations/routing.ts",
@@ -86,13 +86,13 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "tags are not asked for",
-    "domain/routing.ts",
+    "domain/routing-filter.ts",
     "for (const tag of asked.tags) left.intersect(fleet.withTag(tag));",
     "void fleet.withTag;",
   ),
   mutant(
     "a silent worker is given jobs",
-    "domain/routing.ts",
+    "domain/routing-filter.ts",
     "left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);",
     "void maybeSilent;",
   ),
@@ -250,7 +250,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a pause is in memory alone",
-    "durable-objects/operations/presence.ts",
+    "durable-objects/operations/workers.ts",
     "turn.putWorker(change(member.worker));",
     "turn.rememberWorker(change(member.worker));",
   ),

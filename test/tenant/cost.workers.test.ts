@@ -1,10 +1,10 @@
-// Cost that adds up to the nano-dollar, once an attempt, and budgets that hold from the next turn on.
+// Cost that adds up to the nano-dollar, once an attempt.
 
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { costQueries } from "../../src/history/cost.ts";
-import { alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -254,146 +254,30 @@ describe("a large history", () => {
   });
 });
 
-describe("a budget that rejects", () => {
-  const spend = async (world: World, config: Record<string, unknown>, cost_usd = 1) => {
+describe("a model with a name that every object has", () => {
+  it.each(["constructor", "toString", "__proto__", "hasOwnProperty"])("%s is priced like any other", async (model) => {
+    const world = await newWorld();
     await worker(world, "openai");
-    await world.ok("PUT", "/config", { budget: config });
-    return run(world, "openai", { cost_usd });
-  };
-
-  it("refuses dispatch with 503 until its period ends, and says when", async () => {
-    const world = await newWorld();
-    await spend(world, { day_usd: 1.5 });
-    expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(200);
-    await run(world, "openai", { cost_usd: 0.5 });
-    const refused = await world.post("/dispatch", { prompt: "x" });
-    expect(refused).toMatchObject({ status: 503, body: { code: "budget_reached", title: "Budget reached" } });
-    expect(refused.body.detail).toContain("$1.5");
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await world.post("/dispatch?queue=true", { prompt: "x" })).status).toBe(503);
+    const price = { input_nano_per_mtok: 1_000_000_000, output_nano_per_mtok: 0 };
+    await world.stub.learnCatalog({ provider: "openai", models: [{ id: "listed", price }] });
+    const unlisted = await run(world, "openai", { usage: usage(1_000_000, 0) }, model);
+    expect(unlisted).toMatchObject({ status: "completed", cost_usd: null });
+    expect((await world.ok("GET", `/dispatch/explain?model=${model}`)).workers[0].score).toBeTypeOf("number");
+    await world.stub.learnCatalog({ provider: "openai", models: [{ id: model, price }] });
     await evictDurableObject(world.stub);
-    expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(503);
-  });
-
-  it("lets jobs queue, gives none of them out, says why, and goes on when it is raised", async () => {
-    const world = await newWorld();
-    await spend(world, { month_usd: 1 });
-    const job = await world.post("/api/jobs", { prompt: "x" });
-    expect(job).toMatchObject({ status: 201, body: { status: "pending" } });
-    expect(await world.ok("GET", `/api/jobs/${job.body.id}`)).toMatchObject({
-      status: "pending",
-      waiting_reason: expect.stringMatching(/^the month's budget of \$1 is reached/),
-    });
-    const explained = await world.ok("GET", "/dispatch/explain");
-    expect(explained.selected).toBeNull();
-    expect(explained.workers[0].reasons[0]).toContain("budget");
-    await world.ok("PUT", "/config", { budget: { month_usd: 2 } });
-    expect(await world.ok("GET", `/api/jobs/${job.body.id}`)).toMatchObject({ status: "assigned" });
-  });
-
-  it("resets by itself with the day, and the queue goes on", async () => {
-    const world = await newWorld();
-    await spend(world, { day_usd: 1 });
-    const job = await world.ok("POST", "/api/jobs", { prompt: "x" });
-    await inStorage(world, (storage) => {
-      storage.sql.exec("UPDATE spending SET day_at = day_at - ?", DAY_MS);
-      storage.sql.exec(
-        "UPDATE settings SET value = json_set(value, '$.resetsAt', ?) WHERE name = 'budget_notice'",
-        Date.now(),
-      );
-    });
-    await evictDurableObject(world.stub);
-    await alarm(world);
-    expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ status: "assigned" });
-    expect((await world.ok("GET", "/api/audit")).entries[0]).toMatchObject({ action: "budget.lifted", target: "day" });
-  });
-
-  it("is written down once, and skips schedules with that reason", async () => {
-    const world = await newWorld();
-    await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "x" });
-    await worker(world, "openai");
-    await world.ok("PUT", "/config", { budget: { day_usd: 1 } });
-    const jobs = await Promise.all([1, 2, 3].map(() => world.ok("POST", "/dispatch", { prompt: "x" })));
-    for (const job of jobs)
-      await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1, cost_usd: 1 });
-    const reached = (await world.ok("GET", "/api/audit")).entries.filter(
-      (entry: Body) => entry.action === "budget.reached",
-    );
-    expect(reached).toHaveLength(1);
-    expect(reached[0]).toMatchObject({
-      actor: { key_id: null, name: "signalbox" },
-      target: "day",
-      detail: { limit_usd: 1, spent_usd: 1, on_reached: "reject" },
-    });
-    expect(await world.ok("POST", "/api/schedules/s/run")).toMatchObject({
-      outcome: "skipped",
-      reason: expect.stringContaining("budget"),
-      job_id: null,
-    });
-    expect((await world.ok("GET", "/api/schedules/s")).last_run_at).toBeNull();
-    expect((await world.ok("GET", "/killswitch")).level).toBe(0);
+    expect(await run(world, "openai", { usage: usage(1_000_000, 0) }, model)).toMatchObject({ cost_usd: 1 });
   });
 });
 
-describe("a budget that engages the killswitch", () => {
-  const overspent = async () => {
+describe("a catalog of more than a database row holds", () => {
+  it("is kept, and priced from, after the object slept", async () => {
     const world = await newWorld();
     await worker(world, "openai");
-    await world.ok("PUT", "/config", { budget: { day_usd: 1, on_reached: "killswitch" } });
-    const running = await world.ok("POST", "/dispatch", { prompt: "other" });
-    const last = await run(world, "openai", { cost_usd: 1 });
-    return { world, running, last };
-  };
-
-  it("halts everything in the turn that reaches it, once, and says so", async () => {
-    const { world, running, last } = await overspent();
-    expect(await world.ok("GET", "/killswitch")).toMatchObject({
-      level: 1,
-      active: true,
-      activated_by: "signalbox",
-      halted_jobs: 1,
-      reason: expect.stringMatching(/^the day's budget of \$1 is reached/),
-    });
-    expect(last.status).toBe("completed");
-    expect(await world.ok("GET", `/api/jobs/${last.id}`)).toMatchObject({ status: "completed", cost_usd: 1 });
-    expect(await world.ok("GET", `/api/jobs/${running.id}`)).toMatchObject({ status: "pending", attempts: 0 });
-    expect((await world.post("/dispatch", { prompt: "x" })).body.code).toBe("killswitch_active");
-    const { entries } = await world.ok("GET", "/api/audit");
-    expect(
-      entries
-        .slice(0, 2)
-        .map((entry: Body) => [entry.action, entry.actor.name])
-        .sort(),
-    ).toEqual([
-      ["budget.reached", "signalbox"],
-      ["killswitch.activated", "signalbox"],
-    ]);
-  });
-
-  it("leaves it to the operator to go on: cleared, it stays clear for the rest of the period", async () => {
-    const { world } = await overspent();
-    await world.ok("DELETE", "/killswitch?resume_all=true");
-    await run(world, "openai", { cost_usd: 1 });
-    expect((await world.ok("GET", "/killswitch")).level).toBe(0);
-    await world.ok("PUT", "/config", { budget: { day_usd: 3, on_reached: "killswitch" } });
-    await run(world, "openai", { cost_usd: 1 });
-    expect((await world.ok("GET", "/killswitch")).level).toBe(1);
-  });
-
-  it("does not lower a killswitch that is already higher", async () => {
-    const world = await newWorld();
-    await worker(world, "openai");
-    await run(world, "openai", { cost_usd: 1 });
-    await world.ok("POST", "/killswitch", { level: 3, reason: "drill" });
-    await world.ok("PUT", "/config", { budget: { day_usd: 1, on_reached: "killswitch" } });
-    expect(await world.ok("GET", "/killswitch")).toMatchObject({ level: 3, reason: "drill" });
-  });
-
-  it("acts at once when the config lowers it below what is spent", async () => {
-    const world = await newWorld();
-    await worker(world, "openai");
-    await run(world, "openai", { cost_usd: 1 });
-    await world.ok("PUT", "/config", { budget: { month_usd: 0.5, on_reached: "killswitch" } });
-    expect(await world.ok("GET", "/killswitch")).toMatchObject({ level: 1, activated_by: "signalbox" });
+    const price = { input_nano_per_mtok: 1_000_000_000, output_nano_per_mtok: 0 };
+    const models = Array.from({ length: 15_000 }, (_, at) => ({ id: `${"m".repeat(100)}-${at}`, price }));
+    await world.stub.learnCatalog({ provider: "openai", models });
+    await evictDurableObject(world.stub);
+    const job = await run(world, "openai", { usage: usage(1_000_000, 0) }, models[14_999]?.id);
+    expect(job).toMatchObject({ cost_usd: 1 });
   });
 });

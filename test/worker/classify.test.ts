@@ -347,9 +347,6 @@ describe("what the AI SDK throws", () => {
     });
     expect(classifyError(broken, NOW)).toMatchObject({ code: "runtime_unreachable", retryable: true });
   });
-    const error = new RetryError({ message: "failed after 1 attempt", reason: "maxRetriesExceeded", errors: [inner] });
-    expect(classifyError(error, NOW)).toMatchObject({ code: "rate_limited", retry_after_seconds: 3 });
-  });
 
   test("a bug of the worker's own is not retried", () => {
     expect(classifyError(new RangeError("Invalid array length"), NOW)).toMatchObject({

@@ -1,6 +1,6 @@
 // The APIs that can be passed through, total by type.
 
-import type { Api } from "../../contract/api.ts";
+import type { Api } from "../../contract/values.ts";
 import type { Dialect } from "./dialect.ts";
 import { messages } from "./messages.ts";
 import { chatCompletions, completions, openaiSpent } from "./openai-chunks.ts";

@@ -2,7 +2,7 @@
 // client's own API for jobs of the front door. One call is one attempt: nothing is retried here, because the coordinator
 // counts attempts and keeps the providers' limits.
 
-import type { Api } from "../../contract/api.ts";
+import type { Api } from "../../contract/values.ts";
 import type { JsonObject } from "../json-object.ts";
 import type { ChatBody } from "./chat-body.ts";
 import type { Outcome, RunOptions } from "./runtime.ts";

@@ -2,7 +2,7 @@
 // put together from them, as that of any other runtime.
 
 import { randomUUID } from "node:crypto";
-import type { Api } from "../../contract/api.ts";
+import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { JsonObject } from "../json-object.ts";
 

@@ -7,7 +7,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
-import { APIS } from "../../contract/api.ts";
+import { APIS } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
 import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";

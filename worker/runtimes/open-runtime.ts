@@ -1,6 +1,6 @@
 // From a runtime's name to the runtime: which API it speaks, where, and with which key.
 
-import { APIS, type Api } from "../../contract/api.ts";
+import { APIS, type Api } from "../../contract/values.ts";
 import type { ProviderKeys } from "../provider-keys.ts";
 import { createAnthropicBackend } from "./anthropic-backend.ts";
 import type { Backend } from "./backend.ts";

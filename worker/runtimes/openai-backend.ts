@@ -1,6 +1,6 @@
 // A runtime that speaks OpenAI's API, and perhaps more of the five: requests go to it as they are.
 
-import type { Api } from "../../contract/api.ts";
+import type { Api } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import type { JsonObject } from "../json-object.ts";
 import type { Answering, Backend } from "./backend.ts";

@@ -1,7 +1,7 @@
 // Asks a runtime how it is: whether it answers, which models it lists, which of the APIs it has. An empty request tells
 // whether an API is there: 404 and 405 mean no, a complaint about the request means yes.
 
-import { APIS, type Api } from "../../contract/api.ts";
+import { APIS, type Api } from "../../contract/values.ts";
 import { isNeverReached, reasonOf } from "./classify.ts";
 import type { ModelList } from "./model-list.ts";
 import type { RuntimeState } from "./runtime.ts";

@@ -1,7 +1,7 @@
 // The runtimes that a worker can serve, by name: the same names as the catalog's providers. Base URLs end where
 // `/chat/completions` (or the provider's own path) begins.
 
-import type { Api } from "../../contract/api.ts";
+import type { Api } from "../../contract/values.ts";
 
 export type ApiKind = "openai" | "anthropic" | "gemini";
 

@@ -2,7 +2,7 @@
 // only for a bug. The one exception is an aborted signal: then `run` may end any way it likes; what it says it spent
 // counts.
 
-import type { Api } from "../../contract/api.ts";
+import type { Api } from "../../contract/values.ts";
 
 export type Usage = {
   input_tokens: number;

@@ -1,0 +1,31 @@
+// The audit log on the wire.
+
+import * as z from "zod";
+import type { AuditEntry } from "../domain/event.ts";
+import { instant, json, listQuery, page, toIso } from "./field.ts";
+
+export const auditQuery = z.strictObject(listQuery);
+export const auditList = z
+  .object({
+    entries: z.array(
+      z.object({
+        at: instant,
+        actor: z.object({ key_id: z.string().nullable(), name: z.string() }),
+        action: z.string(),
+        target: z.string(),
+        detail: json,
+      }),
+    ),
+    ...page,
+  })
+  .meta({ id: "AuditList" });
+export type AuditList = z.infer<typeof auditList>;
+export type AuditEntryResource = z.infer<typeof auditList>["entries"][number];
+
+export const presentAuditEntry = (entry: AuditEntry): AuditEntryResource => ({
+  at: toIso(entry.at),
+  actor: { key_id: entry.actor.keyId, name: entry.actor.name },
+  action: entry.action,
+  target: entry.target,
+  detail: entry.detail,
+});

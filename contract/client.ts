@@ -1,0 +1,30 @@
+// The typed client of the API: what dashboard, CLI, SDK, scripts and tests call the service by. Its types are those of
+// the schemas, imported as types alone, so that it bundles without zod.
+
+import { catalogVerbs } from "./client/catalog.ts";
+import { jobVerbs } from "./client/jobs.ts";
+import { auditVerbs, keyVerbs, sessionVerbs, tenantVerbs } from "./client/keys.ts";
+import { configVerbs, costVerbs, killswitchVerbs, serviceVerbs } from "./client/operating.ts";
+import { scheduleVerbs } from "./client/schedules.ts";
+import { type ClientOptions, Transport } from "./client/transport.ts";
+import { workerVerbs } from "./client/workers.ts";
+
+export const clientOver = (transport: Transport) => ({
+  jobs: jobVerbs(transport),
+  workers: workerVerbs(transport),
+  killswitch: killswitchVerbs(transport),
+  schedules: scheduleVerbs(transport),
+  catalog: catalogVerbs(transport),
+  cost: costVerbs(transport),
+  config: configVerbs(transport),
+  keys: keyVerbs(transport),
+  tenants: tenantVerbs(transport),
+  audit: auditVerbs(transport),
+  session: sessionVerbs(transport),
+  service: serviceVerbs(transport),
+});
+
+export type Client = ReturnType<typeof clientOver>;
+
+/** @throws ApiProblem from every verb that is not answered with a success. */
+export const createClient = (options: ClientOptions): Client => clientOver(new Transport(options));

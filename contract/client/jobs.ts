@@ -1,0 +1,87 @@
+// Jobs as a client makes, reads and changes them, and as a worker reports on them.
+
+import type { ExplainQuery, Explanation } from "../dispatch.ts";
+import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
+import type { JobList, JobListQuery } from "../job-list.ts";
+import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../report.ts";
+import { listing } from "./listing.ts";
+import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
+
+export interface GetJobOptions extends CallOptions {
+  /** Seconds to hold the answer until the job is final, 0 to 25. */
+  readonly wait?: number | undefined;
+}
+
+export interface DispatchOptions extends KeyedOptions {
+  /** Keeps the job in the queue where nobody may have it now. */
+  readonly queue?: boolean | undefined;
+}
+
+export interface StreamOptions extends CallOptions {
+  /** The id of the last event that was seen: goes on after it. */
+  readonly lastEventId?: string | undefined;
+}
+
+export const jobVerbs = (transport: Transport) => {
+  const list = (query: QueryOf<JobListQuery> = {}, options?: CallOptions) =>
+    listing(
+      query,
+      (asked) => transport.json<JobList>({ method: "GET", path: "/api/jobs", query: asked, options }),
+      ({ jobs }) => jobs,
+    );
+  const command = (verb: "cancel" | "retry") => (id: string, options?: CallOptions) =>
+    transport.json<JobResource>({ method: "POST", path: `${pathOf`/api/jobs/${id}`}/${verb}`, body: {}, options });
+  /** A report that is repeated is answered as it was the first time. */
+  const report =
+    <Body>(verb: string) =>
+    (id: string, body: Body, options?: CallOptions) =>
+      transport.json<JobResource>({
+        method: "POST",
+        path: `${pathOf`/api/jobs/${id}`}/${verb}`,
+        body,
+        repeats: "safe",
+        options,
+      });
+  return {
+    create: (job: NewJobRequest, options?: KeyedOptions) =>
+      transport.json<JobResource>({ method: "POST", path: "/api/jobs", body: job, repeats: "keyed", options }),
+    /** 1 to 500 jobs, all or none. */
+    createMany: (jobs: readonly NewJobRequest[], options?: CallOptions) =>
+      transport.json<JobBatch>({ method: "POST", path: "/api/jobs/batch", body: { jobs }, options }),
+    /** Gives it to the best worker now. @throws ApiProblem `no_eligible_workers` where nobody may have it. */
+    dispatch: (job: NewJobRequest, { queue, ...options }: DispatchOptions = {}) =>
+      transport.json<JobResource>({
+        method: "POST",
+        path: "/dispatch",
+        query: { queue },
+        body: job,
+        repeats: "keyed",
+        options,
+      }),
+    list,
+    get: (id: string, { wait, ...options }: GetJobOptions = {}) =>
+      transport.json<JobResource>({ method: "GET", path: pathOf`/api/jobs/${id}`, query: { wait }, options }),
+    edit: (id: string, changes: JobPatchRequest, options?: CallOptions) =>
+      transport.json<JobResource>({ method: "PATCH", path: pathOf`/api/jobs/${id}`, body: changes, options }),
+    cancel: command("cancel"),
+    retry: command("retry"),
+    events: (id: string, options?: CallOptions) =>
+      transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
+    /** Server-sent events: what the job writes while it writes it. The answer's body is theirs to read. */
+    stream: (id: string, { lastEventId, ...options }: StreamOptions = {}) =>
+      transport.response({
+        method: "GET",
+        path: pathOf`/api/jobs/${id}/stream`,
+        headers: { accept: "text/event-stream", "last-event-id": lastEventId },
+        options,
+      }),
+    /** Who would get such a job, and why: changes nothing. */
+    explain: (query: QueryOf<ExplainQuery> = {}, options?: CallOptions) =>
+      transport.json<Explanation>({ method: "GET", path: "/dispatch/explain", query, options }),
+    start: report<StartRequest>("start"),
+    heartbeat: report<HeartbeatRequest>("heartbeat"),
+    complete: report<CompleteRequest>("complete"),
+    fail: report<FailRequest>("fail"),
+    release: report<ReleaseRequest>("release"),
+  };
+};

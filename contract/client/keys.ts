@@ -1,0 +1,43 @@
+// Tenants, keys, sessions and the audit log.
+
+import type { AuditList } from "../audit.ts";
+import type { KeyAnswer, KeyList, NewKeyRequest, RotateKeyRequest } from "../key.ts";
+import type { SessionAnswer } from "../session.ts";
+import type { NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
+import { listing, type PageQuery } from "./listing.ts";
+import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
+
+export const keyVerbs = (transport: Transport) => ({
+  /** The key stands in the answer this once. */
+  create: (key: NewKeyRequest, options?: CallOptions) =>
+    transport.json<KeyAnswer>({ method: "POST", path: "/api/keys", body: key, options }),
+  list: (options?: CallOptions) => transport.json<KeyList>({ method: "GET", path: "/api/keys", options }),
+  rotate: (id: string, rotation: RotateKeyRequest = {}, options?: CallOptions) =>
+    transport.json<KeyAnswer>({ method: "POST", path: pathOf`/api/keys/${id}/rotate`, body: rotation, options }),
+  revoke: (id: string, options?: CallOptions) =>
+    transport.nothing({ method: "DELETE", path: pathOf`/api/keys/${id}`, options }),
+});
+
+/** With the operator's root key. */
+export const tenantVerbs = (transport: Transport) => ({
+  create: (tenant: NewTenantRequest, options?: CallOptions) =>
+    transport.json<NewTenantAnswer>({ method: "POST", path: "/admin/tenants", body: tenant, options }),
+  list: (options?: CallOptions) => transport.json<TenantList>({ method: "GET", path: "/admin/tenants", options }),
+});
+
+/** The dashboard's cookie; `get` also tells what the client's own key is. */
+export const sessionVerbs = (transport: Transport) => ({
+  signIn: (key: string, options?: CallOptions) =>
+    transport.json<SessionAnswer>({ method: "POST", path: "/session", body: { key }, options }),
+  get: (options?: CallOptions) => transport.json<SessionAnswer>({ method: "GET", path: "/session", options }),
+  signOut: (options?: CallOptions) => transport.nothing({ method: "DELETE", path: "/session", options }),
+});
+
+export const auditVerbs = (transport: Transport) => ({
+  list: (query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
+    listing(
+      query,
+      (asked) => transport.json<AuditList>({ method: "GET", path: "/api/audit", query: asked, options }),
+      ({ entries }) => entries,
+    ),
+});

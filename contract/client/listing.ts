@@ -1,0 +1,48 @@
+// A list that comes in pages: awaited it is the first page, iterated it is every item of every page.
+
+import { MAX_OFFSET } from "../values.ts";
+import type { QueryOf } from "./transport.ts";
+
+export interface PageQuery {
+  limit: number;
+  offset: number;
+}
+
+export type Listing<Page, Item> = Promise<Page> & AsyncIterable<Item>;
+
+interface Paged {
+  readonly total: number;
+  readonly next_cursor?: string | null | undefined;
+}
+
+type Position = { readonly offset?: number; readonly cursor?: string };
+
+/** Where the page after this one begins; null after the last. A cursor reaches further than an offset. */
+const positionAfter = (page: Paged, itemCount: number, offset: number): Position | null => {
+  if (itemCount === 0 || page.next_cursor === null) return null;
+  if (page.next_cursor !== undefined) return { cursor: page.next_cursor };
+  const next = offset + itemCount;
+  return next >= page.total || next > MAX_OFFSET ? null : { offset: next };
+};
+
+/** `read` asks for one page; `itemsOf` takes the items out of it. */
+export const listing = <Query extends QueryOf<PageQuery>, Page extends Paged, Item>(
+  query: Query,
+  read: (query: Query) => Promise<Page>,
+  itemsOf: (page: Page) => readonly Item[],
+): Listing<Page, Item> => {
+  const first = read(query);
+  const iterate = async function* (): AsyncGenerator<Item> {
+    let offset = query.offset ?? 0;
+    for (let page = await first; ; ) {
+      const items = itemsOf(page);
+      yield* items;
+      const next = positionAfter(page, items.length, offset);
+      if (next === null) return;
+      offset += items.length;
+      const { offset: _before, ...filters } = query;
+      page = await read({ ...filters, ...next } as unknown as Query);
+    }
+  };
+  return Object.assign(first, { [Symbol.asyncIterator]: iterate });
+};

@@ -1,0 +1,225 @@
+// One request and its answer, over any `fetch`. A try that failed in passing is made again: always where the service
+// says that it did nothing, else only where doing it twice does no harm.
+// Invariant: what is repeated has the same idempotency key, so that it happens once.
+
+import { ApiProblem, problemOf } from "./problem.ts";
+
+export interface ClientOptions {
+  /** Where the service listens; empty for the page's own origin. */
+  readonly url: string;
+  readonly key?: string | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  /** Further tries of a request that failed in passing. */
+  readonly retries?: number | undefined;
+  /** Of one try, until its answer begins; beyond what `wait` asks for. */
+  readonly timeoutMs?: number | undefined;
+  readonly onProblem?: ((problem: ApiProblem, path: string) => void) | undefined;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Of verbs that make jobs: without one a key is made for each call, so that its retries are safe. */
+export interface KeyedOptions extends CallOptions {
+  readonly idempotencyKey?: string | undefined;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Filters as a caller gives them: each may be left out, or be null. */
+export type QueryOf<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | null | undefined };
+
+export interface Call {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** `keyed`: repeated with an idempotency key. Left out, reads and replacements are safe to repeat, others are not. */
+  readonly repeats?: "safe" | "keyed";
+  readonly options?: KeyedOptions | undefined;
+}
+
+/** A body that is no JSON, under its media type. */
+export class TextBody {
+  readonly text: string;
+  readonly type: string;
+
+  constructor(text: string, type: string) {
+    this.text = text;
+    this.type = type;
+  }
+}
+
+const DEFAULT_RETRIES = 2;
+const DEFAULT_TIMEOUT_MS = 60_000;
+const FIRST_BACKOFF_MS = 500;
+/** A caller who should wait longer than this hears of it instead. */
+const LONGEST_PAUSE_MS = 60_000;
+
+/** Refusals that pass by themselves soon. The others (a killswitch, a budget, no worker) are the answer. */
+const PASSING_CODES: ReadonlySet<string> = new Set(["rate_limited", "overloaded", "history_unavailable"]);
+const PASSING_STATUSES: ReadonlySet<number> = new Set([0, 429, 502, 503, 504]);
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "PUT"]);
+
+/** A path whose parts may be any text: `pathOf` + "`/api/jobs/${id}`". */
+export const pathOf = (fixed: TemplateStringsArray, ...parts: readonly string[]): string =>
+  fixed.map((text, at) => text + (at < parts.length ? encodeURIComponent(parts[at] ?? "") : "")).join("");
+
+const withQuery = (path: string, query: Query = {}): string => {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}`;
+};
+
+const isPassing = ({ status, code }: ApiProblem): boolean =>
+  code === "unexpected_answer" || code === "unreachable" || code === "timeout"
+    ? PASSING_STATUSES.has(status)
+    : PASSING_CODES.has(code);
+
+const wasNothingDone = ({ status, code }: ApiProblem): boolean => status === 429 || code === "overloaded";
+
+const mayRepeat = ({ repeats, method }: Call, problem: ApiProblem): boolean =>
+  isPassing(problem) && (wasNothingDone(problem) || repeats !== undefined || SAFE_METHODS.has(method));
+
+const pauseMs = (problem: ApiProblem, attempt: number): number =>
+  Math.max((problem.retryAfterSeconds ?? 0) * 1000, FIRST_BACKOFF_MS * 2 ** attempt * (0.5 + Math.random() / 2));
+
+const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const leave = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", leave);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", leave, { once: true });
+  });
+
+const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string | undefined): Headers => {
+  const all = new Headers();
+  if (key !== undefined) all.set("authorization", `Bearer ${key}`);
+  if (body !== undefined) all.set("content-type", body instanceof TextBody ? body.type : "application/json");
+  if (repeats === "keyed") all.set("idempotency-key", options?.idempotencyKey ?? crypto.randomUUID());
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, value);
+  return all;
+};
+
+const unreachable = (url: string, error: unknown): ApiProblem => {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+  const where = url === "" ? "" : ` at ${url}`;
+  return new ApiProblem(
+    {
+      status: 0,
+      code: "unreachable",
+      title: "Signalbox cannot be reached",
+      detail: `No answer from Signalbox${where} (${cause}). Check that it runs and try again.`,
+    },
+    { cause: error },
+  );
+};
+
+const tooSlow = (afterMs: number): ApiProblem =>
+  new ApiProblem({ status: 0, code: "timeout", title: "No answer in time", detail: `No answer within ${afterMs} ms.` });
+
+const redirected = ({ status, headers }: Response): ApiProblem => {
+  const detail = `The address redirects to ${headers.get("location") ?? "another one"}: use that one.`;
+  return new ApiProblem({ status, code: "redirected", title: "Redirected", detail });
+};
+
+const isRedirect = ({ type, status }: Response): boolean =>
+  (type as string) === "opaqueredirect" || (status >= 300 && status < 400 && status !== 304);
+
+const notJson = ({ method, path }: Call, status: number, type: string | null): ApiProblem => {
+  const detail = `${method} ${path} was answered with ${type ?? "content of no type"}, not JSON: another service listens there.`;
+  return new ApiProblem({ status, code: "unexpected_answer", title: "Unexpected answer", detail });
+};
+
+export class Transport {
+  readonly #options: ClientOptions;
+  readonly #base: string;
+  readonly #fetch: typeof fetch;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#base = options.url.replace(/\/+$/, "");
+    // Called without `this`: a browser's fetch refuses any other.
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  }
+
+  /** The answer as it begins. @throws ApiProblem where it is no success. */
+  async response(call: Call): Promise<Response> {
+    const { key, retries = DEFAULT_RETRIES, onProblem } = this.#options;
+    const headers = headersOf(call, key);
+    for (let tried = 0; ; tried += 1) {
+      try {
+        return await this.#attempt(call, headers);
+      } catch (error) {
+        if (!(error instanceof ApiProblem)) throw error;
+        const ms = pauseMs(error, tried);
+        if (tried >= retries || ms > LONGEST_PAUSE_MS || !mayRepeat(call, error)) {
+          onProblem?.(error, call.path);
+          throw error;
+        }
+        await pause(ms, call.options?.signal);
+      }
+    }
+  }
+
+  async json<Answer>(call: Call): Promise<Answer> {
+    const response = await this.response(call);
+    const text = await this.#read(response, call);
+    try {
+      return JSON.parse(text) as Answer;
+    } catch {
+      throw notJson(call, response.status, response.headers.get("content-type"));
+    }
+  }
+
+  async text(call: Call): Promise<string> {
+    return this.#read(await this.response(call), call);
+  }
+
+  async nothing(call: Call): Promise<void> {
+    await this.text(call);
+  }
+
+  async #attempt(call: Call, headers: Headers): Promise<Response> {
+    const { method, path, query, body, options: { signal } = {} } = call;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), timeoutMs);
+    const init: RequestInit = {
+      method,
+      headers,
+      redirect: "manual",
+      signal: signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]),
+      ...(body === undefined ? {} : { body: body instanceof TextBody ? body.text : JSON.stringify(body) }),
+    };
+    try {
+      const response = await this.#fetch(this.#base + withQuery(path, query), init);
+      if (isRedirect(response)) throw redirected(response);
+      if (!response.ok && response.status !== 304) throw await problemOf(response);
+      return response;
+    } catch (error) {
+      if (error instanceof ApiProblem) throw error;
+      signal?.throwIfAborted();
+      throw deadline.signal.aborted ? tooSlow(timeoutMs) : unreachable(this.#base, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The whole body: one that breaks off is no answer. */
+  async #read(response: Response, { options: { signal } = {} }: Call): Promise<string> {
+    try {
+      return await response.text();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw unreachable(this.#base, error);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// The fleet: workers as they report themselves, and as an operator looks after them.
+
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  PauseRequest,
+  PresenceAnswer,
+  PresenceList,
+  PresenceRequest,
+  WorkerDetail,
+  WorkerList,
+  WorkerResource,
+} from "../worker.ts";
+import { listing, type PageQuery } from "./listing.ts";
+import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
+
+export interface ClaimOptions extends CallOptions {
+  /** Seconds to wait for a job where there is none, 0 to 25. */
+  readonly wait?: number | undefined;
+}
+
+export const workerVerbs = (transport: Transport) => ({
+  list: (query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
+    listing(
+      query,
+      (asked) => transport.json<WorkerList>({ method: "GET", path: "/api/workers", query: asked, options }),
+      ({ workers }) => workers,
+    ),
+  /** Those that are not offline. */
+  present: (options?: CallOptions) => transport.json<PresenceList>({ method: "GET", path: "/presence", options }),
+  get: (instance: string, options?: CallOptions) =>
+    transport.json<WorkerDetail>({ method: "GET", path: pathOf`/api/workers/${instance}`, options }),
+  pause: (instance: string, pause: PauseRequest = {}, options?: CallOptions) =>
+    transport.json<WorkerResource>({
+      method: "POST",
+      path: pathOf`/api/workers/${instance}/pause`,
+      body: pause,
+      repeats: "safe",
+      options,
+    }),
+  resume: (instance: string, options?: CallOptions) =>
+    transport.json<WorkerResource>({
+      method: "POST",
+      path: pathOf`/api/workers/${instance}/resume`,
+      body: {},
+      repeats: "safe",
+      options,
+    }),
+  /** Only one that is offline. */
+  forget: (instance: string, options?: CallOptions) =>
+    transport.nothing({ method: "DELETE", path: pathOf`/api/workers/${instance}`, options }),
+  report: (presence: PresenceRequest, options?: CallOptions) =>
+    transport.json<PresenceAnswer>({ method: "POST", path: "/presence", body: presence, repeats: "safe", options }),
+  claim: (instance: string, claim: ClaimRequest = {}, { wait, ...options }: ClaimOptions = {}) =>
+    transport.json<ClaimAnswer>({
+      method: "POST",
+      path: pathOf`/api/workers/${instance}/claim`,
+      query: { wait },
+      body: claim,
+      options,
+    }),
+});

@@ -1,0 +1,11 @@
+// The dashboard's session on the wire.
+
+import * as z from "zod";
+import { instant } from "./field.ts";
+import { role } from "./key.ts";
+
+export const sessionRequest = z.strictObject({ key: z.string().min(1).max(512) }).meta({ id: "SignIn" });
+export const sessionAnswer = z
+  .object({ tenant: z.string(), role, name: z.string(), expires_at: instant.nullable() })
+  .meta({ id: "Session" });
+export type SessionAnswer = z.infer<typeof sessionAnswer>;

@@ -1,0 +1,41 @@
+// Tenants on the wire: what the operator creates with the root key.
+
+import * as z from "zod";
+import { identifier, instant } from "./field.ts";
+
+export const tenantName = identifier(
+  /^[a-z0-9][a-z0-9-]{0,62}$/,
+  63,
+  "1 to 63 characters from a-z 0-9 -, not beginning with -",
+);
+
+const LOCATION_HINTS = [
+  "wnam",
+  "enam",
+  "sam",
+  "weur",
+  "eeur",
+  "apac",
+  "apac-ne",
+  "apac-se",
+  "oc",
+  "afr",
+  "me",
+] as const;
+
+export const newTenantRequest = z
+  .strictObject({
+    tenant: tenantName,
+    location_hint: z.enum(LOCATION_HINTS).nullish(),
+    jurisdiction: z.enum(["eu", "fedramp"]).nullish(),
+  })
+  .meta({ id: "NewTenant" });
+
+export const newTenantAnswer = z.object({ tenant: z.string(), admin_key: z.string() }).meta({ id: "TenantCreated" });
+export const tenantList = z
+  .object({ tenants: z.array(z.object({ tenant: z.string(), created_at: instant })) })
+  .meta({ id: "TenantList" });
+
+export type NewTenantRequest = z.infer<typeof newTenantRequest>;
+export type NewTenantAnswer = z.infer<typeof newTenantAnswer>;
+export type TenantList = z.infer<typeof tenantList>;

@@ -1,0 +1,29 @@
+// The words and numbers of the wire that clients use as values, not only as types: statuses, priorities, close codes.
+// Free of zod, so that a browser or an SDK that imports them carries no schema.
+
+export { APIS, type Api } from "../domain/api.ts";
+export { BUDGET_ACTIONS, SCORE_PARTS, type ScorePart, STRATEGIES } from "../domain/config.ts";
+export { isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
+export type { Json } from "../domain/json.ts";
+export { ROLES, type Role } from "../domain/key.ts";
+export { PERIODS, type Period } from "../domain/period.ts";
+export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/requirements.ts";
+export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
+export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/worker.ts";
+
+export const KILLSWITCH_LEVELS = [0, 1, 2, 3, 4] as const;
+
+/** Seconds that one request may hold its answer back. */
+export const MAX_WAIT_SECONDS = 25;
+export const MAX_PAGE = 200;
+export const MAX_OFFSET = 10_000;
+export const MAX_BATCH_JOBS = 500;
+
+export const closeCodes = {
+  /** The key was revoked or rotated. */
+  keyEnded: 4401,
+  /** Another connection of the same instance took over. */
+  replaced: 4409,
+  /** A frame that is too large, not JSON, or of too many messages. */
+  badFrame: 4400,
+} as const;

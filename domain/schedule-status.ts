@@ -1,0 +1,8 @@
+// Whether a schedule runs, and whether its runs may overlap; the rules are in `schedule.ts`.
+
+export const SCHEDULE_STATUSES = ["active", "paused"] as const;
+export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
+
+/** `skip`: no run while the job of the last one is open. */
+export const OVERLAPS = ["allow", "skip"] as const;
+export type Overlap = (typeof OVERLAPS)[number];

@@ -1,0 +1,39 @@
+// The leases that a worker holds and has not started, as many as one answer carries.
+
+import { type LeasedJob, presentLease } from "../../contract/worker.ts";
+import type { Member } from "../../domain/fleet.ts";
+import type { Job } from "../../domain/job.ts";
+import type { Turn } from "./turn.ts";
+
+/** What one answer carries of leases: the rest comes with the next, or by claim. */
+export const MAX_LEASES_AN_ANSWER = 1_000;
+const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
+
+/** Leases that a worker holds and has not started, as many as one answer carries. */
+export const unstartedJobs = (turn: Turn, instance: string): LeasedJob[] =>
+  presentLeases(turn, turn.store.jobs.unstartedOf(instance, MAX_LEASES_AN_ANSWER));
+
+/** A lease that a claim handed out comes with a claim again after this long, if it is not started: its answer was lost. */
+const HANDED_AGAIN_AFTER_MS = 5_000;
+
+/** Of those, up to `limit` that were not handed out just now: two claims in a row never answer the same lease. */
+export const handOut = (turn: Turn, { worker, handedAt }: Member, limit: number): LeasedJob[] => {
+  const { fleet } = turn.memory;
+  const held = turn.store.jobs.unstartedOf(worker.instance, limit + handedAt.size);
+  const isFree = (job: Job): boolean => turn.nowAt - (handedAt.get(job.id) ?? 0) >= HANDED_AGAIN_AFTER_MS;
+  const jobs = presentLeases(turn, held.filter(isFree).slice(0, limit));
+  for (const { id } of jobs) fleet.noteHanded(worker.instance, id, turn.nowAt);
+  return jobs;
+};
+
+const presentLeases = (turn: Turn, leased: readonly Job[]): LeasedJob[] => {
+  const jobs: LeasedJob[] = [];
+  let chars = 0;
+  for (const job of leased) {
+    const payload = turn.store.payloads.find(job.id);
+    chars += payload.prompt.length + JSON.stringify(payload.input).length;
+    if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;
+    jobs.push(presentLease(job, payload));
+  }
+  return jobs;
+};

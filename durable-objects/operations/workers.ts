@@ -1,0 +1,138 @@
+// The fleet as its operator sees and changes it: listed, read, paused, resumed, forgotten.
+
+import { toIso } from "../../contract/field.ts";
+import type { JobResource } from "../../contract/job.ts";
+import { presentWorker, type WorkerDetail, type WorkerResource } from "../../contract/worker.ts";
+import type { Member } from "../../domain/fleet.ts";
+import { loseJob } from "../../domain/lease.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import {
+  isOffline,
+  pauseReasonOf,
+  pauseWorker,
+  resumeWorker,
+  statusOf,
+  type Worker,
+  type WorkerView,
+} from "../../domain/worker.ts";
+import { presentOpenJob } from "./jobs.ts";
+import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
+import { lastSignOf } from "./routing.ts";
+import type { Turn } from "./turn.ts";
+
+export const isSilent = (turn: Turn, member: Member): boolean =>
+  isOffline(lastSignOf(turn, member), turn.memory.config.presence.offlineAfterMs, turn.nowAt);
+
+export const viewOf = (turn: Turn, member: Member): WorkerView => {
+  const { worker, load } = member;
+  const seenAt = lastSignOf(turn, member);
+  return {
+    worker,
+    load,
+    lastSeenAt: seenAt,
+    status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
+    pauseReason: pauseReasonOf(worker, turn.nowAt),
+    connected: member.isConnected,
+  };
+};
+
+const newestFirst = (one: Member, other: Member): number =>
+  other.worker.registeredAt - one.worker.registeredAt || (one.worker.instance < other.worker.instance ? -1 : 1);
+
+const allWorkers = (turn: Turn): Member[] => [...turn.memory.fleet.members()].sort(newestFirst);
+
+export const listPresent = (turn: Turn): Result<WorkerResource[], Refusal> =>
+  ok(
+    allWorkers(turn)
+      .filter((member) => !isSilent(turn, member))
+      .map((member) => presentWorker(viewOf(turn, member))),
+  );
+
+export const listWorkers = (
+  turn: Turn,
+  page: { limit: number; offset: number },
+): Result<{ workers: WorkerResource[]; total: number }, Refusal> =>
+  ok({
+    workers: allWorkers(turn)
+      .slice(page.offset, page.offset + page.limit)
+      .map((member) => presentWorker(viewOf(turn, member))),
+    total: turn.memory.fleet.size,
+  });
+
+export const getWorker = (turn: Turn, request: { instance: string }): Result<WorkerDetail, Refusal> => {
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  return ok({
+    ...presentWorker(viewOf(turn, member)),
+    jobs: turn.store.jobs
+      .leasedBy(request.instance)
+      .slice(0, MAX_LEASES_AN_ANSWER)
+      .map((job) => shortened(presentOpenJob(turn, job))),
+    recent_outcomes: member.worker.outcomes.map((one) => ({
+      job_id: one.jobId,
+      outcome: one.outcome,
+      code: one.code,
+      at: toIso(one.at),
+    })),
+  });
+};
+
+const SHOWN_CHARS = 4096;
+
+/** A worker's page shows what its jobs are; their long values are on their own pages. */
+const shortened = (job: JobResource): JobResource => {
+  const isLong = job.prompt.length > SHOWN_CHARS;
+  const hasLongInput = JSON.stringify(job.input).length > SHOWN_CHARS;
+  if (!isLong && !hasLongInput) return job;
+  return {
+    ...job,
+    prompt: job.prompt.slice(0, SHOWN_CHARS),
+    input: hasLongInput ? null : job.input,
+    truncated: [...(isLong ? (["prompt"] as const) : []), ...(hasLongInput ? (["input"] as const) : [])],
+  };
+};
+
+export const forgetWorker = (turn: Turn, request: { instance: string }): Result<null, Refusal> => {
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  if (!isSilent(turn, member)) return err({ code: "worker_not_offline", instance: request.instance });
+  for (const job of turn.store.jobs.leasedBy(request.instance)) turn.record(job, loseJob(job, turn.nowAt));
+  turn.store.workers.remove(request.instance);
+  turn.memory.fleet.remove(request.instance);
+  turn.effects.forgottenWorkers.add(request.instance);
+  turn.audit("worker.forgotten", request.instance);
+  return ok(null);
+};
+
+export const pause = (
+  turn: Turn,
+  request: { instance: string; reason: string | null; untilAt: number | null },
+): Result<WorkerResource, Refusal> => {
+  const paused = changeWorker(turn, request.instance, (worker) => pauseWorker(worker, request.reason, request.untilAt));
+  if (!paused.ok) return paused;
+  const reason = paused.value.pause_reason ?? "";
+  turn.send(request.instance, { type: "worker.paused", reason });
+  turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });
+  return paused;
+};
+
+export const resume = (turn: Turn, request: { instance: string }): Result<WorkerResource, Refusal> => {
+  const resumed = changeWorker(turn, request.instance, resumeWorker);
+  if (!resumed.ok) return resumed;
+  turn.freedWorkers.add(request.instance);
+  turn.send(request.instance, { type: "worker.resumed" });
+  turn.audit("worker.resumed", request.instance);
+  return resumed;
+};
+
+const changeWorker = (
+  turn: Turn,
+  instance: string,
+  change: (worker: Worker) => Worker,
+): Result<WorkerResource, Refusal> => {
+  const member = turn.memory.fleet.get(instance);
+  if (member === undefined) return err(notFound("worker", instance));
+  turn.putWorker(change(member.worker));
+  return ok(presentWorker(viewOf(turn, member)));
+};

@@ -1,0 +1,56 @@
+// What providers' catalogs list: a row a model, so that no list is too long for a row.
+
+import type { ModelPrice } from "../../domain/catalog-price.ts";
+import { all, type Sql } from "./sql.ts";
+
+/** What the last sync of a provider's catalog said. */
+export interface CatalogFacts {
+  readonly models: ReadonlySet<string>;
+  /** Listed before, and gone since: when, in that order. */
+  readonly removed: ReadonlyMap<string, number>;
+  readonly prices: ReadonlyMap<string, ModelPrice>;
+}
+
+/** A statement's rows are split well below the platform's 2 MB for a bound value. */
+const MODELS_A_STATEMENT = 1_000;
+
+export const catalogTable = (sql: Sql) => ({
+  /** By provider. */
+  all: (): Map<string, CatalogFacts> => {
+    const catalog = new Map<
+      string,
+      { models: Set<string>; removed: Map<string, number>; prices: Map<string, ModelPrice> }
+    >();
+    for (const row of all(sql, "SELECT provider, model, removed_at, price FROM catalog_models ORDER BY removed_at")) {
+      const provider = row.provider as string;
+      const facts = catalog.get(provider) ?? { models: new Set(), removed: new Map(), prices: new Map() };
+      catalog.set(provider, facts);
+      const model = row.model as string;
+      if (row.removed_at === null) facts.models.add(model);
+      else facts.removed.set(model, row.removed_at as number);
+      if (typeof row.price === "string") facts.prices.set(model, JSON.parse(row.price) as ModelPrice);
+    }
+    return catalog;
+  },
+
+  /** Takes the place of all that was known of the provider; null forgets it. */
+  replace: (provider: string, facts: CatalogFacts | null): void => {
+    sql.exec("DELETE FROM catalog_models WHERE provider = ?", provider);
+    if (facts === null) return;
+    const rows = [
+      ...[...facts.models].map((model) => [model, null, priceText(facts.prices.get(model))]),
+      ...[...facts.removed].map(([model, removedAt]) => [model, removedAt, null]),
+    ];
+    for (let at = 0; at < rows.length; at += MODELS_A_STATEMENT) {
+      sql.exec(
+        `INSERT OR REPLACE INTO catalog_models (provider, model, removed_at, price)
+         SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2)`,
+        provider,
+        JSON.stringify(rows.slice(at, at + MODELS_A_STATEMENT)),
+      );
+    }
+  },
+});
+
+const priceText = (price: ModelPrice | undefined): string | null =>
+  price === undefined ? null : JSON.stringify(price);

@@ -1,0 +1,19 @@
+// A job's record as an earlier release stored it, read with what it lacks. History keeps records for ever; the object's
+// own rows get new fields by a step of the schema.
+
+import type { Job } from "../../domain/job.ts";
+
+/** Fields that came after the first release, as a job has them that never used them. */
+const LATER_FIELDS = {
+  api: null,
+  stream: false,
+  firstTokenAt: null,
+  frontDoor: null,
+  queueUntilAt: null,
+  keyId: null,
+  metadata: {},
+  ranProvider: null,
+  ranModel: null,
+} as const satisfies Partial<Job>;
+
+export const readJob = (text: string): Job => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Job) });

@@ -1,0 +1,50 @@
+// The tenants of this service, with the jurisdiction that their objects live in.
+
+import { desc, eq, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { toIso } from "../../contract/field.ts";
+import { tenants } from "../../migrations/schema.ts";
+import type { TenantName } from "../http/tenant.ts";
+import { readHistory } from "./store.ts";
+
+export const listTenants = (db: D1Database): Promise<{ tenant: string; created_at: string }[]> =>
+  readHistory(async () => {
+    const rows = await drizzle(db).select().from(tenants).orderBy(desc(tenants.createdAt), tenants.tenant);
+    return rows.map((row) => ({ tenant: row.tenant, created_at: toIso(row.createdAt) }));
+  });
+
+/**
+ * Claims a tenant's name before its object is made, for the same name in two jurisdictions would be two objects with
+ * one history. False if it stands elsewhere already.
+ */
+export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number): Promise<boolean> =>
+  readHistory(async () => {
+    await drizzle(db)
+      .insert(tenants)
+      .values({ tenant: name.tenant, jurisdiction: name.jurisdiction, createdAt: nowAt })
+      .onConflictDoNothing();
+    return (await tenantNamed(db, name.tenant)).jurisdiction === name.jurisdiction;
+  });
+
+/** Where a tenant's object is to be found. */
+export const tenantNamed = async (db: D1Database, tenant: string): Promise<TenantName> => {
+  const row = await drizzle(db)
+    .select({ jurisdiction: tenants.jurisdiction })
+    .from(tenants)
+    .where(eq(tenants.tenant, tenant))
+    .get();
+  return { tenant, jurisdiction: (row?.jurisdiction ?? null) as TenantName["jurisdiction"] };
+};
+
+const MAX_OVERDUE = 200;
+
+/** Tenants that should have woken by themselves before `beforeAt` and did not. */
+export const overdueTenants = async (db: D1Database, beforeAt: number): Promise<TenantName[]> => {
+  const rows = await drizzle(db)
+    .select({ tenant: tenants.tenant, jurisdiction: tenants.jurisdiction })
+    .from(tenants)
+    .where(sql`${tenants.wakeAt} < ${beforeAt}`)
+    .orderBy(tenants.wakeAt)
+    .limit(MAX_OVERDUE);
+  return rows as TenantName[];
+};

@@ -1,0 +1,41 @@
+// How a tool reaches the service: a request to the app's own endpoints with the caller's own credentials. Roles,
+// limits, schemas and refusals are therefore those of the API, and none of them stands here a second time.
+
+import type { AppContext } from "../http/auth.ts";
+
+/** Answers a request as if it came from outside. */
+export type Serve = (request: Request, c: AppContext) => Promise<Response> | Response;
+
+export interface Asked {
+  readonly isOk: boolean;
+  readonly body: unknown;
+}
+
+export type Ask = (method: "GET" | "POST", path: string, body?: object) => Promise<Asked>;
+
+/** What says who is calling, and which page a browser's session is used from. */
+const PASSED_ON = ["authorization", "x-api-key", "cookie", "origin", "sec-fetch-site", "host", "traceparent"];
+
+export const askWith =
+  (serve: Serve, c: AppContext): Ask =>
+  async (method, path, body) => {
+    const headers = new Headers({ "x-request-id": c.get("requestId") });
+    for (const name of PASSED_ON) {
+      const value = c.req.header(name);
+      if (value !== undefined) headers.set(name, value);
+    }
+    if (body !== undefined) headers.set("content-type", "application/json");
+    const url = new URL(path, c.req.url);
+    const answer = await serve(
+      new Request(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }),
+      c,
+    );
+    return { isOk: answer.ok, body: await answer.json() };
+  };
+
+/** A path with its query; what is undefined is left out. */
+export const pathOf = (path: string, query: Readonly<Record<string, unknown>>): string => {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return path;
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+};

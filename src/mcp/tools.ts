@@ -1,0 +1,174 @@
+// The tools of the MCP server: one row each. A tool is one or two calls of the API; its arguments are fields of the
+// same schemas that validate those calls.
+
+import * as z from "zod";
+import { explainQuery } from "../../contract/dispatch.ts";
+import { newJobRequest } from "../../contract/job.ts";
+import { jobListQuery } from "../../contract/job-list.ts";
+import { killswitchRequest } from "../../contract/killswitch.ts";
+import { MAX_WAIT_SECONDS } from "../../contract/values.ts";
+import { instanceParam, jobIdParam, pauseRequest } from "../../contract/worker.ts";
+import { type Ask, type Asked, pathOf } from "./ask.ts";
+
+export interface Tool {
+  readonly title: string;
+  readonly description: string;
+  /** What a call may do: the client asks its user before a destructive one. */
+  readonly effect: "reads" | "changes" | "destroys";
+  readonly input: z.ZodObject;
+  readonly run: (ask: Ask, args: never) => Promise<Asked>;
+}
+
+interface ToolOf<Input extends z.ZodObject> extends Omit<Tool, "input" | "run"> {
+  readonly input: Input;
+  readonly run: (ask: Ask, args: z.infer<Input>) => Promise<Asked>;
+}
+
+const tool = <Input extends z.ZodObject>(row: ToolOf<Input>): Tool => row as Tool;
+
+const nothing = z.strictObject({});
+const job = z.strictObject({ id: jobIdParam.shape.id });
+const worker = z.strictObject({ instance: instanceParam.shape.instance });
+const limit = z.int().min(1).max(200).default(20);
+const jobFields = newJobRequest.shape;
+
+const finalStatuses: readonly unknown[] = ["completed", "failed", "cancelled"];
+
+/** The new job when it is final, or as it is after the longest wait that the API knows. */
+const runJob = async (ask: Ask, { wait_seconds, ...body }: { wait_seconds: number }): Promise<Asked> => {
+  const created = await ask("POST", "/api/jobs", body);
+  const { id, status } = created.body as { id?: string; status?: string };
+  if (!created.isOk || wait_seconds === 0 || finalStatuses.includes(status)) return created;
+  return ask("GET", pathOf(`/api/jobs/${id}`, { wait: wait_seconds }));
+};
+
+export const TOOLS: Readonly<Record<string, Tool>> = {
+  run_job: tool({
+    title: "Run a job",
+    description:
+      "Creates a job and waits for its end. A job that is not final by then is given back with its id, its status and why it waits: read it again with get_job.",
+    effect: "changes",
+    input: z.strictObject({
+      prompt: jobFields.prompt,
+      input: jobFields.input,
+      provider: jobFields.provider,
+      model: jobFields.model,
+      tags: jobFields.tags,
+      priority: jobFields.priority,
+      tier: jobFields.tier,
+      timeout_seconds: jobFields.timeout_seconds,
+      wait_seconds: z.int().min(0).max(MAX_WAIT_SECONDS).default(MAX_WAIT_SECONDS),
+    }),
+    run: runJob,
+  }),
+  get_job: tool({
+    title: "Read a job",
+    description: "A job with its result, its error, or the reason why it waits.",
+    effect: "reads",
+    input: z.strictObject({
+      id: jobIdParam.shape.id,
+      wait_seconds: z.int().min(0).max(MAX_WAIT_SECONDS).default(0),
+    }),
+    run: (ask, { id, wait_seconds }) => ask("GET", pathOf(`/api/jobs/${id}`, { wait: wait_seconds })),
+  }),
+  list_jobs: tool({
+    title: "List jobs",
+    description: "Jobs, newest first. Long prompts and results are shortened: get_job has them whole.",
+    effect: "reads",
+    input: z.strictObject({
+      limit,
+      status: jobListQuery.shape.status,
+      provider: jobListQuery.shape.provider,
+      tag: jobListQuery.shape.tag,
+      worker: jobListQuery.shape.worker,
+      since: jobListQuery.shape.since,
+    }),
+    run: (ask, args) => ask("GET", pathOf("/api/jobs", args)),
+  }),
+  cancel_job: tool({
+    title: "Cancel a job",
+    description: "Cancels a job that is not final. Its worker is told to drop it.",
+    effect: "destroys",
+    input: job,
+    run: (ask, { id }) => ask("POST", `/api/jobs/${id}/cancel`),
+  }),
+  retry_job: tool({
+    title: "Retry a job",
+    description: "Puts a failed or stuck job back into the queue.",
+    effect: "changes",
+    input: job,
+    run: (ask, { id }) => ask("POST", `/api/jobs/${id}/retry`),
+  }),
+  explain_dispatch: tool({
+    title: "Explain a dispatch",
+    description:
+      "Says which worker a job would go to, with the score of each worker and the reasons against it. Give job_id for a job that waits.",
+    effect: "reads",
+    input: z.strictObject(explainQuery.shape),
+    run: (ask, args) => ask("GET", pathOf("/dispatch/explain", args)),
+  }),
+  what_waits: tool({
+    title: "What waits",
+    description: "The waiting jobs by what they require, oldest first, with the reason why each group waits.",
+    effect: "reads",
+    input: nothing,
+    run: (ask) => ask("GET", "/api/queue"),
+  }),
+  what_fails: tool({
+    title: "What fails",
+    description: "The failures of a span of time by error, provider and model, with the count of the span before.",
+    effect: "reads",
+    input: z.strictObject({ since: jobListQuery.shape.since, until: jobListQuery.shape.since }),
+    run: (ask, args) => ask("GET", pathOf("/api/failures", args)),
+  }),
+  list_workers: tool({
+    title: "List workers",
+    description: "The registered workers with their status, load, models, and why one is paused.",
+    effect: "reads",
+    input: z.strictObject({ limit }),
+    run: (ask, args) => ask("GET", pathOf("/api/workers", args)),
+  }),
+  pause_worker: tool({
+    title: "Pause a worker",
+    description: "Gives a worker no new jobs. The jobs that it runs go on.",
+    effect: "changes",
+    input: z.strictObject({ ...worker.shape, ...pauseRequest.shape }),
+    run: (ask, { instance, ...pause }) => ask("POST", `/api/workers/${instance}/pause`, pause),
+  }),
+  resume_worker: tool({
+    title: "Resume a worker",
+    description: "Gives a paused worker jobs again.",
+    effect: "changes",
+    input: worker,
+    run: (ask, { instance }) => ask("POST", `/api/workers/${instance}/resume`),
+  }),
+  cost_summary: tool({
+    title: "Cost",
+    description: "What the jobs of today, this week or this month cost, by provider and model, in US dollars.",
+    effect: "reads",
+    input: z.strictObject({ period: z.enum(["day", "week", "month"]).default("day") }),
+    run: (ask, args) => ask("GET", pathOf("/api/cost/providers", args)),
+  }),
+  list_models: tool({
+    title: "List models",
+    description: "The models that the fleet offers now.",
+    effect: "reads",
+    input: nothing,
+    run: (ask) => ask("GET", "/v1/models"),
+  }),
+  killswitch_status: tool({
+    title: "Read the killswitch",
+    description: "Whether everything is halted, why, and which workers have confirmed it.",
+    effect: "reads",
+    input: nothing,
+    run: (ask) => ask("GET", "/killswitch"),
+  }),
+  engage_killswitch: tool({
+    title: "Engage the killswitch",
+    description:
+      "Halts all running jobs, pauses all workers and refuses dispatches. Level 1 puts work back into the queue, 2 also stops schedules, 3 also refuses new jobs, 4 cancels what runs. People clear it in the dashboard or with the command line.",
+    effect: "destroys",
+    input: z.strictObject({ level: z.int().min(1).max(4), reason: killswitchRequest.shape.reason }),
+    run: (ask, args) => ask("POST", "/killswitch", args),
+  }),
+};

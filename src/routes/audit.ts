@@ -1,0 +1,28 @@
+// The audit log.
+
+import { auditList, auditQuery } from "../../contract/audit.ts";
+import { listAudit } from "../history/audit.ts";
+import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
+import { unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant, drainTenant } from "../http/tenant.ts";
+
+const audit = endpoint(
+  {
+    method: "get",
+    path: "/api/audit",
+    tag: "Audit log",
+    ...asks("authorizeAdmin", "history_unavailable"),
+    summary: "Administrative changes, newest first",
+    query: auditQuery,
+    answers: { 200: { description: "A page of the audit log.", schema: auditList } },
+  },
+  async (c, { query, token }) => {
+    unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
+    await drainTenant(c.env, token);
+    return answer(c, { ...(await listAudit(c.env.DB, token.tenant, query)), ...query });
+  },
+);
+
+export const auditRoutes: readonly Endpoint[] = [audit];

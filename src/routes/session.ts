@@ -1,0 +1,88 @@
+// The dashboard's session: a cookie made from a key, that ends with the key.
+
+import type { Context } from "hono";
+import { deleteCookie, setCookie } from "hono/cookie";
+import { sessionAnswer, sessionRequest } from "../../contract/session.ts";
+import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
+import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
+import { refuseForeignOrigin, SESSION_COOKIES, signingSecret } from "../http/auth.ts";
+import { mint, read } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant } from "../http/tenant.ts";
+
+const SESSIONS = "Dashboard session";
+
+const SECURE_COOKIE = SESSION_COOKIES[0];
+const PLAIN_COOKIE = SESSION_COOKIES[1];
+
+const isHttps = (c: Context): boolean =>
+  new URL(c.req.url).protocol === "https:" || c.req.header("x-forwarded-proto") === "https";
+
+const signIn = endpoint(
+  {
+    method: "post",
+    path: "/session",
+    tag: SESSIONS,
+    needs: "none",
+    summary: "Sign the dashboard in",
+    description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts 12 hours at most and dies with its key.",
+    body: sessionRequest,
+    answers: { 200: { description: "Who is signed in.", schema: sessionAnswer } },
+    refuses: ["authentication_failed", "forbidden", "overloaded"],
+  },
+  async (c, { body }) => {
+    refuseForeignOrigin(c);
+    const token = await read(signingSecret(c.env), body.key.trim());
+    if (token === null || token.kind !== "key") throw new Refused(AUTHENTICATION_FAILED);
+    const minted = await mint(signingSecret(c.env), "session", token.tenant, token.jurisdiction);
+    const session = unwrap(await callTenant(c.env, token, "createSession", { id: minted.id, hash: minted.hash }));
+    const secure = isHttps(c);
+    setCookie(c, secure ? SECURE_COOKIE : PLAIN_COOKIE, minted.token, {
+      httpOnly: true,
+      sameSite: "Strict",
+      path: "/",
+      secure,
+      ...(session.expires_at === null ? {} : { expires: new Date(session.expires_at) }),
+    });
+    return c.json({ tenant: token.tenant, ...session });
+  },
+);
+
+const whoAmI = endpoint(
+  {
+    method: "get",
+    path: "/session",
+    tag: SESSIONS,
+    ...asks("readSession"),
+    summary: "Who is signed in",
+    answers: { 200: { description: "The key behind the session, or the bearer key itself.", schema: sessionAnswer } },
+  },
+  async (c, { token }) => {
+    const session = unwrap(
+      await callTenant(c.env, token, "readSession", { id: token.kind === "session" ? token.id : null }),
+    );
+    return answer(c, { tenant: token.tenant, ...session });
+  },
+);
+
+const signOut = endpoint(
+  {
+    method: "delete",
+    path: "/session",
+    tag: SESSIONS,
+    needs: "work",
+    summary: "Sign the dashboard out",
+    answers: { 204: { description: "The session is over." } },
+  },
+  async (c, { token }) => {
+    if (token.kind === "session") unwrap(await callTenant(c.env, token, "endSession", { id: token.id }));
+    else unwrap(await callTenant(c.env, token, "authorizeWork", null));
+    deleteCookie(c, PLAIN_COOKIE, { path: "/" });
+    deleteCookie(c, SECURE_COOKIE, { path: "/", secure: true });
+    return c.body(null, 204);
+  },
+);
+
+export const sessionRoutes: readonly Endpoint[] = [signIn, whoAmI, signOut];

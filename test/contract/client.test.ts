@@ -1,0 +1,206 @@
+// The typed client's manners on the line, seen from a server's side: what it sends, what it repeats, and what it makes
+// of each kind of answer.
+
+import { describe, expect, it } from "vitest";
+import { ApiProblem } from "../../contract/client/problem.ts";
+import { createClient } from "../../contract/client.ts";
+
+interface Seen {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string | null;
+}
+
+type Answer = () => Response | Promise<Response>;
+
+const json = (status: number, body: unknown, headers: Record<string, string> = {}): Answer => {
+  const type = status < 400 ? "application/json" : "application/problem+json";
+  return () => new Response(JSON.stringify(body), { status, headers: { "content-type": type, ...headers } });
+};
+
+const problem = (status: number, code: string, headers: Record<string, string> = {}): Answer =>
+  json(
+    status,
+    { type: "about:blank", title: "No", status, detail: `because of ${code}`, instance: "r1", code },
+    headers,
+  );
+
+const breaksOff: Answer = () => Promise.reject(new TypeError("fetch failed"));
+
+/** A client of a service that gives these answers, one after the other, the last one for ever. */
+const clientOf = (answers: readonly Answer[], options: { key?: string; retries?: number; timeoutMs?: number } = {}) => {
+  const seen: Seen[] = [];
+  const send = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    seen.push({
+      url: String(input),
+      method: init.method ?? "GET",
+      headers: new Headers(init.headers),
+      body: (init.body as string | undefined) ?? null,
+    });
+    return (answers[seen.length - 1] ?? answers.at(-1) ?? breaksOff)();
+  };
+  return { seen, client: createClient({ url: "http://box:8787/", fetch: send, ...options }) };
+};
+
+const refusal = async (work: Promise<unknown>): Promise<ApiProblem> => {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof ApiProblem) return error;
+  throw new Error(`no problem but ${String(error)}`);
+};
+
+describe("a request of the client", () => {
+  it("bears the key, encodes ids, leaves out what is not asked", async () => {
+    const { seen, client } = clientOf([json(200, {})], { key: "sb_1" });
+    await client.workers.pause("gpu/1 ä", { reason: "rest" });
+    await client.jobs.list({ status: "failed", tag: null, limit: 5 });
+    expect(seen[0]).toMatchObject({
+      url: "http://box:8787/api/workers/gpu%2F1%20%C3%A4/pause",
+      method: "POST",
+      body: '{"reason":"rest"}',
+    });
+    expect(seen[0]?.headers.get("authorization")).toBe("Bearer sb_1");
+    expect(seen[1]?.url).toBe("http://box:8787/api/jobs?status=failed&limit=5");
+    expect(seen[1]?.body).toBeNull();
+  });
+
+  it("makes a job under one idempotency key, however often it is sent", async () => {
+    const { seen, client } = clientOf([breaksOff, problem(503, "overloaded"), json(201, { id: "j1" })]);
+    expect(await client.jobs.create({ prompt: "hi" })).toEqual({ id: "j1" });
+    const keys = seen.map(({ headers }) => headers.get("idempotency-key"));
+    expect(keys).toHaveLength(3);
+    expect(keys[0]).toMatch(/^[\x21-\x7e]{16,}$/);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it("takes the caller's own idempotency key", async () => {
+    const { seen, client } = clientOf([json(201, { id: "j1" })]);
+    await client.jobs.dispatch({ prompt: "hi" }, { idempotencyKey: "mine", queue: true });
+    expect(seen[0]?.headers.get("idempotency-key")).toBe("mine");
+    expect(seen[0]?.url).toContain("/dispatch?queue=true");
+  });
+});
+
+describe("what fails in passing", () => {
+  it("waits as long as Retry-After says", async () => {
+    const { seen, client } = clientOf([problem(429, "rate_limited", { "retry-after": "1" }), json(200, {})]);
+    const startedAt = performance.now();
+    await client.killswitch.get();
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(990);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("is told at once where Retry-After asks for more than a minute", async () => {
+    const { seen, client } = clientOf([problem(429, "rate_limited", { "retry-after": "3600" })]);
+    expect(await refusal(client.killswitch.get())).toMatchObject({ code: "rate_limited", retryAfterSeconds: 3600 });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("is not repeated after a lost answer where doing it twice would hurt", async () => {
+    const { seen, client } = clientOf([breaksOff]);
+    expect(await refusal(client.keys.create({ name: "k", role: "worker" }))).toMatchObject({ code: "unreachable" });
+    expect(await refusal(client.keys.rotate("k1"))).toMatchObject({ status: 0 });
+    expect(seen).toHaveLength(2);
+  });
+
+  it("is repeated whatever it is, where the service says that it did nothing", async () => {
+    const { seen, client } = clientOf([problem(503, "overloaded"), json(201, { key: "sb_2" })]);
+    await client.keys.create({ name: "k", role: "worker" });
+    expect(seen).toHaveLength(2);
+  });
+
+  it("ends after two further tries", async () => {
+    const { seen, client } = clientOf([breaksOff]);
+    const failed = await refusal(client.jobs.get("j1"));
+    expect(failed.message).toContain("http://box:8787");
+    expect(seen).toHaveLength(3);
+  });
+
+  it.each(["killswitch_active", "no_eligible_workers", "budget_reached"])(
+    "is not what %s is: that is the answer",
+    async (code) => {
+      const { seen, client } = clientOf([problem(503, code, { "retry-after": "1" })]);
+      expect(await refusal(client.jobs.dispatch({ prompt: "hi" }))).toMatchObject({ code, status: 503 });
+      expect(seen).toHaveLength(1);
+    },
+  );
+});
+
+describe("an answer that is no success", () => {
+  it("is a problem with its code, its words and the request's id", async () => {
+    const { client } = clientOf([problem(409, "job_completed")]);
+    const failed = await refusal(client.jobs.cancel("j1"));
+    expect(failed).toMatchObject({ status: 409, code: "job_completed", requestId: "r1", title: "No" });
+    expect(failed.message).toBe("because of job_completed");
+  });
+
+  it("of another server says so", async () => {
+    const html = () => new Response("<html>", { status: 200, headers: { "content-type": "text/html" } });
+    expect(await refusal(clientOf([html]).client.jobs.get("j1"))).toMatchObject({ code: "unexpected_answer" });
+    const missing = () => new Response("nothing here", { status: 404, statusText: "Not Found" });
+    expect(await refusal(clientOf([missing]).client.jobs.get("j1"))).toMatchObject({ status: 404, title: "Not Found" });
+  });
+
+  it("is not followed elsewhere with the key", async () => {
+    const away = () => new Response(null, { status: 301, headers: { location: "https://box/" } });
+    const { seen, client } = clientOf([away], { key: "sb_1" });
+    const failed = await refusal(client.jobs.get("j1"));
+    expect([failed.code, failed.message, seen.length]).toEqual([
+      "redirected",
+      "The address redirects to https://box/: use that one.",
+      1,
+    ]);
+  });
+
+  it("that never comes ends in a timeout", async () => {
+    const never = (): Promise<Response> => new Promise(() => undefined);
+    const hanging = (_input: unknown, init: RequestInit = {}) =>
+      Promise.race([
+        never(),
+        new Promise<Response>((_, reject) =>
+          init.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error)),
+        ),
+      ]);
+    const client = createClient({ url: "http://box", fetch: hanging as typeof fetch, retries: 0, timeoutMs: 30 });
+    expect(await refusal(client.jobs.get("j1"))).toMatchObject({ code: "timeout" });
+  });
+});
+
+describe("a caller who leaves", () => {
+  it("ends a request, and the pause between two", async () => {
+    const leave = new AbortController();
+    const { seen, client } = clientOf([problem(429, "rate_limited", { "retry-after": "30" })]);
+    const asked = client.killswitch.get({ signal: leave.signal });
+    setTimeout(() => leave.abort(), 20);
+    await expect(asked).rejects.toMatchObject({ name: "AbortError" });
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe("a list", () => {
+  const page = (ids: string[], more: object = {}) => json(200, { jobs: ids.map((id) => ({ id })), total: 3, ...more });
+
+  it("is its first page when awaited", async () => {
+    const { client } = clientOf([page(["a", "b"])]);
+    expect((await client.jobs.list()).total).toBe(3);
+  });
+
+  it("is every item of every page when iterated, by cursor where there is one", async () => {
+    const { seen, client } = clientOf([page(["a", "b"], { next_cursor: "c2" }), page(["c"], { next_cursor: null })]);
+    const ids: string[] = [];
+    for await (const { id } of client.jobs.list({ status: "failed", offset: 0 })) ids.push(id);
+    expect(ids).toEqual(["a", "b", "c"]);
+    expect(seen[1]?.url).toBe("http://box:8787/api/jobs?status=failed&cursor=c2");
+  });
+
+  it("goes by offset where there is no cursor, and stops at the total", async () => {
+    const { seen, client } = clientOf([page(["a", "b"]), page(["c"])]);
+    const ids: string[] = [];
+    for await (const { id } of client.jobs.list({ limit: 2 })) ids.push(id);
+    expect(ids).toEqual(["a", "b", "c"]);
+    expect(seen.map(({ url }) => url.split("?")[1])).toEqual(["limit=2", "limit=2&offset=2"]);
+  });
+});
