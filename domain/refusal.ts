@@ -10,7 +10,17 @@ export interface FieldError {
   readonly message: string;
 }
 
-export type ResourceKind = "job" | "worker" | "key" | "schedule" | "subscription" | "provider" | "route" | "tenant";
+export type ResourceKind =
+  | "job"
+  | "worker"
+  | "key"
+  | "schedule"
+  | "subscription"
+  | "provider"
+  | "route"
+  | "tenant"
+  | "webhook"
+  | "delivery";
 
 export type Refusal =
   | { readonly code: "invalid_request"; readonly detail: string; readonly errors: readonly FieldError[] }

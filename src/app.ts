@@ -19,6 +19,7 @@ import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { socketRoutes } from "./routes/sockets.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -46,6 +47,7 @@ const apiRoutes: readonly Endpoint[] = [
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,
+  ...webhookRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 

@@ -23,6 +23,8 @@ export interface Env {
   readonly SERVICE_PRIVATE_SECRET?: string;
   /** Self-hosted, where the app runs in Node. */
   readonly HOME?: Home;
+  /** Self-hosted, `1` lets webhooks go to private addresses. */
+  readonly SERVICE_WEBHOOKS_PRIVATE?: string;
   /**
    * Self-hosted, and nowhere else, the way to model runtimes on this machine and its network; `fetch` itself reaches
    * public hosts only.
