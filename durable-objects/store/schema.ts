@@ -102,6 +102,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       '$.frontDoor', NULL, '$.queueUntilAt', NULL, '$.keyId', NULL)`,
     `UPDATE workers SET record = json_set(record, '$.apis', json('[]'), '$.runtimeModels', NULL)`,
   ],
+  [
+    // The secret that opened a session: of those that are open, the key's own.
+    `ALTER TABLE sessions ADD COLUMN key_hash TEXT NOT NULL DEFAULT ''`,
+    `UPDATE sessions SET key_hash = COALESCE(
+      (SELECT record ->> 'hash' FROM keys WHERE keys.id = sessions.key_id), ''
+    )`,
+  ],
 ];
 
 /** The version of a database with every step taken. */
