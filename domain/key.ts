@@ -79,8 +79,10 @@ export const liveHashes = (key: KeyRecord, nowAt: number): string[] => {
   return isPreviousLive ? [key.hash, key.previousHash] : [key.hash];
 };
 
+/** The same digest again is the same request, repeated: it changes nothing. */
 export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: number): Result<KeyRecord, Refusal> => {
   if (key.revokedAt !== null) return err({ code: "key_inactive", id: key.id });
+  if (key.hash === hash) return ok(key);
   return ok({ ...key, hash, previousHash: key.hash, previousUntilAt: graceMs === 0 ? null : nowAt + graceMs });
 };
 

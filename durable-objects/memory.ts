@@ -8,6 +8,7 @@ import type { Killswitch } from "../domain/killswitch.ts";
 import { periodAt } from "../domain/period.ts";
 import { Queue } from "../domain/queue.ts";
 import { Spending } from "../domain/spending.ts";
+import type { Webhook } from "../domain/webhook.ts";
 import type { Counters } from "./counters.ts";
 import type { CatalogFacts } from "./store/catalog.ts";
 import type { OpenStatus } from "./store/jobs.ts";
@@ -30,6 +31,12 @@ export interface Memory {
   budgetNotices: readonly BudgetNotice[];
   readonly spending: Spending;
   readonly counters: Counters;
+  /** Newest first. */
+  webhooks: readonly Webhook[];
+  /** Deliveries whose try has no outcome yet. */
+  readonly deliveriesUnderWay: Set<string>;
+  /** Workers whose silence webhooks were told of. */
+  readonly silentWorkers: Set<string>;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
@@ -61,6 +68,9 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     budgetNotices: store.settings.budgetNotices(),
     spending: new Spending(store.spending.since(periodAt("month", nowAt).fromAt)),
     counters,
+    webhooks: store.webhooks.all(),
+    deliveriesUnderWay: new Set(),
+    silentWorkers: store.silentWorkers.all(),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,

@@ -1,15 +1,8 @@
 // Jobs as a client makes, reads and changes them, and as a worker reports on them.
 
 import type { ExplainQuery, Explanation } from "../dispatch.ts";
-import type {
-  JobBatch,
-  JobEventList,
-  JobList,
-  JobListQuery,
-  JobPatchRequest,
-  JobResource,
-  NewJobRequest,
-} from "../job.ts";
+import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
+import type { JobList, JobListQuery } from "../job-list.ts";
 import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../report.ts";
 import { listing } from "./listing.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
@@ -74,6 +67,14 @@ export const jobVerbs = (transport: Transport) => {
     retry: command("retry"),
     events: (id: string, options?: CallOptions) =>
       transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
+    /** Server-sent events: what the job writes while it writes it. The answer's body is theirs to read. */
+    stream: (id: string, { lastEventId, ...options }: StreamOptions = {}) =>
+      transport.response({
+        method: "GET",
+        path: pathOf`/api/jobs/${id}/stream`,
+        headers: { accept: "text/event-stream", "last-event-id": lastEventId },
+        options,
+      }),
     /** Who would get such a job, and why: changes nothing. */
     explain: (query: QueryOf<ExplainQuery> = {}, options?: CallOptions) =>
       transport.json<Explanation>({ method: "GET", path: "/dispatch/explain", query, options }),

@@ -103,6 +103,32 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `UPDATE workers SET record = json_set(record, '$.apis', json('[]'), '$.runtimeModels', NULL)`,
   ],
   [
+    `CREATE TABLE webhooks (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE deliveries (
+      id TEXT PRIMARY KEY,
+      webhook_id TEXT NOT NULL,
+      event TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      status TEXT NOT NULL,
+      attempts INTEGER NOT NULL,
+      response_status INTEGER,
+      error TEXT,
+      next_attempt_at INTEGER,
+      finished_at INTEGER,
+      body TEXT NOT NULL
+    )`,
+    `CREATE INDEX deliveries_of ON deliveries (webhook_id, id)`,
+    `CREATE INDEX deliveries_due ON deliveries (next_attempt_at, event) WHERE next_attempt_at IS NOT NULL`,
+    `CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL`,
+    `CREATE TABLE silent_workers (instance TEXT PRIMARY KEY) WITHOUT ROWID`,
+  ],
+  [
+    // What ran a job's last attempt stands in the job.
+    `UPDATE jobs SET record = json_set(record, '$.metadata', json('{}'),
+      '$.ranProvider', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.workerProvider' END,
+      '$.ranModel', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.model' END)`,
+  ],
+  [
     // The secret that opened a session: of those that are open, the key's own.
     `ALTER TABLE sessions ADD COLUMN key_hash TEXT NOT NULL DEFAULT ''`,
     `UPDATE sessions SET key_hash = COALESCE(

@@ -167,15 +167,21 @@ const parse = (schema: z.ZodType | undefined, given: unknown, where: string): un
   throw new Refused(refusalOf(schema, parsed.error, given, where));
 };
 
-/** Mounts every endpoint, and for each path an answer to the methods that it does not take. */
+/**
+ * Mounts every endpoint, and for each path an answer to the methods that it does not take. One that is not portable is
+ * answered only where all bindings are.
+ */
 export const mount = (
   app: Hono<{ Bindings: Env; Variables: { requestId: string } }>,
   endpoints: readonly Endpoint[],
+  isPortable: (endpoint: Endpoint) => boolean,
 ): void => {
   const methodsByPath = new Map<string, string[]>();
-  for (const { description, handle } of endpoints) {
+  for (const one of endpoints) {
+    const { description, handle } = one;
     const path = description.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    app.on(description.method.toUpperCase(), path, handle);
+    const handleOrPassOn = isPortable(one) ? handle : (c: AppContext) => c.env.HOME?.passOn(c) ?? handle(c);
+    app.on(description.method.toUpperCase(), path, handleOrPassOn);
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), description.method.toUpperCase()]);
   }
   for (const [path, methods] of methodsByPath) {
