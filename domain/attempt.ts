@@ -28,13 +28,26 @@ export const holds = (job: Job, lease: number): boolean => isLeased(job) && job.
 export const unchanged = (job: Job): Decision => ({ job, events: [] });
 
 export const started = (job: Job, nowAt: number): Job =>
-  changeJob(job, { status: "running", startedAt: nowAt, heartbeatAt: nowAt, attempts: job.attempts + 1 }, nowAt);
+  changeJob(
+    job,
+    {
+      status: "running",
+      startedAt: nowAt,
+      heartbeatAt: nowAt,
+      attempts: job.attempts + 1,
+      ranProvider: job.workerProvider,
+      ranModel: job.model,
+    },
+    nowAt,
+  );
 
 /** A job that is reported on is being worked on, whether its start was told or lost. */
 export const asRunning = (job: Job, nowAt: number): Job => (job.status === "assigned" ? started(job, nowAt) : job);
 
 export interface AttemptSpending {
   readonly usage: Usage | null;
+  /** The model that answered, where the worker says so. */
+  readonly model?: string | null;
   readonly costNanoUsd: number | null;
 }
 
@@ -54,6 +67,7 @@ export const failed = (
       error,
       usage: spent.usage,
       costNanoUsd: spent.costNanoUsd,
+      ...(spent.model == null ? {} : { ranModel: spent.model }),
       progress: null,
       finishedAt: nowAt,
       orderKey: null,

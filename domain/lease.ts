@@ -97,6 +97,7 @@ export const completeJob = (
       progress: null,
       usage: report.usage,
       costNanoUsd: report.costNanoUsd,
+      ...(report.model == null ? {} : { ranModel: report.model }),
       finishedAt: nowAt,
     },
     nowAt,

@@ -5,7 +5,8 @@ import { deleteCookie, setCookie } from "hono/cookie";
 import { sessionAnswer, sessionRequest } from "../../contract/session.ts";
 import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
 import { answer } from "../http/answer.ts";
-import { refuseForeignOrigin, SESSION_COOKIES, signingSecret } from "../http/auth.ts";
+import { asks } from "../http/asks.ts";
+import { type AppContext, refuseForeignOrigin, SESSION_COOKIES, sessionOf, signingSecret } from "../http/auth.ts";
 import { mint, read } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -18,6 +19,12 @@ const PLAIN_COOKIE = SESSION_COOKIES[1];
 
 const isHttps = (c: Context): boolean =>
   new URL(c.req.url).protocol === "https:" || c.req.header("x-forwarded-proto") === "https";
+
+/** Who signs in leaves the session that the browser was in: it would live on with nobody to end it. */
+const endOlderSession = async (c: AppContext): Promise<void> => {
+  const older = await sessionOf(c);
+  if (older !== null) await callTenant(c.env, older, "endSession", { id: older.id });
+};
 
 const signIn = endpoint(
   {
@@ -37,6 +44,7 @@ const signIn = endpoint(
     if (token === null || token.kind !== "key") throw new Refused(AUTHENTICATION_FAILED);
     const minted = await mint(signingSecret(c.env), "session", token.tenant, token.jurisdiction);
     const session = unwrap(await callTenant(c.env, token, "createSession", { id: minted.id, hash: minted.hash }));
+    await endOlderSession(c);
     const secure = isHttps(c);
     setCookie(c, secure ? SECURE_COOKIE : PLAIN_COOKIE, minted.token, {
       httpOnly: true,
@@ -54,7 +62,7 @@ const whoAmI = endpoint(
     method: "get",
     path: "/session",
     tag: SESSIONS,
-    needs: "work",
+    ...asks("readSession"),
     summary: "Who is signed in",
     answers: { 200: { description: "The key behind the session, or the bearer key itself.", schema: sessionAnswer } },
   },
