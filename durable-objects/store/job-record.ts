@@ -12,6 +12,8 @@ const LATER_FIELDS = {
   queueUntilAt: null,
   keyId: null,
   metadata: {},
+  avoidedWorkers: [],
+  delayedBy: null,
   ranProvider: null,
   ranModel: null,
 } as const satisfies Partial<Job>;

@@ -19,7 +19,7 @@ const projected = ({
   readyAt: _ready,
   delayedBy: _delay,
   ...rest
-}: Job) => JSON.stringify(rest);
+}: Job) => JSON.stringify(Object.entries(rest).sort());
 
 const differenceOf = (world: World, job: Job): string | null => {
   const archived = world.archived(job.id);
