@@ -5,9 +5,9 @@
 //   retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
 //   all else, and whatever comes after the client heard the first word ──▶ failed
 
-import { type AttemptSpending, asRunning, failed, hasSpoken, holds, leaseLost, unchanged } from "./attempt.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
 import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import { type AttemptSpending, asRunning, failed, hasSpoken, holds, leaseLost, unchanged } from "./lease-fence.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 

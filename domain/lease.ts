@@ -1,10 +1,19 @@
 // The lease: who holds a job, and what its holder may report. A (job, lease) pair is handed to one worker once;
 // a report with any other lease changes nothing (409 lease_lost), and a report repeated is answered again.
 
-import { type AttemptSpending, asRunning, failed, hasSpoken, holds, leaseLost, started, unchanged } from "./attempt.ts";
 import { releaseDelayMs } from "./backoff.ts";
 import { changeJob, type Decision, type Delayed, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
 import type { Json } from "./json.ts";
+import {
+  type AttemptSpending,
+  asRunning,
+  failed,
+  hasSpoken,
+  holds,
+  leaseLost,
+  started,
+  unchanged,
+} from "./lease-fence.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 

@@ -55,7 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
   mutant(
     "a report is taken under any lease",
-    "domain/attempt.ts",
+    "domain/lease-fence.ts",
     "isLeased(job) && job.lease === lease",
     "isLeased(job) && job.lease >= 0 * lease",
   ),
