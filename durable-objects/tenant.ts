@@ -7,24 +7,24 @@ import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts"
 import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
+import type { Archived } from "../domain/job-record.ts";
 import { isFinal } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
-import { findArchived } from "./archive.ts";
-import { type Counters, countersFrom, storedCounters } from "./counters.ts";
+import { findArchivedRecord } from "./archive.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
-import { loadMemory, type Memory } from "./memory.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
+import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
-import type { Archived } from "./operations/jobs.ts";
 import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
+import { loadMemory, type Memory } from "./operations/memory.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
@@ -229,7 +229,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   async #hear(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
     const goneId = await this.#turns.run(() => this.#handle(socket, attachment, incoming));
     if (goneId === null) return;
-    const found = await findArchived(this.env.DB, this.ctx.id.name ?? "", goneId);
+    const found = await findArchivedRecord(this.env.DB, this.ctx.id.name ?? "", goneId);
     await this.#turns.run(() => {
       if (found.ok) this.#handle(socket, attachment, incoming, found.value);
       else this.#say(socket, acknowledge(incoming.id, found));

@@ -10,13 +10,13 @@ import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
 import { AUDITED_EVENTS } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
-import type { Memory } from "../memory.ts";
 import type { OpenStatus } from "../store/jobs.ts";
 import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { type Announcement, jobAnnouncement, type Outgoing } from "./announcement.ts";
 import { dueAtOf } from "./deadline.ts";
+import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 
 export interface Caller extends Actor {

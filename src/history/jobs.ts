@@ -9,9 +9,9 @@ import {
   presentJobEvent,
 } from "../../contract/job.ts";
 import type { JobEventType } from "../../domain/event.ts";
+import type { Archived } from "../../domain/job-record.ts";
+import { readJob } from "../../domain/job-record.ts";
 import type { Json } from "../../domain/json.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
-import { readJob } from "../../durable-objects/store/job-record.ts";
 import { readHistory } from "./store.ts";
 
 /** A page of jobs stays within memory: longer values are shortened, and the job says which. */

@@ -164,7 +164,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "outbox numbers start again when it is empty",
-    "durable-objects/memory.ts",
+    "durable-objects/operations/memory.ts",
     "Math.max(store.outbox.lastSeq(), drainedSeq) + 1",
     "store.outbox.lastSeq() + 1",
   ),

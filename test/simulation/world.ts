@@ -1,7 +1,7 @@
 // Everybody there is in one run: the object, its clients and workers, and what they know.
 
+import type { Archived } from "../../domain/job-record.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
