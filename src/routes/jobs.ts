@@ -6,8 +6,6 @@ import {
   type JobResource,
   jobBatch,
   jobEventList,
-  jobList,
-  jobListQuery,
   jobResource,
   newJobBatchRequest,
   newJobRequest,
@@ -15,6 +13,7 @@ import {
   toJobPatch,
   toNewJob,
 } from "../../contract/job.ts";
+import { jobList, jobListQuery } from "../../contract/job-list.ts";
 import { jobIdParam } from "../../contract/worker.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
@@ -76,15 +75,17 @@ const list = endpoint(
     tag: TAG,
     ...asks("authorizeRead", "history_unavailable"),
     summary: "List jobs, newest first",
+    description:
+      "Every filter narrows the list. `metadata.<name>=<value>` finds jobs by a pair of their metadata. `total` is exact to 10 000.",
     query: jobListQuery,
     answers: { 200: { description: "A page of jobs.", schema: jobList } },
   },
   async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     await drainTenant(c.env, token);
-    const { jobs, total } = await listJobs(c.env.DB, token.tenant, query);
+    const { jobs, ...counted } = await listJobs(c.env.DB, token.tenant, query);
     const { limit, offset } = query;
-    return answer(c, { jobs: await withLiveState(c, token, jobs), total, limit, offset });
+    return answer(c, { jobs: await withLiveState(c, token, jobs), ...counted, limit, offset });
   },
 );
 

@@ -42,7 +42,7 @@ const ROOMS: readonly Room[] = [
     may: [...WIRE, ...OBJECT],
     packages: [...EDGE_PACKAGES, "@asteasolutions/zod-to-openapi"],
   },
-  { places: ["src/history"], may: [...WIRE, "migrations", "src/http"], packages: DATABASE },
+  { places: ["src/history"], may: [...WIRE, "migrations", "src/http"], packages: [...DATABASE, "zod"] },
   { places: ["src/catalog"], may: [...WIRE, "migrations", "providers"], packages: [...DATABASE, "yaml", "zod"] },
   { places: ["src/webhooks"], may: [...WIRE, "migrations", "src/http"], packages: [...DATABASE, "zod"] },
   {
