@@ -21,6 +21,8 @@ export interface Credential {
   readonly kind: "key" | "session";
   readonly id: string;
   readonly hash: string;
+  /** The request's id, for the log and the job's events. */
+  readonly requestId?: string;
 }
 
 const USE_NOTED_EVERY_MS = 60_000;
