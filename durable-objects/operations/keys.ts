@@ -35,7 +35,8 @@ export const identify = (store: Store, credential: Credential, nowAt: number): R
   const { id, name, role, lastUsedAt } = key.value;
   if (lastUsedAt === null || nowAt - lastUsedAt >= USE_NOTED_EVERY_MS)
     store.keys.put({ ...key.value, lastUsedAt: nowAt });
-  return ok({ keyId: id, name, role });
+  const { requestId } = credential;
+  return ok({ keyId: id, name, role, ...(requestId === undefined ? {} : { requestId }) });
 };
 
 const keyOf = (store: Store, credential: Credential, nowAt: number): Result<KeyRecord, Refusal> =>

@@ -115,6 +115,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       error TEXT,
       next_attempt_at INTEGER,
       finished_at INTEGER,
+      traceparent TEXT,
       body TEXT NOT NULL
     )`,
     `CREATE INDEX deliveries_of ON deliveries (webhook_id, id)`,
@@ -122,6 +123,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL`,
     `CREATE TABLE silent_workers (instance TEXT PRIMARY KEY) WITHOUT ROWID`,
   ],
+  [`UPDATE jobs SET record = json_set(record, '$.traceparent', NULL)`],
 ];
 
 /** The version of a database with every step taken. */

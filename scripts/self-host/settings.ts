@@ -12,7 +12,7 @@ const DEFAULT_PORT = 8787;
 const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** What the edge may read of this process's environment, beside the names that wrangler.toml has under [vars]. */
-const PASSED_ON = /^(SERVICE_CATALOG_SYNC|SERVICE_WEBHOOKS_PRIVATE|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+const PASSED_ON = /^(SERVICE_CATALOG_SYNC|SERVICE_WEBHOOKS_PRIVATE|SERVICE_LOG|SERVICE_LOG_LEVEL|SERVICE_LOG_REQUESTS|SERVICE_OTLP_URL|SERVICE_OTLP_HEADERS|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Of the 128 KiB that Linux takes in one variable of the environment. */
 const MAX_CATALOG_BYTES = 120 * 1024;

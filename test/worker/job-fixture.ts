@@ -26,6 +26,7 @@ export function assignedJob(fields: Partial<JobResource> & { id: string }): JobR
     stream: false,
     first_token_at: null,
     schedule: null,
+    traceparent: null,
     timeout_seconds: null,
     max_attempts: null,
     waiting_reason: null,
