@@ -149,6 +149,7 @@ export const announceSilence = (turn: Turn): void => {
     if (isSilent === isKnown) continue;
     noteSilence(turn, instance, isSilent);
     if (!isSilent) continue;
+    turn.log("warn", "worker.offline", { worker: instance });
     const data = { instance, provider, last_heartbeat: toIso(lastSeenAt) };
     turn.announcements.push({ event: "worker.offline", data, tags: null });
   }
