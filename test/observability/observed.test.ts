@@ -89,7 +89,7 @@ const logged = (): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 const untilLogged = async (matches: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> => {
-  for (let tries = 0; tries < 250; tries += 1) {
+  for (let tries = 0; tries < 1_000; tries += 1) {
     const found = logged().find(matches);
     if (found !== undefined) return found;
     await sleep(20);
@@ -158,7 +158,7 @@ test("a job's spans join the caller's trace: the job, its time in the queue, its
     usage: { input_tokens: 7, output_tokens: 11 },
   });
   const spansOfJob = () => collected.flatMap(({ spans }) => spans).filter(({ traceId }) => traceId === TRACE_ID);
-  for (let tries = 0; tries < 500 && spansOfJob().length < 3; tries += 1) await sleep(20);
+  for (let tries = 0; tries < 1_250 && spansOfJob().length < 3; tries += 1) await sleep(20);
   const [root, queue, run] = spansOfJob();
   expect(spansOfJob().map(({ name }) => name)).toEqual(["signalbox job", "queue", "chat m"]);
   expect(root?.parentSpanId).toBe(CALLER_SPAN);
