@@ -36,43 +36,32 @@ const cached = (asset: Response, path: string): Response => {
   return response;
 };
 
-const apiRoutes: readonly Endpoint[] = [
+/** What asks for nothing but the tenant and history. Self-hosted, Node answers these itself. */
+const portableRoutes: readonly Endpoint[] = [
   ...jobRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
-  ...socketRoutes,
   ...killswitchRoutes,
   ...scheduleRoutes,
-  ...catalogRoutes,
   ...costRoutes,
   ...configRoutes,
   ...tenantRoutes,
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,
+];
+
+/** What needs a binding or the guarded network of the runtime. Self-hosted, Node passes these on, whole, to workerd. */
+const boundRoutes: readonly Endpoint[] = [
+  ...socketRoutes,
+  ...catalogRoutes,
   ...webhookRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 
-const ownRoutes = serviceRoutes(apiRoutes);
+const ownRoutes = serviceRoutes([...portableRoutes, ...boundRoutes]);
 
-export const endpoints = [...apiRoutes, ...ownRoutes];
-
-/**
- * What asks for nothing but the tenant and history. Self-hosted, Node answers these itself; every other request it
- * passes on, whole, to this app in workerd, which has all bindings.
- */
-const portable: ReadonlySet<Endpoint> = new Set([
-  ...jobRoutes,
-  ...dispatchRoutes,
-  ...workerRoutes,
-  ...killswitchRoutes,
-  ...scheduleRoutes,
-  ...costRoutes,
-  ...configRoutes,
-  ...keyRoutes,
-  ...ownRoutes,
-]);
+export const endpoints = [...portableRoutes, ...boundRoutes, ...ownRoutes];
 
 export const app = new Hono<{ Bindings: Env; Variables: Variables }>({ strict: true });
 
@@ -97,7 +86,8 @@ app.onError((error, c) => {
   return internalProblem(requestId);
 });
 
-mount(app, endpoints, (one) => portable.has(one));
+const bound = new Set(boundRoutes);
+mount(app, endpoints, (one) => !bound.has(one));
 
 /** What is not of the API is the dashboard's; what is not there either is nothing. */
 app.notFound(async (c) => {

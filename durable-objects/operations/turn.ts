@@ -22,6 +22,8 @@ import type { OutboxWriter } from "./outbox-writer.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
+  /** Digest of the secret of its key that it came with, or that its session was opened with. */
+  readonly secretHash?: string;
   /** The request that the turn carries out; none for a frame, an alarm, a schedule. */
   readonly requestId?: string;
 }
@@ -47,8 +49,8 @@ export interface Effects {
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
   readonly changedTopics: Set<"killswitch" | "schedule" | "catalog" | "cost">;
-  /** Keys whose sockets must close, but for those opened with the digest beside it (null: all). */
-  readonly endedKeys: Map<string, string | null>;
+  /** Keys whose sockets must close, but for those opened with one of the digests beside it. */
+  readonly endedKeys: Map<string, readonly string[]>;
   readonly endedSessions: Set<string>;
   /** Workers that were forgotten. */
   readonly forgottenWorkers: Set<string>;
