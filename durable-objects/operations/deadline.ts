@@ -3,7 +3,7 @@
 
 import { type Config, storeBeatAfterMs, timeoutOf } from "../../domain/config.ts";
 import type { Job } from "../../domain/job.ts";
-import type { Memory } from "../memory.ts";
+import type { Memory } from "./memory.ts";
 
 /** A final job stays this long, so that repeated reports and quick reads need no history. */
 export const FINAL_GRACE_MS = 10_000;

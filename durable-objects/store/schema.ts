@@ -115,6 +115,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       error TEXT,
       next_attempt_at INTEGER,
       finished_at INTEGER,
+      traceparent TEXT,
       body TEXT NOT NULL
     )`,
     `CREATE INDEX deliveries_of ON deliveries (webhook_id, id)`,
@@ -135,9 +136,11 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       (SELECT record ->> 'hash' FROM keys WHERE keys.id = sessions.key_id), ''
     )`,
   ],
+  [`UPDATE jobs SET record = json_set(record, '$.traceparent', NULL)`],
   [
-    // Jobs of older releases: no worker has failed them, and what delays them is what their record says.
-    `UPDATE jobs SET record = json_set(record, '$.avoidedWorkers', json('[]'), '$.delayedBy', CASE
+    [
+      // Jobs of older releases: no worker has failed them, and what delays them is what their record says.
+      `UPDATE jobs SET record = json_set(record, '$.avoidedWorkers', json('[]'), '$.delayedBy', CASE
         WHEN record ->> 'readyAt' IS NULL THEN NULL
         WHEN record ->> 'releases' > 1 THEN 'release'
         WHEN record ->> 'rateLimitRetries' > 0 THEN 'rate_limit'
