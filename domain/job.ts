@@ -56,11 +56,15 @@ export interface NewJob extends JobPayload {
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
   readonly schedule: string | null;
+  /** Its owner's own words on it, to find and to group it by; a schedule's job has none. */
+  readonly metadata?: Metadata;
   /** Its text may be read while it is written. */
   readonly stream?: boolean;
   readonly api?: Api;
   readonly frontDoor?: FrontDoorFacts;
 }
+
+export type Metadata = Readonly<Record<string, string>>;
 
 /** How a lease ended, so that a report that is repeated is known again. */
 export type Settlement = "completed" | "failed" | "released";
@@ -98,6 +102,10 @@ export interface Job extends Requirements {
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly schedule: string | null;
+  readonly metadata: Metadata;
+  /** What ran its last attempt; null until one started. */
+  readonly ranProvider: string | null;
+  readonly ranModel: string | null;
   readonly timeoutMs: number | null;
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
@@ -120,6 +128,17 @@ export interface Decision {
   /** Set on creation only. */
   readonly payload?: JobPayload;
 }
+
+/** What a job is found by and may have several of, each once. */
+export const labelsOf = (job: Job): (readonly [name: string, value: string])[] => [
+  ...job.tags.map((tag) => ["tag", tag] as const),
+  ...Object.entries(job.metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
+  ...[...new Set([job.provider, job.ranProvider])].flatMap((provider) => named("provider", provider)),
+  ...[...new Set([job.model, job.ranModel])].flatMap((model) => named("model", model)),
+];
+
+const named = (name: string, value: string | null): (readonly [string, string])[] =>
+  value === null ? [] : [[name, value]];
 
 export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
 
@@ -171,6 +190,9 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     progress: null,
     usage: null,
     costNanoUsd: null,
+    metadata: asked.metadata ?? {},
+    ranProvider: null,
+    ranModel: null,
     runAt,
     readyAt,
     createdAt: nowAt,

@@ -69,7 +69,18 @@ export const startJob = (job: Job, lease: number, nowAt: number): Result<Decisio
 };
 
 const started = (job: Job, nowAt: number): Job =>
-  changeJob(job, { status: "running", startedAt: nowAt, heartbeatAt: nowAt, attempts: job.attempts + 1 }, nowAt);
+  changeJob(
+    job,
+    {
+      status: "running",
+      startedAt: nowAt,
+      heartbeatAt: nowAt,
+      attempts: job.attempts + 1,
+      ranProvider: job.workerProvider,
+      ranModel: job.model,
+    },
+    nowAt,
+  );
 
 /** A job that is reported on is being worked on, whether its start was told or lost. */
 const asRunning = (job: Job, nowAt: number): Job => (job.status === "assigned" ? started(job, nowAt) : job);
@@ -102,6 +113,8 @@ export const speakFirst = (job: Job, lease: number, nowAt: number): Result<Decis
 
 export interface AttemptSpending {
   readonly usage: Usage | null;
+  /** The model that answered, where the worker says so. */
+  readonly model?: string | null;
   readonly costNanoUsd: number | null;
 }
 
@@ -122,6 +135,7 @@ export const completeJob = (
       progress: null,
       usage: report.usage,
       costNanoUsd: report.costNanoUsd,
+      ...(report.model == null ? {} : { ranModel: report.model }),
       finishedAt: nowAt,
     },
     nowAt,
@@ -230,6 +244,7 @@ const failed = (
       error,
       usage: spent.usage,
       costNanoUsd: spent.costNanoUsd,
+      ...(spent.model == null ? {} : { ranModel: spent.model }),
       progress: null,
       finishedAt: nowAt,
       orderKey: null,

@@ -1,15 +1,8 @@
 // Jobs as a client makes, reads and changes them, and as a worker reports on them.
 
 import type { ExplainQuery, Explanation } from "../dispatch.ts";
-import type {
-  JobBatch,
-  JobEventList,
-  JobList,
-  JobListQuery,
-  JobPatchRequest,
-  JobResource,
-  NewJobRequest,
-} from "../job.ts";
+import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
+import type { JobList, JobListQuery } from "../job-list.ts";
 import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../report.ts";
 import { listing } from "./listing.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";

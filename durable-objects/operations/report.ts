@@ -109,7 +109,8 @@ export const complete = (turn: Turn, request: LeaseReport & { result: Json } & S
   if (!found.ok) return found;
   const job = found.value;
   const cost = costOfAttempt(turn, job, request);
-  const outcome = { result: request.result, usage: request.usage, costNanoUsd: cost.costNanoUsd };
+  const { result, usage, model } = request;
+  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
   const decided = completeJob(job, request.lease, outcome, turn.nowAt);
   if (!decided.ok) return decided;
   if (decided.value.job !== job) {

@@ -11,6 +11,9 @@ const LATER_FIELDS = {
   frontDoor: null,
   queueUntilAt: null,
   keyId: null,
+  metadata: {},
+  ranProvider: null,
+  ranModel: null,
 } as const satisfies Partial<Job>;
 
 export const readJob = (text: string): Job => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Job) });

@@ -122,6 +122,12 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL`,
     `CREATE TABLE silent_workers (instance TEXT PRIMARY KEY) WITHOUT ROWID`,
   ],
+  [
+    // What ran a job's last attempt stands in the job.
+    `UPDATE jobs SET record = json_set(record, '$.metadata', json('{}'),
+      '$.ranProvider', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.workerProvider' END,
+      '$.ranModel', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.model' END)`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

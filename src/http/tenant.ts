@@ -4,7 +4,7 @@ import type { JobResource } from "../../contract/job.ts";
 import type { ClaimAnswer } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
+import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { Credential, NewTenant } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
@@ -15,18 +15,6 @@ import { Refused, unwrap } from "./refused.ts";
 const MAX_TRIES = 3;
 const RETRY_BASE_MS = 20;
 const OVERLOAD_RETRY_SECONDS = 2;
-
-/** Carried out twice, these would do twice what was asked; everything else is safe to repeat. */
-const NOT_REPEATABLE: ReadonlySet<OperationName> = new Set(["createJob", "createJobs", "dispatch", "runSchedule"]);
-
-/** What adds to the data. While the disk is full these are refused, so that what ends work still has room. */
-const NEEDS_ROOM: ReadonlySet<OperationName> = new Set([
-  ...NOT_REPEATABLE,
-  "createSchedule",
-  "editSchedule",
-  "createKey",
-  "replaceConfig",
-]);
 
 export interface TenantName {
   readonly tenant: string;
@@ -89,9 +77,9 @@ export const callTenant = <Name extends OperationName>(
   token: TokenFacts,
   name: Name,
   request: RequestOf<Name>,
-  isRepeatable = !NOT_REPEATABLE.has(name),
+  isRepeatable: boolean = OPERATIONS[name].isRepeatable,
 ): Promise<Result<AnswerOf<Name>, Refusal>> => {
-  const isRefused = NEEDS_ROOM.has(name) && env.HOME?.disk().state === "full";
+  const isRefused = OPERATIONS[name].needsRoom && env.HOME?.disk().state === "full";
   if (isRefused) return Promise.resolve(err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS }));
   return withTenant(env, token, isRepeatable, (stub) => remote(stub).call(credentialOf(token), name, request));
 };

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { WIRE } from "../../contract/refusal.ts";
 import { VERSION } from "../../contract/version.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import type { Home } from "../http/home.ts";
 import { describeNeeds, openApiDocument } from "../http/openapi.ts";
 import { isStarting } from "../http/readiness.ts";
@@ -74,7 +75,7 @@ const metrics = endpoint(
   {
     ...BASE,
     path: "/metrics",
-    needs: "operate",
+    ...asks("readMetrics"),
     summary: "Prometheus metrics of the tenant",
     answers: { 200: { description: "Exposition format 0.0.4.", schema: z.string(), media: ["text/plain"] } },
   },

@@ -3,6 +3,7 @@
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { Archived } from "../../durable-objects/operations/jobs.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
+import { readJob } from "../../durable-objects/store/job-record.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
 import { type Heard, Shell, TENANT } from "./shell.ts";
@@ -107,6 +108,11 @@ export class World {
     );
     if (row === undefined) return null;
     const json = (column: string) => JSON.parse(row[column] as string);
-    return { job: json("record"), prompt: row.prompt as string, input: json("input"), result: json("result") };
+    return {
+      job: readJob(row.record as string),
+      prompt: row.prompt as string,
+      input: json("input"),
+      result: json("result"),
+    };
   }
 }
