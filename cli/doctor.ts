@@ -26,6 +26,9 @@ const good = (what: Check["what"], says: string): Check => ({ what, verdict: "go
 const warning = (what: Check["what"], says: string): Check => ({ what, verdict: "warning", says });
 const bad = (what: Check["what"], says: string): Check => ({ what, verdict: "bad", says });
 
+/** npx keeps what it fetched from an address for ever: the version in the query makes it another address. */
+export const packageAt = (url: string, version: string): string => `${url}/signalbox.tgz?${version}`;
+
 export async function* examine(
   client: Signalbox,
   { url, key }: { url: string; key: string | undefined },
@@ -64,7 +67,7 @@ const checkAddress = async (url: string, signal: AbortSignal): Promise<Check[]> 
     const found =
       version === VERSION
         ? good("address", `${url}, version ${version}`)
-        : warning("address", `${url} is version ${version}, this command ${VERSION}: use ${url}/signalbox.tgz`);
+        : warning("address", `${url} is version ${version}, this command ${VERSION}: use ${packageAt(url, version)}`);
     return [found, checkClock(date)];
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
@@ -97,11 +100,15 @@ const checkKillswitch = async (client: Signalbox, signal: AbortSignal): Promise<
   return bad("killswitch", `at level ${level} (${reason}): \`signalbox killswitch off --resume-all\` clears it`);
 };
 
-const checkWorkers = (workers: readonly WorkerResource[]): Check[] => {
+/** A worker says why it can take nothing, in releases that have the field. */
+type AbleWorker = WorkerResource & { readonly unavailable?: string | null };
+
+const checkWorkers = (workers: readonly AbleWorker[]): Check[] => {
   if (workers.length === 0) return [bad("worker", "none is online: start one with `signalbox worker`")];
   const able = workers.filter(({ paused }) => !paused);
   const names = able.map(({ instance }) => instance).join(", ");
-  if (able.length === 0) return [bad("worker", `all ${workers.length} are paused: \`signalbox workers resume <name>\``)];
+  if (able.length === 0)
+    return [bad("worker", `all ${workers.length} are paused: \`signalbox workers resume <name>\``)];
   const unavailable = able.flatMap(({ instance, unavailable }) => (unavailable ? [`${instance}: ${unavailable}`] : []));
   const runtime =
     unavailable.length === 0

@@ -60,7 +60,10 @@ const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
   if (parsed.verb.passesOn !== true) process.once("SIGINT", () => interrupted.abort());
   const context = contextOf(parsed.isJson, interrupted.signal);
   try {
-    return (await parsed.verb.run(context, parsed.input)) ?? EXIT.done;
+    const code = (await parsed.verb.run(context, parsed.input)) ?? EXIT.done;
+    // A worker that has ended leaves sockets behind that need not be waited for.
+    if (parsed.verb.passesOn === true) process.exit(code);
+    return code;
   } catch (error) {
     if (interrupted.signal.aborted) return EXIT.interrupted;
     if (error instanceof UsageError) throw error;

@@ -71,11 +71,12 @@ export class Output {
   /** `whole` is what --json prints: the answer, not the rows alone. */
   table<Row>(whole: unknown, rows: readonly Row[], columns: readonly Column<Row>[]): void {
     const { out, isJson } = this.#options;
-    if (isJson) return this.value(whole, "");
     const cells = rows.map((row) => columns.map((column) => asCell(column.of(row))));
-    if (!out.isTerminal) return out.write(cells.map((line) => `${line.join("\t")}\n`).join(""));
-    if (rows.length === 0) return this.say("Nothing.");
-    out.write(this.#aligned(cells, columns.map(({ title }) => title.toUpperCase())));
+    const titles = columns.map(({ title }) => title.toUpperCase());
+    if (isJson) this.value(whole, "");
+    else if (!out.isTerminal) out.write(cells.map((line) => `${line.join("\t")}\n`).join(""));
+    else if (rows.length === 0) this.say("Nothing.");
+    else out.write(this.#aligned(cells, titles));
   }
 
   /** A record, a field a line. */

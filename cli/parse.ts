@@ -43,7 +43,8 @@ export const parse = (argv: readonly string[], verbs: readonly Verb[]): Parsed =
 /** The longest name that the words begin with. */
 const findVerb = (words: readonly string[], verbs: readonly Verb[]): { verb: Verb; rest: readonly string[] } | null => {
   for (const length of [2, 1]) {
-    const verb = words.length >= length ? verbs.find(({ name }) => name === words.slice(0, length).join(" ")) : undefined;
+    const verb =
+      words.length >= length ? verbs.find(({ name }) => name === words.slice(0, length).join(" ")) : undefined;
     if (verb !== undefined) return { verb, rest: words.slice(length) };
   }
   return null;
@@ -52,7 +53,8 @@ const findVerb = (words: readonly string[], verbs: readonly Verb[]): { verb: Ver
 const unknownVerb = (words: readonly string[], verbs: readonly Verb[]): string => {
   const group = verbs.filter(({ name }) => name.startsWith(`${words[0]} `));
   const typed = group.length > 0 ? words.slice(0, 2).join(" ") : (words[0] ?? "");
-  const known = group.length > 0 ? group.map(({ name }) => name) : [...new Set(verbs.map(({ name }) => firstWord(name)))];
+  const known =
+    group.length > 0 ? group.map(({ name }) => name) : [...new Set(verbs.map(({ name }) => firstWord(name)))];
   const nearest = nearestOf(typed, known);
   return `there is no command "${typed}"${nearest === null ? "" : `; did you mean "${nearest}"?`}`;
 };
@@ -106,7 +108,8 @@ const readArguments = ({ args = [] }: Verb, given: readonly string[]): Record<st
   let left = given;
   for (const argument of args) {
     const taken = argument.isMany === true ? left : left.slice(0, 1);
-    if (taken.length === 0 && argument.isOptional !== true) throw new UsageError(`${shownArgument(argument)} is missing`);
+    if (taken.length === 0 && argument.isOptional !== true)
+      throw new UsageError(`${shownArgument(argument)} is missing`);
     if (taken.length > 0) read[argument.name] = taken;
     left = left.slice(taken.length);
   }

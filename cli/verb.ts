@@ -38,5 +38,5 @@ export interface Verb {
   /** Its arguments are another command's, passed on unread. */
   readonly passesOn?: boolean;
   /** An exit code other than 0 is a failure that the verb has told. */
-  readonly run: (context: Context, input: Input) => Promise<number | undefined | void>;
+  readonly run: (context: Context, input: Input) => Promise<number | undefined> | Promise<void>;
 }

@@ -86,7 +86,10 @@ const config: readonly Verb[] = [
       const stored = file.endsWith(".json")
         ? await config.replace(readJson(text, file) as never, options)
         : await config.replaceYaml(text, options);
-      output.value(stored.document, typeof stored.document === "string" ? stored.document : JSON.stringify(stored.document, null, 2));
+      output.value(
+        stored.document,
+        typeof stored.document === "string" ? stored.document : JSON.stringify(stored.document, null, 2),
+      );
     },
   },
 ];

@@ -1,7 +1,7 @@
 // Workers and the killswitch.
 
-import type { WorkerResource } from "../../contract/worker.ts";
 import { KILLSWITCH_LEVELS } from "../../contract/values.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
 import { UsageError } from "../failure.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
@@ -58,7 +58,10 @@ const workers: readonly Verb[] = [
     },
     run: async (context, input) => {
       const pause = input.given("reason", "until");
-      showWorker(context, await context.client().workers.pause(input.arg("instance"), pause, { signal: context.signal }));
+      showWorker(
+        context,
+        await context.client().workers.pause(input.arg("instance"), pause, { signal: context.signal }),
+      );
     },
   },
   {
@@ -79,7 +82,10 @@ const workers: readonly Verb[] = [
   },
 ];
 
-const showKillswitch = async ({ output }: Context, asked: ReturnType<ReturnType<Context["client"]>["killswitch"]["get"]>) => {
+const showKillswitch = async (
+  { output }: Context,
+  asked: ReturnType<ReturnType<Context["client"]>["killswitch"]["get"]>,
+) => {
   const state = await asked;
   output.record(state, [
     ["level", state.level],
@@ -120,13 +126,12 @@ const killswitch: readonly Verb[] = [
       showKillswitch(
         context,
         context.client().killswitch.clear({ resume_all: input.is("resume-all") }, { signal: context.signal }),
-      ).then(() => undefined),
+      ),
   },
   {
     name: "killswitch status",
     says: "Whether the line is stopped, and why",
-    run: (context) =>
-      showKillswitch(context, context.client().killswitch.get({ signal: context.signal })).then(() => undefined),
+    run: (context) => showKillswitch(context, context.client().killswitch.get({ signal: context.signal })),
   },
 ];
 

@@ -1,6 +1,7 @@
 // Jobs: run one, look at them, change them.
 
-import type { JobListQuery, JobResource, NewJobRequest } from "../../contract/job.ts";
+import type { JobResource, NewJobRequest } from "../../contract/job.ts";
+import type { JobListQuery } from "../../contract/job-list.ts";
 import { isFinal, JOB_STATUSES, MAX_PAGE, PRIORITIES, TIERS } from "../../contract/values.ts";
 import { Failure, UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
@@ -47,8 +48,13 @@ const COLUMNS: readonly Column<JobResource>[] = [
   { title: "prompt", of: ({ prompt, error }) => (error === null ? prompt.slice(0, SHOWN_PROMPT) : error.message) },
 ];
 
-const textOf = (value: unknown): string =>
-  typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value, null, 2);
+/** A result as a person reads it: its text, where it has one. */
+const textOf = (value: unknown): string => {
+  if (typeof value === "string") return value;
+  if (value === null || value === undefined) return "";
+  const { text } = value as { text?: unknown };
+  return typeof text === "string" ? text : JSON.stringify(value, null, 2);
+};
 
 const showJob = ({ output }: Context, job: JobResource): void =>
   output.record(job, [
@@ -178,7 +184,10 @@ const list: Verb = {
   run: async ({ client, output, signal }, input) => {
     input.choice("status", JOB_STATUSES);
     const limit = input.number("limit") ?? (input.is("all") ? MAX_PAGE : undefined);
-    const found = client().jobs.list({ ...filterOf(input), limit: limit === undefined ? null : Math.min(limit, MAX_PAGE) }, { signal });
+    const found = client().jobs.list(
+      { ...filterOf(input), limit: limit === undefined ? null : Math.min(limit, MAX_PAGE) },
+      { signal },
+    );
     const wantsMore = input.is("all") || (limit ?? 0) > MAX_PAGE;
     if (!wantsMore) {
       const page = await found;
@@ -282,7 +291,8 @@ const watch: Verb = {
     const id = input.optionalArg("id");
     const seen = new Map<string, string>();
     for (;;) {
-      const found = id === undefined ? (await jobs.list({ limit: MAX_PAGE }, { signal })).jobs : [await jobs.get(id, { signal })];
+      const found =
+        id === undefined ? (await jobs.list({ limit: MAX_PAGE }, { signal })).jobs : [await jobs.get(id, { signal })];
       for (const job of found.toReversed()) {
         const state = `${job.status} ${job.assigned_worker} ${job.waiting_reason}`;
         if (seen.get(job.id) !== state) output.line(job, changeLine(job));
@@ -353,7 +363,9 @@ const explain: Verb = {
       { title: "score", of: ({ score }) => score?.toFixed(1) },
       { title: "why not", of: ({ reasons }) => reasons.join("; ") },
     ]);
-    output.say(found.selected === null ? ["Nobody would get it.", ...found.notes].join(" ") : `${found.selected} would get it.`);
+    output.say(
+      found.selected === null ? ["Nobody would get it.", ...found.notes].join(" ") : `${found.selected} would get it.`,
+    );
   },
 };
 

@@ -2,23 +2,39 @@
 
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/version.ts";
-import { runWorker } from "../../worker/run-worker.ts";
-import { type Check, examine } from "../doctor.ts";
+import { type Check, examine, packageAt } from "../doctor.ts";
 import { Failure } from "../failure.ts";
 import { keepLogin, loginOf } from "../login.ts";
+import type { Output } from "../output.ts";
 import { readKey } from "../read-key.ts";
 import type { Verb } from "../verb.ts";
 import { REQUIREMENTS } from "./jobs.ts";
 
 const SIGN: Record<Check["verdict"], string> = { good: "ok", warning: "look", bad: "WRONG" };
 
+/** An old package still works; a coordinator that is away is the worker's own business. */
+const sayIfOutdated = async (url: string, output: Output, signal: AbortSignal): Promise<void> => {
+  const client = createClient({ url, retries: 0, timeoutMs: 3_000 });
+  const version = await client.service.health({ signal }).then(
+    (health) => health.version,
+    () => VERSION,
+  );
+  if (version === VERSION) return;
+  output.say(
+    `This is version ${VERSION}, the coordinator is ${version}: npx ${packageAt(url, version)} worker fits it.`,
+  );
+};
+
 export const serviceCommands: readonly Verb[] = [
   {
     name: "worker",
     says: "Runs jobs here until it is stopped; --help tells its flags",
     passesOn: true,
-    run: ({ env }, { rest }) => {
+    run: async ({ env, output, signal }, { rest }) => {
+      // Loaded when it is needed: it is most of the package.
+      const { runWorker } = await import("../../worker/run-worker.ts");
       const { url, key } = loginOf(env);
+      await sayIfOutdated(url, output, signal);
       // What runs jobs gets the address and key that every other command has.
       return runWorker(rest, { ...env, SERVICE_API_URL: url, ...(key === undefined ? {} : { SERVICE_API_KEY: key }) });
     },
