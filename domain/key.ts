@@ -72,6 +72,13 @@ export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number)
   return nowAt < (key.previousUntilAt ?? 0) ? ok(key) : err({ code: "key_rotated" });
 };
 
+/** Digests of the secrets that still open this key: what was opened with any other has ended. */
+export const liveHashes = (key: KeyRecord, nowAt: number): string[] => {
+  if (key.revokedAt !== null) return [];
+  const isPreviousLive = key.previousHash !== null && nowAt < (key.previousUntilAt ?? 0);
+  return isPreviousLive ? [key.hash, key.previousHash] : [key.hash];
+};
+
 /** The same digest again is the same request, repeated: it changes nothing. */
 export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: number): Result<KeyRecord, Refusal> => {
   if (key.revokedAt !== null) return err({ code: "key_inactive", id: key.id });

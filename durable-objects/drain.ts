@@ -68,6 +68,11 @@ export class Drain {
     return true;
   }
 
+  /** The batch under way, if any, has come to its end, one way or the other. */
+  async ended(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
   /** One batch at a time, shared by whoever waits for it. */
   #batch(): Promise<boolean> {
     this.#running ??= this.#carryOne().finally(() => {

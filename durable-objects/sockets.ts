@@ -13,8 +13,10 @@ export interface Attachment {
   /** Empty for a viewer. */
   readonly instance: string;
   readonly connectedAt: number;
-  /** Digest of the key that opened it, or the id of the session: its socket ends with either. */
+  /** Digest of the key's secret that opened it, or that opened its session: it ends with that. */
   readonly openedWith: string;
+  /** The session that it was opened in; null where it was opened with the key itself. */
+  readonly sessionId: string | null;
   /** Frames sent to a viewer so far. */
   readonly seq: number;
 }
@@ -22,6 +24,8 @@ export interface Attachment {
 export const PING = "ping";
 export const PONG = "pong";
 const NORMAL_CLOSURE = 1000;
+/** The platform's bound for one object is 32,768: past it `acceptWebSocket` throws. */
+const MAX_SOCKETS = 32_000;
 const MAX_CLOSE_REASON = 120;
 
 export class Sockets {
@@ -36,6 +40,11 @@ export class Sockets {
       const attachment = attachmentOf(socket);
       if (attachment?.kind === "worker") this.#workers.set(attachment.instance, socket);
     }
+  }
+
+  /** The platform takes no more for this object. */
+  get isFull(): boolean {
+    return this.#state.getWebSockets().length >= MAX_SOCKETS;
   }
 
   connectedInstances(): Iterable<string> {
@@ -103,10 +112,10 @@ export class Sockets {
     this.#outgoing.clear();
   }
 
-  /** `keptHash` is the digest that is still good, after a rotation. */
-  endKey(keyId: string, keptHash: string | null): void {
+  /** `liveHashes`: of the secrets that still open the key. */
+  endKey(keyId: string, liveHashes: readonly string[]): void {
     for (const socket of this.#state.getWebSockets(`key:${keyId}`)) {
-      if (keptHash === null || attachmentOf(socket)?.openedWith !== keptHash) {
+      if (!liveHashes.includes(attachmentOf(socket)?.openedWith ?? "")) {
         close(socket, closeCodes.keyEnded, "the key has ended");
       }
     }
@@ -114,8 +123,13 @@ export class Sockets {
 
   endSession(id: string): void {
     for (const socket of this.viewers()) {
-      if (attachmentOf(socket)?.openedWith === id) close(socket, closeCodes.keyEnded, "the session has ended");
+      if (attachmentOf(socket)?.sessionId === id) close(socket, closeCodes.keyEnded, "the session has ended");
     }
+  }
+
+  /** The tenant has ended. */
+  endAll(): void {
+    for (const socket of this.#state.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant has ended");
   }
 
   endWorker(instance: string): void {

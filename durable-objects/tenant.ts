@@ -3,15 +3,16 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
+import type { KeyResource } from "../contract/key.ts";
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isFinal } from "../domain/job-status.ts";
-import { authorize } from "../domain/key.ts";
+import { authenticate, authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import { ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { findArchived } from "./archive.ts";
 import { type Counters, countersFrom, storedCounters } from "./counters.ts";
@@ -24,7 +25,14 @@ import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
 import type { Archived } from "./operations/jobs.ts";
-import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
+import {
+  addAdminKey,
+  type Credential,
+  createTenant,
+  identify,
+  type NewKey,
+  type NewTenant,
+} from "./operations/keys.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
@@ -46,9 +54,11 @@ interface TenantEnv {
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
 
+const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
+const FULL_RETRY_SECONDS = 30;
 const STATUS_SWITCHING = 101;
 
 export class Tenant extends DurableObject<TenantEnv> {
@@ -91,6 +101,28 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
   async create(request: NewTenant): Promise<Result<null, Refusal>> {
     return this.#turns.run(() => this.#inTurn(SERVICE, (turn) => createTenant(turn, request)));
+  }
+
+  /** Another admin key. Only the edge calls it, for the holder of the root key. */
+  async addAdminKey(request: NewKey): Promise<Result<KeyResource, Refusal>> {
+    return this.#turns.run(() => this.#inTurn(OPERATOR, (turn) => addAdminKey(turn, request)));
+  }
+
+  /**
+   * Ends the tenant: its keys, its sockets and all live data. Only the edge calls it, for the holder of the root key,
+   * and deletes the history afterwards: when this is over, nothing of the tenant is on its way to D1.
+   */
+  async destroy(): Promise<void> {
+    await this.ctx.blockConcurrencyWhile(async () => {
+      this.#sockets.endAll();
+      await this.ctx.storage.deleteAlarm();
+      await this.ctx.storage.deleteAll();
+      openStore(this.ctx.storage);
+      this.#undo(null);
+      this.#counters = null;
+    });
+    this.#waiters.notifyAll("");
+    await this.#drain.ended();
   }
 
   /** Any operation of `api.ts`, authenticated and carried out in one turn. */
@@ -175,22 +207,22 @@ export class Tenant extends DurableObject<TenantEnv> {
     const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
     const instance = request.headers.get("x-signalbox-instance");
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    const accepted = await this.#turns.run(() => {
+    const accepted = await this.#turns.run((): Result<null, Refusal> => {
       const caller = identify(this.#store, credential, Date.now());
       if (!caller.ok) return caller;
       const authorized = authorize(caller.value.role, instance === null ? "operate" : "work");
       if (!authorized.ok) return authorized;
       const allowed = instance === null ? ok(null) : mayActAs(this.#newTurn(caller.value), instance);
       if (!allowed.ok) return allowed;
-      const openedWith = credential.kind === "session" ? credential.id : credential.hash;
-      this.#accept(server, caller.value, instance, openedWith);
+      if (this.#sockets.isFull) return err({ code: "overloaded", retryAfterSeconds: FULL_RETRY_SECONDS });
+      this.#accept(server, caller.value, instance, credential.kind === "session" ? credential.id : null);
       return ok(null);
     });
     if (!accepted.ok) return Response.json(accepted.error, { status: 403 });
     return new Response(null, { status: STATUS_SWITCHING, webSocket: client });
   }
 
-  #accept(socket: WebSocket, caller: Caller, instance: string | null, openedWith: string): void {
+  #accept(socket: WebSocket, caller: Caller, instance: string | null, sessionId: string | null): void {
     const attachment: Attachment = {
       kind: instance === null ? "viewer" : "worker",
       keyId: caller.keyId ?? "",
@@ -198,7 +230,8 @@ export class Tenant extends DurableObject<TenantEnv> {
       role: caller.role,
       instance: instance ?? "",
       connectedAt: Date.now(),
-      openedWith,
+      openedWith: caller.secretHash ?? "",
+      sessionId,
       seq: 0,
     };
     this.#afterwards.push(() => this.#sockets.accept(socket, attachment));
@@ -239,12 +272,11 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Answers the id of a job that must be looked for in history, unless that was done. */
   #handle(
     socket: WebSocket,
-    { keyId, name, role, instance }: Attachment,
+    { keyId, name, role, instance, openedWith }: Attachment,
     { id, message }: Incoming,
     archived?: Archived | null,
   ): string | null {
-    const key = this.#store.keys.find(keyId);
-    if (key === null || key.revokedAt !== null) {
+    if (!authenticate(this.#store.keys.find(keyId), openedWith, Date.now()).ok) {
       this.#afterwards.push(() => close(socket, closeCodes.keyEnded, "the key has ended"));
       return null;
     }
@@ -335,7 +367,14 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   #tellAll(): void {
-    for (const one of this.#afterwards.splice(0)) one();
+    for (const one of this.#afterwards.splice(0)) {
+      try {
+        one();
+      } catch (error) {
+        // One socket that the platform does not take keeps nobody else from hearing.
+        console.error(`tenant ${this.ctx.id.name}: one effect of a stored turn failed`, error);
+      }
+    }
     this.#sockets.flush();
     this.#wake.armNoted();
   }
@@ -348,7 +387,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       this.#waiters.notifyAll("claim ");
     }
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);
-    for (const [keyId, keptHash] of effects.endedKeys) this.#sockets.endKey(keyId, keptHash);
+    for (const [keyId, liveHashes] of effects.endedKeys) this.#sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
     for (const delivery of effects.deliveries) this.ctx.waitUntil(this.#deliver(delivery));

@@ -21,6 +21,8 @@ import type { OutboxWriter } from "./outbox-writer.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
+  /** Digest of the secret of its key that it came with, or that its session was opened with. */
+  readonly secretHash?: string;
 }
 
 /** Time, chance, identity and the state of sockets, handed in by the shell. */
@@ -44,8 +46,8 @@ export interface Effects {
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
   readonly changedTopics: Set<"killswitch" | "schedule" | "catalog" | "cost">;
-  /** Keys whose sockets must close, but for those opened with the digest beside it (null: all). */
-  readonly endedKeys: Map<string, string | null>;
+  /** Keys whose sockets must close, but for those opened with one of the digests beside it. */
+  readonly endedKeys: Map<string, readonly string[]>;
   readonly endedSessions: Set<string>;
   /** Workers that were forgotten. */
   readonly forgottenWorkers: Set<string>;

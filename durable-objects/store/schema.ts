@@ -128,6 +128,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       '$.ranProvider', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.workerProvider' END,
       '$.ranModel', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.model' END)`,
   ],
+  [
+    // The secret that opened a session: of those that are open, the key's own.
+    `ALTER TABLE sessions ADD COLUMN key_hash TEXT NOT NULL DEFAULT ''`,
+    `UPDATE sessions SET key_hash = COALESCE(
+      (SELECT record ->> 'hash' FROM keys WHERE keys.id = sessions.key_id), ''
+    )`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

@@ -233,7 +233,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the sockets of a revoked key stay open",
     "durable-objects/operations/keys.ts",
-    "turn.effects.endedKeys.set(key.id, null);",
+    "turn.effects.endedKeys.set(key.id, live);",
     "turn.effects.endedKeys.delete(key.id);",
   ),
   mutant(

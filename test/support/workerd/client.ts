@@ -6,7 +6,7 @@ import { env, exports } from "cloudflare:workers";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 
 export const ORIGIN = "https://signalbox.test";
-const ROOT_KEY = "root-key-of-the-tests";
+export const ROOT_KEY = "root-key-of-the-tests";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
 export type Body = any;
