@@ -5,7 +5,6 @@ import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../insi
 import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
 import type { BulkReport, BulkRequest, JobList, JobListQuery } from "../job-list.ts";
 import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../report.ts";
-import type { AttemptList, FailureList, FailuresQuery, QueueView } from "./awaited.ts";
 import { listing } from "./listing.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
@@ -79,12 +78,6 @@ export const jobVerbs = (transport: Transport) => {
       transport.json<FailureList>({ method: "GET", path: "/api/failures", query, options }),
     events: (id: string, options?: CallOptions) =>
       transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
-    attempts: (id: string, options?: CallOptions) =>
-      transport.json<AttemptList>({ method: "GET", path: pathOf`/api/jobs/${id}/attempts`, options }),
-    /** What waits, by what it asks for. */
-    queue: (options?: CallOptions) => transport.json<QueueView>({ method: "GET", path: "/api/queue", options }),
-    failures: (query: QueryOf<FailuresQuery> = {}, options?: CallOptions) =>
-      transport.json<FailureList>({ method: "GET", path: "/api/failures", query, options }),
     /** Server-sent events: what the job writes while it writes it. The answer's body is theirs to read. */
     stream: (id: string, { lastEventId, ...options }: StreamOptions = {}) =>
       transport.response({
