@@ -48,6 +48,7 @@ const stateOf = (id: string, { body }: Creation): JobState => {
     readyUntil: runAt,
     isQueued: runAt <= Date.now(),
     assignedAt: 0,
+    keptUntil: 0,
     startedAt: 0,
     beatFrom: 0,
     beatUntil: 0,
