@@ -1,6 +1,7 @@
 // How much room the data has left, looked at every second: a warning comes while there is time to act, and new jobs are
 // refused while there is still room for what ends work: reports, cancels, the killswitch.
 
+import { log } from "../../../contract/log.ts";
 import type { Disk } from "../../../src/http/home.ts";
 import { MIB, readDisk } from "../disk.ts";
 
@@ -31,7 +32,7 @@ export const watchDisk = (directory: string): DiskWatch => {
   let disk = readDisk(directory);
   const say = (): void => {
     const left = disk.state === "ok" ? "" : ` (${Math.floor(disk.freeBytes / MIB)} MiB left in ${directory}).`;
-    console.error(`${SAID[disk.state]}${left}`);
+    log(disk.state === "ok" ? "info" : "error", `disk.${disk.state}`, { detail: `${SAID[disk.state]}${left}` });
   };
   if (disk.state !== "ok") say();
   const timer = setInterval(() => {

@@ -1,7 +1,7 @@
 // Requests for the app in workerd, over a Unix socket: as they came, both bodies streaming at the pace of the slower
 // side, and WebSockets as raw bytes. Nothing is sent twice. A client that hangs up ends the request there at once.
 
-import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import type { AppContext } from "../../../src/http/auth.ts";
@@ -13,6 +13,11 @@ const ALREADY_SENT = "x-hono-already-sent";
 
 /** Of one connection only (RFC 9110, 7.6.1); those that frame the body stay, as Node reads and writes them. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "x-request-id"]);
+
+/** As large as the API takes a body. */
+const GATHERED_BYTES = 1024 * 1024;
+/** As long as the app waits for one. */
+const GATHERED_WITHIN_MS = 10_000;
 
 export interface Exchange {
   readonly incoming: IncomingMessage;
@@ -26,7 +31,8 @@ const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREAD
 const away = (): Refused => new Refused({ code: "tenant_unavailable", retryAfterSeconds: 1 });
 
 const passedHeaders = ({ rawHeaders }: IncomingMessage, requestId: string): string[] => {
-  const passed: string[] = ["x-request-id", requestId];
+  // A connection that stays open is not closed while the rest of a refused body is on its way.
+  const passed: string[] = ["x-request-id", requestId, "connection", "keep-alive"];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
     if (!HOP_BY_HOP.has(name.toLowerCase())) passed.push(name, rawHeaders[at + 1] ?? "");
@@ -50,10 +56,8 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
     const headers = passedHeaders(incoming, c.get("requestId"));
     const upstream = request({ socketPath, method, path, headers, agent: false });
     upstream.setNoDelay(true);
-    upstream.on("error", () => {
-      if (outgoing.headersSent) outgoing.destroy();
-      else reject(away());
-    });
+    // Once the answer is under way its own end tells: a process that took no more of the body may have answered in full.
+    upstream.on("error", () => reject(away()));
     upstream.on("response", (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
       outgoing.flushHeaders();
@@ -61,8 +65,34 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
       resolve(alreadySent());
     });
     outgoing.once("close", () => upstream.destroy());
-    pipeline(incoming, upstream, () => undefined);
+    sendBody(incoming, upstream, reject);
   });
+
+/**
+ * A body of a declared, usual size is sent with the head in one write: who answers after the head alone and closes would
+ * make a later write fail, and with it the answer be lost. Any other streams.
+ */
+const sendBody = (incoming: IncomingMessage, upstream: ClientRequest, refuse: (error: Refused) => void): void => {
+  const length = Number(incoming.headers["content-length"] ?? (incoming.headers["transfer-encoding"] ? Infinity : 0));
+  if (!(length <= GATHERED_BYTES)) {
+    pipeline(incoming, upstream, () => undefined);
+    return;
+  }
+  const chunks: Buffer[] = [];
+  const deadline = setTimeout(() => {
+    refuse(new Refused({ code: "request_timeout", afterMs: GATHERED_WITHIN_MS }));
+    upstream.destroy();
+  }, GATHERED_WITHIN_MS);
+  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+  incoming.once("close", () => {
+    clearTimeout(deadline);
+    if (!incoming.complete) upstream.destroy();
+  });
+  incoming.once("end", () => {
+    clearTimeout(deadline);
+    upstream.end(Buffer.concat(chunks));
+  });
+};
 
 const headOf = ({ method, url, rawHeaders }: IncomingMessage, requestId: string): string => {
   const lines = [`${method} ${url} HTTP/1.1`, `x-request-id: ${requestId}`];
