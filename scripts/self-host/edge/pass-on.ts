@@ -14,11 +14,6 @@ const ALREADY_SENT = "x-hono-already-sent";
 /** Of one connection only (RFC 9110, 7.6.1); those that frame the body stay, as Node reads and writes them. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "x-request-id"]);
 
-/** As large as the API takes a body. */
-const GATHERED_BYTES = 1024 * 1024;
-/** As long as the app waits for one. */
-const GATHERED_WITHIN_MS = 10_000;
-
 export interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -30,13 +25,14 @@ const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREAD
 
 const away = (): Refused => new Refused({ code: "tenant_unavailable", retryAfterSeconds: 1 });
 
-const passedHeaders = ({ rawHeaders }: IncomingMessage, requestId: string): string[] => {
-  // A connection that stays open is not closed while the rest of a refused body is on its way.
-  const passed: string[] = ["x-request-id", requestId, "connection", "keep-alive"];
+const passedHeaders = (incoming: IncomingMessage, requestId: string): string[] => {
+  const { rawHeaders } = incoming;
+  const passed: string[] = ["x-request-id", requestId];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
     if (!HOP_BY_HOP.has(name.toLowerCase())) passed.push(name, rawHeaders[at + 1] ?? "");
   }
+  if (hasBody(incoming)) passed.push("expect", "100-continue");
   return passed;
 };
 
@@ -65,34 +61,24 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
       resolve(alreadySent());
     });
     outgoing.once("close", () => upstream.destroy());
-    sendBody(incoming, upstream, reject);
+    sendBody(incoming, upstream);
   });
 
 /**
- * A body of a declared, usual size is sent with the head in one write: who answers after the head alone and closes would
- * make a later write fail, and with it the answer be lost. Any other streams.
+ * The body goes once the app asks for it. Sent along, it would meet a closed connection where the app answers after the
+ * head alone (a key that was revoked), and the answer would be lost with it.
  */
-const sendBody = (incoming: IncomingMessage, upstream: ClientRequest, refuse: (error: Refused) => void): void => {
-  const length = Number(incoming.headers["content-length"] ?? (incoming.headers["transfer-encoding"] ? Infinity : 0));
-  if (!(length <= GATHERED_BYTES)) {
-    pipeline(incoming, upstream, () => undefined);
+const sendBody = (incoming: IncomingMessage, upstream: ClientRequest): void => {
+  if (!hasBody(incoming)) {
+    upstream.end();
     return;
   }
-  const chunks: Buffer[] = [];
-  const deadline = setTimeout(() => {
-    refuse(new Refused({ code: "request_timeout", afterMs: GATHERED_WITHIN_MS }));
-    upstream.destroy();
-  }, GATHERED_WITHIN_MS);
-  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-  incoming.once("close", () => {
-    clearTimeout(deadline);
-    if (!incoming.complete) upstream.destroy();
-  });
-  incoming.once("end", () => {
-    clearTimeout(deadline);
-    upstream.end(Buffer.concat(chunks));
-  });
+  upstream.once("continue", () => pipeline(incoming, upstream, () => undefined));
+  upstream.flushHeaders();
 };
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
 const headOf = ({ method, url, rawHeaders }: IncomingMessage, requestId: string): string => {
   const lines = [`${method} ${url} HTTP/1.1`, `x-request-id: ${requestId}`];
