@@ -7,10 +7,12 @@ import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
 import { type Endpoint, mount } from "./http/router.ts";
 import { mcpRoutes } from "./mcp/route.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { bulkRoutes } from "./routes/bulk.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
 import { dispatchRoutes } from "./routes/dispatch.ts";
+import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
@@ -35,6 +37,8 @@ const cached = (asset: Response, path: string): Response => {
 
 /** What asks for nothing but the tenant and history. Self-hosted, Node answers these itself. */
 const portableRoutes: readonly Endpoint[] = [
+  ...bulkRoutes,
+  ...insightRoutes,
   ...jobRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
