@@ -143,11 +143,9 @@ export const claimAnswer = z
   .meta({ id: "ClaimAnswer" });
 
 export const completeQuery = z.strictObject({
-  claim: digits(0, MAX_CONCURRENCY)
-    .optional()
-    .meta({
-      description: "take leases for up to so many jobs in the same call: the answer is then {job, jobs, skipped}",
-    }),
+  claim: digits(0, MAX_CONCURRENCY).optional().meta({
+    description: "take leases for up to so many jobs in the same call: the answer is then {job, jobs, skipped}",
+  }),
 });
 export const completeAndClaimAnswer = claimAnswer.extend({ job: jobResource }).meta({ id: "CompleteAndClaimAnswer" });
 
