@@ -7,6 +7,7 @@ import { TIERS } from "../domain/requirements.ts";
 import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../domain/worker.ts";
 import {
   count,
+  digits,
   fromIso,
   identifier,
   instanceName,
@@ -25,6 +26,8 @@ import { killswitchResource } from "./killswitch.ts";
 
 const MAX_MODELS = 500;
 const MAX_REPORTED_JOBS = 1000;
+const MAX_PRESENT = 1000;
+const MAX_OFFSET = 100_000;
 
 /** The tags of a presence report: comma-separated, spaces around them ignored, kept as given. */
 export const tagList = z
@@ -84,6 +87,7 @@ export const workerResource = z
     current_load: count,
     paused: z.boolean(),
     pause_reason: z.string().nullable(),
+    unavailable: z.string().nullable().meta({ description: "why it says that it can take nothing now" }),
     last_heartbeat: instant,
     connected: z.boolean(),
     version: z.string().nullable(),
@@ -126,7 +130,11 @@ export const workerDetail = workerResource
   })
   .meta({ id: "WorkerDetail" });
 
-export const presenceList = z.object({ workers: z.array(workerResource) }).meta({ id: "PresenceList" });
+export const presenceListQuery = z.strictObject({
+  limit: digits(1, MAX_PRESENT).default(MAX_PRESENT),
+  offset: digits(0, MAX_OFFSET).default(0),
+});
+export const presenceList = z.object({ workers: z.array(workerResource), total: count }).meta({ id: "PresenceList" });
 export const workerListQuery = z.strictObject(listQuery);
 export const workerList = z.object({ workers: z.array(workerResource), ...page }).meta({ id: "WorkerList" });
 
@@ -164,6 +172,7 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   models: body.models ?? null,
   tier: body.tier ?? null,
   version: body.version ?? null,
+  unavailable: body.unavailable ?? null,
   apis: body.apis ?? [],
   runtimeModels: body.runtime_models ?? null,
   jobs: body.jobs ?? null,
@@ -195,6 +204,7 @@ export const presentWorker = (view: WorkerView): WorkerResource => ({
   current_load: view.load,
   paused: view.pauseReason !== null,
   pause_reason: view.pauseReason,
+  unavailable: view.worker.unavailable,
   last_heartbeat: toIso(view.lastSeenAt),
   connected: view.connected,
   version: view.worker.version,
