@@ -4,11 +4,12 @@ import { toIso } from "../../contract/field.ts";
 import { type PresenceAnswer, presentWorker } from "../../contract/worker.ts";
 import { storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
+import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
 import { heartbeatJob, loseJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { isSameOffer, type PresenceReport, registerWorker } from "../../domain/worker.ts";
-import { confirmHalt, killswitchResource } from "./killswitch.ts";
+import { confirmHalt, killswitchState } from "./killswitch.ts";
 import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -49,7 +50,7 @@ export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Re
 export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
   jobs: [],
   halted: [],
-  killswitch: killswitchResource(turn),
+  killswitch: killswitchState(turn),
   heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
   server_time: toIso(turn.nowAt),
 });
@@ -84,7 +85,8 @@ const hear = (turn: Turn, request: Presence): Member => {
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
     // It takes its load along: a provider that was at its limit may have room again for its other workers.
     if (!isNew && known.worker.provider !== worker.provider) turn.isAllOpened = true;
-    turn.putWorker(isNew && killswitch.level > 0 ? { ...worker, isHalted: true } : worker);
+    const resumedEpoch = epochOfNewWorker(killswitch);
+    turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
   }
   const member = fleet.get(request.instance);
   if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);

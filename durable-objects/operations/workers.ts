@@ -8,6 +8,7 @@ import { loseJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import {
+  haltReasonOf,
   isOffline,
   pauseReasonOf,
   pauseWorker,
@@ -26,15 +27,23 @@ export const isSilent = (turn: Turn, member: Member): boolean =>
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;
+  const { killswitch } = turn.memory;
   const seenAt = lastSignOf(turn, member);
   return {
     worker,
     load,
     lastSeenAt: seenAt,
     status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
-    pauseReason: pauseReasonOf(worker, turn.nowAt),
+    pauseReason: shownPauseReason(turn, worker),
     connected: member.isConnected,
+    haltConfirmed: killswitch.level === 0 ? null : worker.confirmedHalt >= killswitch.haltActivation,
   };
+};
+
+/** While the killswitch is active there is nothing to do for the worker yet. */
+const shownPauseReason = (turn: Turn, worker: Worker): string | null => {
+  const reason = pauseReasonOf(worker, turn.nowAt);
+  return turn.memory.killswitch.level > 0 && reason === haltReasonOf(worker) ? "killswitch" : reason;
 };
 
 const newestFirst = (one: Member, other: Member): number =>
@@ -100,6 +109,7 @@ export const forgetWorker = (turn: Turn, request: { instance: string }): Result<
   for (const job of turn.store.jobs.leasedBy(request.instance)) turn.record(job, loseJob(job, turn.nowAt));
   turn.store.workers.remove(request.instance);
   turn.memory.fleet.remove(request.instance);
+  turn.memory.haltConfirmed?.instances.delete(request.instance);
   turn.effects.forgottenWorkers.add(request.instance);
   turn.audit("worker.forgotten", request.instance);
   return ok(null);
@@ -118,7 +128,10 @@ export const pause = (
 };
 
 export const resume = (turn: Turn, request: { instance: string }): Result<WorkerResource, Refusal> => {
-  const resumed = changeWorker(turn, request.instance, resumeWorker);
+  const resumed = changeWorker(turn, request.instance, (worker) => ({
+    ...resumeWorker(worker),
+    resumedEpoch: turn.memory.killswitch.pauseEpoch,
+  }));
   if (!resumed.ok) return resumed;
   turn.freedWorkers.add(request.instance);
   turn.send(request.instance, { type: "worker.resumed" });

@@ -135,6 +135,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       (SELECT record ->> 'hash' FROM keys WHERE keys.id = sessions.key_id), ''
     )`,
   ],
+  [
+    // What a full halt cancels with the rest: put back by a lower level of the same halt.
+    `CREATE TABLE halted_jobs (job_id TEXT PRIMARY KEY) WITHOUT ROWID`,
+    // Paused by the killswitch: an epoch to compare, where a flag stood in each worker.
+    `UPDATE settings SET value = json_set(value, '$.pauseEpoch', 0, '$.resumedEpoch', -1) WHERE name = 'killswitch'`,
+    `UPDATE workers SET record = json_set(record, '$.resumedEpoch', -(record ->> 'isHalted'))`,
+  ],
 ];
 
 /** The version of a database with every step taken. */
