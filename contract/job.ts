@@ -86,6 +86,13 @@ export const patchJobRequest = z
   .refine((body) => Object.keys(body).length > 0, "give at least one of tags, priority, tier")
   .meta({ id: "JobPatch" });
 
+export const jobError = z.object({
+  code: z.string(),
+  message: z.string(),
+  status: z.int().optional(),
+  retryable: z.boolean(),
+});
+
 export const jobResource = z
   .object({
     id: z.string(),
@@ -101,9 +108,7 @@ export const jobResource = z
     lease: count,
     attempts: count,
     result: json,
-    error: z
-      .object({ code: z.string(), message: z.string(), status: z.int().optional(), retryable: z.boolean() })
-      .nullable(),
+    error: jobError.nullable(),
     progress: json,
     usage: usage.nullable(),
     cost_usd: z.number().nullable(),

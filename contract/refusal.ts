@@ -68,6 +68,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ id, lease, current }) =>
       `lease ${lease} of job ${id} is over (it is at lease ${current}): drop the work`,
   },
+  count_changed: {
+    status: 409,
+    title: "Count changed",
+    detail: ({ expected, matched }) =>
+      `${matched} jobs match, not ${expected}: look again, then repeat with expected ${matched}`,
+  },
   worker_not_offline: {
     status: 409,
     title: "Worker is not offline",

@@ -6,6 +6,7 @@ import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal, RefusalCode } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
 import * as budget from "./operations/budget.ts";
+import * as bulk from "./operations/bulk.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
 import * as jobs from "./operations/jobs.ts";
@@ -13,6 +14,7 @@ import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
 import * as metrics from "./operations/metrics.ts";
 import * as presence from "./operations/presence.ts";
+import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
@@ -75,6 +77,11 @@ export const OPERATIONS = {
   patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed"] }, jobs.patch),
   cancelJob: operation({ ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state"] }, jobs.cancel),
   retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state"] }, jobs.retry),
+  /** A portion of a bulk change; `finishBulk` tells what all of them came to. */
+  changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
+  recallBulk: operation({ ...READ, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),
+  finishBulk: operation({ ...READ, refuses: ["idempotency_key_reused"] }, bulk.finishBulk),
+  readQueue: operation(READ, (turn: Turn, _request: null) => ok(queue.queueView(turn))),
   explain: operation({ ...READ, refuses: ["not_found", "job_state"] }, explanation.explainRouting),
 
   reportPresence: operation(WORK, presence.report),

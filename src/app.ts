@@ -7,10 +7,12 @@ import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
 import { type Endpoint, mount } from "./http/router.ts";
 import { mcpRoutes } from "./mcp/route.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { bulkRoutes } from "./routes/bulk.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
 import { dispatchRoutes } from "./routes/dispatch.ts";
+import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
@@ -33,43 +35,34 @@ const cached = (asset: Response, path: string): Response => {
   return response;
 };
 
-const apiRoutes: readonly Endpoint[] = [
+/** What asks for nothing but the tenant and history. Self-hosted, Node answers these itself. */
+const portableRoutes: readonly Endpoint[] = [
+  ...bulkRoutes,
+  ...insightRoutes,
   ...jobRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
-  ...socketRoutes,
   ...killswitchRoutes,
   ...scheduleRoutes,
-  ...catalogRoutes,
   ...costRoutes,
   ...configRoutes,
   ...tenantRoutes,
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,
+];
+
+/** What needs a binding or the guarded network of the runtime. Self-hosted, Node passes these on, whole, to workerd. */
+const boundRoutes: readonly Endpoint[] = [
+  ...socketRoutes,
+  ...catalogRoutes,
   ...webhookRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 
-const ownRoutes = serviceRoutes(apiRoutes);
+const ownRoutes = serviceRoutes([...portableRoutes, ...boundRoutes]);
 
-export const endpoints = [...apiRoutes, ...ownRoutes];
-
-/**
- * What asks for nothing but the tenant and history. Self-hosted, Node answers these itself; every other request it
- * passes on, whole, to this app in workerd, which has all bindings.
- */
-const portable: ReadonlySet<Endpoint> = new Set([
-  ...jobRoutes,
-  ...dispatchRoutes,
-  ...workerRoutes,
-  ...killswitchRoutes,
-  ...scheduleRoutes,
-  ...costRoutes,
-  ...configRoutes,
-  ...keyRoutes,
-  ...ownRoutes,
-]);
+export const endpoints = [...portableRoutes, ...boundRoutes, ...ownRoutes];
 
 export const app = new Hono<{ Bindings: Env; Variables: { requestId: string } }>({ strict: true });
 
@@ -88,7 +81,8 @@ app.onError((error, c) => {
   return internalProblem(requestId);
 });
 
-mount(app, endpoints, (one) => portable.has(one));
+const bound = new Set(boundRoutes);
+mount(app, endpoints, (one) => !bound.has(one));
 
 /** What is not of the API is the dashboard's; what is not there either is nothing. */
 app.notFound(async (c) => {

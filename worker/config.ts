@@ -63,8 +63,8 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
 
 /** @throws Error saying what is wrong with which field. Fields of others are not looked at. */
 export function readConfig(text: string, runtime: string): WorkerConfig {
-  // YAML holds JSON.
-  const parsed = sections.safeParse(parseYaml(text) ?? {});
+  // YAML holds JSON. Looking for keys that stand twice costs the square of their number: the coordinator has done it.
+  const parsed = sections.safeParse(parseYaml(text, { uniqueKeys: false }) ?? {});
   if (!parsed.success) throw new Error("it is not a mapping of sections");
   const jobs = jobsSection.safeParse(parsed.data.jobs ?? {});
   if (!jobs.success) throw new Error("jobs.timeout_seconds must be a positive number or null");

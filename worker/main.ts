@@ -5,14 +5,18 @@ import manifest from "../package.json" with { type: "json" };
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
 import { openHttpSession } from "./http-session.ts";
+import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
 import { environmentKeys, keyVariable, type ProviderKeys } from "./provider-keys.ts";
+import { RuntimeWatch } from "./runtime-watch.ts";
 import { discoverRuntime, identifyRuntime } from "./runtimes/discovery.ts";
+import { ECHO_MODEL } from "./runtimes/echo.ts";
 import { openRuntime } from "./runtimes/open-runtime.ts";
 import { HOSTED_PROVIDERS } from "./runtimes/providers.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import { readSettings, type Settings, USAGE } from "./settings.ts";
 import { openSocketSession } from "./socket-session.ts";
+import { openStreams } from "./streams/streams.ts";
 
 /** Supervisors kill 10 s (Docker, `npm start`) to 30 s after SIGTERM: this leaves time to give back what is not done. */
 const GRACE_MS = 8_000;
@@ -37,8 +41,10 @@ async function main(): Promise<number> {
 
 /** @returns why the coordinator refused this worker, or null after a signal. */
 async function work(settings: Settings, runtime: Runtime): Promise<string | null> {
-  const { apiUrl, apiKey, configUrl, instance, tags, models, tier, concurrency } = settings;
+  const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency } = settings;
   const provider = settings.provider ?? runtime.name;
+  // Echo offers one model, so that it never answers for another.
+  const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
   const identity = { instance, provider, tags, models, tier, concurrency, version: manifest.version };
   const stop = new AbortController();
   let refusal: string | null = null;
@@ -47,11 +53,20 @@ async function work(settings: Settings, runtime: Runtime): Promise<string | null
     stop.abort();
   };
   const config = watchConfig({ configUrl, apiUrl, apiKey, runtime: runtime.name, log });
-  const loop = new Loop({ identity, runtime, config, log, onRefused });
-  onSignal(() => void loop.drain(GRACE_MS).then(() => stop.abort()));
-  log(`${instance} serves ${provider} with ${runtime.name}, ${concurrency} at a time, for ${apiUrl}`);
-  await config.refresh();
   const line = { apiUrl, apiKey, instance };
+  const watch = new RuntimeWatch({ runtime, log });
+  const streams = openStreams(line, log);
+  const loadInput = inputLoader(line);
+  const at = runtime.address === null ? "" : ` at ${runtime.address}`;
+  log(`${instance} serves ${provider} with ${runtime.name}${at}, ${concurrency} at a time, for ${apiUrl}`);
+  await Promise.all([config.refresh(), watch.look()]);
+  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
+  const drain = async () => {
+    await loop.drain(GRACE_MS);
+    streams.close();
+    stop.abort();
+  };
+  onSignal(() => void drain());
   const ended = await keepConnected({
     loop,
     log,
@@ -59,6 +74,8 @@ async function work(settings: Settings, runtime: Runtime): Promise<string | null
     openSocket: (host) => openSocketSession(line, host),
     openHttp: (host) => openHttpSession(line, host),
   });
+  watch.stop();
+  streams.close();
   return refusal ?? ended;
 }
 

@@ -84,6 +84,7 @@ export const chooseFor = (turn: Turn, job: Job, policy = routePolicy(turn)): Cho
 const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
   const { worker } = choice.member;
   const detail = {
+    provider: worker.provider,
     score: choice.score,
     breakdown: { ...choice.breakdown },
     strategy: turn.memory.config.routing.strategy,
@@ -178,7 +179,8 @@ const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
   }
 };
 
-const headOf = (turn: Turn, group: Group): Place | null => {
+/** The first in line of a group. */
+export const headOf = (turn: Turn, group: Group): Place | null => {
   if (group.count <= 0) return null;
   group.head ??= turn.store.jobs.headOf(group.key);
   return group.head;

@@ -2,7 +2,7 @@
 
 import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
 import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
-import type { JobEventType } from "../../domain/event.ts";
+import type { JobEvent, JobEventType } from "../../domain/event.ts";
 import type { Json } from "../../domain/json.ts";
 import { invalid } from "../../domain/refusal.ts";
 import type { Archived } from "../../durable-objects/operations/jobs.ts";
@@ -146,16 +146,21 @@ interface EventRow {
   readonly detail: string;
 }
 
-/** A job's timeline, oldest first; null where there is no such job. */
+/** What happened to a job, oldest first. */
+export const readTimeline = async (db: D1Database, tenant: string, id: string): Promise<Omit<JobEvent, "jobId">[]> => {
+  const { results } = await db
+    .prepare(
+      `SELECT at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
+       ORDER BY version LIMIT ${MAX_EVENTS}`,
+    )
+    .bind(tenant, id)
+    .all<EventRow>();
+  return results.map((row) => ({ ...row, detail: JSON.parse(row.detail) as Json }));
+};
+
+/** A job's timeline for its readers; null where there is no such job. */
 export const jobTimeline = (db: D1Database, tenant: string, id: string): Promise<JobEventResource[] | null> =>
   readHistory(async () => {
-    const { results } = await db
-      .prepare(
-        `SELECT at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
-         ORDER BY version LIMIT ${MAX_EVENTS}`,
-      )
-      .bind(tenant, id)
-      .all<EventRow>();
-    if (results.length === 0) return null;
-    return results.map((row) => presentJobEvent({ ...row, detail: JSON.parse(row.detail) as Json }));
+    const timeline = await readTimeline(db, tenant, id);
+    return timeline.length === 0 ? null : timeline.map(presentJobEvent);
   });

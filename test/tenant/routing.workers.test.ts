@@ -145,6 +145,7 @@ describe("routing strategies", () => {
     const assigned = (await events(world, job)).find((event) => event.type === "job.assigned");
     expect(assigned?.detail).toMatchObject({
       strategy: "score",
+      provider: expect.any(String),
       score: expect.any(Number),
       breakdown: expect.any(Object),
     });

@@ -1,10 +1,10 @@
 // A job as the coordinator hands it out, with the fields that a test cares about.
 
-import type { JobResource } from "../../contract/job.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 
-export function assignedJob(fields: Partial<JobResource> & { id: string }): JobResource {
+export function assignedJob(fields: Partial<LeasedJob> & { id: string }): LeasedJob {
   return {
     status: "assigned",
     prompt: "say it",

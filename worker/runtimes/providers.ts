@@ -1,32 +1,51 @@
 // The runtimes that a worker can serve, by name: the same names as the catalog's providers. Base URLs end where
 // `/chat/completions` (or the provider's own path) begins.
 
+import type { Api } from "../../contract/values.ts";
+
 export type ApiKind = "openai" | "anthropic" | "gemini";
 
-export type HostedProvider = { baseUrl: string; api: ApiKind; renames?: Readonly<Record<string, string>> };
+export type HostedProvider = {
+  baseUrl: string;
+  api: ApiKind;
+  /** Beside chat/completions, of those that speak OpenAI's API. */
+  apis?: readonly Api[];
+  /** Fields of an ordinary job's `input` that it knows by another name. */
+  renames?: Readonly<Record<string, string>>;
+  /** Fields of `input` that it does not have. */
+  lacks?: readonly string[];
+};
 
 const OPENAI: ApiKind = "openai";
+/** Settings of open models' samplers. */
+const OPENAI_LACKS = ["top_k", "min_p", "repetition_penalty"];
 
 export const HOSTED_PROVIDERS: Readonly<Record<string, HostedProvider>> = {
   anthropic: { baseUrl: "https://api.anthropic.com/v1", api: "anthropic" },
   cerebras: { baseUrl: "https://api.cerebras.ai/v1", api: OPENAI },
-  cohere: { baseUrl: "https://api.cohere.ai/compatibility/v1", api: OPENAI },
+  cohere: { baseUrl: "https://api.cohere.ai/compatibility/v1", api: OPENAI, apis: ["embeddings"] },
   deepseek: { baseUrl: "https://api.deepseek.com", api: OPENAI },
-  fireworks: { baseUrl: "https://api.fireworks.ai/inference/v1", api: OPENAI },
+  fireworks: { baseUrl: "https://api.fireworks.ai/inference/v1", api: OPENAI, apis: ["completions", "embeddings"] },
   gemini: { baseUrl: "https://generativelanguage.googleapis.com/v1beta", api: "gemini" },
   github: { baseUrl: "https://models.github.ai/inference", api: OPENAI },
-  groq: { baseUrl: "https://api.groq.com/openai/v1", api: OPENAI },
+  groq: { baseUrl: "https://api.groq.com/openai/v1", api: OPENAI, apis: ["responses"] },
   huggingface: { baseUrl: "https://router.huggingface.co/v1", api: OPENAI },
-  mistral: { baseUrl: "https://api.mistral.ai/v1", api: OPENAI },
+  mistral: { baseUrl: "https://api.mistral.ai/v1", api: OPENAI, apis: ["embeddings"] },
   moonshot: { baseUrl: "https://api.moonshot.ai/v1", api: OPENAI },
-  nvidia: { baseUrl: "https://integrate.api.nvidia.com/v1", api: OPENAI },
+  nvidia: { baseUrl: "https://integrate.api.nvidia.com/v1", api: OPENAI, apis: ["completions", "embeddings"] },
   // OpenAI's newer models refuse `max_tokens`; the older ones take both names.
-  openai: { baseUrl: "https://api.openai.com/v1", api: OPENAI, renames: { max_tokens: "max_completion_tokens" } },
-  openrouter: { baseUrl: "https://openrouter.ai/api/v1", api: OPENAI },
+  openai: {
+    baseUrl: "https://api.openai.com/v1",
+    api: OPENAI,
+    apis: ["completions", "embeddings", "responses"],
+    lacks: OPENAI_LACKS,
+    renames: { max_tokens: "max_completion_tokens" },
+  },
+  openrouter: { baseUrl: "https://openrouter.ai/api/v1", api: OPENAI, apis: ["completions"] },
   perplexity: { baseUrl: "https://api.perplexity.ai", api: OPENAI },
-  sambanova: { baseUrl: "https://api.sambanova.ai/v1", api: OPENAI },
-  together: { baseUrl: "https://api.together.ai/v1", api: OPENAI },
-  xai: { baseUrl: "https://api.x.ai/v1", api: OPENAI },
+  sambanova: { baseUrl: "https://api.sambanova.ai/v1", api: OPENAI, apis: ["embeddings"] },
+  together: { baseUrl: "https://api.together.ai/v1", api: OPENAI, apis: ["completions", "embeddings"] },
+  xai: { baseUrl: "https://api.x.ai/v1", api: OPENAI, apis: ["completions", "responses"] },
 };
 
 export type LocalProvider = {

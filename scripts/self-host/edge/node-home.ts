@@ -23,7 +23,7 @@ import type { Exit } from "../supervised.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { watchDisk } from "./disk-watch.ts";
 import { historyDatabase } from "./history-database.ts";
-import { edgeServer } from "./http-server.ts";
+import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace } from "./object-namespace.ts";
 import { type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { PrivateLine } from "./private-line.ts";
@@ -95,13 +95,8 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     url: address.url,
     earlyExit,
     stop: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      const cut = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
-      server.closeIdleConnections();
-      await Promise.race([closed, scheduler.wait(LAST_ANSWERS_MS)]);
+      await closeServer(server, LAST_ANSWERS_MS);
       await Promise.all(children.map((child) => child.stop()));
-      clearTimeout(cut);
-      server.closeAllConnections();
       watch.stop();
       await Promise.all(
         [...historyLines.map(([, line]) => line), ...objects.map(({ line }) => line)].map((line) => line.close()),
