@@ -58,6 +58,8 @@ export interface NewJob extends JobPayload {
   readonly schedule: string | null;
   /** Its owner's own words on it, to find and to group it by; a schedule's job has none. */
   readonly metadata?: Metadata;
+  /** W3C Trace Context of the request that made it. */
+  readonly traceparent?: string | null;
   /** Its text may be read while it is written. */
   readonly stream?: boolean;
   readonly api?: Api;
@@ -106,6 +108,7 @@ export interface Job extends Requirements {
   /** What ran its last attempt; null until one started. */
   readonly ranProvider: string | null;
   readonly ranModel: string | null;
+  readonly traceparent: string | null;
   readonly timeoutMs: number | null;
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
@@ -161,7 +164,7 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
 
 /** `keyId`: of the key that asks for it. */
 export const createJob = (request: NewJob, id: string, nowAt: number, keyId: string | null = null): Decision => {
-  const { prompt, input, runAt, api = null, frontDoor = null, stream = false, ...asked } = request;
+  const { prompt, input, runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = request;
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
   const tags = [...new Set(asked.tags)];
   const job: Job = {
@@ -174,6 +177,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     stream,
     firstTokenAt: null,
     frontDoor,
+    traceparent,
     queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
     keyId,
     groupKey: groupKeyOf({ ...asked, api, tags, excludedProviders: [] }),

@@ -4,27 +4,27 @@
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
+import { configureLog, type LogSettings, log } from "../contract/log.ts";
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
+import type { Archived } from "../domain/job-record.ts";
 import { isFinal } from "../domain/job-status.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
-import { findArchived } from "./archive.ts";
-import { type Counters, countersFrom, storedCounters } from "./counters.ts";
+import { findArchivedRecord } from "./archive.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
-import { loadMemory, type Memory } from "./memory.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
+import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
-import type { Archived } from "./operations/jobs.ts";
 import {
   addAdminKey,
   type Credential,
@@ -33,6 +33,7 @@ import {
   type NewKey,
   type NewTenant,
 } from "./operations/keys.ts";
+import { loadMemory, type Memory } from "./operations/memory.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
@@ -40,17 +41,17 @@ import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
 import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
+import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
+import type { OutboxRow } from "./store/outbox.ts";
 import { TurnQueue } from "./turns.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
 import { sendDelivery } from "./webhook-sender.ts";
 
 /** What the object needs of the platform's bindings. */
-interface TenantEnv {
-  readonly DB: D1Database;
-  /** Self-hosted, the way to private addresses; webhooks take it only where the operator allows it. */
-  readonly LOCAL_NETWORK?: Fetcher;
+interface TenantEnv extends LogSettings, OtlpSettings {
+  /** `1` lets webhooks go to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
 
@@ -67,6 +68,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #turns: TurnQueue;
   readonly #drain: Drain;
   readonly #live: Live;
+  readonly #spans: SpanExporter;
   readonly #waiters = new Waiters();
   #counters: Counters | null = null;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
@@ -79,6 +81,8 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   constructor(state: DurableObjectState, env: TenantEnv) {
     super(state, env);
+    configureLog(env);
+    this.#spans = new SpanExporter(env, state.id.name ?? "");
     this.#store = openStore(state.storage);
     this.#sockets = new Sockets(state);
     this.#turns = new TurnQueue(state.storage, {
@@ -92,6 +96,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       now: Date.now,
       random: Math.random,
       apply: (inserts) => this.#applyToHistory(inserts),
+      noteStored: (rows) => this.#exportSpans(rows),
       removeUpTo: (seq) => this.#removeDrained(seq),
     });
     this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
@@ -262,7 +267,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   async #hear(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
     const goneId = await this.#turns.run(() => this.#handle(socket, attachment, incoming));
     if (goneId === null) return;
-    const found = await findArchived(this.env.DB, this.ctx.id.name ?? "", goneId);
+    const found = await findArchivedRecord(this.env.DB, this.ctx.id.name ?? "", goneId);
     await this.#turns.run(() => {
       if (found.ok) this.#handle(socket, attachment, incoming, found.value);
       else this.#say(socket, acknowledge(incoming.id, found));
@@ -311,7 +316,14 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Runs the timetable; never throws, always arms the next. */
   override async alarm(): Promise<void> {
     this.#wake.clear();
-    const swept = sweeps.map((sweep) => this.#turns.run(() => this.#inTurn(SERVICE, (turn) => ok(sweep(turn)))));
+    const swept = sweeps.map(({ what, run }) =>
+      this.#turns
+        .run(() => this.#inTurn(SERVICE, (turn) => ok(run(turn))))
+        .catch((error: unknown) => {
+          log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
+          throw error;
+        }),
+    );
     await Promise.all(swept)
       .then(() => this.#turns.run(() => this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)))))
       .catch(() => this.#wake.backOff(Date.now() + FAILED_SWEEP_RETRY_MS));
@@ -390,8 +402,19 @@ export class Tenant extends DurableObject<TenantEnv> {
     for (const [keyId, liveHashes] of effects.endedKeys) this.#sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
+    for (const { level, event, fields } of effects.log) log(level, event, { tenant: this.ctx.id.name, ...fields });
     for (const delivery of effects.deliveries) this.ctx.waitUntil(this.#deliver(delivery));
     this.#live.note(effects);
+  }
+
+  /** Of the jobs that ended in these rows; what is changed after a job's end makes no second trace. */
+  #exportSpans(rows: readonly OutboxRow[]): void {
+    if (!this.#spans.isOn) return;
+    const events = rows.flatMap(({ entries }) => entries.events).filter(({ type }) => type !== "job.updated");
+    const lastVersions = new Map(events.map(({ jobId, version }) => [jobId, version]));
+    const jobs = this.#store.jobs.findMany([...lastVersions.keys()]).map(({ job }) => job);
+    const ended = jobs.filter((job) => isFinal(job.status) && lastVersions.get(job.id) === job.version);
+    if (ended.length > 0) this.ctx.waitUntil(this.#spans.export(ended));
   }
 
   #deliver(delivery: Outgoing): Promise<void> {
@@ -415,7 +438,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#store.forgetRecent();
     this.#outbox = null;
     this.#afterwards = [];
-    if (error !== null) console.error(`tenant ${this.ctx.id.name}: a turn failed`, error);
+    if (error !== null) log("error", "turn.failed", { tenant: this.ctx.id.name }, error);
   }
 
   async #applyToHistory(

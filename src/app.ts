@@ -1,10 +1,13 @@
 // The edge: middleware, the mounted routes, and the one place where errors become answers.
 
 import { Hono } from "hono";
+import { configureLog, log } from "../contract/log.ts";
 import type { Env } from "./env.ts";
+import type { Variables } from "./http/auth.ts";
 import { secured } from "./http/headers.ts";
 import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
-import { type Endpoint, mount } from "./http/router.ts";
+import { logRequest } from "./http/request-log.ts";
+import { type Endpoint, mount, passOn } from "./http/router.ts";
 import { mcpRoutes } from "./mcp/route.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { bulkRoutes } from "./routes/bulk.ts";
@@ -64,20 +67,26 @@ const ownRoutes = serviceRoutes([...portableRoutes, ...boundRoutes]);
 
 export const endpoints = [...portableRoutes, ...boundRoutes, ...ownRoutes];
 
-export const app = new Hono<{ Bindings: Env; Variables: { requestId: string } }>({ strict: true });
+export const app = new Hono<{ Bindings: Env; Variables: Variables }>({ strict: true });
 
 app.use(async (c, next) => {
   const given = c.req.header("x-request-id");
   c.set("requestId", given !== undefined && REQUEST_ID.test(given) ? given : crypto.randomUUID());
+  configureLog(c.env);
+  const startedAt = Date.now();
   await next();
   const answer = secured(c.res, c.get("requestId"));
   if (answer !== c.res) c.res = answer;
+  logRequest(c, startedAt);
 });
 
 app.onError((error, c) => {
   const requestId = c.get("requestId");
-  if (error instanceof Refused) return problemResponse(error.refusal, requestId);
-  console.error(`request ${requestId} failed`, error);
+  if (error instanceof Refused) {
+    c.set("refusalCode", error.refusal.code);
+    return problemResponse(error.refusal, requestId);
+  }
+  log("error", "request.failed", { request_id: requestId, method: c.req.method, route: c.req.path }, error);
   return internalProblem(requestId);
 });
 
@@ -87,7 +96,7 @@ mount(app, endpoints, (one) => !bound.has(one));
 /** What is not of the API is the dashboard's; what is not there either is nothing. */
 app.notFound(async (c) => {
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
-  if (isRead && c.env.HOME !== undefined) return c.env.HOME.passOn(c);
+  if (isRead && c.env.HOME !== undefined) return passOn(c, c.env.HOME);
   if (isRead && c.env.ASSETS !== undefined) {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
     if (asset.status !== NOT_FOUND) return cached(asset, c.req.path);

@@ -11,7 +11,7 @@ import {
   patchJob,
   retryJob,
 } from "../../domain/job.ts";
-import type { Json } from "../../domain/json.ts";
+import type { Archived } from "../../domain/job-record.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -31,14 +31,6 @@ import {
   waitingReason,
 } from "./routing.ts";
 import type { Turn } from "./turn.ts";
-
-/** A job as history has it, brought along for a command on one that has left the object. */
-export interface Archived {
-  readonly job: Job;
-  readonly prompt: string;
-  readonly input: Json;
-  readonly result: Json;
-}
 
 /** Half of what the platform gives an object: room for what is under way to end, and to be told. */
 export const MAX_STORED_BYTES = 5_000_000_000;

@@ -23,6 +23,8 @@ export interface Credential {
   readonly kind: "key" | "session";
   readonly id: string;
   readonly hash: string;
+  /** The request's id, for the log and the job's events. */
+  readonly requestId?: string;
 }
 
 const USE_NOTED_EVERY_MS = 60_000;
@@ -34,7 +36,9 @@ export const identify = (store: Store, credential: Credential, nowAt: number): R
   if (!key.ok) return key;
   const { id, name, role, lastUsedAt } = key.value;
   if (lastUsedAt === null || nowAt - lastUsedAt >= USE_NOTED_EVERY_MS) noteUse(store, id, nowAt);
-  return ok({ keyId: id, name, role, secretHash: key.value.secretHash });
+  const { requestId } = credential;
+  const caller = { keyId: id, name, role, secretHash: key.value.secretHash };
+  return ok(requestId === undefined ? caller : { ...caller, requestId });
 };
 
 const noteUse = (store: Store, id: string, nowAt: number): void => {

@@ -81,6 +81,7 @@ const hear = (turn: Turn, request: Presence): Member => {
     known.worker.viaSocket !== viaSocket ||
     storedAgeMs >= config.presence.offlineAfterMs / STORED_SIGN_SHARE;
   if (isStoreDue) {
+    if (wasOffline) turn.log("info", isNew ? "worker.registered" : "worker.returned", { worker: request.instance });
     const from = { keyId: turn.caller.keyId, viaSocket };
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
     // It takes its load along: a provider that was at its limit may have room again for its other workers.
@@ -120,6 +121,7 @@ export const noteDisconnected = (
   const { fleet } = turn.memory;
   const member = fleet.get(instance);
   fleet.noteReach(instance, { isConnected });
+  if (!isConnected) turn.log("info", "worker.disconnected", { worker: instance });
   turn.effects.changedWorkers.add(instance);
   if (member === undefined || signAt <= member.lastSeenAt) return;
   fleet.noteSeen(instance, signAt);

@@ -112,11 +112,19 @@ const TIMETABLE: readonly Row[] = [
   },
 ];
 
+export interface Sweep {
+  readonly what: string;
+  readonly run: (turn: Turn) => void;
+}
+
 /** Each does what is due of its row: turns of their own, so that one that fails keeps no other from being done. */
-export const sweeps: readonly ((turn: Turn) => void)[] = TIMETABLE.map(({ dueAt, run }) => (turn) => {
-  const at = dueAt(turn);
-  if (at !== null && at <= turn.nowAt) run(turn);
-});
+export const sweeps: readonly Sweep[] = TIMETABLE.map(({ what, dueAt, run }) => ({
+  what,
+  run: (turn) => {
+    const at = dueAt(turn);
+    if (at !== null && at <= turn.nowAt) run(turn);
+  },
+}));
 
 /** The earliest instant at which any row is due; null where nothing ever is. */
 export const nextWakeAt = (turn: Turn): number | null => earliest(TIMETABLE.map((row) => row.dueAt(turn)));

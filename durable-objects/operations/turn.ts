@@ -2,27 +2,30 @@
 // the object (frames, answers to those who wait) is collected here and goes out after the write.
 
 import { toIso } from "../../contract/field.ts";
+import type { LogFields, LogLevel, LogLine } from "../../contract/log.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
-import type { Actor, JobEvent } from "../../domain/event.ts";
+import type { Actor, JobEvent, JobEventType } from "../../domain/event.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
 import { AUDITED_EVENTS } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
-import type { Memory } from "../memory.ts";
 import type { OpenStatus } from "../store/jobs.ts";
 import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { type Announcement, jobAnnouncement, type Outgoing } from "./announcement.ts";
 import { dueAtOf } from "./deadline.ts";
+import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
   /** Digest of the secret of its key that it came with, or that its session was opened with. */
   readonly secretHash?: string;
+  /** The request that the turn carries out; none for a frame, an alarm, a schedule. */
+  readonly requestId?: string;
 }
 
 /** Time, chance, identity and the state of sockets, handed in by the shell. */
@@ -53,7 +56,10 @@ export interface Effects {
   readonly forgottenWorkers: Set<string>;
   /** Tries of webhooks' deliveries. */
   readonly deliveries: Outgoing[];
+  readonly log: LogLine[];
 }
+
+const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
 
 export class Turn {
   readonly effects: Effects = {
@@ -68,6 +74,7 @@ export class Turn {
     endedSessions: new Set(),
     forgottenWorkers: new Set(),
     deliveries: [],
+    log: [],
   };
 
   /** Workers with new room, and groups with new jobs: what `assignWaiting` looks at. */
@@ -123,6 +130,7 @@ export class Turn {
     this.#tell(job, decision.events);
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
+    if (job.status === "failed") this.#logFailure(job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     this.#count(before, job);
   }
@@ -152,9 +160,21 @@ export class Turn {
   audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
     const { keyId, name } = by;
     this.#outbox.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
+    this.log("info", action, { key_id: keyId, actor: name, target });
     const event = AUDITED_EVENTS[action];
     if (event === undefined) return;
     this.#announce(() => ({ event, data: { target, by: name, ...(detail as object | null) }, tags: null }));
+  }
+
+  /** A line that is written once the turn is stored. */
+  log(level: LogLevel, event: string, fields: LogFields): void {
+    const { requestId } = this.caller;
+    this.effects.log.push({ level, event, fields: { request_id: requestId, ...fields } });
+  }
+
+  #logFailure({ id, assignedWorker, error, attempts }: Job): void {
+    const worker = assignedWorker === null ? {} : { worker: assignedWorker };
+    this.log("warn", "job.failed", { job_id: id, ...worker, code: error?.code, detail: `attempt ${attempts}` });
   }
 
   recordAttempt(attempt: Attempt): void {
@@ -210,7 +230,16 @@ export class Turn {
   #tell(job: Job, events: readonly JobEvent[]): void {
     const firstVersion = job.version - events.length + 1;
     if (events.length === 0) return;
-    this.#outbox.addEvents(events.map((event, index) => ({ ...event, version: firstVersion + index })));
+    this.#outbox.addEvents(
+      events.map((event, index) => ({ ...this.#withRequest(event), version: firstVersion + index })),
+    );
+  }
+
+  /** What an owner asks for bears the id of the request, so that it leads to the log. */
+  #withRequest(event: JobEvent): JobEvent {
+    const { requestId } = this.caller;
+    if (requestId === undefined || !ASKED_EVENTS.has(event.type)) return event;
+    return { ...event, detail: { ...(event.detail as object | null), request_id: requestId } };
   }
 
   #reindex(before: Job | null, after: Job): void {

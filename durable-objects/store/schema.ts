@@ -115,6 +115,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       error TEXT,
       next_attempt_at INTEGER,
       finished_at INTEGER,
+      traceparent TEXT,
       body TEXT NOT NULL
     )`,
     `CREATE INDEX deliveries_of ON deliveries (webhook_id, id)`,
@@ -135,6 +136,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       (SELECT record ->> 'hash' FROM keys WHERE keys.id = sessions.key_id), ''
     )`,
   ],
+  [`UPDATE jobs SET record = json_set(record, '$.traceparent', NULL)`],
   [
     // What a full halt cancels with the rest: put back by a lower level of the same halt.
     `CREATE TABLE halted_jobs (job_id TEXT PRIMARY KEY) WITHOUT ROWID`,

@@ -1,9 +1,8 @@
 // Which jobs a bulk change is about: all that its filter names are counted, the oldest that it may change are named.
 
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
+import { type Archived, readJob } from "../../domain/job-record.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
-import { readJob } from "../../durable-objects/store/job-record.ts";
 import { selectionOf } from "./job-filter.ts";
 import { readHistory } from "./store.ts";
 

@@ -3,10 +3,9 @@
 import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
 import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
 import type { JobEvent, JobEventType } from "../../domain/event.ts";
+import { type Archived, readJob } from "../../domain/job-record.ts";
 import type { Json } from "../../domain/json.ts";
 import { invalid } from "../../domain/refusal.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
-import { readJob } from "../../durable-objects/store/job-record.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
 import { type JobSelection, selectionOf } from "./job-filter.ts";

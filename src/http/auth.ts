@@ -4,12 +4,22 @@
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
 import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
 import type { Env } from "../env.ts";
 import { digest, read, type TokenFacts } from "./key-format.ts";
 import { Refused } from "./refused.ts";
 
-export type AppContext = Context<{ Bindings: Env; Variables: { requestId: string } }>;
+/** What is known of a request beside itself. */
+export interface Variables {
+  requestId: string;
+  /** Set once the token's tag was checked; whether the key lives the object decides. */
+  caller?: TokenFacts;
+  refusalCode?: RefusalCode;
+  /** Another process answers it. */
+  isPassedOn?: boolean;
+}
+
+export type AppContext = Context<{ Bindings: Env; Variables: Variables }>;
 
 /** Over https the browser keeps the first to this host alone; over plain http only the second is stored. */
 export const SESSION_COOKIES = ["__Host-signalbox", "signalbox"] as const;

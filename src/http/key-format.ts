@@ -26,6 +26,8 @@ export interface TokenFacts {
   readonly id: string;
   /** SHA-256 of the whole token, hex. */
   readonly hash: string;
+  /** The request that it came with. */
+  readonly requestId?: string;
 }
 
 const encoder = new TextEncoder();

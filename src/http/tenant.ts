@@ -70,7 +70,12 @@ export const withTenant = async <T>(
   }
 };
 
-export const credentialOf = ({ kind, id, hash }: TokenFacts): Credential => ({ kind, id, hash });
+export const credentialOf = ({ kind, id, hash, requestId }: TokenFacts): Credential => ({
+  kind,
+  id,
+  hash,
+  ...(requestId === undefined ? {} : { requestId }),
+});
 
 /** One operation of the tenant that the token names. */
 export const callTenant = <Name extends OperationName>(

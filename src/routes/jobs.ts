@@ -24,6 +24,7 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant, waitForJob } from "../http/tenant.ts";
+import { traced } from "../http/traced.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
@@ -41,7 +42,7 @@ const createJob = endpoint(
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { job: toNewJob(body), idempotency };
+    const request = { job: traced(c, toNewJob(body)), idempotency };
     const created = unwrap(await callTenant(c.env, token, "createJob", request, idempotency !== null));
     const { replayed: _replayed, ...job } = created;
     return answer(c, job, 201, replayHeader(created));
@@ -62,7 +63,7 @@ const createJobs = endpoint(
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { jobs: body.jobs.map((one) => toNewJob(one)), idempotency };
+    const request = { jobs: body.jobs.map((one) => traced(c, toNewJob(one))), idempotency };
     const created = unwrap(await callTenant(c.env, token, "createJobs", request, idempotency !== null));
     return answer(c, { jobs: created.jobs }, 201, replayHeader(created));
   },

@@ -71,6 +71,7 @@ describe("a job", () => {
       stream: false,
       first_token_at: null,
       schedule: null,
+      traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
       timeout_seconds: 1.5,
       max_attempts: 2,
       waiting_reason: "no worker is registered",

@@ -3,7 +3,7 @@
 import { isLeased } from "../../domain/job.ts";
 import { explain } from "../../domain/routing.ts";
 import type { RoutePolicy } from "../../domain/routing-filter.ts";
-import type { Memory } from "../../durable-objects/memory.ts";
+import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";

@@ -164,7 +164,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "outbox numbers start again when it is empty",
-    "durable-objects/memory.ts",
+    "durable-objects/operations/memory.ts",
     "Math.max(store.outbox.lastSeq(), drainedSeq) + 1",
     "store.outbox.lastSeq() + 1",
   ),
@@ -209,7 +209,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox is emptied before history has it",
     "durable-objects/drain.ts",
-    "await apply(projectionOf(store, carried));\n      await removeUpTo(carried.at(-1)?.seq ?? 0);",
+    "await apply(projectionOf(store, carried));\n      noteStored?.(carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);",
     "const batch = projectionOf(store, carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
   ),
   mutant(

@@ -1,9 +1,9 @@
 // Everybody there is in one run: the object, its clients and workers, and what they know.
 
+import type { Archived } from "../../domain/job-record.ts";
+import { readJob } from "../../domain/job-record.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
-import { readJob } from "../../durable-objects/store/job-record.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
 import { type Heard, Shell, TENANT } from "./shell.ts";

@@ -29,6 +29,7 @@ export function assignedJob(fields: Partial<LeasedJob> & { id: string }): Leased
     stream: false,
     first_token_at: null,
     schedule: null,
+    traceparent: null,
     timeout_seconds: null,
     max_attempts: null,
     waiting_reason: null,

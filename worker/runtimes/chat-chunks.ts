@@ -1,7 +1,7 @@
 // The parts of an AI SDK stream as chunks of a chat completion.
 
 import type { JsonObject } from "../json-object.ts";
-import type { ConvertibleModel } from "./convert-request.ts";
+import type { ConvertibleModel } from "./convertible.ts";
 
 type Stream = Awaited<ReturnType<ConvertibleModel["doStream"]>>["stream"];
 type Part = Stream extends ReadableStream<infer P> ? P : never;

@@ -1,7 +1,7 @@
 // The turns of OpenAI's chat as the prompt of a model that speaks something else. Pure.
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
-import { type CallOptions, CannotCarry } from "./convert-request.ts";
+import { type CallOptions, CannotCarry } from "./convertible.ts";
 
 type Message = CallOptions["prompt"][number];
 type UserPart = Extract<Message, { role: "user" }>["content"][number];

@@ -1,23 +1,12 @@
 // From OpenAI's chat to a call of a model that speaks something else. Pure. Nothing that could change the answer is
 // dropped: a field that cannot be carried is named.
 
-import type { createAnthropic } from "@ai-sdk/anthropic";
 import { isObject, type JsonObject, objectOf } from "../json-object.ts";
 import { convertMessages } from "./convert-messages.ts";
+import { type CallOptions, CannotCarry } from "./convertible.ts";
 
 export type ConvertedKind = "anthropic" | "gemini";
-export type ConvertibleModel = ReturnType<ReturnType<typeof createAnthropic>>;
-export type CallOptions = Parameters<ConvertibleModel["doStream"]>[0];
 type Tool = NonNullable<CallOptions["tools"]>[number];
-
-/** `parameter` is the field that is to blame. */
-export class CannotCarry extends Error {
-  readonly parameter: string;
-  constructor(parameter: string, message: string) {
-    super(message);
-    this.parameter = parameter;
-  }
-}
 
 /** Fields about the transport, the account or the books, which change no word of the answer. */
 const IMMATERIAL = new Set([

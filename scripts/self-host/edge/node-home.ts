@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { scheduler } from "node:timers/promises";
+import { log } from "../../../contract/log.ts";
 import { type Share, shareOf, shareText } from "../../../domain/share.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
@@ -108,7 +109,8 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
 
 /** What a handler leaves to be done after its answer: a failure of it must not end the process. */
 const CONTEXT = {
-  waitUntil: (work: Promise<unknown>) => void work.catch((error: unknown) => console.error("after an answer", error)),
+  waitUntil: (work: Promise<unknown>) =>
+    void work.catch((error: unknown) => log("error", "work.failed", { what: "after an answer" }, error)),
   passThroughOnException: () => undefined,
   props: {},
 } as unknown as ExecutionContext;

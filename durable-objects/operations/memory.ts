@@ -1,19 +1,19 @@
 // What the object keeps in memory: indexes over its tables, rebuilt on waking and after a turn that broke. Whatever
 // is here can be read from the store again; a turn that changes a row changes its index in the same step.
 
-import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../contract/config.ts";
-import type { Config } from "../domain/config.ts";
-import { Fleet } from "../domain/fleet.ts";
-import { isHaltedBy, type Killswitch } from "../domain/killswitch.ts";
-import { periodAt } from "../domain/period.ts";
-import { Queue } from "../domain/queue.ts";
-import { Spending } from "../domain/spending.ts";
-import type { Webhook } from "../domain/webhook.ts";
+import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
+import type { Config } from "../../domain/config.ts";
+import { Fleet } from "../../domain/fleet.ts";
+import { isHaltedBy, type Killswitch } from "../../domain/killswitch.ts";
+import { periodAt } from "../../domain/period.ts";
+import { Queue } from "../../domain/queue.ts";
+import { Spending } from "../../domain/spending.ts";
+import type { Webhook } from "../../domain/webhook.ts";
+import type { CatalogFacts } from "../store/catalog.ts";
+import type { OpenStatus } from "../store/jobs.ts";
+import type { Store } from "../store/open.ts";
+import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
 import type { Counters } from "./counters.ts";
-import type { CatalogFacts } from "./store/catalog.ts";
-import type { OpenStatus } from "./store/jobs.ts";
-import type { Store } from "./store/open.ts";
-import type { BudgetNotice, StoredConfig } from "./store/settings.ts";
 
 export interface Memory {
   readonly fleet: Fleet;
