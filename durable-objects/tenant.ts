@@ -215,7 +215,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     const accepted = await this.#turns.run((): Result<null, Refusal> => {
       const caller = identify(this.#store, credential, Date.now());
       if (!caller.ok) return caller;
-      const authorized = authorize(caller.value.role, instance === null ? "operate" : "work");
+      const authorized = authorize(caller.value.role, instance === null ? "observe" : "work");
       if (!authorized.ok) return authorized;
       const allowed = instance === null ? ok(null) : mayActAs(this.#newTurn(caller.value), instance);
       if (!allowed.ok) return allowed;
