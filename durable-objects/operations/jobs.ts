@@ -20,16 +20,8 @@ import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
-import {
-  admit,
-  admitTo,
-  chooseFor,
-  lastSignOf,
-  routePolicy,
-  routeRequest,
-  type WaitingReasons,
-  waitingReason,
-} from "./routing.ts";
+import { lastSignOf } from "./last-sign.ts";
+import { admit, admitTo, chooseFor, routePolicy, routeRequest, type WaitingReasons, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 /** Half of what the platform gives an object: room for what is under way to end, and to be told. */

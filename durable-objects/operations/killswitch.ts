@@ -15,7 +15,7 @@ import { haltJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { statusOf, type Worker } from "../../domain/worker.ts";
-import { lastSignOf } from "./routing.ts";
+import { lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
 /** Who has acknowledged this activation: counted once, then kept in step, so that a heartbeat costs no look at all. */

@@ -18,8 +18,8 @@ import {
   type WorkerView,
 } from "../../domain/worker.ts";
 import { presentOpenJob } from "./jobs.ts";
+import { lastSignOf } from "./last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
-import { lastSignOf } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 export const isSilent = (turn: Turn, member: Member): boolean =>
