@@ -86,8 +86,8 @@ export const OPERATIONS = {
   readQueue: operation(READ, (turn: Turn, _request: null) => ok(queue.queueView(turn))),
   explain: operation({ ...READ, refuses: ["not_found", "job_state"] }, explanation.explainRouting),
 
-  reportPresence: operation(WORK, presence.report),
-  listPresent: operation(CONSULT, (turn: Turn, _request: null) => workers.listPresent(turn)),
+  reportPresence: operation({ ...WORK, refuses: ["too_many_workers"] }, presence.report),
+  listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
   forgetWorker: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "worker_not_offline"] }, workers.forgetWorker),

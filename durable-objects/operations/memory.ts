@@ -20,6 +20,14 @@ export interface Memory {
   /** Workers whose outcomes are ahead of their rows; the next drain stores them. */
   readonly unstoredWorkers: Set<string>;
   readonly queue: Queue;
+  /** By running job, the last heartbeat that was heard, and the one that its row had then. Empty after a reload. */
+  readonly beats: Map<string, { readonly storedAt: number | null; readonly heardAt: number }>;
+  /** Another worker than the built-in echo has registered, once. */
+  isEchoAside: boolean;
+  /** When workers were last looked at whose state time alone changes. */
+  lookedAt: number;
+  /** No worker is to be forgotten before. */
+  forgetAt: number;
   /** Providers that back off, and until when. */
   readonly backoffs: Map<string, number>;
   /** By provider, what its catalog lists. */
@@ -47,6 +55,12 @@ export interface Memory {
   readonly stored: { bytes: number; readAt: number };
 }
 
+const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
+  [...fleet.members()].reduce(
+    (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.forgetAfterMs),
+    Number.POSITIVE_INFINITY,
+  );
+
 const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
 
 /** `counters` outlive a reload. */
@@ -55,18 +69,23 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const killswitch = store.settings.killswitch();
   for (const worker of store.workers.all())
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
-  for (const { worker, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, count);
+  for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();
   for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
+  const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
   return {
     fleet,
     unstoredWorkers: new Set(),
     queue,
+    beats: new Map(),
+    isEchoAside: store.settings.isEchoAside(),
+    lookedAt: nowAt,
+    forgetAt: firstForgetAt(fleet, config),
     backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
     catalog: store.catalog.all(),
-    config: toConfig(storedConfig.document),
+    config,
     storedConfig,
     killswitch,
     haltConfirmed: null,

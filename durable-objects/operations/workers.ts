@@ -3,6 +3,7 @@
 import { toIso } from "../../contract/field.ts";
 import type { JobResource } from "../../contract/job.ts";
 import { presentWorker, type WorkerDetail, type WorkerResource } from "../../contract/worker.ts";
+import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { loseJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
@@ -51,12 +52,14 @@ const newestFirst = (one: Member, other: Member): number =>
 
 const allWorkers = (turn: Turn): Member[] => [...turn.memory.fleet.members()].sort(newestFirst);
 
-export const listPresent = (turn: Turn): Result<WorkerResource[], Refusal> =>
-  ok(
-    allWorkers(turn)
-      .filter((member) => !isSilent(turn, member))
-      .map((member) => presentWorker(viewOf(turn, member))),
-  );
+export const listPresent = (
+  turn: Turn,
+  page: { limit: number; offset: number },
+): Result<{ workers: WorkerResource[]; total: number }, Refusal> => {
+  const present = allWorkers(turn).filter((member) => !isSilent(turn, member));
+  const shown = present.slice(page.offset, page.offset + page.limit);
+  return ok({ workers: shown.map((member) => presentWorker(viewOf(turn, member))), total: present.length });
+};
 
 export const listWorkers = (
   turn: Turn,
@@ -106,13 +109,22 @@ export const forgetWorker = (turn: Turn, request: { instance: string }): Result<
   const member = turn.memory.fleet.get(request.instance);
   if (member === undefined) return err(notFound("worker", request.instance));
   if (!isSilent(turn, member)) return err({ code: "worker_not_offline", instance: request.instance });
-  for (const job of turn.store.jobs.leasedBy(request.instance)) turn.record(job, loseJob(job, turn.nowAt));
-  turn.store.workers.remove(request.instance);
-  turn.memory.fleet.remove(request.instance);
-  turn.memory.haltConfirmed?.instances.delete(request.instance);
-  turn.effects.forgottenWorkers.add(request.instance);
-  turn.audit("worker.forgotten", request.instance);
+  forget(turn, member);
   return ok(null);
+};
+
+/** What it held goes back to the queue. */
+export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
+  const { config, fleet, haltConfirmed } = turn.memory;
+  for (const job of turn.store.jobs.leasedBy(instance)) {
+    turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
+  }
+  turn.store.workers.remove(instance);
+  fleet.remove(instance);
+  haltConfirmed?.instances.delete(instance);
+  turn.reopenAvoiding();
+  turn.effects.forgottenWorkers.add(instance);
+  turn.audit("worker.forgotten", instance);
 };
 
 export const pause = (
@@ -121,6 +133,7 @@ export const pause = (
 ): Result<WorkerResource, Refusal> => {
   const paused = changeWorker(turn, request.instance, (worker) => pauseWorker(worker, request.reason, request.untilAt));
   if (!paused.ok) return paused;
+  turn.reopenAvoiding();
   const reason = paused.value.pause_reason ?? "";
   turn.send(request.instance, { type: "worker.paused", reason });
   turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });

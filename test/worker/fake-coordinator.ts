@@ -259,6 +259,7 @@ export class FakeCoordinator {
         paused: false,
         pause_reason: null,
         halt_confirmed: null,
+        unavailable: null,
         last_heartbeat: AT,
         connected: true,
         version: null,
