@@ -2,8 +2,8 @@
 // is known to have spent.
 
 import type { JobEvent, JobEventType } from "./event.ts";
+import { RATE_LIMIT_MESSAGE } from "./failure.ts";
 import type { JobError, Usage } from "./job.ts";
-import { RATE_LIMIT_MESSAGE } from "./lease.ts";
 
 /** What a worker reported that an attempt spent. */
 export interface AttemptSpending {
@@ -49,6 +49,7 @@ const PART_OF: Readonly<Record<JobEventType, Part>> = {
   "job.reaped": "ends",
   "job.timed_out": "ends",
   "job.halted": "ends",
+  "job.attempt_failed": "ends",
   "job.rate_limited": "ends",
   "job.fell_back": "ends",
 };
@@ -57,6 +58,7 @@ const PART_OF: Readonly<Record<JobEventType, Part>> = {
 const REPORTED: ReadonlySet<JobEventType> = new Set([
   "job.completed",
   "job.failed",
+  "job.attempt_failed",
   "job.rate_limited",
   "job.fell_back",
 ]);

@@ -21,6 +21,8 @@ const LATER_FIELDS = {
   queueUntilAt: null,
   keyId: null,
   metadata: {},
+  avoidedWorkers: [],
+  delayedBy: null,
   ranProvider: null,
   ranModel: null,
 } as const satisfies Partial<Job>;

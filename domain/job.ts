@@ -3,7 +3,7 @@
 //   pending ──assign──▶ assigned ──start──▶ running ──complete──▶ completed
 //      ▲  ▲                │                  │  ├──fail, timeout──▶ failed ──retry──▶ pending
 //      │  └─accept expired─┘                  │  └──cancel──▶ cancelled
-//      └──release, halt, reap, rate limit, fallback──┘        (cancel: also from pending and assigned)
+//      └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
 
 import type { Api } from "./api.ts";
 import type { JobEvent } from "./event.ts";
@@ -68,6 +68,9 @@ export interface NewJob extends JobPayload {
 
 export type Metadata = Readonly<Record<string, string>>;
 
+/** Why a pending job may not run yet. */
+export type Delay = "run_at" | "retry" | "rate_limit" | "release";
+
 /** How a lease ended, so that a report that is repeated is known again. */
 export type Settlement = "completed" | "failed" | "released";
 
@@ -85,7 +88,7 @@ export interface Job extends Requirements {
   readonly workerProvider: string | null;
   readonly lease: number;
   readonly settledBy: Settlement | null;
-  /** Attempts started since creation or the last explicit retry. */
+  /** Attempts spent or under way since creation or the last explicit retry. */
   readonly attempts: number;
   readonly rateLimitRetries: number;
   /** How often workers gave it back unworked, since its creation or last explicit retry. */
@@ -114,6 +117,8 @@ export interface Job extends Requirements {
   readonly runAt: number | null;
   /** A pending job does not run before this instant (`run_at`, or a back-off). */
   readonly readyAt: number | null;
+  /** What it waits for until then. */
+  readonly delayedBy: Delay | null;
   readonly createdAt: number;
   readonly assignedAt: number | null;
   readonly startedAt: number | null;
@@ -180,7 +185,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     traceparent,
     queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
     keyId,
-    groupKey: groupKeyOf({ ...asked, api, tags, excludedProviders: [] }),
+    groupKey: groupKeyOf({ ...asked, api, tags, excludedProviders: [], avoidedWorkers: [] }),
     orderKey: readyAt === null ? orderKeyOf(asked.priority, nowAt) : null,
     assignedWorker: null,
     workerProvider: null,
@@ -190,6 +195,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     rateLimitRetries: 0,
     releases: 0,
     excludedProviders: [],
+    avoidedWorkers: [],
     error: null,
     progress: null,
     usage: null,
@@ -199,6 +205,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     ranModel: null,
     runAt,
     readyAt,
+    delayedBy: readyAt === null ? null : "run_at",
     createdAt: nowAt,
     assignedAt: null,
     startedAt: null,
@@ -209,9 +216,15 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
   return { job, payload: { prompt, input }, events: [jobEvent(job, "job.created", nowAt)] };
 };
 
+/** Until when a job is kept back, and why. */
+export interface Delayed {
+  readonly until: number;
+  readonly by: Delay;
+}
+
 /** Back to the queue: the lease is over, its number stays, so that late reports of it are refused. */
-export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, changes: Partial<Job> = {}): Job => {
-  const delayedUntil = readyAt !== null && readyAt > nowAt ? readyAt : null;
+export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, changes: Partial<Job> = {}): Job => {
+  const delayed = delay !== null && delay.until > nowAt ? delay : null;
   return changeJob(
     job,
     {
@@ -219,9 +232,10 @@ export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, chan
       groupKey: groupKeyOf({ ...job, ...changes }),
       assignedWorker: null,
       workerProvider: null,
-      orderKey: delayedUntil === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
-      readyAt: delayedUntil,
-      queueUntilAt: job.frontDoor === null ? null : (delayedUntil ?? nowAt) + job.frontDoor.queueMs,
+      orderKey: delayed === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
+      readyAt: delayed?.until ?? null,
+      delayedBy: delayed?.by ?? null,
+      queueUntilAt: job.frontDoor === null ? null : (delayed?.until ?? nowAt) + job.frontDoor.queueMs,
       firstTokenAt: null,
       assignedAt: null,
       startedAt: null,
@@ -235,7 +249,7 @@ export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, chan
 
 /** A delayed job whose time has come takes its place in the queue; no new version, for nothing happened to it. */
 export const makeReady = (job: Job): Decision => ({
-  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null },
+  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null, delayedBy: null },
   events: [],
 });
 
@@ -278,6 +292,7 @@ export const cancelJob = (
       status: "cancelled",
       orderKey: null,
       readyAt: null,
+      delayedBy: null,
       progress: null,
       finishedAt: nowAt,
       settledBy: null,
@@ -299,6 +314,7 @@ export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Deci
     attempts: 0,
     rateLimitRetries: 0,
     excludedProviders: [],
+    avoidedWorkers: [],
     error: null,
     usage: null,
     costNanoUsd: null,

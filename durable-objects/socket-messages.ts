@@ -72,7 +72,8 @@ export const welcome = (turn: Turn, instance: string): CoordinatorMessage[] => {
   if (member === undefined) return [{ type: "welcome", ...presence.greeting(turn) }];
   fleet.noteReach(instance, { isConnected: true });
   fleet.noteSeen(instance, turn.nowAt);
-  turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId });
+  // Leases that expired while it could not hear of them are not its fault.
+  turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId, expiredLeases: 0 });
   turn.freedWorkers.add(instance);
   const answer = presence.presenceAnswer(turn, member, []);
   return [{ type: "welcome", ...answer }, ...answer.jobs.map((job) => ({ type: "job.assigned" as const, job }))];

@@ -70,6 +70,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #live: Live;
   readonly #spans: SpanExporter;
   readonly #waiters = new Waiters();
+  /** Accepted claims that wait, by worker. */
+  readonly #waitingClaims = new Map<string, number>();
   #counters: Counters | null = null;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
@@ -165,15 +167,22 @@ export class Tenant extends DurableObject<TenantEnv> {
     const claimed = await this.call(credential, "claim", { ...request, isWaiting: true });
     if (!claimed.ok || claimed.value.jobs.length > 0) {
       waiter.cancel();
-      return this.#endClaim(instance, claimed);
+      if (claimed.ok) this.#countClaim(instance, 0);
+      return claimed;
     }
+    this.#countClaim(instance, 1);
     await waiter.woken;
-    return this.#endClaim(instance, await this.call(credential, "claim", { ...request, isWaiting: false }));
+    const last = await this.call(credential, "claim", { ...request, isWaiting: false });
+    this.#countClaim(instance, -1);
+    return last;
   }
 
-  #endClaim(instance: string, answer: Result<ClaimAnswer, Refusal>): Result<ClaimAnswer, Refusal> {
-    this.#memory?.fleet.noteReach(instance, { isClaiming: false });
-    return answer;
+  /** While any claim of it waits, the worker is alive. */
+  #countClaim(instance: string, change: number): void {
+    const count = (this.#waitingClaims.get(instance) ?? 0) + change;
+    if (count > 0) this.#waitingClaims.set(instance, count);
+    else this.#waitingClaims.delete(instance);
+    this.#memory?.fleet.noteReach(instance, { isClaiming: count > 0 });
   }
 
   /** A job as it is now, or as it is when it is final, if that comes within `waitMs`. */
@@ -215,7 +224,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     const accepted = await this.#turns.run((): Result<null, Refusal> => {
       const caller = identify(this.#store, credential, Date.now());
       if (!caller.ok) return caller;
-      const authorized = authorize(caller.value.role, instance === null ? "operate" : "work");
+      const authorized = authorize(caller.value.role, instance === null ? "observe" : "work");
       if (!authorized.ok) return authorized;
       const allowed = instance === null ? ok(null) : mayActAs(this.#newTurn(caller.value), instance);
       if (!allowed.ok) return allowed;
@@ -326,7 +335,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     );
     await Promise.all(swept)
       .then(() => this.#turns.run(() => this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)))))
-      .catch(() => this.#wake.backOff(Date.now() + FAILED_SWEEP_RETRY_MS));
+      .catch(() => this.#wake.backOff(FAILED_SWEEP_RETRY_MS));
     const draining = this.#drain.start();
     if (draining !== null) this.ctx.waitUntil(draining.then(() => this.#wake.arm(this.#drain.dueAt())));
     this.#wake.arm(this.#drain.dueAt());
@@ -337,6 +346,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#counters ??= countersFrom(this.#store.settings.counters());
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
+    for (const instance of this.#waitingClaims.keys()) memory.fleet.noteReach(instance, { isClaiming: true });
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
     this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)));
@@ -394,8 +404,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   #tell(effects: Effects): void {
     for (const { instance, message } of effects.frames) this.#sockets.queueFor(instance, message);
     for (const instance of effects.wokenWorkers) this.#waiters.notify(`claim ${instance}`);
-    for (const message of effects.broadcast) {
-      this.#sockets.queueForAll(message);
+    for (const { message, except } of effects.broadcast) {
+      this.#sockets.queueForAll(message, except);
       this.#waiters.notifyAll("claim ");
     }
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);

@@ -1,10 +1,9 @@
 // What an operator turns and reads: killswitch, config, cost, and the service about itself.
 
 import type { ConfigDocument, ConfigRequest } from "../config.ts";
-import type { CostByProvider, CostSummary } from "../cost.ts";
+import type { CostByGroup, CostByProvider, CostQuery, CostSummary } from "../cost.ts";
 import type { KillswitchRequest, KillswitchResource } from "../killswitch.ts";
-import type { Period } from "../values.ts";
-import { type CallOptions, type QueryOf, TextBody, type Transport } from "./transport.ts";
+import { type CallOptions, pathOf, type QueryOf, TextBody, type Transport } from "./transport.ts";
 
 export const killswitchVerbs = (transport: Transport) => ({
   get: (options?: CallOptions) => transport.json<KillswitchResource>({ method: "GET", path: "/killswitch", options }),
@@ -64,15 +63,14 @@ export const configVerbs = (transport: Transport) => {
   };
 };
 
-export interface CostQuery {
-  period: Period;
-}
-
 export const costVerbs = (transport: Transport) => ({
   summary: (query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
     transport.json<CostSummary>({ method: "GET", path: "/api/cost", query, options }),
   byProvider: (query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
     transport.json<CostByProvider>({ method: "GET", path: "/api/cost/providers", query, options }),
+  /** By provider, model, tag, key, worker, schedule or metadata.<name>. */
+  by: (group: string, query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
+    transport.json<CostByGroup>({ method: "GET", path: pathOf`/api/cost/by/${group}`, query, options }),
 });
 
 export interface Health {

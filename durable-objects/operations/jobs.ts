@@ -15,16 +15,17 @@ import type { Archived } from "../../domain/job-record.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explain } from "../../domain/routing.ts";
+import { explainClosest } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
+import { lastSignOf } from "./last-sign.ts";
 import {
   admit,
   admitTo,
   chooseFor,
-  lastSignOf,
+  delayReason,
   routePolicy,
   routeRequest,
   type WaitingReasons,
@@ -121,11 +122,16 @@ export const dispatch = (
 
 const MAX_EXPLAINED_WORKERS = 200;
 
-const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof routePolicy>): Refusal => ({
-  code: "no_eligible_workers",
-  detail: waitingReason(turn, job, policy) ?? "no worker may have this job now",
-  workers: explain(turn.memory.fleet, routeRequest(job), policy).workers.slice(0, MAX_EXPLAINED_WORKERS),
-});
+const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof routePolicy>): Refusal => {
+  const closest = explainClosest(turn.memory.fleet, routeRequest(job), policy, MAX_EXPLAINED_WORKERS);
+  const delay = delayReason(turn, job);
+  return {
+    code: "no_eligible_workers",
+    detail: waitingReason(turn, job, policy) ?? "no worker may have this job now",
+    workers:
+      delay === null ? closest : closest.map((one) => ({ ...one, eligible: false, reasons: [...one.reasons, delay] })),
+  };
+};
 
 export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Refusal> => {
   const open = turn.store.jobs.find(request.id);
@@ -214,7 +220,7 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
 
 const isStuck = (turn: Turn, job: Job): boolean => {
   if (!isLeased(job) || job.assignedWorker === null) return false;
-  const staleAt = staleAtOf(job, turn.memory.config);
+  const staleAt = staleAtOf(job, turn.memory);
   if (staleAt !== null && staleAt <= turn.nowAt) return true;
   const member = turn.memory.fleet.get(job.assignedWorker);
   if (member === undefined) return true;

@@ -2,11 +2,12 @@
 // does a bounded amount of it; running it twice, early or late changes nothing.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
+import { isCutOff } from "../../domain/fleet.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
-import { staleAtOf, timeoutAtOf } from "./deadline.ts";
+import { dueAtOf, staleAtOf, timeoutAtOf } from "./deadline.ts";
 import {
   announceSilence,
   nextDeliveryAt,
@@ -19,6 +20,8 @@ import { endGraces } from "./keys.ts";
 import { recordPause } from "./killswitch.ts";
 import { runIfDue } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
+import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
+import { isSilent } from "./workers.ts";
 
 const JOBS_A_SWEEP = 500;
 const DEPARTURES_A_SWEEP = 2_000;
@@ -45,7 +48,9 @@ const TIMETABLE: readonly Row[] = [
     what: "jobs become ready, leases expire, stale jobs are reaped, long ones time out, final ones leave",
     dueAt: (turn) => turn.store.jobs.nextDueAt(),
     run: (turn) => {
-      for (const job of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, job);
+      const idlers = new Set<string>();
+      for (const job of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, job, idlers);
+      for (const instance of idlers) noteIdler(turn, instance);
       depart(turn);
     },
   },
@@ -71,6 +76,16 @@ const TIMETABLE: readonly Row[] = [
         turn.send(worker.instance, { type: "worker.resumed" });
       }
     },
+  },
+  {
+    what: "jobs that wait are looked at again where time alone may have brought them a worker",
+    dueAt: nextLookAt,
+    run: lookAgain,
+  },
+  {
+    what: "workers that stay away are forgotten",
+    dueAt: nextForgetAt,
+    run: forgetAbsent,
   },
   {
     what: "a reached budget is over with its day or month",
@@ -141,10 +156,13 @@ const pauseEnds = (turn: Turn): (number | null)[] => {
 };
 
 /** What a job needs whose time has come, by its state. */
-const attend = (turn: Turn, job: Job): void => {
+const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
   if (job.status === "pending") turn.record(job, makeReady(job));
-  else if (job.status === "assigned") expire(turn, job);
-  else attendRunning(turn, job);
+  else if (job.status === "assigned") {
+    if (job.assignedWorker !== null) idlers.add(job.assignedWorker);
+    turn.sendHalt(job, "not started in time");
+    turn.record(job, expireLease(job, turn.nowAt));
+  } else attendRunning(turn, job);
 };
 
 /** Final jobs leave once history has their last change; until then nothing looks at them, however long it is away. */
@@ -156,13 +174,13 @@ const depart = (turn: Turn): void => {
   jobs.shelve(turn.nowAt, drainedSeq);
 };
 
-const expire = (turn: Turn, job: Job): void => {
-  turn.sendHalt(job, "not started in time");
-  turn.record(job, expireLease(job, turn.nowAt));
-  const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
-  if (worker === undefined) return;
-  const next = recordExpiredLease(worker);
-  if (worker.pause === null && next.pause !== null) recordPause(turn, next);
+/** It let leases expire: however many, that counts once; not where it was silent or cut off and could not know. */
+const noteIdler = (turn: Turn, instance: string): void => {
+  const member = turn.memory.fleet.get(instance);
+  if (member === undefined || isCutOff(member) || isSilent(turn, member)) return;
+  const { worker } = member;
+  const next = recordExpiredLease(worker, turn.nowAt);
+  if (next.pause !== worker.pause) recordPause(turn, next);
   else turn.putWorker(next);
 };
 
@@ -170,7 +188,7 @@ const attendRunning = (turn: Turn, job: Job): void => {
   const { config } = turn.memory;
   const timeoutAt = timeoutAtOf(job, config);
   const timeoutMs = timeoutOf(config, job);
-  const staleAt = staleAtOf(job, config);
+  const staleAt = staleAtOf(job, turn.memory);
   // After an outage both may be over: what came first is what happened.
   const isSilentFirst = staleAt !== null && timeoutAt !== null && staleAt < timeoutAt;
   if (!isSilentFirst && timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {
@@ -179,5 +197,10 @@ const attendRunning = (turn: Turn, job: Job): void => {
   } else if (staleAt !== null && staleAt <= turn.nowAt) {
     turn.sendHalt(job, "no heartbeat");
     turn.record(job, reapJob(job, maxAttemptsOf(config, job), turn.nowAt));
+  } else {
+    // Heartbeats that its row does not have.
+    const dueAt = dueAtOf(job, turn.memory);
+    turn.store.jobs.postpone(job.id, dueAt);
+    turn.due(dueAt);
   }
 };

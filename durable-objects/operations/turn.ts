@@ -44,7 +44,7 @@ export interface Effects {
   /** Whose waiting claims have something to look at. */
   readonly wokenWorkers: Set<string>;
   /** To every worker with a socket. */
-  readonly broadcast: CoordinatorMessage[];
+  readonly broadcast: { readonly message: CoordinatorMessage; readonly except?: ReadonlySet<string> }[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
@@ -80,6 +80,8 @@ export class Turn {
   /** Workers with new room, and groups with new jobs: what `assignWaiting` looks at. */
   readonly freedWorkers = new Set<string>();
   readonly openedGroups = new Set<string>();
+  /** Providers that were at their limit. */
+  readonly openedProviders = new Set<string>();
   isAllOpened = false;
   /** What webhooks hear of it. */
   readonly announcements: Announcement[] = [];
@@ -121,7 +123,8 @@ export class Turn {
     const { job } = decision;
     if (before === job) return;
     this.#reindex(before, job);
-    const dueAt = dueAtOf(job, this.memory.config);
+    this.#noteBeat(before, job);
+    const dueAt = dueAtOf(job, this.memory);
     this.due(dueAt);
     if (job.version === before?.version) this.store.jobs.touch(job, dueAt);
     else this.store.jobs.put(job, dueAt, this.#outbox.open(this.nowAt));
@@ -135,11 +138,27 @@ export class Turn {
     this.#count(before, job);
   }
 
+  /** A running job was heard of. Its row may keep an older instant. */
+  noteBeat({ id, heartbeatAt }: Job): void {
+    this.memory.beats.set(id, { storedAt: heartbeatAt, heardAt: this.nowAt });
+  }
+
+  /** Looks again at jobs that some worker failed: whether another may have them may have changed. */
+  reopenAvoiding(): void {
+    for (const { key } of this.memory.queue.avoiding) this.openedGroups.add(key);
+  }
+
   putWorker(worker: Worker): void {
     this.store.workers.put(worker);
     this.memory.unstoredWorkers.delete(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);
     if (worker.pause?.untilAt != null) this.due(worker.pause.untilAt);
+    this.effects.changedWorkers.add(worker.instance);
+  }
+
+  /** A change that follows from what is stored elsewhere: in memory alone, worked out again when the object wakes. */
+  showWorker(worker: Worker): void {
+    this.memory.fleet.put(worker, this.nowAt);
     this.effects.changedWorkers.add(worker.instance);
   }
 
@@ -204,6 +223,11 @@ export class Turn {
     this.effects.frames.push({ instance, message });
   }
 
+  #noteBeat(before: Job | null, after: Job): void {
+    if (after.status !== "running") this.memory.beats.delete(after.id);
+    else if (before?.heartbeatAt !== after.heartbeatAt) this.noteBeat(after);
+  }
+
   /** Nothing is made of what no webhook could hear. */
   #announce(make: () => Announcement): void {
     if (this.memory.webhooks.length > 0) this.announcements.push(make());
@@ -249,24 +273,23 @@ export class Turn {
     const holds = isLeased(after) ? after.assignedWorker : null;
     if (heldBy === holds) return;
     if (heldBy !== null) {
-      this.#noteFreed(heldBy);
-      fleet.addLoad(heldBy, -1);
+      const provider = before?.workerProvider ?? "";
+      this.#noteFreed(heldBy, provider);
+      fleet.addLoad(heldBy, provider, -1);
     }
     if (holds !== null) {
-      fleet.addLoad(holds, 1);
+      fleet.addLoad(holds, after.workerProvider ?? "", 1);
       this.effects.changedWorkers.add(holds);
     }
   }
 
-  /** A worker has room again; where its provider was at its limit, so have all workers of that provider. */
-  #noteFreed(instance: string): void {
+  /** A worker has room again; where the provider was at its limit, all of its workers may be given something. */
+  #noteFreed(instance: string, provider: string): void {
     const { fleet, config } = this.memory;
     this.freedWorkers.add(instance);
     this.effects.changedWorkers.add(instance);
-    const provider = fleet.get(instance)?.worker.provider;
-    if (provider === undefined) return;
     const limit = config.providers.get(provider)?.rateLimit?.maxConcurrent ?? null;
-    if (limit !== null && fleet.providerLoad(provider) >= limit) this.isAllOpened = true;
+    if (limit !== null && fleet.providerLoad(provider) >= limit) this.openedProviders.add(provider);
   }
 }
 

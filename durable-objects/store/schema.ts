@@ -137,6 +137,21 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     )`,
   ],
   [`UPDATE jobs SET record = json_set(record, '$.traceparent', NULL)`],
+  [
+    // Jobs of older releases: no worker has failed them, and what delays them is what their record says.
+    `UPDATE jobs SET record = json_set(record, '$.avoidedWorkers', json('[]'), '$.delayedBy', CASE
+        WHEN record ->> 'readyAt' IS NULL THEN NULL
+        WHEN record ->> 'releases' > 1 THEN 'release'
+        WHEN record ->> 'rateLimitRetries' > 0 THEN 'rate_limit'
+        ELSE 'run_at' END)`,
+  ],
+  [
+    // What a full halt cancels with the rest: put back by a lower level of the same halt.
+    `CREATE TABLE halted_jobs (job_id TEXT PRIMARY KEY) WITHOUT ROWID`,
+    // Paused by the killswitch: an epoch to compare, where a flag stood in each worker.
+    `UPDATE settings SET value = json_set(value, '$.pauseEpoch', 0, '$.resumedEpoch', -1) WHERE name = 'killswitch'`,
+    `UPDATE workers SET record = json_set(record, '$.resumedEpoch', -(record ->> 'isHalted'))`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

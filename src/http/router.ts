@@ -112,7 +112,9 @@ const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | u
 
 const AUTHORIZATION = {
   work: "authorizeWork",
-  operate: "authorizeRead",
+  consult: "authorizeConsult",
+  operate: "authorizeOperate",
+  observe: "authorizeRead",
   administer: "authorizeAdmin",
   ask: "authorizeAsk",
   follow: "authorizeFollow",

@@ -79,13 +79,13 @@ const signOut = endpoint(
     method: "delete",
     path: "/session",
     tag: SESSIONS,
-    needs: "work",
+    needs: "consult",
     summary: "Sign the dashboard out",
     answers: { 204: { description: "The session is over." } },
   },
   async (c, { token }) => {
     if (token.kind === "session") unwrap(await callTenant(c.env, token, "endSession", { id: token.id }));
-    else unwrap(await callTenant(c.env, token, "authorizeWork", null));
+    else unwrap(await callTenant(c.env, token, "authorizeConsult", null));
     deleteCookie(c, PLAIN_COOKIE, { path: "/" });
     deleteCookie(c, SECURE_COOKIE, { path: "/", secure: true });
     return c.body(null, 204);

@@ -96,7 +96,8 @@ const ROOMS: readonly Room[] = [
     may: ["contract"],
     packages: ["@preact/preset-vite", "@preact/signals", "preact", "uplot", "vite"],
   },
-  { places: ["sdk"], may: ["contract"], packages: ["node:"] },
+  // It runs in browsers, too.
+  { places: ["sdk"], may: ["contract"], packages: [] },
   { places: ["cli"], may: ["contract", "sdk", "worker"], packages: ["node:"] },
 
   {
@@ -111,7 +112,7 @@ const ROOMS: readonly Room[] = [
       "durable-objects/store/schema.ts",
       "test",
     ],
-    packages: ["@hono/node-server", "@pydantic/genai-prices", "node:", "undici", "wrangler", "ws", "esbuild"],
+    packages: ["@hono/node-server", "@pydantic/genai-prices", "node:", "undici", "wrangler", "ws", "esbuild", "zod"],
   },
   // It measures the router's choice and the catalog's sync by themselves, so it enters these two rooms.
   {

@@ -1,0 +1,11 @@
+// When two names mean one model: a local runtime that is asked for `llama3.2` lists it as `llama3.2:latest`.
+
+const DEFAULT_TAG = ":latest";
+
+/** The same for all names of one model. */
+export const modelKeyOf = (model: string): string =>
+  model.endsWith(DEFAULT_TAG) ? model.slice(0, -DEFAULT_TAG.length) : model;
+
+/** A worker that names no models takes any. */
+export const servesModel = ({ models }: { readonly models: readonly string[] | null }, model: string | null): boolean =>
+  model === null || models === null || models.some((one) => modelKeyOf(one) === modelKeyOf(model));
