@@ -8,7 +8,6 @@ import { build } from "esbuild";
 import { VERSION } from "../../contract/version.ts";
 import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
-import { PACKAGE_FILE } from "./package.ts";
 import { writePackageTypes } from "./package-types.ts";
 import { type TarFile, tarOf } from "./tar.ts";
 
@@ -85,7 +84,8 @@ function filesOf(directory: string): TarFile[] {
     }));
 }
 
-export async function makePackage(): Promise<void> {
+/** Writes the archive to `target`, below the root. */
+export async function makePackage(target: string): Promise<void> {
   const directory = path.join(ROOT, PACKAGE_DIRECTORY);
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
@@ -97,5 +97,5 @@ export async function makePackage(): Promise<void> {
   const files = filesOf(directory);
   const size = files.reduce((sum, { bytes }) => sum + bytes.length, 0);
   if (size > MAX_PACKAGE_BYTES) throw new ExitError(`The package is ${size} bytes, more than ${MAX_PACKAGE_BYTES}.`);
-  writeFileSync(path.join(ROOT, PACKAGE_FILE), gzipSync(tarOf(files), { level: 9 }));
+  writeFileSync(path.join(ROOT, target), gzipSync(tarOf(files), { level: 9 }));
 }

@@ -23,6 +23,6 @@ const INPUTS = [
 export function ensurePackage(): Promise<boolean> {
   return buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: INPUTS }, async () => {
     const { makePackage } = await import("./make-package.ts");
-    await makePackage();
+    await makePackage(PACKAGE_FILE);
   });
 }
