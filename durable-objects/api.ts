@@ -4,9 +4,11 @@ import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
+import { abandon } from "./operations/abandon.ts";
 import * as budget from "./operations/budget.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
+import * as frontDoor from "./operations/front-door.ts";
 import * as jobs from "./operations/jobs.ts";
 import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
@@ -48,6 +50,13 @@ export const OPERATIONS = {
   retryJob: entry("operate", "other")(jobs.retry),
   explain: read(explanation.explainRouting),
 
+  ask: entry("ask")(frontDoor.ask),
+  follow: follow(frontDoor.follow),
+  abandon: entry("ask")(abandon),
+  nameModel: entry("ask")(frontDoor.nameModel),
+  listModels: entry("ask")((turn: Turn, _request: null) => frontDoor.listModels(turn)),
+  getModel: entry("ask")(frontDoor.getModel),
+
   reportPresence: work(presence.report),
   listPresent: work((turn: Turn, _request: null) => workers.listPresent(turn)),
   listWorkers: read(workers.listWorkers),
@@ -77,6 +86,7 @@ export const OPERATIONS = {
 
   createKey: entry("administer")(keys.createKey),
   listKeys: entry("administer")((turn: Turn, _request: null) => keys.listKeys(turn)),
+  patchKey: entry("administer")(keys.patchKey),
   rotateKey: entry("administer")(keys.rotate),
   revokeKey: entry("administer")(keys.revoke),
   createSession: work(keys.createSession),

@@ -34,6 +34,13 @@ export class Histogram {
 export interface Counters {
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Histogram;
+  /** From the request to the first word of its answer. */
+  readonly firstToken: Histogram;
+  /** From the first word to the end. */
+  readonly streamDuration: Histogram;
+  readonly affinity: Record<"hit" | "miss", number>;
+  /** Answers that nobody stayed for. */
+  streamsAbandoned: number;
 }
 
 /** From nothing where none are stored. */
@@ -42,9 +49,17 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
     stored?.jobsByStatus ??
     (Object.fromEntries(JOB_STATUSES.map((status) => [status, 0])) as Record<JobStatus, number>),
   assignmentLatency: new Histogram(stored?.assignmentLatency),
+  firstToken: new Histogram(stored?.firstToken),
+  streamDuration: new Histogram(stored?.streamDuration),
+  affinity: { hit: 0, miss: 0, ...stored?.affinity },
+  streamsAbandoned: stored?.streamsAbandoned ?? 0,
 });
 
-export const storedCounters = ({ jobsByStatus, assignmentLatency }: Counters): StoredCounters => ({
-  jobsByStatus,
-  assignmentLatency: assignmentLatency.observed,
+export const storedCounters = (counters: Counters): StoredCounters => ({
+  jobsByStatus: counters.jobsByStatus,
+  assignmentLatency: counters.assignmentLatency.observed,
+  firstToken: counters.firstToken.observed,
+  streamDuration: counters.streamDuration.observed,
+  affinity: counters.affinity,
+  streamsAbandoned: counters.streamsAbandoned,
 });

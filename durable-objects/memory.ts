@@ -8,6 +8,7 @@ import type { Killswitch } from "../domain/killswitch.ts";
 import { periodAt } from "../domain/period.ts";
 import { Queue } from "../domain/queue.ts";
 import { Spending } from "../domain/spending.ts";
+import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
 import type { CatalogFacts } from "./store/catalog.ts";
 import type { OpenStatus } from "./store/jobs.ts";
@@ -30,6 +31,12 @@ export interface Memory {
   budgetNotices: readonly BudgetNotice[];
   readonly spending: Spending;
   readonly counters: Counters;
+  /** Who had the last turn of each conversation. */
+  readonly affinity: Affinity;
+  /** Workers whose socket dropped, and when: jobs that somebody waits for leave them soon. */
+  readonly socketGoneAt: Map<string, number>;
+  /** Open jobs of the keys whose number of jobs is limited. */
+  readonly openByKey: Map<string, number>;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
@@ -61,6 +68,14 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     budgetNotices: store.settings.budgetNotices(),
     spending: new Spending(store.spending.since(periodAt("month", nowAt).fromAt)),
     counters,
+    affinity: new Affinity(),
+    socketGoneAt: new Map(),
+    openByKey: new Map(
+      store.keys
+        .all()
+        .filter((key) => key.limits?.concurrent != null)
+        .map(({ id }) => [id, store.jobs.openCountOf(id)]),
+    ),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,

@@ -9,11 +9,11 @@ export const FINAL_GRACE_MS = 10_000;
 export const dueAtOf = (job: Job, config: Config): number | null => {
   switch (job.status) {
     case "pending":
-      return job.readyAt;
+      return earliest(job.readyAt, job.queueUntilAt);
     case "assigned":
       return job.assignedAt === null ? null : job.assignedAt + config.jobs.acceptWithinMs;
     case "running":
-      return earliest(staleAtOf(job, config), timeoutAtOf(job, config));
+      return earliest(firstTokenDueAt(job, config), earliest(staleAtOf(job, config), timeoutAtOf(job, config)));
     default:
       return job.finishedAt === null ? null : job.finishedAt + FINAL_GRACE_MS;
   }
@@ -27,6 +27,13 @@ export const staleAtOf = (job: Job, config: Config): number | null =>
 export const timeoutAtOf = (job: Job, config: Config): number | null => {
   const timeoutMs = timeoutOf(config, job);
   return job.startedAt === null || timeoutMs === null ? null : job.startedAt + timeoutMs;
+};
+
+/** When somebody has waited too long for the first word of this attempt. */
+export const firstTokenDueAt = (job: Job, config: Config): number | null => {
+  const { firstTokenMs } = config.frontDoor;
+  if (firstTokenMs === null || job.api === null || !job.stream || job.firstTokenAt !== null) return null;
+  return job.startedAt === null ? null : job.startedAt + firstTokenMs;
 };
 
 const earliest = (one: number | null, other: number | null): number | null => {

@@ -24,7 +24,7 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   if (job !== null && job.status !== "pending") {
     return err({ code: "job_state", id: job.id, status: job.status, command: "explain" });
   }
-  const asked: RouteRequest = job === null ? { ...request, api: null, excludedProviders: [] } : routeRequest(job);
+  const asked: RouteRequest = job === null ? { ...request, api: null, excludedProviders: [] } : routeRequest(turn, job);
   const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked));
   return ok(presentExplanation(underKillswitch(turn, routing)));
 };

@@ -2,7 +2,7 @@
 // request brings again (prompt and input) is not stored a second time.
 
 import type { JobResource } from "../../contract/job.ts";
-import type { NewJob } from "../../domain/job.ts";
+import type { JobPayload } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Turn } from "./turn.ts";
@@ -22,9 +22,9 @@ type Answer = JobResource | { readonly job: JobResource };
 
 export const withIdempotency = <T extends Answer>(
   turn: Turn,
-  scope: "create" | "dispatch",
+  scope: "create" | "dispatch" | "ask",
   idempotency: Idempotency | null,
-  asked: NewJob,
+  asked: JobPayload,
   work: () => Result<T, Refusal>,
 ): Result<Replayable<T>, Refusal> => {
   if (idempotency === null) return work();
@@ -48,7 +48,7 @@ const OMITTED = { prompt: "", input: null };
 const strip = (answer: Answer): string =>
   JSON.stringify("job" in answer ? { ...answer, job: { ...answer.job, ...OMITTED } } : { ...answer, ...OMITTED });
 
-const restore = <T extends Answer>(stored: string, asked: NewJob): T => {
+const restore = <T extends Answer>(stored: string, asked: JobPayload): T => {
   const answer = JSON.parse(stored) as Answer;
   const given = { prompt: asked.prompt, input: asked.input };
   return ("job" in answer ? { ...answer, job: { ...answer.job, ...given } } : { ...answer, ...given }) as T;

@@ -1,6 +1,7 @@
 // Creating, reading and changing jobs, as their owner does.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
+import { refuseRetry } from "../../domain/front-door.ts";
 import {
   cancelJob,
   createJob,
@@ -20,6 +21,8 @@ import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
+import { countRequest, refuseOverLimits } from "./key-limits.ts";
+import { allowReading } from "./reading.ts";
 import {
   admit,
   admitTo,
@@ -68,7 +71,11 @@ export const createOne = (
     const permitted = permit(turn.memory.killswitch, "create");
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
-    return backlog.ok ? ok(createAndAdmit(turn, request.job)) : backlog;
+    if (!backlog.ok) return backlog;
+    const limited = refuseOverLimits(turn, [request.job.model]);
+    if (!limited.ok) return limited;
+    countRequest(turn, true);
+    return ok(createAndAdmit(turn, request.job));
   });
 };
 
@@ -82,6 +89,11 @@ const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new
 export const createMany = (turn: Turn, request: { jobs: readonly NewJob[] }): Result<JobResource[], Refusal> => {
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
+  for (const { model } of request.jobs) {
+    const limited = refuseOverLimits(turn, [model], request.jobs.length);
+    if (!limited.ok) return limited;
+  }
+  countRequest(turn, true, request.jobs.length);
   const reasons: WaitingReasons = new Map();
   return ok(request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)));
 };
@@ -101,15 +113,19 @@ export const dispatch = (
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
+    const limited = refuseOverLimits(turn, [request.job.model]);
+    if (!limited.ok) return limited;
     const created = createJob(request.job, turn.newId(), turn.nowAt, turn.caller.keyId);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {
+      countRequest(turn, true);
       return ok({ job: presentJob(admitTo(turn, created, choice), request.job), isQueued: false });
     }
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
+    countRequest(turn, true);
     const waitsFor = admit(turn, created, policy);
     return ok({ job: presentJob(created.job, request.job, null, waitsFor), isQueued: true });
   });
@@ -120,7 +136,7 @@ const MAX_EXPLAINED_WORKERS = 200;
 const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof routePolicy>): Refusal => ({
   code: "no_eligible_workers",
   detail: waitingReason(turn, job, policy) ?? "no worker may have this job now",
-  workers: explain(turn.memory.fleet, routeRequest(job), policy).workers.slice(0, MAX_EXPLAINED_WORKERS),
+  workers: explain(turn.memory.fleet, routeRequest(turn, job), policy).workers.slice(0, MAX_EXPLAINED_WORKERS),
 });
 
 export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Refusal> => {
@@ -131,22 +147,6 @@ export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Ref
   if (!allowed.ok) return allowed;
   if (open !== null || request.archived === undefined) return ok(presentOpenJob(turn, job));
   return ok(presentJob(job, request.archived, request.archived.result));
-};
-
-/** A worker's key reads the jobs of its workers, a client's the jobs that it made. */
-export const allowReading = (turn: Turn, job: Job): Result<null, Refusal> => {
-  const { role, keyId } = turn.caller;
-  if (role === "client" && (job.keyId === null || job.keyId !== keyId))
-    return err({ code: "forbidden", detail: "a client key reads and cancels only the jobs that it made" });
-  if (mayRead(turn, job)) return ok(null);
-  return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
-};
-
-/** A key with role worker sees the jobs of workers that it speaks for. */
-export const mayRead = (turn: Turn, job: Pick<Job, "assignedWorker">): boolean => {
-  if (turn.caller.role !== "worker") return true;
-  if (job.assignedWorker === null) return false;
-  return turn.memory.fleet.get(job.assignedWorker)?.worker.keyId === turn.caller.keyId;
 };
 
 const LEFT_OUT = { prompt: "", input: null };
@@ -202,6 +202,8 @@ export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Ref
 export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
   const job = findForCommand(turn, command);
   if (job === null) return err(notFound("job", command.id));
+  const waitedFor = refuseRetry(job);
+  if (waitedFor !== null) return err(waitedFor);
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   turn.sendHalt(job, "retried");

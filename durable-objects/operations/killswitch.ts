@@ -9,6 +9,7 @@ import { haltJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import type { Worker } from "../../domain/worker.ts";
+import { haltFrontDoor } from "./abandon.ts";
 import type { Turn } from "./turn.ts";
 
 export const killswitchResource = (turn: Turn): KillswitchResource => {
@@ -72,6 +73,7 @@ const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {
 
 /** Takes back every lease: to the queue, or cancelled at full halt. Answers how many. */
 const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => {
+  const waitedFor = haltFrontDoor(turn, level, killswitch.reason);
   const leased = turn.store.jobs.allLeased();
   for (const job of leased) {
     const reason = `killswitch level ${level}`;
@@ -79,7 +81,7 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
     const cancelled = cancelsWork(killswitch) ? cancelJob(job, turn.nowAt, reason) : null;
     turn.record(job, cancelled?.ok ? cancelled.value : haltJob(job, level, turn.nowAt));
   }
-  return leased.length;
+  return waitedFor + leased.length;
 };
 
 /** Pauses whoever is not paused by it yet; answers how many. */

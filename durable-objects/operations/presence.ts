@@ -8,6 +8,7 @@ import { heartbeatJob, loseJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { isSameOffer, type PresenceReport, registerWorker } from "../../domain/worker.ts";
+import { SOCKET_GRACE_MS } from "./abandon.ts";
 import { confirmHalt, killswitchResource } from "./killswitch.ts";
 import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
@@ -118,6 +119,10 @@ export const noteDisconnected = (
   const { fleet } = turn.memory;
   const member = fleet.get(instance);
   fleet.noteReach(instance, { isConnected });
+  if (!isConnected) {
+    turn.memory.socketGoneAt.set(instance, turn.nowAt);
+    turn.due(turn.nowAt + SOCKET_GRACE_MS);
+  }
   turn.effects.changedWorkers.add(instance);
   if (member === undefined || signAt <= member.lastSeenAt) return;
   fleet.noteSeen(instance, signAt);

@@ -6,6 +6,7 @@ import type { Job, Usage } from "../../domain/job.ts";
 import { configuredPrice } from "../../domain/price.ts";
 import { dayStartAt } from "../../domain/spending.ts";
 import { tablePrice } from "../../providers/price-table.ts";
+import { chargeKey } from "./key-limits.ts";
 import type { Turn } from "./turn.ts";
 
 export interface Spent {
@@ -63,6 +64,7 @@ export const recordSpending = (
     const spent = { dayAt: dayStartAt(turn.nowAt), provider: job.workerProvider ?? "", nanoUsd: cost.costNanoUsd };
     turn.store.spending.add(spent);
     turn.memory.spending.add(spent);
+    chargeKey(turn, job.keyId, spent.dayAt, spent.nanoUsd);
   }
 };
 

@@ -2,13 +2,18 @@
 // does a bounded amount of it; running it twice, early or late changes nothing.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
+import { isCutOff } from "../../domain/fleet.ts";
+import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
+import { isOnlyFull } from "../../domain/routing.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
+import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget } from "./budget.ts";
-import { staleAtOf, timeoutAtOf } from "./deadline.ts";
+import { firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
 import { endGraces } from "./keys.ts";
 import { recordPause } from "./killswitch.ts";
+import { routePolicy, routeRequest, waitingReason } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
 
@@ -65,6 +70,18 @@ const TIMETABLE: readonly Row[] = [
     },
   },
   {
+    what: "jobs that somebody waits for leave a worker whose socket is gone",
+    dueAt: (turn) => earliest([...turn.memory.socketGoneAt.values()].map((at) => at + SOCKET_GRACE_MS)),
+    run: (turn) => {
+      for (const [instance, at] of turn.memory.socketGoneAt) {
+        if (at + SOCKET_GRACE_MS > turn.nowAt) continue;
+        turn.memory.socketGoneAt.delete(instance);
+        const member = turn.memory.fleet.get(instance);
+        if (member !== undefined && isCutOff(member)) loseWaitedFor(turn, instance);
+      }
+    },
+  },
+  {
     what: "a reached budget is over with its day or month",
     dueAt: (turn) => earliest(turn.memory.budgetNotices.map((notice) => notice.resetsAt)),
     run: enforceBudget,
@@ -84,6 +101,7 @@ const TIMETABLE: readonly Row[] = [
     dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
     run: (turn) => {
       for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
+      turn.store.keyUse.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
       turn.store.spending.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
     },
   },
@@ -111,9 +129,18 @@ const pauseEnds = (turn: Turn): (number | null)[] => {
 
 /** What a job needs whose time has come, by its state. */
 const attend = (turn: Turn, job: Job): void => {
-  if (job.status === "pending") turn.record(job, makeReady(job));
+  if (job.status === "pending") attendPending(turn, job);
   else if (job.status === "assigned") expire(turn, job);
   else attendRunning(turn, job);
+};
+
+const attendPending = (turn: Turn, job: Job): void => {
+  const isReady = job.readyAt !== null && job.readyAt <= turn.nowAt;
+  if (isReady) return turn.record(job, makeReady(job));
+  if (job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
+  const policy = routePolicy(turn);
+  const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
+  turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
 };
 
 /** Final jobs leave once history has their last change; until then nothing looks at them, however long it is away. */
@@ -140,6 +167,11 @@ const attendRunning = (turn: Turn, job: Job): void => {
   const timeoutAt = timeoutAtOf(job, config);
   const timeoutMs = timeoutOf(config, job);
   const staleAt = staleAtOf(job, config);
+  const firstTokenAt = firstTokenDueAt(job, config);
+  if (firstTokenAt !== null && firstTokenAt <= turn.nowAt) {
+    turn.sendHalt(job, "it said nothing");
+    return turn.record(job, moveOn(job, config.frontDoor.firstTokenMs ?? 0, turn.nowAt));
+  }
   // After an outage both may be over: what came first is what happened.
   const isSilentFirst = staleAt !== null && timeoutAt !== null && staleAt < timeoutAt;
   if (!isSilentFirst && timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {

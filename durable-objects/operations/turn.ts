@@ -3,7 +3,7 @@
 
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Actor, JobEvent } from "../../domain/event.ts";
-import { type Decision, isLeased, type Job } from "../../domain/job.ts";
+import { type Decision, isLeased, type Job, type JobError } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
@@ -37,6 +37,8 @@ export interface Effects {
   readonly wokenWorkers: Set<string>;
   /** To every worker with a socket. */
   readonly broadcast: CoordinatorMessage[];
+  /** Streams whose attempt is over, whatever their worker still says. */
+  readonly cuts: StreamCut[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
@@ -48,11 +50,22 @@ export interface Effects {
   readonly forgottenWorkers: Set<string>;
 }
 
+/** `error`: how the reader's stream ends; null where the job goes on with another attempt. */
+export interface StreamCut {
+  readonly instance: string;
+  readonly jobId: string;
+  readonly lease: number;
+  readonly error: Pick<JobError, "code" | "message" | "status"> | null;
+}
+
+const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
+
 export class Turn {
   readonly effects: Effects = {
     frames: [],
     wokenWorkers: new Set(),
     broadcast: [],
+    cuts: [],
     changedJobs: new Set(),
     finishedJobs: new Set(),
     changedWorkers: new Set(),
@@ -113,7 +126,16 @@ export class Turn {
     this.#tell(job, decision.events);
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
+    if (before?.stream) this.#cutStream(before, job);
     this.#count(before, job);
+  }
+
+  /** Not where its worker ended it: that one ends its stream itself. */
+  #cutStream(before: Job, after: Job): void {
+    const isOver = isLeased(before) && !(isLeased(after) && after.lease === before.lease);
+    if (!isOver || before.assignedWorker === null || after.settledBy !== null) return;
+    const error = isFinal(after.status) ? (after.error ?? CANCELLED) : null;
+    this.effects.cuts.push({ instance: before.assignedWorker, jobId: before.id, lease: before.lease, error });
   }
 
   putWorker(worker: Worker): void {
@@ -173,9 +195,27 @@ export class Turn {
       if (before !== null && isOpen(before.status)) this.memory.open[before.status] -= 1;
       if (isOpen(after.status)) this.memory.open[after.status] += 1;
     }
+    this.#countByKey(before, after);
+    this.#countStream(before, after);
     if (after.status !== "assigned" || before?.status === "assigned") return;
     const enqueuedAt = Math.max(after.createdAt, after.runAt ?? 0);
     counters.assignmentLatency.observe(Math.max(0, this.nowAt - enqueuedAt) / 1000);
+  }
+
+  #countByKey(before: Job | null, after: Job): void {
+    const { openByKey } = this.memory;
+    const known = after.keyId === null ? undefined : openByKey.get(after.keyId);
+    if (known === undefined || after.keyId === null) return;
+    const change = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
+    openByKey.set(after.keyId, known + change);
+  }
+
+  #countStream(before: Job | null, after: Job): void {
+    const { counters } = this.memory;
+    if (!after.stream || after.firstTokenAt === null) return;
+    if (before?.firstTokenAt == null) counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
+    if (before !== null && isOpen(before.status) && !isOpen(after.status))
+      counters.streamDuration.observe((this.nowAt - after.firstTokenAt) / 1000);
   }
 
   #tell(job: Job, events: readonly JobEvent[]): void {

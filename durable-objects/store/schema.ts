@@ -102,6 +102,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       '$.frontDoor', NULL, '$.queueUntilAt', NULL, '$.keyId', NULL)`,
     `UPDATE workers SET record = json_set(record, '$.apis', json('[]'), '$.runtimeModels', NULL)`,
   ],
+  [
+    // Keys with limits: their requests in the minute under way, and what they spent.
+    `CREATE TABLE key_windows (key_id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE key_spending (
+      key_id TEXT NOT NULL, day_at INTEGER NOT NULL, nano_usd INTEGER NOT NULL, PRIMARY KEY (key_id, day_at)
+    ) WITHOUT ROWID`,
+    `UPDATE keys SET record = json_set(record, '$.limits', NULL)`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

@@ -38,6 +38,11 @@ export interface Observed {
 export interface StoredCounters {
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Observed;
+  /** Absent in counters that an earlier release stored. */
+  readonly firstToken?: Observed;
+  readonly streamDuration?: Observed;
+  readonly affinity?: Record<"hit" | "miss", number>;
+  readonly streamsAbandoned?: number;
 }
 
 export const settingsTable = (sql: Sql) => {
