@@ -153,6 +153,19 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: () => "the history store does not answer; dispatch goes on",
     retryAfter: seconds,
   },
+  storage_full: {
+    status: 503,
+    title: "Storage full",
+    detail: () => "the disk that holds the data has no room for more: free some space; nothing was changed",
+    retryAfter: seconds,
+  },
+  tenant_unavailable: {
+    status: 503,
+    title: "Tenant unavailable",
+    detail: () =>
+      "the tenant's process does not answer now. A request that creates something may have been carried out: repeat it with its Idempotency-Key",
+    retryAfter: seconds,
+  },
   overloaded: { status: 503, title: "Overloaded", detail: () => "this tenant is at its limit", retryAfter: seconds },
 };
 

@@ -75,8 +75,10 @@ export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number)
   return nowAt < (key.previousUntilAt ?? 0) ? ok(key) : err({ code: "key_rotated" });
 };
 
+/** The same digest again is the same request, repeated: it changes nothing. */
 export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: number): Result<KeyRecord, Refusal> => {
   if (key.revokedAt !== null) return err({ code: "key_inactive", id: key.id });
+  if (key.hash === hash) return ok(key);
   return ok({ ...key, hash, previousHash: key.hash, previousUntilAt: graceMs === 0 ? null : nowAt + graceMs });
 };
 

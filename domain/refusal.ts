@@ -10,7 +10,17 @@ export interface FieldError {
   readonly message: string;
 }
 
-export type ResourceKind = "job" | "worker" | "key" | "schedule" | "subscription" | "provider" | "route" | "tenant";
+export type ResourceKind =
+  | "job"
+  | "worker"
+  | "key"
+  | "schedule"
+  | "subscription"
+  | "provider"
+  | "route"
+  | "tenant"
+  | "webhook"
+  | "delivery";
 
 export type Refusal =
   | { readonly code: "invalid_request"; readonly detail: string; readonly errors: readonly FieldError[] }
@@ -50,6 +60,8 @@ export type Refusal =
   | { readonly code: "budget_reached"; readonly detail: string; readonly retryAfterSeconds: number }
   | { readonly code: "history_backlog"; readonly retryAfterSeconds: number }
   | { readonly code: "history_unavailable"; readonly retryAfterSeconds: number }
+  | { readonly code: "storage_full"; readonly retryAfterSeconds: number }
+  | { readonly code: "tenant_unavailable"; readonly retryAfterSeconds: number }
   | { readonly code: "overloaded"; readonly retryAfterSeconds: number };
 
 export type RefusalCode = Refusal["code"];

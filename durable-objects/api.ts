@@ -1,8 +1,9 @@
-// Everything that can be asked of a tenant: who may ask, whether the killswitch stops it, and the verb that does it.
+// Everything that can be asked of a tenant. A row states who may ask, what the killswitch does to it, whether the edge
+// may repeat it, what it refuses, and the verb that does it.
 
 import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
-import type { Refusal } from "../domain/refusal.ts";
+import type { Refusal, RefusalCode } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
 import { abandon } from "./operations/abandon.ts";
 import * as budget from "./operations/budget.ts";
@@ -17,98 +18,161 @@ import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
+import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
 
-interface Entry<Request, Answer> {
+/** What holds for an operation beside what it does. A row without one of these does not compile. */
+interface Rules {
   readonly needs: Permission;
   /** What kind of write it is to the killswitch; reads are exempt. */
   readonly kind: WriteKind;
-  readonly run: (turn: Turn, request: Request) => Result<Answer, Refusal>;
+  /** It asks the killswitch itself, after it looked for an earlier answer to the same request. */
+  readonly isPermittedByVerb?: true;
+  /** Asked twice it does no more than asked once, and answers the same: the edge repeats it after a lost answer. */
+  readonly isRepeatable: boolean;
+  /** It adds to the data: refused while the disk is full, so that what ends work still has room. */
+  readonly needsRoom: boolean;
+  /** Its own refusals, beside those that any operation of its kind may give. */
+  readonly refuses: readonly RefusalCode[];
 }
 
-const entry =
-  (needs: Permission, kind: WriteKind = "exempt") =>
-  <Request, Answer>(run: (turn: Turn, request: Request) => Result<Answer, Refusal>): Entry<Request, Answer> => ({
-    needs,
-    kind,
-    run,
-  });
+type Verb<Request, Answer> = (turn: Turn, request: Request) => Result<Answer, Refusal>;
 
-const read = entry("operate");
-const work = entry("work");
-const follow = entry("follow");
+const operation = <const R extends Rules, Request, Answer>(
+  rules: R,
+  run: Verb<Request, Answer>,
+): R & { run: Verb<Request, Answer> } => ({ ...rules, run });
+
+const ONCE = { isRepeatable: false } as const;
+const READ = {
+  needs: "operate",
+  kind: "exempt",
+  isRepeatable: true,
+  needsRoom: false,
+  refuses: [],
+} as const satisfies Rules;
+const WRITE = { ...READ, kind: "other" } as const satisfies Rules;
+const GROW = { needsRoom: true } as const;
+const WORK = { ...READ, needs: "work" } as const satisfies Rules;
+const ASK = { ...READ, needs: "ask" } as const satisfies Rules;
+const FOLLOW = { ...READ, needs: "follow" } as const satisfies Rules;
+const ADMIN = { ...READ, needs: "administer" } as const satisfies Rules;
+const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
+const ONE = { refuses: ["not_found"] } as const;
+const REPORT = { ...WORK, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
+const NEW_JOB = { ...READ, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 
 export const OPERATIONS = {
-  // These two look for an earlier answer before the killswitch.
-  createJob: entry("operate")(jobs.createOne),
-  createJobs: entry("operate", "create")(jobs.createMany),
-  dispatch: entry("operate")(jobs.dispatch),
-  getJob: follow(jobs.getJob),
-  presentOpenJobs: read(jobs.presentOpenJobs),
-  patchJob: entry("operate", "other")(jobs.patch),
-  cancelJob: entry("ask", "other")(jobs.cancel),
-  retryJob: entry("operate", "other")(jobs.retry),
-  explain: read(explanation.explainRouting),
+  createJob: operation({ ...NEW_JOB, refuses: ["idempotency_key_reused", "history_backlog"] }, jobs.createOne),
+  createJobs: operation({ ...NEW_JOB, refuses: ["idempotency_key_reused", "history_backlog"] }, jobs.createMany),
+  dispatch: operation(
+    {
+      ...NEW_JOB,
+      refuses: ["idempotency_key_reused", "history_backlog", "no_eligible_workers", "budget_reached"],
+    },
+    jobs.dispatch,
+  ),
+  getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
+  presentOpenJobs: operation(READ, jobs.presentOpenJobs),
+  patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed"] }, jobs.patch),
+  cancelJob: operation({ ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state"] }, jobs.cancel),
+  retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state"] }, jobs.retry),
+  explain: operation({ ...READ, refuses: ["not_found", "job_state"] }, explanation.explainRouting),
 
-  ask: entry("ask")(frontDoor.ask),
-  follow: follow(frontDoor.follow),
-  abandon: entry("ask")(abandon),
-  nameModel: entry("ask")(frontDoor.nameModel),
-  listModels: entry("ask")((turn: Turn, _request: null) => frontDoor.listModels(turn)),
-  getModel: entry("ask")(frontDoor.getModel),
+  ask: operation(
+    {
+      ...ASK,
+      ...ONCE,
+      ...GROW,
+      kind: "dispatch",
+      isPermittedByVerb: true,
+      refuses: [
+        "idempotency_key_reused",
+        "history_backlog",
+        "model_not_found",
+        "no_eligible_workers",
+        "queue_timeout",
+        "budget_reached",
+        "rate_limit_exceeded",
+        "insufficient_quota",
+      ],
+    },
+    frontDoor.ask,
+  ),
+  follow: operation({ ...FOLLOW, ...ONE }, frontDoor.follow),
+  abandon: operation(FOLLOW, abandon),
+  nameModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.nameModel),
+  listModels: operation(ASK, (turn: Turn, _request: null) => frontDoor.listModels(turn)),
+  getModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.getModel),
 
-  reportPresence: work(presence.report),
-  listPresent: work((turn: Turn, _request: null) => workers.listPresent(turn)),
-  listWorkers: read(workers.listWorkers),
-  getWorker: read(workers.getWorker),
-  forgetWorker: entry("operate", "other")(workers.forgetWorker),
-  pauseWorker: entry("operate", "other")(workers.pause),
-  resumeWorker: entry("operate", "other")(workers.resume),
+  reportPresence: operation(WORK, presence.report),
+  listPresent: operation(WORK, (turn: Turn, _request: null) => workers.listPresent(turn)),
+  listWorkers: operation(READ, workers.listWorkers),
+  getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
+  forgetWorker: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "worker_not_offline"] }, workers.forgetWorker),
+  pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
+  resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
 
-  claim: work(report.claim),
-  startJob: work(report.presented(report.start)),
-  heartbeatJob: work(report.presented(report.heartbeat)),
-  completeJob: work(report.presented(report.complete)),
-  failJob: work(report.presented(report.fail)),
-  releaseJob: work(report.presented(report.release)),
+  claim: operation({ ...WORK, ...ONE }, report.claim),
+  startJob: operation(REPORT, report.presented(report.start)),
+  heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
+  completeJob: operation(REPORT, report.presented(report.complete)),
+  failJob: operation(REPORT, report.presented(report.fail)),
+  releaseJob: operation(REPORT, report.presented(report.release)),
 
-  readKillswitch: read((turn: Turn, _request: null) => killswitch.read(turn)),
-  activateKillswitch: read(killswitch.activate),
-  clearKillswitch: read(budget.clearKillswitch),
+  readKillswitch: operation(READ, (turn: Turn, _request: null) => killswitch.read(turn)),
+  activateKillswitch: operation(READ, killswitch.activate),
+  clearKillswitch: operation(READ, budget.clearKillswitch),
 
-  createSchedule: entry("operate", "other")(schedules.create),
-  listSchedules: read(schedules.list),
-  getSchedule: read(schedules.get),
-  previewSchedule: read(schedules.preview),
-  editSchedule: entry("operate", "other")(schedules.edit),
-  deleteSchedule: entry("operate", "other")(schedules.remove),
-  runSchedule: entry("operate", "create")(schedules.runNow),
+  createSchedule: operation({ ...WRITE, ...ONCE, ...GROW, refuses: ["schedule_exists"] }, schedules.create),
+  listSchedules: operation(READ, schedules.list),
+  getSchedule: operation({ ...READ, ...ONE }, schedules.get),
+  previewSchedule: operation(READ, schedules.preview),
+  editSchedule: operation({ ...WRITE, ...GROW, ...ONE }, schedules.edit),
+  deleteSchedule: operation({ ...WRITE, ...ONCE, ...ONE }, schedules.remove),
+  runSchedule: operation({ ...NEW_JOB, refuses: ["not_found", "idempotency_key_reused"] }, schedules.runNow),
 
-  createKey: entry("administer")(keys.createKey),
-  listKeys: entry("administer")((turn: Turn, _request: null) => keys.listKeys(turn)),
-  patchKey: entry("administer")(keys.patchKey),
-  rotateKey: entry("administer")(keys.rotate),
-  revokeKey: entry("administer")(keys.revoke),
-  createSession: work(keys.createSession),
-  readSession: work(keys.readSession),
-  endSession: work(keys.endSession),
+  createKey: operation({ ...ADMIN, ...GROW }, keys.createKey),
+  listKeys: operation(ADMIN, (turn: Turn, _request: null) => keys.listKeys(turn)),
+  patchKey: operation({ ...ADMIN, ...ONE }, keys.patchKey),
+  rotateKey: operation({ ...ADMIN, refuses: ["not_found", "key_inactive"] }, keys.rotate),
+  revokeKey: operation({ ...ADMIN, refuses: ["not_found", "last_admin_key"] }, keys.revoke),
+  createSession: operation(WORK, keys.createSession),
+  readSession: operation(WORK, keys.readSession),
+  endSession: operation({ ...WORK, ...ONCE }, keys.endSession),
 
-  readConfig: work((turn: Turn, _request: null) => config.readConfig(turn)),
-  replaceConfig: entry("administer", "other")(config.replaceConfig),
+  createWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW }, webhooks.create),
+  listWebhooks: operation(ADMIN, (turn: Turn, _request: null) => webhooks.list(turn)),
+  getWebhook: operation({ ...ADMIN, ...ONE }, webhooks.get),
+  patchWebhook: operation({ ...ADMIN_WRITE, ...ONE }, webhooks.patch),
+  deleteWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.remove),
+  rotateWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.rotate),
+  testWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.test),
+  listDeliveries: operation({ ...ADMIN, ...ONE }, webhooks.listDeliveries),
+  redeliver: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.redeliver),
 
-  readBudget: read((turn: Turn, _request: null) => budget.readBudget(turn)),
-  readMetrics: read((turn: Turn, _request: null) => metrics.readMetrics(turn)),
+  readConfig: operation(WORK, (turn: Turn, _request: null) => config.readConfig(turn)),
+  replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
+
+  readBudget: operation(READ, (turn: Turn, _request: null) => budget.readBudget(turn)),
+  readMetrics: operation(READ, (turn: Turn, _request: null) => metrics.readMetrics(turn)),
 
   /** Only whether the key may do it: for reads of history and writes to D1. */
-  authorizeWork: work((turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeRead: read((turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeAsk: entry("ask")((turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeFollow: follow((turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeAdmin: entry("administer")((turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeAdminWrite: entry("administer", "other")((turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeWork: operation(WORK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeRead: operation(READ, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAsk: operation(ASK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeFollow: operation(FOLLOW, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAdmin: operation(ADMIN, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeAdminWrite: operation(ADMIN_WRITE, (turn: Turn, _request: null) => ok({ ...turn.caller })),
 } as const;
 
 export type OperationName = keyof typeof OPERATIONS;
 export type RequestOf<Name extends OperationName> = Parameters<(typeof OPERATIONS)[Name]["run"]>[1];
 export type AnswerOf<Name extends OperationName> =
   ReturnType<(typeof OPERATIONS)[Name]["run"]> extends Result<infer Answer, Refusal> ? Answer : never;
+
+/** All that an operation may refuse on its own account. */
+export const refusalsOf = (name: OperationName): readonly RefusalCode[] => {
+  const { refuses, kind }: Rules = OPERATIONS[name];
+  return kind === "exempt" ? refuses : [...refuses, "killswitch_active"];
+};

@@ -8,6 +8,7 @@ import type { Killswitch } from "../domain/killswitch.ts";
 import { periodAt } from "../domain/period.ts";
 import { Queue } from "../domain/queue.ts";
 import { Spending } from "../domain/spending.ts";
+import type { Webhook } from "../domain/webhook.ts";
 import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
 import type { CatalogFacts } from "./store/catalog.ts";
@@ -37,6 +38,12 @@ export interface Memory {
   readonly socketGoneAt: Map<string, number>;
   /** Open jobs of the keys whose number of jobs is limited. */
   readonly openByKey: Map<string, number>;
+  /** Newest first. */
+  webhooks: readonly Webhook[];
+  /** Deliveries whose try has no outcome yet. */
+  readonly deliveriesUnderWay: Set<string>;
+  /** Workers whose silence webhooks were told of. */
+  readonly silentWorkers: Set<string>;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
@@ -76,6 +83,9 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
         .filter((key) => key.limits?.concurrent != null)
         .map(({ id }) => [id, store.jobs.openCountOf(id)]),
     ),
+    webhooks: store.webhooks.all(),
+    deliveriesUnderWay: new Set(),
+    silentWorkers: store.silentWorkers.all(),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,

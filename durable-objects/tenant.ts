@@ -16,10 +16,13 @@ import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from ".
 import { findArchived } from "./archive.ts";
 import { type Counters, countersFrom, storedCounters } from "./counters.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
+import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
 import { loadMemory, type Memory } from "./memory.ts";
+import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
+import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
 import type { Archived } from "./operations/jobs.ts";
 import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
@@ -33,10 +36,14 @@ import { openStore, type Store } from "./store/open.ts";
 import { TurnQueue } from "./turns.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
+import { sendDelivery } from "./webhook-sender.ts";
 
 /** What the object needs of the platform's bindings. */
 interface TenantEnv {
   readonly DB: D1Database;
+  /** Self-hosted, the way to private addresses; webhooks take it only where the operator allows it. */
+  readonly LOCAL_NETWORK?: Fetcher;
+  readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
 
 const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
@@ -99,10 +106,15 @@ export class Tenant extends DurableObject<TenantEnv> {
       if (!caller.ok) return caller;
       const authorized = authorize(caller.value.role, operation.needs);
       if (!authorized.ok) return authorized;
-      const permitted = permit(this.#loaded().killswitch, operation.kind);
+      const permitted = "isPermittedByVerb" in operation ? ok(null) : permit(this.#loaded().killswitch, operation.kind);
       if (!permitted.ok) return permitted;
       return this.#inTurn(caller.value, (turn) => run(turn, request));
     });
+  }
+
+  /** A group of calls in one message (`grouped-calls.ts`). */
+  async callMany(group: string): Promise<string> {
+    return answerGroup(group, (credential, name, request) => this.call(credential, name, request));
   }
 
   /** A claim that waits for a job for up to `waitMs`. */
@@ -308,6 +320,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
     if (!result.ok && turn.freedWorkers.size === 0) return result;
     assignWaiting(turn);
+    writeDeliveries(turn);
     this.#wake.note(turn.wakeAt);
     this.#afterwards.push(() => this.#tell(turn.effects));
     return result;
@@ -338,7 +351,23 @@ export class Tenant extends DurableObject<TenantEnv> {
     for (const [keyId, keptHash] of effects.endedKeys) this.#sockets.endKey(keyId, keptHash);
     for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
+    for (const delivery of effects.deliveries) this.ctx.waitUntil(this.#deliver(delivery));
     this.#live.note(effects);
+  }
+
+  #deliver(delivery: Outgoing): Promise<void> {
+    const { LOCAL_NETWORK: network, SERVICE_WEBHOOKS_PRIVATE } = this.env;
+    const isPrivateAllowed = SERVICE_WEBHOOKS_PRIVATE === "1" && network !== undefined;
+    return sendDelivery(
+      {
+        fetch: (url, init) => (isPrivateAllowed ? network.fetch(url, init) : fetch(url, init)),
+        now: Date.now,
+        settle: async (id, outcome) => {
+          await this.#turns.run(() => this.#inTurn(SERVICE, (turn) => ok(settleDelivery(turn, id, outcome))));
+        },
+      },
+      delivery,
+    );
   }
 
   /** Rows are rolled back, so what memory took over from them must go, too. */

@@ -1,8 +1,8 @@
-// `npm start`: the coordinator on this machine. The bundle that a deploy would send runs on workerd, with its state in
-// the data folder; this process only prepares it, keeps a local worker beside it, and ends both in order.
+// `npm start`: the coordinator on this machine. The edge runs in this process, the bundle that a deploy would send on
+// workerd behind it, with its state in the data folder and a local worker beside it; all of them end in order.
 // Invariant: nothing is served before the migrations are in and the keys are kept, and nothing outlives this process.
 
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import path from "node:path";
 import { loadProject, type Project } from "./build/project.ts";
 import { buildAll } from "./build.ts";
@@ -18,23 +18,23 @@ import {
 } from "./self-host/default-tenant.ts";
 import { keepSecret, readSecret } from "./self-host/kept-secret.ts";
 import { startLocalWorker } from "./self-host/local-worker.ts";
-import { servingConfig } from "./self-host/serving-config.ts";
-import { passedEnvironment, readExtraCatalog, readSettings, type Settings } from "./self-host/settings.ts";
-import { describeExit, type Exit, type Supervised } from "./self-host/supervised.ts";
-import { claimPort, startWorkerd, waitUntilHealthy } from "./self-host/workerd.ts";
+import { keepProcessCount } from "./self-host/processes.ts";
+import type { Address, Served } from "./self-host/served.ts";
+import {
+  isHelpAsked,
+  passedEnvironment,
+  readExtraCatalog,
+  readSettings,
+  type Settings,
+  USAGE,
+} from "./self-host/settings.ts";
+import { claimPort, waitUntilHealthy } from "./self-host/workerd.ts";
+import { startWorkerdHome } from "./self-host/workerd-home.ts";
 import { markState, refuseNewerState } from "./self-host/written-by.ts";
 
-/** workerd has nothing to save when it stops, but lets requests in flight end. */
-const WORKERD_GRACE_MS = 2_000;
 const LOOPBACK = "127.0.0.1";
 const ANY_PORT = 0;
 const WILDCARDS: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
-
-interface Address {
-  host: string;
-  port: number;
-  url: string;
-}
 
 interface Plan {
   settings: Settings;
@@ -42,6 +42,7 @@ interface Plan {
   dir: DataDir;
   address: Address;
   environment: Record<string, string>;
+  processCount: number;
 }
 
 function stopRequested(): Promise<"stop"> {
@@ -68,7 +69,8 @@ async function addressOn(host: string, wanted: number): Promise<Address> {
 async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
   const project = await loadProject();
   const address = await addressOn(settings.host, settings.port);
-  return { settings, project, dir, address, environment: await readEnvironment(project, dir) };
+  const environment = await readEnvironment(project, dir);
+  return { settings, project, dir, address, environment, processCount: keepProcessCount(dir, settings.processCount) };
 }
 
 async function prepareState({ project, dir }: Plan): Promise<void> {
@@ -78,11 +80,11 @@ async function prepareState({ project, dir }: Plan): Promise<void> {
 }
 
 /** `awaited` is the worker without which GET /health says for a while that the service is starting. */
-function serve({ project, dir, environment: shared }: Plan, { host, port }: Address, awaited?: string): Supervised {
-  const environment = awaited === undefined ? shared : { ...shared, SERVICE_AWAITED_WORKER: awaited };
-  const config = servingConfig({ project, dir, host, port, environment: Object.keys(environment) });
-  writeFileSync(dir.servingConfig, config, { mode: 0o600 });
-  return startWorkerd(dir, environment);
+async function serve(plan: Plan, address: Address, awaited?: string): Promise<Served> {
+  if (plan.settings.edge === "workerd") return startWorkerdHome({ ...plan, awaited }, address);
+  // The app takes a while to load: only who serves it here waits for it.
+  const { startNodeHome } = await import("./self-host/edge/node-home.ts");
+  return startNodeHome({ ...plan, awaited }, address);
 }
 
 /** Makes the keys that are missing on a port that nobody knows: who sees the service answer finds them in place. */
@@ -90,14 +92,14 @@ async function makeKeys(plan: Plan): Promise<"ready" | "stranded"> {
   const { dir, settings, environment } = plan;
   let address = await addressOn(LOOPBACK, ANY_PORT);
   while (address.port === plan.address.port) address = await addressOn(LOOPBACK, ANY_PORT);
-  const workerd = serve(plan, address);
+  const served = await serve(plan, address);
   try {
-    await waitUntilHealthy(workerd, address.url);
+    await waitUntilHealthy(served);
     const tenant = await ensureDefaultTenant(address.url, environment.SERVICE_ROOT_KEY ?? "", dir);
     if (tenant === "ready" && settings.runsWorker) await tryWorkerKey(plan, address);
     return tenant;
   } finally {
-    await workerd.stop(WORKERD_GRACE_MS);
+    await served.stop();
   }
 }
 
@@ -122,23 +124,23 @@ async function prepare(plan: Plan): Promise<void> {
   throw new ExitError(`The tenant "${TENANT}" could not be made. Start with an empty SERVICE_DATA_DIR.`);
 }
 
-/** Serves, with the local worker beside it from the first moment on, until asked to stop or workerd ends by itself. */
-async function run(plan: Plan, stop: Promise<"stop">): Promise<"stop" | Exit> {
+/** Serves, with the local worker beside it from the first moment on, until asked to stop. */
+async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
   const { settings, dir, address } = plan;
   const instance = settings.workerInstance;
   const key = settings.runsWorker ? readSecret(dir.workerKey) : undefined;
-  const workerd = serve(plan, address, key && `${TENANT}/${instance}`);
+  const served = await serve(plan, address, key && `${TENANT}/${instance}`);
   const worker = key ? startLocalWorker({ url: address.url, key, instance }) : undefined;
-  const serving = async (): Promise<Exit> => {
-    await waitUntilHealthy(workerd, address.url);
+  const serving = async (): Promise<"stop"> => {
+    await waitUntilHealthy(served);
     announce(plan);
-    return workerd.exited;
+    return stop;
   };
   try {
-    return await Promise.race([stop, serving()]);
+    await Promise.race([stop, serving()]);
   } finally {
     await worker?.stop();
-    await workerd.stop(WORKERD_GRACE_MS);
+    await served.stop();
   }
 }
 
@@ -158,7 +160,12 @@ function announce({ settings, dir, address: { url } }: Plan): void {
 }
 
 async function main(): Promise<number> {
-  const settings = readSettings(process.argv.slice(2), process.env);
+  const args = process.argv.slice(2);
+  if (isHelpAsked(args)) {
+    console.log(USAGE);
+    return 0;
+  }
+  const settings = readSettings(args, process.env);
   const stop = stopRequested();
   let isStarting = true;
   // Before it serves there is nothing to end in order: the guards take the children along.
@@ -171,10 +178,9 @@ async function main(): Promise<number> {
   markFirstStart(dir);
   await prepare(plan);
   isStarting = false;
-  const ending = await run(plan, stop);
+  await run(plan, stop);
   lock.close();
-  if (ending === "stop") return 0;
-  throw new ExitError(`workerd ${describeExit(ending)} by itself. Nothing acknowledged is lost: start again.`);
+  return 0;
 }
 
 await runScript(main);

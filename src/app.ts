@@ -19,6 +19,7 @@ import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { socketRoutes } from "./routes/sockets.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -46,10 +47,29 @@ const apiRoutes: readonly Endpoint[] = [
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,
+  ...webhookRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 
-export const endpoints = [...apiRoutes, ...serviceRoutes(apiRoutes)];
+const ownRoutes = serviceRoutes(apiRoutes);
+
+export const endpoints = [...apiRoutes, ...ownRoutes];
+
+/**
+ * What asks for nothing but the tenant and history. Self-hosted, Node answers these itself; every other request it
+ * passes on, whole, to this app in workerd, which has all bindings.
+ */
+const portable: ReadonlySet<Endpoint> = new Set([
+  ...jobRoutes,
+  ...dispatchRoutes,
+  ...workerRoutes,
+  ...killswitchRoutes,
+  ...scheduleRoutes,
+  ...costRoutes,
+  ...configRoutes,
+  ...keyRoutes,
+  ...ownRoutes,
+]);
 
 export const app = new Hono<{ Bindings: Env; Variables: { requestId: string } }>({ strict: true });
 
@@ -68,11 +88,12 @@ app.onError((error, c) => {
   return internalProblem(requestId);
 });
 
-mount(app, endpoints);
+mount(app, endpoints, (one) => portable.has(one));
 
 /** What is not of the API is the dashboard's; what is not there either is nothing. */
 app.notFound(async (c) => {
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
+  if (isRead && c.env.HOME !== undefined) return c.env.HOME.passOn(c);
   if (isRead && c.env.ASSETS !== undefined) {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
     if (asset.status !== NOT_FOUND) return cached(asset, c.req.path);

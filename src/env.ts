@@ -1,6 +1,7 @@
 // What the platform binds: wrangler.toml is the source, this its type.
 
 import type { Tenant } from "../durable-objects/tenant.ts";
+import type { Home } from "./http/home.ts";
 
 export interface Env {
   readonly TENANT: DurableObjectNamespace<Tenant>;
@@ -16,6 +17,14 @@ export interface Env {
   readonly SERVICE_CATALOG_FILES?: string;
   /** Self-hosted, `<tenant>/<instance>` of the worker that `npm start` runs beside the server; no setting of a user's. */
   readonly SERVICE_AWAITED_WORKER?: string;
+  /** Self-hosted, `<index>/<count>`: which tenants live in this process (`domain/share.ts`). */
+  readonly SERVICE_SHARE?: string;
+  /** Self-hosted, made at each start: what opens the private door. */
+  readonly SERVICE_PRIVATE_SECRET?: string;
+  /** Self-hosted, where the app runs in Node. */
+  readonly HOME?: Home;
+  /** Self-hosted, `1` lets webhooks go to private addresses. */
+  readonly SERVICE_WEBHOOKS_PRIVATE?: string;
   /**
    * Self-hosted, and nowhere else, the way to model runtimes on this machine and its network; `fetch` itself reaches
    * public hosts only.

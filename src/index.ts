@@ -1,5 +1,6 @@
 // The entry: requests to the app, the minute's cron to what belongs to no single tenant.
 
+import { isInShare, readShare } from "../domain/share.ts";
 import { app } from "./app.ts";
 import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
 import { pruneHistory } from "./catalog/models.ts";
@@ -9,6 +10,7 @@ import { isSyncHalted, tenantObject } from "./http/tenant.ts";
 import { catalogTools, tellTenant } from "./routes/catalog.ts";
 
 export { Tenant } from "../durable-objects/tenant.ts";
+export { PrivateDoor } from "./private-door.ts";
 
 /** An alarm this long overdue was lost: the platform gives one up after six failures. */
 const OVERDUE_MS = 2 * 60_000;
@@ -17,7 +19,9 @@ const OVERDUE_MS = 2 * 60_000;
 const WAKES_AT_A_TIME = 5;
 
 const wakeOverdue = async (env: Env): Promise<void> => {
-  const overdue = (await overdueTenants(env.DB, Date.now() - OVERDUE_MS)).values();
+  const share = readShare(env.SERVICE_SHARE);
+  const all = await overdueTenants(env.DB, Date.now() - OVERDUE_MS);
+  const overdue = all.filter(({ tenant }) => isInShare(tenant, share)).values();
   const wakeAll = async (): Promise<void> => {
     for (const tenant of overdue) {
       await tenantObject(env, tenant)
@@ -39,8 +43,10 @@ const prune = async (env: Env): Promise<void> => {
 
 const syncCatalog = async (env: Env): Promise<void> => {
   if (!isCatalogSyncOn(env.SERVICE_CATALOG_SYNC)) return;
+  const share = readShare(env.SERVICE_SHARE);
   await syncDueSubscriptions({
     ...catalogTools(env),
+    isOurs: (tenant) => isInShare(tenant, share),
     mayRun: async (tenant) => !(await isSyncHalted(env, await tenantNamed(env.DB, tenant))),
     onChanged: async (tenant, report) => tellTenant(env, await tenantNamed(env.DB, tenant), report.provider),
   });

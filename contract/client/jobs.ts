@@ -74,6 +74,14 @@ export const jobVerbs = (transport: Transport) => {
     retry: command("retry"),
     events: (id: string, options?: CallOptions) =>
       transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
+    /** Server-sent events: what the job writes while it writes it. The answer's body is theirs to read. */
+    stream: (id: string, { lastEventId, ...options }: StreamOptions = {}) =>
+      transport.response({
+        method: "GET",
+        path: pathOf`/api/jobs/${id}/stream`,
+        headers: { accept: "text/event-stream", "last-event-id": lastEventId },
+        options,
+      }),
     /** Who would get such a job, and why: changes nothing. */
     explain: (query: QueryOf<ExplainQuery> = {}, options?: CallOptions) =>
       transport.json<Explanation>({ method: "GET", path: "/dispatch/explain", query, options }),

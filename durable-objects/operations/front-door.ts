@@ -78,8 +78,7 @@ export const settingsOf = (turn: Turn): DoorSettings => {
 
 /** Makes the job of a request, with its worker where one has room; refuses what nobody could ever answer. */
 export const ask = (turn: Turn, request: Asking): Result<Asked, Refusal> => {
-  const facts = { prompt: request.prompt, input: request.input };
-  const made = withIdempotency(turn, "ask", request.idempotency, facts, () => open(turn, request));
+  const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
   if (!made.ok) return made;
   const job = turn.store.jobs.find(made.value.job.id);
   const limits = countRequest(turn, made.value.replayed !== true);

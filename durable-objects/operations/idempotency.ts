@@ -1,55 +1,85 @@
 // The same key and body within a day answers with the first answer; another body under the key is refused. What the
-// request brings again (prompt and input) is not stored a second time.
+// request brings again (prompt, input, tags) is not stored a second time.
 
 import type { JobResource } from "../../contract/job.ts";
-import type { JobPayload } from "../../domain/job.ts";
+import type { NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Turn } from "./turn.ts";
 
 export interface Idempotency {
   readonly key: string;
-  /** Digest of the validated body. */
+  /** Digest of what was asked: the validated body, and what the path names. */
   readonly bodyHash: string;
 }
 
 /** An answer that may be the first one over again. */
 export type Replayable<T> = T & { readonly replayed?: boolean };
 
+/** One key may stand for one request of each of these. */
+export type IdempotencyScope = "create" | "dispatch" | "batch" | "run" | "bulk" | "ask";
+
+/** How an answer is stored, and made whole again from that and the repeated request. */
+export interface Kept<T> {
+  readonly strip: (answer: T) => unknown;
+  readonly restore: (stored: T) => T;
+}
+
 const KEPT_MS = 24 * 3_600_000;
 
-type Answer = JobResource | { readonly job: JobResource };
+const WHOLE: Kept<never> = { strip: (answer) => answer, restore: (stored) => stored };
 
-export const withIdempotency = <T extends Answer>(
+export const withIdempotency = <T extends object>(
   turn: Turn,
-  scope: "create" | "dispatch" | "ask",
+  scope: IdempotencyScope,
   idempotency: Idempotency | null,
-  asked: JobPayload,
   work: () => Result<T, Refusal>,
+  kept: Kept<T> = WHOLE as unknown as Kept<T>,
 ): Result<Replayable<T>, Refusal> => {
   if (idempotency === null) return work();
   const known = turn.store.idempotency.find(scope, idempotency.key, turn.nowAt);
   if (known !== null) {
     if (known.bodyHash !== idempotency.bodyHash) return err({ code: "idempotency_key_reused", key: idempotency.key });
-    return ok({ ...restore<T>(known.answer, asked), replayed: true });
+    return ok({ ...kept.restore(JSON.parse(known.answer) as T), replayed: true });
   }
   const answered = work();
   if (answered.ok) {
     const expiresAt = turn.nowAt + KEPT_MS;
-    const first = { bodyHash: idempotency.bodyHash, answer: strip(answered.value) };
+    const first = { bodyHash: idempotency.bodyHash, answer: JSON.stringify(kept.strip(answered.value)) };
     turn.store.idempotency.put(scope, idempotency.key, first, expiresAt);
     turn.due(expiresAt);
   }
   return answered;
 };
 
-const OMITTED = { prompt: "", input: null };
+const OMITTED = { prompt: "", input: null, tags: [] };
 
-const strip = (answer: Answer): string =>
-  JSON.stringify("job" in answer ? { ...answer, job: { ...answer.job, ...OMITTED } } : { ...answer, ...OMITTED });
+const stripJob = (job: JobResource): JobResource => ({ ...job, ...OMITTED });
 
-const restore = <T extends Answer>(stored: string, asked: JobPayload): T => {
-  const answer = JSON.parse(stored) as Answer;
-  const given = { prompt: asked.prompt, input: asked.input };
-  return ("job" in answer ? { ...answer, job: { ...answer.job, ...given } } : { ...answer, ...given }) as T;
-};
+const restoreJob = (job: JobResource, asked: NewJob): JobResource => ({
+  ...job,
+  prompt: asked.prompt,
+  input: asked.input,
+  tags: [...new Set(asked.tags)],
+});
+
+/** An answer that is the job. */
+export const keptJob = (asked: NewJob): Kept<JobResource> => ({
+  strip: stripJob,
+  restore: (stored) => restoreJob(stored, asked),
+});
+
+/** An answer that holds the job. */
+export const keptInside = <T extends { readonly job: JobResource }>(asked: NewJob): Kept<T> => ({
+  strip: (answer) => ({ ...answer, job: stripJob(answer.job) }),
+  restore: (stored) => ({ ...stored, job: restoreJob(stored.job, asked) }),
+});
+
+/** An answer that holds jobs in the order in which they were asked for. */
+export const keptBatch = <T extends { readonly jobs: readonly JobResource[] }>(asked: readonly NewJob[]): Kept<T> => ({
+  strip: (answer) => ({ ...answer, jobs: answer.jobs.map(stripJob) }),
+  restore: (stored) => ({
+    ...stored,
+    jobs: stored.jobs.map((job, index) => restoreJob(job, asked[index] as NewJob)),
+  }),
+});

@@ -20,7 +20,7 @@ import { explain } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
-import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
+import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import { countRequest, refuseOverLimits } from "./key-limits.ts";
 import { allowReading } from "./reading.ts";
 import {
@@ -66,17 +66,25 @@ export const createOne = (
   turn: Turn,
   request: { job: NewJob; idempotency: Idempotency | null },
 ): Result<Replayable<JobResource>, Refusal> => {
-  return withIdempotency<JobResource>(turn, "create", request.idempotency, request.job, () => {
-    // A repeated request is answered as it was, whatever holds by now.
-    const permitted = permit(turn.memory.killswitch, "create");
-    if (!permitted.ok) return permitted;
-    const backlog = refuseBacklog(turn);
-    if (!backlog.ok) return backlog;
-    const limited = refuseOverLimits(turn, [request.job.model]);
+  const create = (): Result<JobResource, Refusal> => {
+    const open = refuseNewJobs(turn, [request.job]);
+    return open.ok ? ok(createAndAdmit(turn, request.job)) : open;
+  };
+  return withIdempotency(turn, "create", request.idempotency, create, keptJob(request.job));
+};
+
+/** Asked after the look for an earlier answer: a repeated request is answered as it was, whatever holds by now. */
+const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
+  const permitted = permit(turn.memory.killswitch, "create");
+  if (!permitted.ok) return permitted;
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  for (const { model } of asked) {
+    const limited = refuseOverLimits(turn, [model], asked.length);
     if (!limited.ok) return limited;
-    countRequest(turn, true);
-    return ok(createAndAdmit(turn, request.job));
-  });
+  }
+  countRequest(turn, true, asked.length);
+  return ok(null);
 };
 
 /** The job as created: pending, even where a worker has it before the answer leaves. */
@@ -86,16 +94,18 @@ const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new
   return presentJob(created.job, asked, null, waitsFor);
 };
 
-export const createMany = (turn: Turn, request: { jobs: readonly NewJob[] }): Result<JobResource[], Refusal> => {
-  const backlog = refuseBacklog(turn);
-  if (!backlog.ok) return backlog;
-  for (const { model } of request.jobs) {
-    const limited = refuseOverLimits(turn, [model], request.jobs.length);
-    if (!limited.ok) return limited;
-  }
-  countRequest(turn, true, request.jobs.length);
-  const reasons: WaitingReasons = new Map();
-  return ok(request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)));
+/** All of them or none, in their order. */
+export const createMany = (
+  turn: Turn,
+  request: { jobs: readonly NewJob[]; idempotency: Idempotency | null },
+): Result<Replayable<{ readonly jobs: JobResource[] }>, Refusal> => {
+  const create = (): Result<{ jobs: JobResource[] }, Refusal> => {
+    const open = refuseNewJobs(turn, request.jobs);
+    if (!open.ok) return open;
+    const reasons: WaitingReasons = new Map();
+    return ok({ jobs: request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)) });
+  };
+  return withIdempotency(turn, "batch", request.idempotency, create, keptBatch(request.jobs));
 };
 
 export interface Dispatched {
@@ -108,7 +118,7 @@ export const dispatch = (
   turn: Turn,
   request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
 ): Result<Replayable<Dispatched>, Refusal> => {
-  return withIdempotency<Dispatched>(turn, "dispatch", request.idempotency, request.job, () => {
+  const work = (): Result<Dispatched, Refusal> => {
     const permitted = permit(turn.memory.killswitch, "dispatch");
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
@@ -128,7 +138,8 @@ export const dispatch = (
     countRequest(turn, true);
     const waitsFor = admit(turn, created, policy);
     return ok({ job: presentJob(created.job, request.job, null, waitsFor), isQueued: true });
-  });
+  };
+  return withIdempotency(turn, "dispatch", request.idempotency, work, keptInside<Dispatched>(request.job));
 };
 
 const MAX_EXPLAINED_WORKERS = 200;

@@ -131,6 +131,7 @@ export const rotate = (
   if (key === null) return err(notFound("key", request.id));
   const rotated = rotateKey(key, request.hash, request.graceMs, turn.nowAt);
   if (!rotated.ok) return rotated;
+  if (rotated.value === key) return ok(presentKey(key));
   turn.store.keys.put(rotated.value);
   turn.audit("key.rotated", key.id, { name: key.name, grace_seconds: request.graceMs / 1000 });
   turn.store.sessions.removeOfKey(key.id);

@@ -24,6 +24,7 @@ import { previewRuns } from "../../domain/timing.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
 import { budgetAgainst } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
+import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
 import { refuseBacklog } from "./jobs.ts";
 import { admit, routePolicy } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -108,13 +109,19 @@ export const remove = (turn: Turn, request: { name: string }): Result<null, Refu
   return ok(null);
 };
 
-export const runNow = (turn: Turn, request: { name: string }): Result<ScheduleRunResource, Refusal> => {
-  const schedule = turn.store.schedules.find(request.name);
-  if (schedule === null) return err(notFound("schedule", request.name));
+export const runNow = (
+  turn: Turn,
+  request: { name: string; idempotency: Idempotency | null },
+): Result<Replayable<ScheduleRunResource>, Refusal> =>
+  withIdempotency(turn, "run", request.idempotency, () => carryOutNow(turn, request.name));
+
+const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refusal> => {
+  const schedule = turn.store.schedules.find(name);
+  if (schedule === null) return err(notFound("schedule", name));
   const allowed = permit(turn.memory.killswitch, "create");
   if (!allowed.ok) return allowed;
   const { run } = applyPlan(turn, schedule, planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level));
-  turn.audit("schedule.run", request.name, { outcome: run.outcome, job_id: run.job_id });
+  turn.audit("schedule.run", name, { outcome: run.outcome, job_id: run.job_id });
   return ok(run);
 };
 

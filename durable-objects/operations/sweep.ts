@@ -11,6 +11,14 @@ import { recordExpiredLease } from "../../domain/worker.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget } from "./budget.ts";
 import { firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
+import {
+  announceSilence,
+  nextDeliveryAt,
+  nextRemovalAt,
+  nextSilenceAt,
+  removeOldDeliveries,
+  takeDeliveries,
+} from "./deliveries.ts";
 import { endGraces } from "./keys.ts";
 import { recordPause } from "./killswitch.ts";
 import { routePolicy, routeRequest, waitingReason } from "./routing.ts";
@@ -85,6 +93,21 @@ const TIMETABLE: readonly Row[] = [
     what: "a reached budget is over with its day or month",
     dueAt: (turn) => earliest(turn.memory.budgetNotices.map((notice) => notice.resetsAt)),
     run: enforceBudget,
+  },
+  {
+    what: "workers that fall silent are told to webhooks",
+    dueAt: nextSilenceAt,
+    run: announceSilence,
+  },
+  {
+    what: "webhooks' deliveries are tried",
+    dueAt: nextDeliveryAt,
+    run: takeDeliveries,
+  },
+  {
+    what: "deliveries that are long over are forgotten",
+    dueAt: nextRemovalAt,
+    run: removeOldDeliveries,
   },
   {
     what: "rotated keys lose their grace",

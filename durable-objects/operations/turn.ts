@@ -1,18 +1,21 @@
 // One turn: a synchronous step that reads, decides and writes. It is handed time, chance and identity; what must leave
 // the object (frames, answers to those who wait) is collected here and goes out after the write.
 
+import { toIso } from "../../contract/field.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Actor, JobEvent } from "../../domain/event.ts";
 import { type Decision, isLeased, type Job, type JobError } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
+import { AUDITED_EVENTS } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { Memory } from "../memory.ts";
 import type { OpenStatus } from "../store/jobs.ts";
 import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
+import { type Announcement, jobAnnouncement, type Outgoing } from "./announcement.ts";
 import { dueAtOf } from "./deadline.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 
@@ -48,6 +51,8 @@ export interface Effects {
   readonly endedSessions: Set<string>;
   /** Workers that were forgotten. */
   readonly forgottenWorkers: Set<string>;
+  /** Tries of webhooks' deliveries. */
+  readonly deliveries: Outgoing[];
 }
 
 /** `error`: how the reader's stream ends; null where the job goes on with another attempt. */
@@ -73,12 +78,15 @@ export class Turn {
     endedKeys: new Map(),
     endedSessions: new Set(),
     forgottenWorkers: new Set(),
+    deliveries: [],
   };
 
   /** Workers with new room, and groups with new jobs: what `assignWaiting` looks at. */
   readonly freedWorkers = new Set<string>();
   readonly openedGroups = new Set<string>();
   isAllOpened = false;
+  /** What webhooks hear of it. */
+  readonly announcements: Announcement[] = [];
   /** The earliest instant at which this turn made something due. */
   wakeAt = Number.POSITIVE_INFINITY;
 
@@ -127,6 +135,7 @@ export class Turn {
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
     if (before?.stream) this.#cutStream(before, job);
+    if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     this.#count(before, job);
   }
 
@@ -157,6 +166,9 @@ export class Turn {
   audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
     const { keyId, name } = by;
     this.#outbox.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
+    const event = AUDITED_EVENTS[action];
+    if (event === undefined) return;
+    this.#announce(() => ({ event, data: { target, by: name, ...(detail as object | null) }, tags: null }));
   }
 
   recordAttempt(attempt: Attempt): void {
@@ -167,6 +179,10 @@ export class Turn {
   recordRun(run: ScheduleRun): void {
     this.#outbox.addRun(run);
     this.effects.changedTopics.add("schedule");
+    if (run.missed === 0) return;
+    const { schedule, scheduledFor, outcome, missed } = run;
+    const data = { schedule, scheduled_for: toIso(scheduledFor), outcome, missed };
+    this.#announce(() => ({ event: "schedule.missed", data, tags: null }));
   }
 
   recordIdentity(identity: TenantIdentity): void {
@@ -186,6 +202,11 @@ export class Turn {
 
   send(instance: string, message: CoordinatorMessage): void {
     this.effects.frames.push({ instance, message });
+  }
+
+  /** Nothing is made of what no webhook could hear. */
+  #announce(make: () => Announcement): void {
+    if (this.memory.webhooks.length > 0) this.announcements.push(make());
   }
 
   #count(before: Job | null, after: Job): void {

@@ -12,6 +12,7 @@ import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
 import { spendingTable } from "./spending.ts";
 import type { TenantStorage } from "./sql.ts";
+import { deliveriesTable, silentWorkersTable, webhooksTable } from "./webhooks.ts";
 import { backoffsTable, workersTable } from "./workers.ts";
 
 export type Store = ReturnType<typeof tablesOf>;
@@ -34,6 +35,9 @@ const tablesOf = (storage: TenantStorage) => {
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
     catalog: catalogTable(storage.sql),
+    webhooks: webhooksTable(storage.sql),
+    deliveries: deliveriesTable(storage.sql),
+    silentWorkers: silentWorkersTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Forgets what it read and wrote lately: after a rollback. */
     forgetRecent: (): void => {

@@ -103,6 +103,26 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `UPDATE workers SET record = json_set(record, '$.apis', json('[]'), '$.runtimeModels', NULL)`,
   ],
   [
+    `CREATE TABLE webhooks (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE deliveries (
+      id TEXT PRIMARY KEY,
+      webhook_id TEXT NOT NULL,
+      event TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      status TEXT NOT NULL,
+      attempts INTEGER NOT NULL,
+      response_status INTEGER,
+      error TEXT,
+      next_attempt_at INTEGER,
+      finished_at INTEGER,
+      body TEXT NOT NULL
+    )`,
+    `CREATE INDEX deliveries_of ON deliveries (webhook_id, id)`,
+    `CREATE INDEX deliveries_due ON deliveries (next_attempt_at, event) WHERE next_attempt_at IS NOT NULL`,
+    `CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL`,
+    `CREATE TABLE silent_workers (instance TEXT PRIMARY KEY) WITHOUT ROWID`,
+  ],
+  [
     // Keys with limits: their requests in the minute under way, and what they spent.
     `CREATE TABLE key_windows (key_id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE key_spending (

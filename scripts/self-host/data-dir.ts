@@ -20,6 +20,7 @@ export interface DataDir {
   /** Everything the runtime writes: the three folders above. */
   state: string;
   servingConfig: string;
+  historyConfig: string;
   migrationConfig: string;
   migrationWorker: string;
   rootKey: string;
@@ -41,6 +42,7 @@ export function dataDirAt(root: string): DataDir {
     databases: path.join(state, "d1"),
     crons: path.join(state, "cron"),
     servingConfig: path.join(root, "serving.capnp"),
+    historyConfig: path.join(root, "history.capnp"),
     migrationConfig: path.join(root, "migration.capnp"),
     migrationWorker: path.join(root, "migration-worker.js"),
     rootKey: path.join(root, "root.key"),

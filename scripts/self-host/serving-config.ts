@@ -1,4 +1,4 @@
-// The workerd config that serves the project: wrangler.toml's bindings, each on disk below the data folder.
+// The workerd configs that serve the project: wrangler.toml's bindings, each on disk below the data folder.
 // It mirrors what `workerd serve wrangler.json` makes for itself, with three differences that a server needs: storage
 // keys that do not change with the project's name or database id, secrets that arrive by environment and so never
 // stand in a file, and LOCAL_NETWORK, the one way to private addresses (plain fetch() reaches public ones only).
@@ -25,29 +25,66 @@ const STORAGE_KEY = {
 
 export interface Serving {
   project: Project;
-  dir: DataDir;
-  host: string;
-  port: number;
+  /** Folders of the objects and crons that this process holds. */
+  storage: { objects: string; crons: string };
+  /** Where the config is written: modules are found from there. */
+  configFile: string;
   /** Names of environment variables the edge gets as text bindings. */
   environment: readonly string[];
 }
 
-export function servingConfig(serving: Serving): string {
-  const { project, dir } = serving;
+/** One process that serves all of it on the network. */
+export function wholeConfig(serving: Serving, dir: DataDir, at: { host: string; port: number }): string {
+  const { project } = serving;
+  const services = [...servingServices(serving), ...databaseServices(dir), edgeService(serving, databaseBinding)];
+  // With run_worker_first the assets' router would pass every request on: the socket spares it.
+  const front = project.assets && project.assets.runWorkerFirst !== true ? "assets" : EDGE;
+  const address = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
+  return configText(services, [record({ name: "http", address, http: record({}), service: front })]);
+}
+
+/** A process of objects behind the edge in Node; its history is in another process. */
+export function objectsConfig(
+  serving: Serving,
+  sockets: { edge: string; door: string; history: HistorySockets },
+): string {
   const services = [
+    ...servingServices(serving),
+    ...Object.entries(sockets.history).map(([binding, socket]) =>
+      record({ name: remoteOf(binding), external: record({ address: `unix:${socket}`, http: record({}) }) }),
+    ),
+    edgeService(serving, remoteDatabaseBinding),
+  ];
+  const door = record({ name: EDGE, entrypoint: "PrivateDoor" });
+  return configText(services, [
+    record({ name: "edge", address: `unix:${sockets.edge}`, http: record({}), service: EDGE }),
+    record({ name: "door", address: `unix:${sockets.door}`, http: record({}), service: door }),
+  ]);
+}
+
+/** Path of the Unix socket of each database, by its binding. */
+export type HistorySockets = Readonly<Record<string, string>>;
+
+/** The process that holds the history. */
+export function historyConfig(dir: DataDir, sockets: HistorySockets): string {
+  return configText(
+    databaseServices(dir),
+    Object.entries(sockets).map(([binding, socket]) => {
+      const database = record({ name: "d1", props: record({ json: JSON.stringify({ database: binding }) }) });
+      return record({ name: binding, address: `unix:${socket}`, http: record({}), service: database });
+    }),
+  );
+}
+
+function servingServices({ project, storage }: Serving): Expression[] {
+  return [
     network("internet", { allow: ["public"] }),
     // Link-local addresses stay out: cloud machines hand out credentials there.
     network("private-network", { allow: ["private"], deny: ["169.254.0.0/16", "fe80::/10"] }),
-    disk("objects", dir.objects),
-    ...databaseServices(dir),
-    ...cronServices(project, dir),
+    disk("objects", storage.objects),
+    ...cronServices(project, storage.crons),
     ...assetServices(project),
-    edgeService(serving),
   ];
-  // With run_worker_first the assets' router would pass every request on: the socket spares it.
-  const front = project.assets && project.assets.runWorkerFirst !== true ? "assets" : EDGE;
-  const address = `${serving.host.includes(":") ? `[${serving.host}]` : serving.host}:${serving.port}`;
-  return configText(services, [record({ name: "http", address, http: record({}), service: front })]);
 }
 
 /** D1 as workerd brings it: shared by serving and by the migrations that come before. */
@@ -67,7 +104,17 @@ export function databaseServices(dir: DataDir): Expression[] {
 
 export function databaseBinding(name: string): Expression {
   const props = record({ json: JSON.stringify({ database: name }) });
-  const fetcher = record({ name: "fetcher", service: record({ name: "d1", props }) });
+  return wrappedDatabase(name, record({ name: "d1", props }));
+}
+
+const remoteOf = (binding: string): string => `history-${binding}`;
+
+function remoteDatabaseBinding(name: string): Expression {
+  return wrappedDatabase(name, record({ name: remoteOf(name) }));
+}
+
+function wrappedDatabase(name: string, designator: Expression): Expression {
+  const fetcher = record({ name: "fetcher", service: designator });
   return record({ name, wrapped: record({ moduleName: "cloudflare-internal:d1-api", innerBindings: [fetcher] }) });
 }
 
@@ -87,7 +134,7 @@ function namespace(className: string, uniqueKey: string, enableSql: boolean): Ex
   return record({ className, uniqueKey, enableSql });
 }
 
-function cronServices(project: Project, dir: DataDir): Expression[] {
+function cronServices(project: Project, directory: string): Expression[] {
   if (project.crons.length === 0) return [];
   const worker = service("cron", {
     modules: [record({ name: "cron.js", bundled: "/workerd/cron.js" })],
@@ -101,7 +148,7 @@ function cronServices(project: Project, dir: DataDir): Expression[] {
       record({ name: EDGE, service: EDGE }),
     ],
   });
-  return [disk("cron-storage", dir.crons), worker];
+  return [disk("cron-storage", directory), worker];
 }
 
 function assetServices({ assets }: Project): Expression[] {
@@ -119,11 +166,14 @@ function assetServices({ assets }: Project): Expression[] {
   return [record({ name: "assets", assets: record({ path: directory, config, userWorker: EDGE }) })];
 }
 
-function edgeService({ project, dir, environment }: Serving): Expression {
+function edgeService(
+  { project, configFile, environment }: Serving,
+  toDatabase: (binding: string) => Expression,
+): Expression {
   const fromEnvironment = new Set(environment);
   const vars = Object.entries(project.vars).filter(([name]) => !fromEnvironment.has(name));
   return service(EDGE, {
-    modules: edgeModules(path.dirname(dir.servingConfig)),
+    modules: edgeModules(path.dirname(configFile)),
     compatibilityDate: project.compatibilityDate,
     compatibilityFlags: project.compatibilityFlags,
     durableObjectNamespaces: project.durableObjects.map(({ className, usesSql }) =>
@@ -134,7 +184,7 @@ function edgeService({ project, dir, environment }: Serving): Expression {
       ...project.durableObjects.map(({ binding, className }) =>
         record({ name: binding, durableObjectNamespace: className }),
       ),
-      ...project.databases.map(({ binding }) => databaseBinding(binding)),
+      ...project.databases.map(({ binding }) => toDatabase(binding)),
       ...(project.assets?.binding
         ? [record({ name: project.assets.binding, service: record({ name: "assets", entrypoint: "AssetWorker" }) })]
         : []),

@@ -6,12 +6,13 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
+import { readProcessCount } from "./processes.ts";
 
 const DEFAULT_PORT = 8787;
 const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** What the edge may read of this process's environment, beside the names that wrangler.toml has under [vars]. */
-const PASSED_ON = /^(SERVICE_CATALOG_SYNC|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+const PASSED_ON = /^(SERVICE_CATALOG_SYNC|SERVICE_WEBHOOKS_PRIVATE|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Of the 128 KiB that Linux takes in one variable of the environment. */
 const MAX_CATALOG_BYTES = 120 * 1024;
@@ -23,24 +24,57 @@ export interface Settings {
   port: number;
   runsWorker: boolean;
   workerInstance: string;
+  /** In which process the edge runs. */
+  edge: "node" | "workerd";
+  /** Among how many processes the tenants of a new data folder are spread; undefined: as the folder has it. */
+  processCount: number | undefined;
 }
 
+export const USAGE = `Usage: npm start [-- <options>]
+
+Serves the coordinator with its dashboard until it is told to stop.
+
+  --no-worker           leaves out the local worker
+  --edge node|workerd   the process that speaks HTTP: Node (the default) in front of workerd, or workerd alone
+  --help                says this
+
+Environment:
+  PORT (8787), SERVICE_HOST (127.0.0.1)    where it listens
+  SERVICE_DATA_DIR (.data)                 where the state is
+  SERVICE_PROCESSES (1)                    processes that share the tenants; fixed when the data folder is made
+  SERVICE_ROOT_KEY, SERVICE_SIGNING_SECRET made once and kept in the data folder where they are not set
+  SERVICE_CATALOG_SYNC=0                   turns the catalog's sync off
+  SERVICE_CATALOG_DIR                      a folder with more provider files
+  SERVICE_RUNTIME_URL                      the local worker's model runtime
+  PROVIDER_<NAME>_KEY                      a provider's key`;
+
 export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
+  const flags = readFlags(args);
   return {
     dataDir: path.resolve(ROOT, env.SERVICE_DATA_DIR || ".data"),
     host: env.SERVICE_HOST || DEFAULT_HOST,
     port: readPort(env.PORT),
-    runsWorker: !readFlags(args)["no-worker"],
+    runsWorker: !flags["no-worker"],
+    edge: readEdge(flags.edge),
+    processCount: readProcessCount(env.SERVICE_PROCESSES),
     workerInstance: `local-${hostname().replace(/[^A-Za-z0-9._:-]/g, "-")}`.slice(0, 128),
   };
 }
 
-function readFlags(args: string[]): { "no-worker"?: boolean } {
+export const isHelpAsked = (args: string[]): boolean => args.some((one) => one === "--help" || one === "-h");
+
+function readFlags(args: string[]): { "no-worker"?: boolean; edge?: string } {
   try {
-    return parseArgs({ args, options: { "no-worker": { type: "boolean" } } }).values;
+    return parseArgs({ args, options: { "no-worker": { type: "boolean" }, edge: { type: "string" } } }).values;
   } catch (error) {
-    throw new ExitError(`${(error as Error).message}\nUsage: npm start [-- --no-worker]`, 2);
+    throw new ExitError(`${(error as Error).message}\n${USAGE}`, 2);
   }
+}
+
+function readEdge(text: string | undefined): Settings["edge"] {
+  if (text === undefined) return process.platform === "win32" ? "workerd" : "node";
+  if (text === "node" || text === "workerd") return text;
+  throw new ExitError(`--edge is "${text}": give node or workerd.`, 2);
 }
 
 function readPort(text: string | undefined): number {

@@ -2,9 +2,10 @@
 
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
+import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { ExitError } from "../exit-error.ts";
-import type { DataDir } from "./data-dir.ts";
+import type { Served } from "./served.ts";
 import { describeExit, type Supervised, supervise } from "./supervised.ts";
 
 /** The native binary itself: signals must reach it, not a launcher in between. */
@@ -49,17 +50,20 @@ export async function claimPort(host: string, port: number): Promise<number> {
   }
 }
 
-export function startWorkerd(dir: DataDir, environment: Record<string, string>): Supervised {
+/** Its folder is the data folder: there it may be found by who looks for a process. */
+export function startWorkerd(config: string, environment: Record<string, string>): Supervised {
   const system = SYSTEM_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...Object.fromEntries(system), ...environment };
-  return supervise(WORKERD, ["serve", "--experimental", dir.servingConfig], env, dir.root);
+  return supervise(WORKERD, ["serve", "--experimental", config], env, path.dirname(config));
 }
 
-/** Resolves when GET /health is 200; fails when workerd ends first or does not get there in time. */
-export async function waitUntilHealthy(workerd: Supervised, url: string): Promise<void> {
+/** Resolves when GET /health is 200; fails when a process ends before it served, or does not get there in time. */
+export async function waitUntilHealthy(served: Served): Promise<void> {
+  const { url } = served;
   const giveUpAt = Date.now() + READY_WAIT_MS;
   while (Date.now() < giveUpAt) {
-    if (!workerd.isRunning()) throw new ExitError(`workerd ${describeExit(await workerd.exited)} before it served.`);
+    const exit = served.earlyExit();
+    if (exit !== null) throw new ExitError(`workerd ${describeExit(exit)} before it served.`);
     const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(READY_WAIT_MS) }).catch(() => undefined);
     await answer?.body?.cancel();
     if (answer?.status === 200) return;

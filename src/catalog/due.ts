@@ -14,6 +14,8 @@ export const DUE_BEGIN_WITHIN_MS = 45_000;
 export const HALTED_FOR_MS = 5 * 60_000;
 
 export interface DueTools extends SyncTools {
+  /** False leaves the tenant's subscriptions to another process. */
+  readonly isOurs?: (tenant: string) => boolean;
   /** False puts the tenant's subscriptions off (killswitch level 4). */
   readonly mayRun?: (tenant: string) => Promise<boolean>;
   /** Called after each sync that changed something: live event, flags on what names a removed model. */
@@ -41,6 +43,7 @@ export async function syncDueSubscriptions(tools: DueTools): Promise<DueReport> 
   const queue = due.values();
   const drain = async (): Promise<void> => {
     for (const { tenant, id } of queue) {
+      if (tools.isOurs?.(tenant) === false) continue;
       if (tools.now() - startedAt >= DUE_BEGIN_WITHIN_MS) tally.left++;
       else tally[await syncOne(tools, mayRun, tenant, id)]++;
     }

@@ -7,7 +7,7 @@ import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog-su
 import type { RefusalOf } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { catalogHistory, catalogModels } from "../../migrations/catalog.ts";
-import { getSubscription } from "./subscriptions.ts";
+import { getSubscription } from "./subscription-rows.ts";
 
 type NotFound = RefusalOf<"not_found">;
 

@@ -1,15 +1,13 @@
 // Subscriptions: a tenant's wish to follow a provider's model list. Written with their audit line in one transaction.
 // What is stored is fit to run: the provider exists, the schedule fires, the address is one that a sync may fetch.
 
-import { and, count, eq } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
 import type { Subscription } from "../../domain/catalog-subscription.ts";
 import { parseCron } from "../../domain/cron.ts";
 import type { Actor } from "../../domain/event.ts";
-import { invalid, notFound, type RefusalOf } from "../../domain/refusal.ts";
+import { invalid, type RefusalOf } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { catalogSubscriptions } from "../../migrations/catalog.ts";
-import { type CatalogTools, subscriptionColumns, toSubscription } from "./subscription.ts";
+import type { CatalogTools } from "./subscription.ts";
+import { countSubscriptions, getSubscription } from "./subscription-rows.ts";
 import { checkSyncUrl } from "./url-policy.ts";
 
 export const DEFAULT_SYNC_SCHEDULE = "0 */6 * * *";
@@ -23,7 +21,7 @@ export interface NewSubscription {
 export type SubscriptionPatch = Omit<NewSubscription, "provider">;
 type Invalid = RefusalOf<"invalid_request">;
 type Exists = RefusalOf<"subscription_exists">;
-type NotFound = RefusalOf<"not_found">;
+export type NotFound = RefusalOf<"not_found">;
 
 /** Due at once, so that the next minute's pass fetches its first list. */
 export async function createSubscription(
@@ -119,35 +117,6 @@ export async function deleteSubscription(
     tools.audit(tenant, { at: tools.now(), actor, action: "catalog.subscription_deleted", target: id, detail }),
   ]);
   return before;
-}
-
-export async function getSubscription(
-  db: D1Database,
-  tenant: string,
-  id: string,
-): Promise<Result<Subscription, NotFound>> {
-  const row = await drizzle(db)
-    .select(subscriptionColumns)
-    .from(catalogSubscriptions)
-    .where(and(eq(catalogSubscriptions.tenant, tenant), eq(catalogSubscriptions.id, id)))
-    .get();
-  return row === undefined ? err(notFound("subscription", id)) : ok(toSubscription(row));
-}
-
-/** All of a tenant's, by provider; their number is bounded when they are created. */
-export async function listSubscriptions(db: D1Database, tenant: string): Promise<Subscription[]> {
-  const rows = await drizzle(db)
-    .select(subscriptionColumns)
-    .from(catalogSubscriptions)
-    .where(eq(catalogSubscriptions.tenant, tenant))
-    .orderBy(catalogSubscriptions.provider, catalogSubscriptions.createdAt, catalogSubscriptions.id);
-  return rows.map(toSubscription);
-}
-
-async function countSubscriptions(db: D1Database, tenant: string): Promise<number> {
-  const where = eq(catalogSubscriptions.tenant, tenant);
-  const row = await drizzle(db).select({ count: count() }).from(catalogSubscriptions).where(where).get();
-  return row?.count ?? 0;
 }
 
 function checkSubscription(tools: CatalogTools, name: string, schedule: string, url: string | null): Invalid | null {

@@ -15,7 +15,7 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import { LIST_BUDGET, type ListBudget, type ListFailure, type Listing, listModels } from "./list-models.ts";
 import { appendHistory, modelsToWrite, removeModels, storedModels, writeModels } from "./snapshot.ts";
 import type { CatalogTools } from "./subscription.ts";
-import { getSubscription } from "./subscriptions.ts";
+import { getSubscription } from "./subscription-rows.ts";
 import { giveBackLease, type HeldSubscription, isLeaseHeld, leaseFence, takeLease } from "./sync-lease.ts";
 import type { VaultConnector } from "./vault/connector.ts";
 

@@ -2,7 +2,7 @@
 // lead to the tenant's object decides, in the same step as the operation.
 
 import * as z from "zod";
-import { invalid, type RefusalCode } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/refusal.ts";
 import type { AppContext } from "./auth.ts";
 import { digest } from "./key-format.ts";
 import { Refused } from "./refused.ts";
@@ -33,10 +33,3 @@ const sorted = (value: unknown): unknown => {
 
 export const replayHeader = ({ replayed }: { replayed?: boolean }): Record<string, string> =>
   replayed === true ? { "idempotency-replayed": "true" } : {};
-
-/** What any request for a new job may be refused with. */
-export const NEW_JOB_REFUSALS = [
-  "killswitch_active",
-  "history_backlog",
-  "idempotency_key_reused",
-] as const satisfies readonly RefusalCode[];

@@ -85,6 +85,12 @@ const randomChars = (chars: number): string => {
   return text;
 };
 
+/** A webhook's id and its secret: 32 random bytes in base64, as Standard Webhooks has them. */
+export const randomSecret = (): { id: string; secret: string } => {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return { id: randomChars(ID_CHARS), secret: btoa(String.fromCharCode(...bytes)) };
+};
+
 export interface Minted {
   readonly id: string;
   readonly token: string;

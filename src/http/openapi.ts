@@ -24,7 +24,9 @@ const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] =>
   ...(body === undefined && rawBody === undefined
     ? []
     : (["payload_too_large", "unsupported_media_type", "request_timeout"] as const)),
-  ...(needs === "none" ? [] : (["authentication_failed", "forbidden", "overloaded"] as const)),
+  ...(needs === "none"
+    ? []
+    : (["authentication_failed", "forbidden", "overloaded", "storage_full", "tenant_unavailable"] as const)),
 ];
 
 /** An event stream is text, whatever its events carry. */

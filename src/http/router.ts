@@ -82,11 +82,23 @@ export const endpoint = <const D extends Description>(
 /** What changes something takes no parameter that it does not know: it would be a typo. */
 const NO_QUERY = z.strictObject({});
 
-const readInput = async (c: AppContext, description: Description) => ({
-  params: parseParams(c, description),
-  query: parse(description.query ?? (description.method === "get" ? undefined : NO_QUERY), singleValues(c), "query"),
-  body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
-});
+const readInput = async (c: AppContext, description: Description) => {
+  refuseIdleIdempotencyKey(c, description);
+  return {
+    params: parseParams(c, description),
+    query: parse(description.query ?? (description.method === "get" ? undefined : NO_QUERY), singleValues(c), "query"),
+    body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
+  };
+};
+
+const IDEMPOTENCY_KEY = "idempotency-key";
+
+/** Who sends an idempotency key relies on it: where it would do nothing, the request is refused. */
+const refuseIdleIdempotencyKey = (c: AppContext, { headers }: Description): void => {
+  if (c.req.header(IDEMPOTENCY_KEY) === undefined || headers?.shape[IDEMPOTENCY_KEY] !== undefined) return;
+  const message = "does nothing here, so it is refused: send this request without it";
+  throw new Refused(invalid("Idempotency-Key", message));
+};
 
 /** By the key's tag alone, before anything of the request is read; the handler's call asks the tenant's object. */
 const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | undefined> => {
@@ -155,15 +167,21 @@ const parse = (schema: z.ZodType | undefined, given: unknown, where: string): un
   throw new Refused(refusalOf(schema, parsed.error, given, where));
 };
 
-/** Mounts every endpoint, and for each path an answer to the methods that it does not take. */
+/**
+ * Mounts every endpoint, and for each path an answer to the methods that it does not take. One that is not portable is
+ * answered only where all bindings are.
+ */
 export const mount = (
   app: Hono<{ Bindings: Env; Variables: { requestId: string } }>,
   endpoints: readonly Endpoint[],
+  isPortable: (endpoint: Endpoint) => boolean,
 ): void => {
   const methodsByPath = new Map<string, string[]>();
-  for (const { description, handle } of endpoints) {
+  for (const one of endpoints) {
+    const { description, handle } = one;
     const path = description.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    app.on(description.method.toUpperCase(), path, handle);
+    const handleOrPassOn = isPortable(one) ? handle : (c: AppContext) => c.env.HOME?.passOn(c) ?? handle(c);
+    app.on(description.method.toUpperCase(), path, handleOrPassOn);
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), description.method.toUpperCase()]);
   }
   for (const [path, methods] of methodsByPath) {

@@ -4,7 +4,7 @@ import type { JobResource } from "../../contract/job.ts";
 import type { ClaimAnswer } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
+import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { Credential, NewTenant } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
@@ -16,9 +16,6 @@ const MAX_TRIES = 3;
 const RETRY_BASE_MS = 20;
 const OVERLOAD_RETRY_SECONDS = 2;
 
-/** Carried out twice, these would do twice what was asked; everything else is safe to repeat. */
-const NOT_REPEATABLE: ReadonlySet<OperationName> = new Set(["createJob", "createJobs", "dispatch", "runSchedule"]);
-
 export interface TenantName {
   readonly tenant: string;
   readonly jurisdiction: "eu" | "fedramp" | null;
@@ -29,7 +26,7 @@ export interface TenantName {
  * only `npm start` makes decides, not what the runtime can do: an object must be found where it was made, whatever a
  * later runtime learns; and elsewhere a jurisdiction is kept or refused, never ignored.
  */
-const isSelfHosted = (env: Env): boolean => env.LOCAL_NETWORK !== undefined;
+const isSelfHosted = (env: Env): boolean => env.LOCAL_NETWORK !== undefined || env.HOME !== undefined;
 
 export const tenantObject = (
   env: Env,
@@ -41,7 +38,12 @@ export const tenantObject = (
   return namespace.get(id, locationHint === undefined ? {} : { locationHint });
 };
 
+/** SQLite's own words for a write that found no room. */
+const DISK_IS_FULL = /SQLITE_FULL|database or disk is full/;
+const STORAGE_RETRY_SECONDS = 30;
+
 interface PlatformError {
+  readonly message: string;
   readonly retryable?: boolean;
   readonly overloaded?: boolean;
 }
@@ -57,9 +59,11 @@ export const withTenant = async <T>(
     try {
       return await use(tenantObject(env, name));
     } catch (error) {
-      const { retryable, overloaded } = error as PlatformError;
+      const { retryable, overloaded, message } = error as PlatformError;
       if (overloaded === true) return err({ code: "overloaded", retryAfterSeconds: OVERLOAD_RETRY_SECONDS });
-      if (retryable !== true || !isRepeatable || tries >= MAX_TRIES) throw error;
+      if (DISK_IS_FULL.test(message)) return err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS });
+      if (retryable !== true) throw error;
+      if (!isRepeatable || tries >= MAX_TRIES) return err({ code: "tenant_unavailable", retryAfterSeconds: 1 });
       await scheduler.wait(RETRY_BASE_MS * 2 ** tries * Math.random());
     }
   }
@@ -73,9 +77,12 @@ export const callTenant = <Name extends OperationName>(
   token: TokenFacts,
   name: Name,
   request: RequestOf<Name>,
-  isRepeatable = !NOT_REPEATABLE.has(name),
-): Promise<Result<AnswerOf<Name>, Refusal>> =>
-  withTenant(env, token, isRepeatable, (stub) => remote(stub).call(credentialOf(token), name, request));
+  isRepeatable: boolean = OPERATIONS[name].isRepeatable,
+): Promise<Result<AnswerOf<Name>, Refusal>> => {
+  const isRefused = OPERATIONS[name].needsRoom && env.HOME?.disk().state === "full";
+  if (isRefused) return Promise.resolve(err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS }));
+  return withTenant(env, token, isRepeatable, (stub) => remote(stub).call(credentialOf(token), name, request));
+};
 
 export const waitForJob = (
   env: Env,

@@ -3,6 +3,7 @@
 import { auditList, auditQuery } from "../../contract/audit.ts";
 import { listAudit } from "../history/audit.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
@@ -12,11 +13,10 @@ const audit = endpoint(
     method: "get",
     path: "/api/audit",
     tag: "Audit log",
-    needs: "administer",
+    ...asks("authorizeAdmin", "history_unavailable"),
     summary: "Administrative changes, newest first",
     query: auditQuery,
     answers: { 200: { description: "A page of the audit log.", schema: auditList } },
-    refuses: ["history_unavailable"],
   },
   async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeAdmin", null));

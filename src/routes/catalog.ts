@@ -23,12 +23,8 @@ import type { Actor } from "../../domain/event.ts";
 import { readHistory as readModelHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
 import { storedModels } from "../catalog/snapshot.ts";
-import {
-  createSubscription,
-  deleteSubscription,
-  editSubscription,
-  listSubscriptions,
-} from "../catalog/subscriptions.ts";
+import { listSubscriptions } from "../catalog/subscription-rows.ts";
+import { createSubscription, deleteSubscription, editSubscription } from "../catalog/subscriptions.ts";
 import { syncSubscription } from "../catalog/sync.ts";
 import type { Env } from "../env.ts";
 import { auditStatement } from "../history/audit.ts";

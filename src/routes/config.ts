@@ -5,6 +5,7 @@ import * as z from "zod";
 import { type ConfigDocument, configDocument, withFittingPresence } from "../../contract/config.ts";
 import { refusalOf } from "../../contract/validation.ts";
 import { invalid } from "../../domain/refusal.ts";
+import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { parseJson, readText } from "../http/body.ts";
 import { digest } from "../http/key-format.ts";
@@ -45,7 +46,7 @@ const read = endpoint(
   {
     ...BASE,
     method: "get",
-    needs: "work",
+    ...asks("readConfig"),
     summary: "Read the config",
     description:
       "Every default visible. YAML with `Accept: application/yaml`; `If-None-Match` with the ETag answers 304.",
@@ -71,14 +72,13 @@ const replace = endpoint(
   {
     ...BASE,
     method: "put",
-    needs: "administer",
+    ...asks("replaceConfig"),
     summary: "Replace the config",
     description:
       "JSON or YAML by `Content-Type`; what is left out takes its default. `If-Match` with the ETag refuses to overwrite somebody else's change; `?dry_run=true` only says what would hold.",
     query: dryRunQuery,
     rawBody: { schema: configDocument, media: DOCUMENT_TYPES },
     answers: { 200: { description: "The config as it holds now.", schema: configDocument, media: DOCUMENT_TYPES } },
-    refuses: ["etag_mismatch", "killswitch_active"],
   },
   async (c, { query, token }) => {
     const document = await readDocument(c);

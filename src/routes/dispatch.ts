@@ -4,7 +4,8 @@ import { dispatchQuery, explainQuery, explanation } from "../../contract/dispatc
 import { jobResource, newJobRequest, toNewJob } from "../../contract/job.ts";
 import { splitTags } from "../../contract/worker.ts";
 import { answer } from "../http/answer.ts";
-import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, replayHeader } from "../http/idempotency.ts";
+import { asks } from "../http/asks.ts";
+import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
@@ -16,7 +17,7 @@ const dispatch = endpoint(
     method: "post",
     path: "/dispatch",
     tag: TAG,
-    needs: "operate",
+    ...asks("dispatch"),
     summary: "Give a job to the best worker now",
     description:
       "Without an eligible worker the answer says why, worker by worker, and no job is kept; `?queue=true` keeps it.",
@@ -27,7 +28,6 @@ const dispatch = endpoint(
       200: { description: "The job with its worker.", schema: jobResource },
       202: { description: "With `?queue=true`: nobody may have it now, it waits.", schema: jobResource },
     },
-    refuses: [...NEW_JOB_REFUSALS, "no_eligible_workers", "budget_reached"],
   },
   async (c, { body, query, token }) => {
     const idempotency = await idempotencyOf(c, body);
@@ -42,12 +42,11 @@ const explain = endpoint(
     method: "get",
     path: "/dispatch/explain",
     tag: TAG,
-    needs: "operate",
+    ...asks("explain"),
     summary: "Whom a job would go to, and why",
     description: "Changes nothing; its winner is whom `POST /dispatch` would take.",
     query: explainQuery,
     answers: { 200: { description: "Every worker, best first.", schema: explanation } },
-    refuses: ["not_found", "job_state"],
   },
   async (c, { query, token }) => {
     const request = {

@@ -16,11 +16,11 @@ import {
   toNewJob,
 } from "../../contract/job.ts";
 import { jobIdParam } from "../../contract/worker.ts";
-import { OPERATIONS } from "../../durable-objects/api.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
-import { idempotencyHeader, idempotencyOf, NEW_JOB_REFUSALS, replayHeader } from "../http/idempotency.ts";
+import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -28,19 +28,17 @@ import { callTenant, drainTenant, waitForJob } from "../http/tenant.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
-const COMMAND_REFUSALS = ["not_found", "killswitch_active", "history_unavailable"] as const;
 const createJob = endpoint(
   {
     method: "post",
     path: "/api/jobs",
     tag: TAG,
-    needs: "operate",
+    ...asks("createJob"),
     summary: "Create a job",
     description: "The queue gives it to a worker as soon as one matches.",
     headers: idempotencyHeader,
     body: newJobRequest,
     answers: { 201: { description: "The job as created: pending, no worker.", schema: jobResource } },
-    refuses: [...NEW_JOB_REFUSALS],
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
@@ -56,16 +54,18 @@ const createJobs = endpoint(
     method: "post",
     path: "/api/jobs/batch",
     tag: TAG,
-    needs: "operate",
+    ...asks("createJobs"),
     summary: "Create many jobs",
     description: "1 to 500 of them, in one step: all or none. The answer keeps their order.",
+    headers: idempotencyHeader,
     body: newJobBatchRequest,
     answers: { 201: { description: "The jobs as created.", schema: jobBatch } },
-    refuses: ["killswitch_active", "history_backlog"],
   },
   async (c, { body, token }) => {
-    const jobs = unwrap(await callTenant(c.env, token, "createJobs", { jobs: body.jobs.map((one) => toNewJob(one)) }));
-    return answer(c, { jobs }, 201);
+    const idempotency = await idempotencyOf(c, body);
+    const request = { jobs: body.jobs.map((one) => toNewJob(one)), idempotency };
+    const created = unwrap(await callTenant(c.env, token, "createJobs", request, idempotency !== null));
+    return answer(c, { jobs: created.jobs }, 201, replayHeader(created));
   },
 );
 
@@ -74,11 +74,10 @@ const list = endpoint(
     method: "get",
     path: "/api/jobs",
     tag: TAG,
-    needs: "operate",
+    ...asks("authorizeRead", "history_unavailable"),
     summary: "List jobs, newest first",
     query: jobListQuery,
     answers: { 200: { description: "A page of jobs.", schema: jobList } },
-    refuses: ["history_unavailable"],
   },
   async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
@@ -109,13 +108,12 @@ const get = endpoint(
     method: "get",
     path: "/api/jobs/{id}",
     tag: TAG,
-    needs: "follow",
+    ...asks("getJob", "history_unavailable"),
     summary: "Read a job",
     description: "`wait` holds the answer until the job is final, or the seconds are over.",
     params: jobIdParam,
     query: z.strictObject(waitQuery),
     answers: { 200: { description: "The job.", schema: jobResource } },
-    refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, query, token }) => {
     if (query.wait > 0) {
@@ -131,12 +129,11 @@ const patch = endpoint(
     method: "patch",
     path: "/api/jobs/{id}",
     tag: TAG,
-    needs: "operate",
+    ...asks("patchJob", "history_unavailable"),
     summary: "Change a job's tags, priority or tier",
     params: jobIdParam,
     body: patchJobRequest,
     answers: { 200: { description: "The job.", schema: jobResource } },
-    refuses: [...COMMAND_REFUSALS, "job_completed"],
   },
   async (c, { params, body, token }) => {
     return answer(c, await commandJob(c, token, "patchJob", { id: params.id, patch: toJobPatch(body) }));
@@ -152,14 +149,13 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
       method: "post",
       path,
       tag: TAG,
-      needs: OPERATIONS[name].needs,
+      ...asks(name, "history_unavailable"),
       summary,
       description,
       params: jobIdParam,
       body: bodiless,
       isBodyOptional: true,
       answers: { 200: { description: "The job.", schema: jobResource } },
-      refuses: [...COMMAND_REFUSALS, "job_state"],
     },
     async (c, { params, token }) => {
       return answer(c, await commandJob(c, token, name, { id: params.id }));
@@ -185,11 +181,10 @@ const events = endpoint(
     method: "get",
     path: "/api/jobs/{id}/events",
     tag: TAG,
-    needs: "operate",
+    ...asks("authorizeRead", "not_found", "history_unavailable"),
     summary: "A job's timeline, oldest first",
     params: jobIdParam,
     answers: { 200: { description: "What happened to it.", schema: jobEventList } },
-    refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));

@@ -11,6 +11,7 @@ import {
   toKeyLimits,
 } from "../../contract/key.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import { signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -24,7 +25,7 @@ const newKey = endpoint(
     method: "post",
     path: "/api/keys",
     tag: KEYS,
-    needs: "administer",
+    ...asks("createKey"),
     summary: "Create a key",
     body: newKeyRequest,
     answers: { 201: { description: "The key is shown this once.", schema: keyAnswer } },
@@ -49,7 +50,7 @@ const keys = endpoint(
     method: "get",
     path: "/api/keys",
     tag: KEYS,
-    needs: "administer",
+    ...asks("listKeys"),
     summary: "All keys, without their secrets",
     answers: { 200: { description: "Them.", schema: keyList } },
   },
@@ -83,14 +84,13 @@ const rotate = endpoint(
     method: "post",
     path: "/api/keys/{id}/rotate",
     tag: KEYS,
-    needs: "administer",
+    ...asks("rotateKey"),
     summary: "Replace a key's secret",
     description: "The old one gets 401 at once, or after `grace_seconds`.",
     params: keyIdParam,
     body: rotateKeyRequest,
     isBodyOptional: true,
     answers: { 200: { description: "The new key, shown this once.", schema: keyAnswer } },
-    refuses: ["not_found", "key_inactive"],
   },
   async (c, { params, body, token }) => {
     const listed = unwrap(await callTenant(c.env, token, "listKeys", null));
@@ -108,12 +108,11 @@ const revoke = endpoint(
     method: "delete",
     path: "/api/keys/{id}",
     tag: KEYS,
-    needs: "administer",
+    ...asks("revokeKey"),
     summary: "Revoke a key",
     description: "Its next request fails, its sockets close. The tenant's last admin key is kept.",
     params: keyIdParam,
     answers: { 204: { description: "Revoked." } },
-    refuses: ["not_found", "last_admin_key"],
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "revokeKey", params));

@@ -2,16 +2,18 @@
 
 import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../../contract/killswitch.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 
-const BASE = { path: "/killswitch", tag: "Killswitch", needs: "operate" } as const;
+const BASE = { path: "/killswitch", tag: "Killswitch" } as const;
 const answers = { 200: { description: "The state now.", schema: killswitchResource } } as const;
 
 const activate = endpoint(
   {
     ...BASE,
+    ...asks("activateKillswitch"),
     method: "post",
     summary: "Stop everything",
     description:
@@ -24,13 +26,17 @@ const activate = endpoint(
   },
 );
 
-const read = endpoint({ ...BASE, method: "get", summary: "The killswitch now", answers }, async (c, { token }) => {
-  return answer(c, unwrap(await callTenant(c.env, token, "readKillswitch", null)));
-});
+const read = endpoint(
+  { ...BASE, ...asks("readKillswitch"), method: "get", summary: "The killswitch now", answers },
+  async (c, { token }) => {
+    return answer(c, unwrap(await callTenant(c.env, token, "readKillswitch", null)));
+  },
+);
 
 const clear = endpoint(
   {
     ...BASE,
+    ...asks("clearKillswitch"),
     method: "delete",
     summary: "Clear the killswitch",
     description: "Workers stay paused unless `resume_all=true`; one paused by hand stays paused in any case.",

@@ -20,24 +20,26 @@ import {
 import { invalid } from "../../domain/refusal.ts";
 import { listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
+import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
 
-const BASE = { tag: "Schedules", needs: "operate" } as const;
+const BASE = { tag: "Schedules" } as const;
 const ONE = { ...BASE, path: "/api/schedules/{name}", params: scheduleNameParam } as const;
 const answers = { 200: { description: "The schedule.", schema: scheduleResource } } as const;
 
 const create = endpoint(
   {
     ...BASE,
+    ...asks("createSchedule"),
     method: "post",
     path: "/api/schedules",
     summary: "Create a schedule",
     description: "Give either `cron` (five fields) or `interval` (`<integer><s|m|h|d>`).",
     body: newScheduleRequest,
     answers: { 201: { description: "The schedule.", schema: scheduleResource } },
-    refuses: ["schedule_exists", "killswitch_active"],
   },
   async (c, { body, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "createSchedule", toNewSchedule(body))), 201);
@@ -47,6 +49,7 @@ const create = endpoint(
 const preview = endpoint(
   {
     ...BASE,
+    ...asks("previewSchedule"),
     method: "post",
     path: "/api/schedules/preview",
     summary: "The next runs of a schedule, without storing it",
@@ -63,6 +66,7 @@ const preview = endpoint(
 const list = endpoint(
   {
     ...BASE,
+    ...asks("listSchedules"),
     method: "get",
     path: "/api/schedules",
     summary: "All schedules, newest first",
@@ -77,12 +81,12 @@ const list = endpoint(
 const get = endpoint(
   {
     ...ONE,
+    ...asks("getSchedule"),
     method: "get",
     summary: "Read a schedule",
     description: "`?preview=5` adds the next five runs.",
     query: scheduleQuery,
     answers,
-    refuses: ["not_found"],
   },
   async (c, { params, query, token }) => {
     const request = { ...params, preview: query.preview ?? null };
@@ -93,12 +97,12 @@ const get = endpoint(
 const edit = endpoint(
   {
     ...ONE,
+    ...asks("editSchedule"),
     method: "put",
     summary: "Change a schedule",
     description: "Takes any of the fields; `status` pauses and resumes it. A run that is already due still runs.",
     body: editScheduleRequest,
     answers,
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, body, token }) => {
     if (body.name !== undefined && body.name !== params.name) {
@@ -112,10 +116,10 @@ const edit = endpoint(
 const remove = endpoint(
   {
     ...ONE,
+    ...asks("deleteSchedule"),
     method: "delete",
     summary: "Delete a schedule",
     answers: { 204: { description: "Deleted; the jobs it made stay." } },
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "deleteSchedule", params));
@@ -126,31 +130,36 @@ const remove = endpoint(
 const run = endpoint(
   {
     ...BASE,
+    ...asks("runSchedule"),
     method: "post",
     path: "/api/schedules/{name}/run",
     params: scheduleNameParam,
     summary: "Run a schedule now",
     description: "Its next due time stays as it is.",
+    headers: idempotencyHeader,
     body: z.strictObject({}),
     isBodyOptional: true,
     answers: { 200: { description: "The run.", schema: scheduleRun } },
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "runSchedule", params)));
+    const idempotency = await idempotencyOf(c, params);
+    const request = { ...params, idempotency };
+    const ran = unwrap(await callTenant(c.env, token, "runSchedule", request, idempotency !== null));
+    const { replayed: _replayed, ...run } = ran;
+    return answer(c, run, 200, replayHeader(ran));
   },
 );
 
 const history = endpoint(
   {
     ...BASE,
+    ...asks("getSchedule", "history_unavailable"),
     method: "get",
     path: "/api/schedules/{name}/history",
     params: scheduleNameParam,
     summary: "A schedule's runs, newest first",
     query: scheduleListQuery,
     answers: { 200: { description: "A page of runs.", schema: scheduleHistory } },
-    refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, query, token }) => {
     const { created_at } = unwrap(await callTenant(c.env, token, "getSchedule", { ...params, preview: null }));

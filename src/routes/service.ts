@@ -5,6 +5,8 @@ import * as z from "zod";
 import { WIRE } from "../../contract/refusal.ts";
 import { VERSION } from "../../contract/version.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
+import type { Home } from "../http/home.ts";
 import { describeNeeds, openApiDocument } from "../http/openapi.ts";
 import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
@@ -12,40 +14,74 @@ import { type Description, type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 
 const BASE = { method: "get", tag: "Service", needs: "none" } as const;
-const HEALTHY = { status: "ok", version: VERSION };
 const STARTING = { status: "starting", version: VERSION };
 const RETRY_AFTER_SECONDS = "1";
 const healthOf = <Status extends string>(status: Status) =>
-  z.object({ status: z.literal(status), version: z.string() });
+  z.object({ status: z.literal(status), version: z.string(), warnings: z.array(z.string()).optional() });
+
+const MIB = 1024 * 1024;
+
+const warningsOf = (home: Home | undefined): string[] => {
+  const disk = home?.disk();
+  if (disk === undefined || disk.state === "ok") return [];
+  const left = `${Math.floor(disk.freeBytes / MIB)} MiB`;
+  return disk.state === "full"
+    ? [`the disk that holds the data is full (${left} left): new jobs are refused until there is room`]
+    : [`the disk that holds the data has ${left} left`];
+};
+
+const healthy = (home: Home | undefined) => {
+  const warnings = warningsOf(home);
+  return { status: "ok", version: VERSION, ...(warnings.length === 0 ? {} : { warnings }) };
+};
+
+const diskMetrics = (home: Home | undefined): string => {
+  const disk = home?.disk();
+  if (disk === undefined) return "";
+  return [
+    "# HELP signalbox_disk_free_bytes Free space on the disk that holds the data.",
+    "# TYPE signalbox_disk_free_bytes gauge",
+    `signalbox_disk_free_bytes ${disk.freeBytes}`,
+    "# HELP signalbox_disk_full Whether new jobs are refused for want of space.",
+    "# TYPE signalbox_disk_full gauge",
+    `signalbox_disk_full ${disk.state === "full" ? 1 : 0}`,
+    "",
+  ].join("\n");
+};
 
 const health = endpoint(
   {
     ...BASE,
     path: "/health",
     summary: "Whether the service answers",
-    description: "Touches no database.",
+    description: "Touches no database. `warnings`, where there are any, say what an operator must look at.",
     answers: {
       200: { description: "It does.", schema: healthOf("ok") },
       503: {
-        description: "Self-hosted, for ten seconds at most: the worker beside the server is not there yet.",
+        description:
+          "Self-hosted: a process of the server is being started again; or, for ten seconds at most, the worker beside it is not there yet.",
         schema: healthOf("starting"),
       },
     },
   },
-  (c) => (isStarting(c.env) ? answer(c, STARTING, 503, { "retry-after": RETRY_AFTER_SECONDS }) : answer(c, HEALTHY)),
+  (c) => {
+    const { HOME: home } = c.env;
+    const isReady = !isStarting(c.env) && home?.isWhole() !== false;
+    return isReady ? answer(c, healthy(home)) : answer(c, STARTING, 503, { "retry-after": RETRY_AFTER_SECONDS });
+  },
 );
 
 const metrics = endpoint(
   {
     ...BASE,
     path: "/metrics",
-    needs: "operate",
+    ...asks("readMetrics"),
     summary: "Prometheus metrics of the tenant",
     answers: { 200: { description: "Exposition format 0.0.4.", schema: z.string(), media: ["text/plain"] } },
   },
   async (c, { token }) => {
     const text = unwrap(await callTenant(c.env, token, "readMetrics", null));
-    return c.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+    return c.body(text + diskMetrics(c.env.HOME), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   },
 );
 

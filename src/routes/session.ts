@@ -5,6 +5,7 @@ import { deleteCookie, setCookie } from "hono/cookie";
 import { sessionAnswer, sessionRequest } from "../../contract/session.ts";
 import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import { refuseForeignOrigin, SESSION_COOKIES, signingSecret } from "../http/auth.ts";
 import { mint, read } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -54,7 +55,7 @@ const whoAmI = endpoint(
     method: "get",
     path: "/session",
     tag: SESSIONS,
-    needs: "work",
+    ...asks("readSession"),
     summary: "Who is signed in",
     answers: { 200: { description: "The key behind the session, or the bearer key itself.", schema: sessionAnswer } },
   },

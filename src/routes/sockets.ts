@@ -3,6 +3,7 @@
 
 import { instanceParam } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
+import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { noteConnected } from "../http/readiness.ts";
@@ -30,13 +31,12 @@ const connect = endpoint(
     method: "get",
     path: "/api/workers/{instance}/connect",
     tag: "Worker protocol",
-    needs: "work",
+    ...asks("authorizeWork", "upgrade_required"),
     summary: "A worker's WebSocket",
     description: "Flat JSON messages, one or an array of them in a frame, both ways; `ping` is answered `pong`.",
     params: instanceParam,
     isNameNew: true,
     answers: { 101: { description: "Switching protocols." } },
-    refuses: ["upgrade_required"],
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeWork", null));
@@ -52,12 +52,11 @@ const live = endpoint(
     method: "get",
     path: "/live",
     tag: "Dashboard session",
-    needs: "operate",
+    ...asks("authorizeRead", "upgrade_required"),
     summary: "The dashboard's live view",
     description:
       "A snapshot first, then the latest state of what changed, at most ten frames a second, numbered by `seq`.",
     answers: { 101: { description: "Switching protocols." } },
-    refuses: ["upgrade_required"],
   },
   async (c, { token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));

@@ -29,6 +29,7 @@ import {
   workerResource,
 } from "../../contract/worker.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import { notePresent } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -44,7 +45,7 @@ const report = endpoint(
     method: "post",
     path: "/presence",
     tag: FLEET,
-    needs: "work",
+    ...asks("reportPresence"),
     summary: "Report presence",
     description:
       "Registers the worker or renews its heartbeat. `jobs` lists what it works on and settles what was lost.",
@@ -64,7 +65,7 @@ const present = endpoint(
     method: "get",
     path: "/presence",
     tag: FLEET,
-    needs: "work",
+    ...asks("listPresent"),
     summary: "Workers that are not offline",
     answers: { 200: { description: "Them.", schema: presenceList } },
   },
@@ -78,7 +79,7 @@ const list = endpoint(
     method: "get",
     path: "/api/workers",
     tag: FLEET,
-    needs: "operate",
+    ...asks("listWorkers"),
     summary: "All registered workers, newest first",
     query: workerListQuery,
     answers: { 200: { description: "A page of workers.", schema: workerList } },
@@ -94,11 +95,10 @@ const get = endpoint(
     method: "get",
     path: "/api/workers/{instance}",
     tag: FLEET,
-    needs: "operate",
+    ...asks("getWorker"),
     summary: "A worker, its open jobs and recent outcomes",
     params: instanceParam,
     answers: { 200: { description: "The worker.", schema: workerDetail } },
-    refuses: ["not_found"],
   },
   async (c, { params, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "getWorker", params)));
@@ -110,11 +110,10 @@ const forget = endpoint(
     method: "delete",
     path: "/api/workers/{instance}",
     tag: FLEET,
-    needs: "operate",
+    ...asks("forgetWorker"),
     summary: "Forget an offline worker",
     params: instanceParam,
     answers: { 204: { description: "Forgotten; what it held is back in the queue." } },
-    refuses: ["not_found", "worker_not_offline", "killswitch_active"],
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "forgetWorker", params));
@@ -127,14 +126,13 @@ const pause = endpoint(
     method: "post",
     path: "/api/workers/{instance}/pause",
     tag: FLEET,
-    needs: "operate",
+    ...asks("pauseWorker"),
     summary: "Give a worker no new jobs",
     description: "Its running jobs go on. Kept across its restarts, until it is resumed or `until` is over.",
     params: instanceParam,
     body: pauseRequest,
     isBodyOptional: true,
     answers: { 200: { description: "The worker.", schema: workerResource } },
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, body, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
@@ -146,13 +144,12 @@ const resume = endpoint(
     method: "post",
     path: "/api/workers/{instance}/resume",
     tag: FLEET,
-    needs: "operate",
+    ...asks("resumeWorker"),
     summary: "Give a worker jobs again",
     params: instanceParam,
     body: nothing,
     isBodyOptional: true,
     answers: { 200: { description: "The worker.", schema: workerResource } },
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "resumeWorker", params)));
@@ -164,7 +161,7 @@ const claim = endpoint(
     method: "post",
     path: "/api/workers/{instance}/claim",
     tag: PROTOCOL,
-    needs: "work",
+    ...asks("claim"),
     summary: "Take leases",
     description:
       "Leases the worker holds and has not started, waiting for one if there is none; `skipped` says why it stays idle.",
@@ -173,7 +170,6 @@ const claim = endpoint(
     body: claimRequest,
     isBodyOptional: true,
     answers: { 200: { description: "Up to `max` jobs.", schema: claimAnswer } },
-    refuses: ["not_found"],
   },
   async (c, { params, query, body, token }) => {
     const request = { ...params, max: body.max };
@@ -188,14 +184,18 @@ const claim = endpoint(
 const REPORT = {
   method: "post",
   tag: PROTOCOL,
-  needs: "work",
   params: jobIdParam,
   answers: { 200: { description: "The job.", schema: jobResource } },
-  refuses: ["not_found", "lease_lost", "history_unavailable"],
 } as const;
 
 const start = endpoint(
-  { ...REPORT, path: "/api/jobs/{id}/start", summary: "Start a job: assigned to running", body: startRequest },
+  {
+    ...REPORT,
+    ...asks("startJob", "history_unavailable"),
+    path: "/api/jobs/{id}/start",
+    summary: "Start a job: assigned to running",
+    body: startRequest,
+  },
   async (c, { params, body, token }) => {
     return answer(c, await commandJob(c, token, "startJob", { ...params, ...body }));
   },
@@ -204,6 +204,7 @@ const start = endpoint(
 const heartbeat = endpoint(
   {
     ...REPORT,
+    ...asks("heartbeatJob", "history_unavailable"),
     path: "/api/jobs/{id}/heartbeat",
     summary: "Keep a job from being reaped",
     body: heartbeatRequest,
@@ -216,6 +217,7 @@ const heartbeat = endpoint(
 const complete = endpoint(
   {
     ...REPORT,
+    ...asks("completeJob", "history_unavailable"),
     path: "/api/jobs/{id}/complete",
     summary: "Report a result",
     description: "An assigned job may be completed directly. Repeated, it is answered as it was the first time.",
@@ -230,6 +232,7 @@ const complete = endpoint(
 const fail = endpoint(
   {
     ...REPORT,
+    ...asks("failJob", "history_unavailable"),
     path: "/api/jobs/{id}/fail",
     summary: "Report a failure",
     description:
@@ -243,7 +246,13 @@ const fail = endpoint(
 );
 
 const release = endpoint(
-  { ...REPORT, path: "/api/jobs/{id}/release", summary: "Give a job back unworked", body: releaseRequest },
+  {
+    ...REPORT,
+    ...asks("releaseJob", "history_unavailable"),
+    path: "/api/jobs/{id}/release",
+    summary: "Give a job back unworked",
+    body: releaseRequest,
+  },
   async (c, { params, body, token }) => {
     return answer(c, await commandJob(c, token, "releaseJob", { ...params, ...body }));
   },

@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { readHistory, readSnapshot } from "../../src/catalog/models.ts";
+import { getSubscription, listSubscriptions } from "../../src/catalog/subscription-rows.ts";
 import {
   createSubscription,
   DEFAULT_SYNC_SCHEDULE,
   deleteSubscription,
   editSubscription,
-  getSubscription,
-  listSubscriptions,
   MAX_SUBSCRIPTIONS_PER_TENANT,
 } from "../../src/catalog/subscriptions.ts";
 import { syncSubscription } from "../../src/catalog/sync.ts";

@@ -7,7 +7,12 @@ import type { Answer, History } from "./history.ts";
 const CALL_TIMEOUT_MS = 5_000;
 const REPEAT_AFTER_MS = 25;
 /** Refusals that say "not now": the same call may be made again and its outcome is still open. */
-const NOT_NOW: ReadonlySet<string> = new Set(["history_backlog", "history_unavailable", "overloaded"]);
+const NOT_NOW: ReadonlySet<string> = new Set([
+  "history_backlog",
+  "history_unavailable",
+  "overloaded",
+  "tenant_unavailable",
+]);
 
 export interface Stage {
   readonly random: Random;

@@ -81,6 +81,10 @@ describe("a key", () => {
     expect(codeOf(key, hash, nowAt)).toBe(expected);
   });
 
+  test("rotated to the same secret again stays as it is: the request was repeated", () => {
+    expect(decided(rotateKey(rotated, NEW, 0, NOON + 1))).toBe(rotated);
+  });
+
   test("that is refused is told what to send, and no more", () => {
     expect(authenticate(null, KEY.hash, NOON)).toEqual({ ok: false, error: AUTHENTICATION_FAILED });
     expect(JSON.stringify(authenticate(KEY, OTHER, NOON))).not.toContain(KEY.hash);

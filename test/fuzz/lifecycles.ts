@@ -140,6 +140,19 @@ export const lifeOfASubscription = async (take: Take): Promise<void> => {
   await take({ operation: "POST /catalog/subscriptions/{id}/sync", id, status: 404 });
 };
 
+export const lifeOfAWebhook = async (take: Take): Promise<void> => {
+  const body = { url: "https://hooks.example.com/story", events: ["job.completed"] };
+  const { id } = await take({ operation: "POST /api/webhooks", body, status: 201 });
+  await take({ operation: "GET /api/webhooks/{id}", id, status: 200 });
+  await take({ operation: "PATCH /api/webhooks/{id}", id, body: { enabled: false }, status: 200 });
+  await take({ operation: "POST /api/webhooks/{id}/rotate", id, status: 200 });
+  const delivery = await take({ operation: "POST /api/webhooks/{id}/test", id, status: 200 });
+  await take({ operation: "GET /api/webhooks/{id}/deliveries", id, status: 200 });
+  await take({ operation: "POST /api/webhooks/deliveries/{id}/redeliver", id: String(delivery.id), status: 200 });
+  await take({ operation: "DELETE /api/webhooks/{id}", id, status: 204 });
+  await take({ operation: "GET /api/webhooks/{id}", id, status: 404 });
+};
+
 export const lifeOfAHalt = async (take: Take): Promise<void> => {
   for (const level of [1, 2, 3, 4]) {
     await take({ operation: "POST /killswitch", body: { level, reason: "a drill" }, status: 200 });

@@ -18,6 +18,7 @@ const MAX_DEPTH = 5;
 const KNOWN_GOOD: Readonly<Record<string, readonly Json[]>> = {
   cron: ["* * * * *", "0 */6 * * *", "30 4 1 1 *"],
   models_sync_schedule: ["0 */6 * * *", "15 3 * * 1"],
+  url: ["https://hooks.example.com/signalbox"],
   models_sync_url: [null, "https://models.example.com/v1/models"],
   interval: ["1s", "90m", "2d"],
   timezone: ["UTC", "Europe/Berlin", "America/New_York"],

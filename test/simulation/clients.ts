@@ -108,9 +108,9 @@ const createBatch: Action = async (world, chances) => {
   const jobs = Array.from({ length: count }, (_, index) =>
     newJob(world, chances.map((chance) => (chance + index * 0.618) % 1) as unknown as Chances),
   );
-  const answer = await world.shell.call(world.admin, "createJobs", { jobs });
+  const answer = await world.shell.call(world.admin, "createJobs", { jobs, idempotency: null });
   if (answer === null) return;
-  if (answer.ok) for (const job of answer.value) world.model.accepted.set(job.id, job.prompt);
+  if (answer.ok) for (const job of answer.value.jobs) world.model.accepted.set(job.id, job.prompt);
   else for (const job of jobs) world.model.refused.add(job.prompt);
 };
 
@@ -238,7 +238,10 @@ const deleteSchedule: Action = async (world, [which]) => {
 };
 
 const runSchedule: Action = async (world, [which]) => {
-  const answer = await world.shell.call(world.admin, "runSchedule", { name: oneOf(SCHEDULE_NAMES, which) });
+  const answer = await world.shell.call(world.admin, "runSchedule", {
+    name: oneOf(SCHEDULE_NAMES, which),
+    idempotency: null,
+  });
   if (answer?.ok && answer.value.job_id !== null) world.model.runsByHand.add(answer.value.job_id);
 };
 

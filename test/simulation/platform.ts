@@ -2,6 +2,9 @@
 // in the hands of the simulation. Everything global is set once; `current` says which world it belongs to now.
 
 import { registerHooks } from "node:module";
+import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
+import type { Result } from "../../domain/result.ts";
+import type { OperationName } from "../../durable-objects/api.ts";
 import type { Turn } from "../../durable-objects/operations/turn.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Clock } from "./clock.ts";
@@ -72,11 +75,11 @@ export const loadTenant = async (): Promise<TenantClass> => {
     resolve: (specifier, context, next) =>
       specifier === "cloudflare:workers" ? { url: STAND_IN, shortCircuit: true } : next(specifier, context),
   });
-  const [{ Tenant: real }, { OPERATIONS }] = await Promise.all([
+  const [{ Tenant: real }, { OPERATIONS, refusalsOf }] = await Promise.all([
     import("../../durable-objects/tenant.ts"),
     import("../../durable-objects/api.ts"),
   ]);
-  observe(OPERATIONS as unknown as Record<string, { run: (turn: Turn, request: unknown) => unknown }>);
+  observe(OPERATIONS as unknown as Record<OperationName, Observed>, refusalsOf);
   Object.assign(globalThis, standIns);
   Date.now = () => here().clock.nowAt;
   Math.random = () => here().random.next();
@@ -91,12 +94,26 @@ export const loadTenant = async (): Promise<TenantClass> => {
   return loaded;
 };
 
-const observe = (operations: Record<string, { run: (turn: Turn, request: unknown) => unknown }>): void => {
-  for (const operation of Object.values(operations)) {
+interface Observed {
+  run: (turn: Turn, request: unknown) => Result<unknown, Refusal>;
+}
+
+/** What any operation may refuse, beside the refusals of its row. */
+const COMMON_REFUSALS: readonly RefusalCode[] = ["invalid_request", "authentication_failed", "forbidden"];
+
+/** Tells the world of each turn, and holds each operation to the refusals of its row. */
+const observe = (
+  operations: Record<OperationName, Observed>,
+  refusalsOf: (name: OperationName) => readonly RefusalCode[],
+): void => {
+  for (const [name, operation] of Object.entries(operations) as [OperationName, Observed][]) {
     const real = operation.run;
     operation.run = (turn, request) => {
       here().turnBegan(turn);
-      return real(turn, request);
+      const result = real(turn, request);
+      if (!result.ok && ![...COMMON_REFUSALS, ...refusalsOf(name)].includes(result.error.code))
+        throw new Error(`${name} refused with ${result.error.code}, which its row of OPERATIONS does not list`);
+      return result;
     };
   }
 };

@@ -1,0 +1,111 @@
+// Webhooks on the wire (Standard Webhooks 1.0.0).
+
+import * as z from "zod";
+import { DELIVERY_STATUSES, type Delivery, WEBHOOK_EVENTS, type Webhook } from "../domain/webhook.ts";
+import { count, identifier, instant, label, listQuery, page, tags, toIso, toIsoOrNull } from "./field.ts";
+
+const MAX_URL_CHARACTERS = 2048;
+
+const url = z.string().min(1, "must not be empty").max(MAX_URL_CHARACTERS).meta({
+  description: "an https address that is reached from the Internet; redirects are not followed",
+});
+const events = z
+  .array(z.enum(WEBHOOK_EVENTS))
+  .min(1, "must name at least one event")
+  .meta({ description: "what the endpoint is told" });
+const jobTags = tags.meta({ description: "only jobs that bear all of these; other events are told in any case" });
+const description = label(500);
+
+export const newWebhookRequest = z
+  .strictObject({ url, events, tags: jobTags.optional(), description: description.nullish() })
+  .meta({ id: "NewWebhook" });
+
+export const patchWebhookRequest = z
+  .strictObject({
+    url: url.optional(),
+    events: events.optional(),
+    tags: jobTags.optional(),
+    description: description.nullish(),
+    enabled: z.boolean().optional().meta({ description: "true takes a disabled webhook up again" }),
+  })
+  .refine((body) => Object.keys(body).length > 0, "give at least one of url, events, tags, description, enabled")
+  .meta({ id: "WebhookPatch" });
+
+export const webhookResource = z
+  .object({
+    id: z.string(),
+    url: z.string(),
+    events: z.array(z.enum(WEBHOOK_EVENTS)),
+    tags: z.array(z.string()),
+    description: z.string().nullable(),
+    enabled: z.boolean(),
+    disabled_at: instant.nullable(),
+    disabled_reason: z.string().nullable(),
+    failing_since: instant.nullable(),
+    created_at: instant,
+  })
+  .meta({ id: "Webhook" });
+
+export const webhookWithSecret = webhookResource
+  .extend({ secret: z.string().meta({ description: "`whsec_…`; shown this once" }) })
+  .meta({ id: "WebhookWithSecret" });
+
+export const webhookList = z.object({ webhooks: z.array(webhookResource) }).meta({ id: "WebhookList" });
+
+export const deliveryResource = z
+  .object({
+    id: z.string().meta({ description: "the `webhook-id` header, the same over all tries" }),
+    event: z.enum([...WEBHOOK_EVENTS, "webhook.test"]),
+    at: instant,
+    attempts: count,
+    status: z.enum(DELIVERY_STATUSES),
+    response_status: z.int().nullable(),
+    error: z.string().nullable(),
+    next_attempt_at: instant.nullable(),
+  })
+  .meta({ id: "WebhookDelivery" });
+
+export const deliveryList = z
+  .object({ deliveries: z.array(deliveryResource), ...page })
+  .meta({ id: "WebhookDeliveryList" });
+
+export const webhookIdParam = z.object({
+  id: identifier(/^[A-Za-z0-9_-]+$/, 64, "characters from A-Z a-z 0-9 _ -"),
+});
+export const deliveryListQuery = z.strictObject({ ...listQuery, status: z.enum(DELIVERY_STATUSES).optional() });
+
+export type NewWebhookRequest = z.infer<typeof newWebhookRequest>;
+export type PatchWebhookRequest = z.infer<typeof patchWebhookRequest>;
+export type WebhookResource = z.infer<typeof webhookResource>;
+export type WebhookWithSecret = z.infer<typeof webhookWithSecret>;
+export type DeliveryResource = z.infer<typeof deliveryResource>;
+
+export const presentWebhook = (webhook: Webhook): WebhookResource => ({
+  id: webhook.id,
+  url: webhook.url,
+  events: [...webhook.events],
+  tags: [...webhook.tags],
+  description: webhook.description === "" ? null : webhook.description,
+  enabled: webhook.disabledAt === null,
+  disabled_at: toIsoOrNull(webhook.disabledAt),
+  disabled_reason: webhook.disabledReason,
+  failing_since: toIsoOrNull(webhook.failingSinceAt),
+  created_at: toIso(webhook.createdAt),
+});
+
+export const SECRET_PREFIX = "whsec_";
+export const presentWithSecret = (webhook: Webhook): WebhookWithSecret => ({
+  ...presentWebhook(webhook),
+  secret: `${SECRET_PREFIX}${webhook.secret}`,
+});
+
+export const presentDelivery = (delivery: Delivery): DeliveryResource => ({
+  id: delivery.id,
+  event: delivery.event,
+  at: toIso(delivery.at),
+  attempts: delivery.attempts,
+  status: delivery.status,
+  response_status: delivery.responseStatus,
+  error: delivery.error,
+  next_attempt_at: toIsoOrNull(delivery.nextAttemptAt),
+});

@@ -1,0 +1,180 @@
+// Webhooks: what is told, when a delivery is tried again, and when an endpoint is given up. Delays and statuses are
+// those of Standard Webhooks 1.0.0.
+
+export const WEBHOOK_EVENTS = [
+  "job.completed",
+  "job.failed",
+  "job.cancelled",
+  "worker.offline",
+  "worker.paused",
+  "killswitch.activated",
+  "killswitch.cleared",
+  "budget.reached",
+  "schedule.missed",
+  "catalog.model_removed",
+] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+/** The events that the audit log has, too: whoever writes the one causes the other. */
+export const AUDITED_EVENTS: Readonly<Partial<Record<string, WebhookEvent>>> = {
+  "worker.paused": "worker.paused",
+  "killswitch.activated": "killswitch.activated",
+  "killswitch.cleared": "killswitch.cleared",
+  "budget.reached": "budget.reached",
+  "catalog.models_removed": "catalog.model_removed",
+};
+
+/** What a delivery may tell: an event, or the test that its owner asked for. */
+export type DeliveryEvent = WebhookEvent | "webhook.test";
+
+export const DELIVERY_STATUSES = ["pending", "delivered", "failed"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+export interface Webhook {
+  readonly id: string;
+  readonly url: string;
+  /** Where the service was reached when the webhook was made: links in events begin with it. */
+  readonly origin: string;
+  readonly events: readonly WebhookEvent[];
+  /** Only jobs that bear all of these; other events are told in any case. */
+  readonly tags: readonly string[];
+  readonly description: string;
+  /** Base64 of 32 random bytes. */
+  readonly secret: string;
+  /** After a rotation both sign until then. */
+  readonly previousSecret: string | null;
+  readonly previousUntilAt: number | null;
+  readonly disabledAt: number | null;
+  readonly disabledReason: string | null;
+  /** The first failure since the last success; null while deliveries succeed. */
+  readonly failingSinceAt: number | null;
+  readonly createdAt: number;
+}
+
+export interface Delivery {
+  /** Also the `webhook-id`, the same over all tries. */
+  readonly id: string;
+  readonly webhookId: string;
+  readonly event: DeliveryEvent;
+  readonly at: number;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  readonly responseStatus: number | null;
+  readonly error: string | null;
+  readonly nextAttemptAt: number | null;
+  readonly finishedAt: number | null;
+  readonly body: string;
+}
+
+export interface AttemptOutcome {
+  /** null where no answer came. */
+  readonly status: number | null;
+  readonly retryAfterMs: number | null;
+  readonly error: string | null;
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The wait after the first, second … try. */
+const RETRY_DELAYS_MS = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  10 * HOUR_MS,
+] as const;
+/** A delay is longer by up to this share of itself, so that many deliveries do not return at once. */
+const JITTER = 0.1;
+const GONE = 410;
+export const ROTATION_OVERLAP_MS = DAY_MS;
+export const GIVEN_UP_AFTER_MS = 5 * DAY_MS;
+/** What an endpoint asks for is obeyed up to this. */
+const MAX_RETRY_AFTER_MS = DAY_MS;
+
+/** Whether the webhook wants to hear of it. */
+export const wants = (webhook: Webhook, event: WebhookEvent, tags: readonly string[] | null): boolean =>
+  webhook.disabledAt === null &&
+  webhook.events.includes(event) &&
+  (tags === null || webhook.tags.every((tag) => tags.includes(tag)));
+
+export interface AfterAttempt {
+  readonly webhook: Webhook;
+  readonly delivery: Delivery;
+}
+
+/** The delivery and its webhook after a try; `random` in [0, 1). */
+export const afterAttempt = (
+  webhook: Webhook,
+  before: Delivery,
+  outcome: AttemptOutcome,
+  nowAt: number,
+  random: number,
+): AfterAttempt => {
+  const delivery = {
+    ...before,
+    attempts: before.attempts + 1,
+    responseStatus: outcome.status,
+    error: outcome.error,
+  };
+  const isDelivered = outcome.status !== null && outcome.status >= 200 && outcome.status < 300;
+  if (isDelivered) {
+    return {
+      webhook: { ...webhook, failingSinceAt: null },
+      delivery: { ...delivery, status: "delivered", nextAttemptAt: null, finishedAt: nowAt },
+    };
+  }
+  return {
+    webhook: afterFailure(webhook, outcome, nowAt),
+    delivery: { ...delivery, ...nextTry(delivery.attempts, outcome, nowAt, random) },
+  };
+};
+
+const nextTry = (
+  attempts: number,
+  outcome: AttemptOutcome,
+  nowAt: number,
+  random: number,
+): Pick<Delivery, "status" | "nextAttemptAt" | "finishedAt"> => {
+  const delayMs = RETRY_DELAYS_MS[attempts - 1];
+  if (delayMs === undefined || outcome.status === GONE)
+    return { status: "failed", nextAttemptAt: null, finishedAt: nowAt };
+  const askedMs = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+  const waitMs = Math.max(delayMs * (1 + JITTER * random), askedMs);
+  return { status: "pending", nextAttemptAt: Math.ceil(nowAt + waitMs), finishedAt: null };
+};
+
+const afterFailure = (webhook: Webhook, outcome: AttemptOutcome, nowAt: number): Webhook => {
+  const failingSinceAt = webhook.failingSinceAt ?? nowAt;
+  if (webhook.disabledAt !== null) return webhook;
+  if (outcome.status === GONE) return disabled(webhook, "the endpoint answered 410 Gone", nowAt);
+  if (nowAt - failingSinceAt >= GIVEN_UP_AFTER_MS)
+    return disabled(webhook, "every delivery failed for five days", nowAt);
+  return { ...webhook, failingSinceAt };
+};
+
+const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number): Webhook => ({
+  ...webhook,
+  disabledAt,
+  disabledReason,
+});
+
+/** Deliveries that are asked for again begin anew, with the same id. */
+export const redelivered = (delivery: Delivery, nowAt: number): Delivery => ({
+  ...delivery,
+  status: "pending",
+  attempts: 0,
+  nextAttemptAt: nowAt,
+  finishedAt: null,
+});
+
+/** The secrets that sign now. */
+export const signingSecrets = (webhook: Webhook, nowAt: number): string[] => {
+  const { secret, previousSecret, previousUntilAt } = webhook;
+  const isOverlapping = previousSecret !== null && previousUntilAt !== null && nowAt < previousUntilAt;
+  return isOverlapping ? [secret, previousSecret] : [secret];
+};

@@ -1,0 +1,39 @@
+// What a turn has to tell webhooks, and what of it leaves the object.
+
+import { presentJob } from "../../contract/job.ts";
+import type { Job } from "../../domain/job.ts";
+import type { Json } from "../../domain/json.ts";
+import type { WebhookEvent } from "../../domain/webhook.ts";
+
+/** So that a body stays well below 20 kB. */
+const MAX_ERROR_CHARS = 2_000;
+
+/** What leaves the object once the turn is stored. */
+export interface Outgoing {
+  readonly id: string;
+  readonly url: string;
+  readonly secrets: readonly string[];
+  readonly body: string;
+}
+
+/** An event of the turn; `tags` are the job's where it is about a job. */
+export interface Announcement {
+  readonly event: WebhookEvent;
+  readonly data: Json;
+  readonly tags: readonly string[] | null;
+}
+
+/** The job's facts without its prompt, input, result and progress. */
+export const jobAnnouncement = (job: Job): Announcement => {
+  const {
+    prompt: _,
+    input: __,
+    result: ___,
+    progress: ____,
+    waiting_reason: _____,
+    error,
+    ...facts
+  } = presentJob(job, { prompt: "", input: null });
+  const said = error === null ? null : { ...error, message: error.message.slice(0, MAX_ERROR_CHARS) };
+  return { event: `job.${job.status}` as WebhookEvent, data: { ...facts, error: said } as Json, tags: job.tags };
+};

@@ -1,0 +1,159 @@
+// Events on their way to webhooks. A delivery is written in the turn that caused it, taken by the sweep, sent by the
+// shell and settled in a turn of its own; a crash in between repeats a try and loses none.
+
+import { toIso } from "../../contract/field.ts";
+import { SERVICE_ACTOR } from "../../domain/event.ts";
+import type { Json } from "../../domain/json.ts";
+import { FULL_HALT } from "../../domain/killswitch.ts";
+import {
+  type AttemptOutcome,
+  afterAttempt,
+  type Delivery,
+  type DeliveryEvent,
+  signingSecrets,
+  type Webhook,
+  wants,
+} from "../../domain/webhook.ts";
+import { isOffline } from "../../domain/worker.ts";
+import type { Turn } from "./turn.ts";
+
+/** Below the six connections that the platform gives at a time. */
+const MAX_UNDER_WAY = 5;
+/** Longer than a try takes: after this long without an outcome it is made again. */
+const TRY_LEASE_MS = 60_000;
+const KEPT_MS = 30 * 86_400_000;
+const REMOVED_A_SWEEP = 1_000;
+
+/** Writes what the turn announced: a delivery for each webhook that wants it. */
+export const writeDeliveries = (turn: Turn): void => {
+  for (const { event, data, tags } of turn.announcements)
+    for (const webhook of turn.memory.webhooks) if (wants(webhook, event, tags)) write(turn, webhook, event, data);
+};
+
+export const write = (turn: Turn, webhook: Webhook, event: DeliveryEvent, data: Json): Delivery => {
+  const told = { type: event, timestamp: toIso(turn.nowAt), data: withLink(webhook, data) };
+  const delivery: Delivery = {
+    id: `msg_${turn.newId()}`,
+    webhookId: webhook.id,
+    event,
+    at: turn.nowAt,
+    status: "pending",
+    attempts: 0,
+    responseStatus: null,
+    error: null,
+    nextAttemptAt: turn.nowAt,
+    finishedAt: null,
+    body: JSON.stringify(told),
+  };
+  turn.store.deliveries.put(delivery);
+  turn.due(turn.nowAt);
+  return delivery;
+};
+
+const withLink = ({ origin }: Webhook, data: Json): Json => {
+  const { id } = (data ?? {}) as { id?: string };
+  return id === undefined ? data : { ...(data as object), url: `${origin}/api/jobs/${id}` };
+};
+
+/** Under a full halt only the killswitch's own events go out. */
+const sendable = (turn: Turn): string => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch.*" : "*");
+
+export const nextDeliveryAt = (turn: Turn): number | null =>
+  turn.memory.deliveriesUnderWay.size >= MAX_UNDER_WAY ? null : turn.store.deliveries.nextDueAt(sendable(turn));
+
+/** Hands what is due to the shell, as many as may be under way. */
+export const takeDeliveries = (turn: Turn): void => {
+  const { deliveriesUnderWay: underWay, webhooks } = turn.memory;
+  for (const delivery of turn.store.deliveries.due(turn.nowAt, sendable(turn), MAX_UNDER_WAY - underWay.size)) {
+    const webhook = webhooks.find(({ id }) => id === delivery.webhookId);
+    if (webhook === undefined) continue;
+    turn.store.deliveries.postpone(delivery.id, turn.nowAt + TRY_LEASE_MS);
+    underWay.add(delivery.id);
+    const secrets = signingSecrets(webhook, turn.nowAt);
+    turn.effects.deliveries.push({ id: delivery.id, url: webhook.url, secrets, body: delivery.body });
+  }
+};
+
+/** What came of a try. */
+export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome): void => {
+  turn.memory.deliveriesUnderWay.delete(id);
+  const delivery = turn.store.deliveries.find(id);
+  const webhook = turn.memory.webhooks.find((one) => one.id === delivery?.webhookId);
+  turn.due(nextDeliveryAt(turn));
+  if (delivery === null || delivery.status !== "pending" || webhook === undefined) return;
+  const after = afterAttempt(webhook, delivery, outcome, turn.nowAt, turn.random());
+  turn.store.deliveries.put(after.delivery);
+  turn.due(after.delivery.nextAttemptAt);
+  if (after.webhook.failingSinceAt !== webhook.failingSinceAt || after.webhook.disabledAt !== webhook.disabledAt)
+    putWebhook(turn, after.webhook);
+  if (webhook.disabledAt !== null || after.webhook.disabledAt === null) return;
+  const reason = after.webhook.disabledReason ?? "";
+  turn.store.deliveries.failPending(webhook.id, reason, turn.nowAt);
+  turn.audit("webhook.disabled", webhook.id, { url: webhook.url, reason }, SERVICE_ACTOR);
+};
+
+export const putWebhook = (turn: Turn, webhook: Webhook): void => {
+  turn.store.webhooks.put(webhook);
+  turn.memory.webhooks = turn.store.webhooks.all();
+};
+
+export const nextRemovalAt = (turn: Turn): number | null => {
+  const oldestAt = turn.store.deliveries.oldestFinishedAt();
+  return oldestAt === null ? null : oldestAt + KEPT_MS;
+};
+
+export const removeOldDeliveries = (turn: Turn): void =>
+  turn.store.deliveries.removeFinishedBefore(turn.nowAt - KEPT_MS + 1, REMOVED_A_SWEEP);
+
+const isSilenceWanted = (turn: Turn): boolean =>
+  turn.memory.webhooks.some((webhook) => wants(webhook, "worker.offline", null));
+
+/** When the next worker is offline if it stays silent; null where no webhook asks for it. */
+export const nextSilenceAt = (turn: Turn): number | null => {
+  if (!isSilenceWanted(turn)) return null;
+  let next = Number.POSITIVE_INFINITY;
+  for (const { worker } of turn.memory.fleet.members()) {
+    if (turn.memory.silentWorkers.has(worker.instance)) continue;
+    next = Math.min(next, lastSignOf(turn, worker.instance) + turn.memory.config.presence.offlineAfterMs + 1);
+  }
+  return Number.isFinite(next) ? next : null;
+};
+
+const lastSignOf = (turn: Turn, instance: string): number => {
+  const member = turn.memory.fleet.get(instance);
+  return Math.max(member?.lastSeenAt ?? 0, turn.lastSocketSign(instance) ?? 0);
+};
+
+/** Announces each worker that went offline, once until it is back. */
+export const announceSilence = (turn: Turn): void => {
+  const { offlineAfterMs } = turn.memory.config.presence;
+  for (const { worker } of turn.memory.fleet.members()) {
+    const { instance, provider } = worker;
+    const lastSeenAt = lastSignOf(turn, instance);
+    const isKnown = turn.memory.silentWorkers.has(instance);
+    const isSilent = isOffline(lastSeenAt, offlineAfterMs, turn.nowAt);
+    if (isSilent === isKnown) continue;
+    noteSilence(turn, instance, isSilent);
+    if (!isSilent) continue;
+    const data = { instance, provider, last_heartbeat: toIso(lastSeenAt) };
+    turn.announcements.push({ event: "worker.offline", data, tags: null });
+  }
+};
+
+const noteSilence = (turn: Turn, instance: string, isSilent: boolean): void => {
+  const { silentWorkers } = turn.memory;
+  if (isSilent) {
+    silentWorkers.add(instance);
+    turn.store.silentWorkers.put(instance);
+  } else {
+    silentWorkers.delete(instance);
+    turn.store.silentWorkers.remove(instance);
+  }
+};
+
+/** Who is offline before anybody asks to hear of it is no news. */
+export const noteSilentBefore = (turn: Turn): void => {
+  const { offlineAfterMs } = turn.memory.config.presence;
+  for (const { worker } of turn.memory.fleet.members())
+    noteSilence(turn, worker.instance, isOffline(lastSignOf(turn, worker.instance), offlineAfterMs, turn.nowAt));
+};

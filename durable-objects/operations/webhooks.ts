@@ -1,0 +1,143 @@
+// Webhooks: kept by the tenant's admins. Secrets are made at the edge and shown once.
+
+import {
+  type DeliveryResource,
+  presentDelivery,
+  presentWebhook,
+  presentWithSecret,
+  type WebhookResource,
+  type WebhookWithSecret,
+} from "../../contract/webhook.ts";
+import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import {
+  type Delivery,
+  type DeliveryStatus,
+  ROTATION_OVERLAP_MS,
+  redelivered,
+  type Webhook,
+  type WebhookEvent,
+} from "../../domain/webhook.ts";
+import { noteSilentBefore, putWebhook, write } from "./deliveries.ts";
+import type { Turn } from "./turn.ts";
+
+const MAX_WEBHOOKS = 50;
+
+export interface NewWebhook {
+  readonly id: string;
+  readonly secret: string;
+  readonly url: string;
+  readonly origin: string;
+  readonly events: readonly WebhookEvent[];
+  readonly tags: readonly string[];
+  readonly description: string;
+}
+
+export interface WebhookPatch {
+  readonly url?: string;
+  readonly events?: readonly WebhookEvent[];
+  readonly tags?: readonly string[];
+  readonly description?: string;
+  readonly enabled?: boolean;
+}
+
+const find = (turn: Turn, id: string): Result<Webhook, Refusal> => {
+  const webhook = turn.memory.webhooks.find((one) => one.id === id);
+  return webhook === undefined ? err(notFound("webhook", id)) : ok(webhook);
+};
+
+export const create = (turn: Turn, request: NewWebhook): Result<WebhookWithSecret, Refusal> => {
+  if (turn.memory.webhooks.length >= MAX_WEBHOOKS)
+    return err(invalid("", `a tenant has at most ${MAX_WEBHOOKS} webhooks: delete one first`));
+  const webhook: Webhook = {
+    ...request,
+    previousSecret: null,
+    previousUntilAt: null,
+    disabledAt: null,
+    disabledReason: null,
+    failingSinceAt: null,
+    createdAt: turn.nowAt,
+  };
+  if (turn.memory.webhooks.length === 0) noteSilentBefore(turn);
+  putWebhook(turn, webhook);
+  turn.due(turn.nowAt);
+  turn.audit("webhook.created", webhook.id, { url: webhook.url, events: [...webhook.events] });
+  return ok(presentWithSecret(webhook));
+};
+
+export const list = (turn: Turn): Result<{ webhooks: WebhookResource[] }, Refusal> =>
+  ok({ webhooks: turn.memory.webhooks.map(presentWebhook) });
+
+export const get = (turn: Turn, { id }: { id: string }): Result<WebhookResource, Refusal> => {
+  const found = find(turn, id);
+  return found.ok ? ok(presentWebhook(found.value)) : found;
+};
+
+export const patch = (turn: Turn, request: { id: string; patch: WebhookPatch }): Result<WebhookResource, Refusal> => {
+  const found = find(turn, request.id);
+  if (!found.ok) return found;
+  const { enabled, ...fields } = request.patch;
+  const webhook = { ...found.value, ...fields, ...switched(found.value, enabled, turn.nowAt) };
+  putWebhook(turn, webhook);
+  turn.due(turn.nowAt);
+  turn.audit("webhook.changed", webhook.id, { url: webhook.url, fields: Object.keys(request.patch) });
+  return ok(presentWebhook(webhook));
+};
+
+const switched = (webhook: Webhook, enabled: boolean | undefined, nowAt: number): Partial<Webhook> => {
+  if (enabled === undefined || enabled === (webhook.disabledAt === null)) return {};
+  if (enabled) return { disabledAt: null, disabledReason: null, failingSinceAt: null };
+  return { disabledAt: nowAt, disabledReason: "disabled by hand" };
+};
+
+export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {
+  const found = find(turn, id);
+  if (!found.ok) return found;
+  turn.store.webhooks.remove(id);
+  turn.memory.webhooks = turn.store.webhooks.all();
+  turn.audit("webhook.deleted", id, { url: found.value.url });
+  return ok(null);
+};
+
+export const rotate = (turn: Turn, request: { id: string; secret: string }): Result<WebhookWithSecret, Refusal> => {
+  const found = find(turn, request.id);
+  if (!found.ok) return found;
+  const webhook: Webhook = {
+    ...found.value,
+    secret: request.secret,
+    previousSecret: found.value.secret,
+    previousUntilAt: turn.nowAt + ROTATION_OVERLAP_MS,
+  };
+  putWebhook(turn, webhook);
+  turn.audit("webhook.rotated", webhook.id, { url: webhook.url });
+  return ok(presentWithSecret(webhook));
+};
+
+export const test = (turn: Turn, { id }: { id: string }): Result<DeliveryResource, Refusal> => {
+  const found = find(turn, id);
+  if (!found.ok) return found;
+  return ok(presentDelivery(write(turn, found.value, "webhook.test", { webhook: id })));
+};
+
+export const listDeliveries = (
+  turn: Turn,
+  request: { id: string; status: DeliveryStatus | null; limit: number; offset: number },
+): Result<{ deliveries: DeliveryResource[]; total: number }, Refusal> => {
+  const found = find(turn, request.id);
+  if (!found.ok) return found;
+  const { id, status, limit, offset } = request;
+  return ok({
+    deliveries: turn.store.deliveries.page(id, status, limit, offset).map(presentDelivery),
+    total: turn.store.deliveries.count(id, status),
+  });
+};
+
+export const redeliver = (turn: Turn, { id }: { id: string }): Result<DeliveryResource, Refusal> => {
+  const before: Delivery | null = turn.store.deliveries.find(id);
+  if (before === null) return err(notFound("delivery", id));
+  const delivery = redelivered(before, turn.nowAt);
+  turn.store.deliveries.put(delivery);
+  turn.due(turn.nowAt);
+  turn.audit("webhook.redelivered", before.webhookId, { delivery: id });
+  return ok(presentDelivery(delivery));
+};

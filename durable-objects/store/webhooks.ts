@@ -1,0 +1,139 @@
+// Webhooks and their deliveries. A delivery is written in the transaction of the change that it tells of.
+
+import type { Delivery, DeliveryEvent, DeliveryStatus, Webhook } from "../../domain/webhook.ts";
+import { all, first, type Row, records, type Sql, scalar } from "./sql.ts";
+
+export const webhooksTable = (sql: Sql) => ({
+  /** Newest first. */
+  all: (): Webhook[] =>
+    records<Webhook>(all(sql, "SELECT record FROM webhooks")).sort((one, other) => other.createdAt - one.createdAt),
+
+  put: (webhook: Webhook): void => {
+    sql.exec("INSERT OR REPLACE INTO webhooks (id, record) VALUES (?, ?)", webhook.id, JSON.stringify(webhook));
+  },
+
+  remove: (id: string): void => {
+    sql.exec("DELETE FROM webhooks WHERE id = ?", id);
+    sql.exec("DELETE FROM deliveries WHERE webhook_id = ?", id);
+  },
+});
+
+const COLUMNS =
+  "id, webhook_id, event, at, status, attempts, response_status, error, next_attempt_at, finished_at, body";
+
+export const deliveriesTable = (sql: Sql) => ({
+  find: (id: string): Delivery | null => {
+    const row = first(sql, `SELECT ${COLUMNS} FROM deliveries WHERE id = ?`, id);
+    return row === null ? null : toDelivery(row);
+  },
+
+  put: (delivery: Delivery): void => {
+    const { id, webhookId, event, at, status, attempts, responseStatus, error, nextAttemptAt, finishedAt, body } =
+      delivery;
+    sql.exec(
+      `INSERT OR REPLACE INTO deliveries (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      id,
+      webhookId,
+      event,
+      at,
+      status,
+      attempts,
+      responseStatus,
+      error,
+      nextAttemptAt,
+      finishedAt,
+      body,
+    );
+  },
+
+  /** Newest first; of any status where none is given. */
+  page: (webhookId: string, status: DeliveryStatus | null, limit: number, offset: number): Delivery[] =>
+    all(
+      sql,
+      `SELECT ${COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND (?2 IS NULL OR status = ?2)
+       ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
+      webhookId,
+      status,
+      limit,
+      offset,
+    ).map(toDelivery),
+
+  count: (webhookId: string, status: DeliveryStatus | null): number =>
+    scalar(
+      sql,
+      "SELECT COUNT(*) FROM deliveries WHERE webhook_id = ?1 AND (?2 IS NULL OR status = ?2)",
+      webhookId,
+      status,
+    ) ?? 0,
+
+  /** The longest due first. `eventLike` is a GLOB pattern of event names. */
+  due: (nowAt: number, eventLike: string, limit: number): Delivery[] =>
+    all(
+      sql,
+      `SELECT ${COLUMNS} FROM deliveries WHERE next_attempt_at <= ? AND event GLOB ?
+       ORDER BY next_attempt_at LIMIT ?`,
+      nowAt,
+      eventLike,
+      limit,
+    ).map(toDelivery),
+
+  nextDueAt: (eventLike: string): number | null =>
+    scalar(
+      sql,
+      "SELECT MIN(next_attempt_at) FROM deliveries WHERE next_attempt_at IS NOT NULL AND event GLOB ?",
+      eventLike,
+    ),
+
+  postpone: (id: string, nextAttemptAt: number): void => {
+    sql.exec("UPDATE deliveries SET next_attempt_at = ? WHERE id = ?", nextAttemptAt, id);
+  },
+
+  /** Those that wait for a webhook that is given up. */
+  failPending: (webhookId: string, error: string, nowAt: number): void => {
+    sql.exec(
+      `UPDATE deliveries SET status = 'failed', error = ?, next_attempt_at = NULL, finished_at = ?
+       WHERE webhook_id = ? AND status = 'pending'`,
+      error,
+      nowAt,
+      webhookId,
+    );
+  },
+
+  oldestFinishedAt: (): number | null =>
+    scalar(sql, "SELECT MIN(finished_at) FROM deliveries WHERE finished_at IS NOT NULL"),
+
+  removeFinishedBefore: (at: number, limit: number): void => {
+    sql.exec(
+      "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE finished_at < ? ORDER BY finished_at LIMIT ?)",
+      at,
+      limit,
+    );
+  },
+});
+
+/** Workers whose silence was told; each is told once until it is back. */
+export const silentWorkersTable = (sql: Sql) => ({
+  all: (): Set<string> => new Set(all(sql, "SELECT instance FROM silent_workers").map((row) => row.instance as string)),
+
+  put: (instance: string): void => {
+    sql.exec("INSERT OR REPLACE INTO silent_workers (instance) VALUES (?)", instance);
+  },
+
+  remove: (instance: string): void => {
+    sql.exec("DELETE FROM silent_workers WHERE instance = ?", instance);
+  },
+});
+
+const toDelivery = (row: Row): Delivery => ({
+  id: row.id as string,
+  webhookId: row.webhook_id as string,
+  event: row.event as DeliveryEvent,
+  at: row.at as number,
+  status: row.status as DeliveryStatus,
+  attempts: row.attempts as number,
+  responseStatus: row.response_status as number | null,
+  error: row.error as string | null,
+  nextAttemptAt: row.next_attempt_at as number | null,
+  finishedAt: row.finished_at as number | null,
+  body: row.body as string,
+});

@@ -1,0 +1,67 @@
+// One of our workerd processes: kept running, and known to be up from its first answer until its end.
+
+import { get } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Kept, keepRunning } from "./keep-running.ts";
+import { clearSockets } from "./sockets.ts";
+import type { Exit, Supervised } from "./supervised.ts";
+import { startWorkerd } from "./workerd.ts";
+
+/** It starts in a tenth of a second. */
+const PACE = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
+const PROBE_EVERY_MS = 10;
+/** workerd has nothing to save when it stops, but lets requests in flight end. */
+const STOP_GRACE_MS = 2_000;
+
+export interface ChildServer {
+  readonly isUp: () => boolean;
+  readonly earlyExit: () => Exit | null;
+  readonly stop: () => Promise<void>;
+}
+
+interface Child {
+  /** As a sentence begins with it. */
+  readonly what: string;
+  readonly config: string;
+  readonly environment: Record<string, string>;
+  readonly sockets: readonly string[];
+  /** What is asked until it answers; the first of its sockets. */
+  readonly probePath: string;
+}
+
+export function startChildServer(child: Child): ChildServer {
+  const [probed = ""] = child.sockets;
+  let hasServed = false;
+  let isUp = false;
+  let early: Exit | null = null;
+
+  const watch = async (running: Supervised): Promise<void> => {
+    running.exited
+      .then((exit) => {
+        isUp = false;
+        if (!hasServed) early ??= exit;
+      })
+      .catch(() => {
+        early ??= { code: null, signal: null };
+      });
+    while (running.isRunning() && !(await doesAnswer(probed, child.probePath))) await pause(PROBE_EVERY_MS);
+    isUp = running.isRunning();
+    hasServed ||= isUp;
+  };
+  const kept: Kept = keepRunning(child.what, PACE, () => {
+    clearSockets(...child.sockets);
+    const running = startWorkerd(child.config, child.environment);
+    void watch(running);
+    return running;
+  });
+  return { isUp: () => isUp, earlyExit: () => early, stop: () => kept.stop(STOP_GRACE_MS) };
+}
+
+const doesAnswer = (socketPath: string, path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const asked = get({ socketPath, path, agent: false }, (answer) => {
+      answer.resume();
+      resolve(true);
+    });
+    asked.on("error", () => resolve(false));
+  });

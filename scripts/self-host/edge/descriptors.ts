@@ -1,0 +1,23 @@
+// How many connections the limit of open files allows. Node raises the soft limit to the hard one by itself, and its
+// children inherit that. A WebSocket or a long poll takes two files in each process; out of files nothing could even
+// be logged, so connections beyond that are turned away at once, and those that are open go on.
+
+import { readFileSync } from "node:fs";
+
+/** For databases, logs, sockets between the processes. */
+const KEPT_FREE = 256;
+const FILES_A_CONNECTION = 2;
+const FEWEST_CONNECTIONS = 64;
+
+/** Infinity where the system does not tell. */
+export const openFileLimit = (): number => {
+  try {
+    const limit = /^Max open files\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return limit === undefined || limit === "unlimited" ? Number.POSITIVE_INFINITY : Number(limit);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+};
+
+export const connectionsWithin = (files: number): number =>
+  Math.max(FEWEST_CONNECTIONS, Math.floor((files - KEPT_FREE) / FILES_A_CONNECTION));

@@ -1,0 +1,95 @@
+// The HTTP server of the edge in Node: hono's adapter between sockets and the app, and around it what a server at the
+// edge of a network must do itself. Whatever it refuses on its own is a problem document, too, and never a 5xx.
+
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import { presentRefusal } from "../../../contract/refusal.ts";
+import { invalid, type Refusal } from "../../../domain/refusal.ts";
+import { problemResponse } from "../../../src/http/refused.ts";
+import type { Exchange } from "./pass-on.ts";
+
+const MAX_HEADER_BYTES = 64 * 1024;
+/** Who has not sent its headers by then is cut off; a body has its own deadline, where it is read. */
+const HEADERS_WITHIN_MS = 15_000;
+/** Longer than the proxies in front of it keep theirs, so that none sends into a connection that is being closed. */
+const KEEP_ALIVE_MS = 75_000;
+const CHECK_EVERY_MS = 5_000;
+
+export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
+
+/** What the parser refuses, by Node's code for it. */
+const PARSER_REFUSALS: Record<string, { status: string; refusal: Refusal }> = {
+  HPE_HEADER_OVERFLOW: {
+    status: "431 Request Header Fields Too Large",
+    refusal: invalid("", "the headers are too large"),
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: "408 Request Timeout",
+    refusal: { code: "request_timeout", afterMs: HEADERS_WITHIN_MS },
+  },
+};
+const MALFORMED = { status: "400 Bad Request", refusal: invalid("", "this is no HTTP/1.1 request") };
+
+const rawProblem = (socket: Duplex, { status, refusal }: typeof MALFORMED | (typeof PARSER_REFUSALS)[string]): void => {
+  const problem = { ...presentRefusal(refusal, crypto.randomUUID()), status: Number(status.slice(0, 3)) };
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${status}`,
+    "content-type: application/problem+json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${problem.instance}`,
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+};
+
+const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
+
+export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
+  const heads = new WeakMap<IncomingMessage, Buffer>();
+  const listener = getRequestListener(
+    (request, bindings) => {
+      const { incoming, outgoing } = bindings as Exchange;
+      const head = heads.get(incoming);
+      return fetch(request, { incoming, outgoing, ...(head === undefined ? {} : { head }) });
+    },
+    // Only what is no request gets here: the app answers its own errors.
+    {
+      errorHandler: () =>
+        problemResponse(invalid("", "the request's address or Host is malformed"), crypto.randomUUID()),
+    },
+  );
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_WITHIN_MS,
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+      noDelay: true,
+      // Another protocol is not spoken here, and the request is answered as if it had not been offered (RFC 9110, 7.8).
+      shouldUpgradeCallback: isWebSocket,
+    } as Parameters<typeof createServer>[0],
+    (incoming, outgoing) => {
+      void listener(incoming, outgoing);
+    },
+  );
+  server.maxConnections = maxConnections;
+  server.on("upgrade", (incoming, socket, head) => {
+    socket.on("error", () => socket.destroy());
+    const outgoing = new ServerResponse(incoming);
+    outgoing.shouldKeepAlive = false;
+    outgoing.assignSocket(socket as Parameters<ServerResponse["assignSocket"]>[0]);
+    outgoing.once("finish", () => socket.end());
+    heads.set(incoming, head);
+    void listener(incoming, outgoing);
+  });
+  server.on("connect", (_incoming, socket) => rawProblem(socket, MALFORMED));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable && error.code !== "ECONNRESET")
+      rawProblem(socket, PARSER_REFUSALS[error.code ?? ""] ?? MALFORMED);
+    else socket.destroy();
+  });
+  return server;
+};

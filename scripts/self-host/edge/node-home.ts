@@ -1,0 +1,174 @@
+// The app in Node, with the objects and the history in workerd processes behind it. Each of those may die and is
+// started again; meanwhile what needs it is refused with 503, and everything else goes on.
+
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { scheduler } from "node:timers/promises";
+import { type Share, shareOf, shareText } from "../../../domain/share.ts";
+import { app } from "../../../src/app.ts";
+import type { Env } from "../../../src/env.ts";
+import { type AppContext, authenticateCaller } from "../../../src/http/auth.ts";
+import type { Home } from "../../../src/http/home.ts";
+import { noteConnected } from "../../../src/http/readiness.ts";
+import type { Project } from "../../build/project.ts";
+import { type ChildServer, startChildServer } from "../child-server.ts";
+import type { DataDir } from "../data-dir.ts";
+import { storageOf } from "../processes.ts";
+import type { Address, Served } from "../served.ts";
+import { type HistorySockets, historyConfig, objectsConfig } from "../serving-config.ts";
+import { makeSocketFolder } from "../sockets.ts";
+import type { Exit } from "../supervised.ts";
+import { connectionsWithin, openFileLimit } from "./descriptors.ts";
+import { watchDisk } from "./disk-watch.ts";
+import { historyDatabase } from "./history-database.ts";
+import { edgeServer } from "./http-server.ts";
+import { objectNamespace } from "./object-namespace.ts";
+import { type Exchange, passOn, tunnel } from "./pass-on.ts";
+import { PrivateLine } from "./private-line.ts";
+
+const LOOK_AGAIN_MS = 5;
+const SECRET_BYTES = 32;
+/** What is under way when the server is told to stop may end by then. */
+const LAST_ANSWERS_MS = 2_000;
+
+export interface NodeHomePlan {
+  readonly project: Project;
+  readonly dir: DataDir;
+  readonly environment: Record<string, string>;
+  readonly processCount: number;
+  /** `<tenant>/<instance>` of the worker without which GET /health says for a while that the service is starting. */
+  readonly awaited: string | undefined;
+}
+
+interface Objects {
+  readonly child: ChildServer;
+  readonly edgeSocket: string;
+  readonly line: PrivateLine;
+}
+
+// The app calls it by the name it has in workerd.
+Object.assign(globalThis, { scheduler });
+
+export async function startNodeHome(plan: NodeHomePlan, address: Address): Promise<Served> {
+  const sockets = makeSocketFolder(plan.dir);
+  const historySockets = Object.fromEntries(
+    plan.project.databases.map(({ binding }) => [binding, path.join(sockets, `history-${binding}.sock`)]),
+  );
+  const history = startHistory(plan, historySockets);
+  const shares = Array.from({ length: plan.processCount }, (_, index) => ({ index, count: plan.processCount }));
+  const objects = shares.map((share) => startObjects(plan, share, sockets, historySockets));
+  const children = [history, ...objects.map(({ child }) => child)];
+  const watch = watchDisk(plan.dir.root);
+  const historyLines = Object.entries(historySockets).map(
+    ([binding, socket]) => [binding, new PrivateLine(socket)] as const,
+  );
+
+  const home: Home = {
+    passOn: (c) => passOnTo(objects, c),
+    isWhole: () => objects.every(({ child }) => child.isUp()),
+    disk: watch.disk,
+  };
+  const lineTo = (tenant: string): PrivateLine => (objects[shareOf(tenant, objects.length)] as Objects).line;
+  const env = {
+    ...plan.project.vars,
+    ...plan.environment,
+    ...Object.fromEntries(
+      plan.project.durableObjects.map(({ binding }) => [binding, objectNamespace(binding, lineTo)]),
+    ),
+    ...Object.fromEntries(historyLines.map(([binding, line]) => [binding, historyDatabase(line)])),
+    ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
+    HOME: home,
+  };
+  const server = edgeServer(
+    (request, exchange) => app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT),
+    connectionsWithin(openFileLimit()),
+  );
+  const earlyExit = (): Exit | null => children.map((child) => child.earlyExit()).find((exit) => exit !== null) ?? null;
+  // Who is let in finds everything in place; a process that cannot start is told of by who waits for health.
+  while (!children.every((child) => child.isUp()) && earlyExit() === null) await scheduler.wait(LOOK_AGAIN_MS);
+  server.listen(address.port, address.host);
+  await once(server, "listening");
+
+  return {
+    url: address.url,
+    earlyExit,
+    stop: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      const cut = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
+      server.closeIdleConnections();
+      await Promise.race([closed, scheduler.wait(LAST_ANSWERS_MS)]);
+      await Promise.all(children.map((child) => child.stop()));
+      clearTimeout(cut);
+      server.closeAllConnections();
+      watch.stop();
+      await Promise.all(
+        [...historyLines.map(([, line]) => line), ...objects.map(({ line }) => line)].map((line) => line.close()),
+      );
+      rmSync(sockets, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a handler leaves to be done after its answer: a failure of it must not end the process. */
+const CONTEXT = {
+  waitUntil: (work: Promise<unknown>) => void work.catch((error: unknown) => console.error("after an answer", error)),
+  passThroughOnException: () => undefined,
+  props: {},
+} as unknown as ExecutionContext;
+
+function startHistory({ dir }: NodeHomePlan, sockets: HistorySockets): ChildServer {
+  writeFileSync(dir.historyConfig, historyConfig(dir, sockets), { mode: 0o600 });
+  return startChildServer({
+    what: "The process of the history",
+    config: dir.historyConfig,
+    environment: {},
+    sockets: Object.values(sockets),
+    probePath: "/",
+  });
+}
+
+function startObjects(plan: NodeHomePlan, share: Share, folder: string, history: HistorySockets): Objects {
+  const { project, dir } = plan;
+  const secret = randomBytes(SECRET_BYTES).toString("base64url");
+  const environment = { ...plan.environment, SERVICE_SHARE: shareText(share), SERVICE_PRIVATE_SECRET: secret };
+  const configFile = share.index === 0 ? dir.servingConfig : dir.servingConfig.replace(/(\.\w+)$/, `-${share.index}$1`);
+  const edge = path.join(folder, `edge-${share.index}.sock`);
+  const door = path.join(folder, `door-${share.index}.sock`);
+  const storage = storageOf(dir, share);
+  for (const directory of Object.values(storage)) mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const serving = { project, storage, configFile, environment: Object.keys(environment) };
+  writeFileSync(configFile, objectsConfig(serving, { edge, door, history }), { mode: 0o600 });
+  const what = share.count === 1 ? "The process of the tenants" : `The process ${share.index} of the tenants`;
+  const child = startChildServer({
+    what,
+    config: configFile,
+    environment,
+    sockets: [edge, door],
+    probePath: "/health",
+  });
+  return { child, edgeSocket: edge, line: new PrivateLine(door, { authorization: secret }) };
+}
+
+/** The process that has the caller's tenant; any, where the caller shows no key of ours: it is refused there. */
+async function processOf(c: AppContext, objects: readonly Objects[]): Promise<Objects> {
+  const token = objects.length === 1 ? null : await authenticateCaller(c).catch(() => null);
+  return objects[token === null ? 0 : shareOf(token.tenant, objects.length)] as Objects;
+}
+
+async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Response> {
+  const { exchange } = c.env as Env & { exchange: Exchange };
+  const { edgeSocket } = await processOf(c, objects);
+  if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
+  const answer = await tunnel(c, exchange, edgeSocket);
+  noteWorker(c);
+  return answer;
+}
+
+/** A worker's connection may be that of the worker that GET /health waits for. */
+function noteWorker(c: AppContext): void {
+  const instance = c.req.param("instance");
+  if (instance === undefined) return;
+  CONTEXT.waitUntil(authenticateCaller(c).then((token) => noteConnected(c.env, token, instance)));
+}

@@ -1,0 +1,93 @@
+// Requests for the app in workerd, over a Unix socket: as they came, both bodies streaming at the pace of the slower
+// side, and WebSockets as raw bytes. Nothing is sent twice. A client that hangs up ends the request there at once.
+
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { connect, type Socket } from "node:net";
+import { pipeline } from "node:stream";
+import type { AppContext } from "../../../src/http/auth.ts";
+import { Refused } from "../../../src/http/refused.ts";
+
+/** Node's own, before the adapter puts its light one in its place: the adapter sends nothing for one with this mark. */
+const { Response: PlainResponse } = globalThis;
+const ALREADY_SENT = "x-hono-already-sent";
+
+/** Of one connection only (RFC 9110, 7.6.1); those that frame the body stay, as Node reads and writes them. */
+const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "x-request-id"]);
+
+export interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** What followed the head of an upgrade. */
+  readonly head?: Buffer;
+}
+
+const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREADY_SENT]: "true" } });
+
+const away = (): Refused => new Refused({ code: "tenant_unavailable", retryAfterSeconds: 1 });
+
+const passedHeaders = ({ rawHeaders }: IncomingMessage, requestId: string): string[] => {
+  const passed: string[] = ["x-request-id", requestId];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (!HOP_BY_HOP.has(name.toLowerCase())) passed.push(name, rawHeaders[at + 1] ?? "");
+  }
+  return passed;
+};
+
+const answerHeaders = (answer: IncomingMessage): string[] => {
+  const kept: string[] = [];
+  for (let at = 0; at < answer.rawHeaders.length; at += 2) {
+    const name = answer.rawHeaders[at] ?? "";
+    if (!/^(connection|keep-alive)$/i.test(name)) kept.push(name, answer.rawHeaders[at + 1] ?? "");
+  }
+  return kept;
+};
+
+/** The answer is under way when this resolves; a process that is away before that is a refusal. */
+export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    const { method = "GET", url: path = "/" } = incoming;
+    const headers = passedHeaders(incoming, c.get("requestId"));
+    const upstream = request({ socketPath, method, path, headers, agent: false });
+    upstream.setNoDelay(true);
+    upstream.on("error", () => {
+      if (outgoing.headersSent) outgoing.destroy();
+      else reject(away());
+    });
+    upstream.on("response", (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
+      outgoing.flushHeaders();
+      pipeline(answer, outgoing, () => undefined);
+      resolve(alreadySent());
+    });
+    outgoing.once("close", () => upstream.destroy());
+    pipeline(incoming, upstream, () => undefined);
+  });
+
+const headOf = ({ method, url, rawHeaders }: IncomingMessage, requestId: string): string => {
+  const lines = [`${method} ${url} HTTP/1.1`, `x-request-id: ${requestId}`];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (!/^x-request-id$/i.test(rawHeaders[at] ?? "")) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+  }
+  return `${lines.join("\r\n")}\r\n\r\n`;
+};
+
+/** Hands the connection over: from here on its bytes are between client and workerd. */
+export const tunnel = (c: AppContext, { incoming, outgoing, head }: Exchange, socketPath: string): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    const client = incoming.socket as Socket;
+    const upstream = connect(socketPath);
+    upstream.once("error", () => reject(away()));
+    upstream.once("connect", () => {
+      outgoing.detachSocket(client);
+      client.setNoDelay(true);
+      upstream.setNoDelay(true);
+      upstream.write(Buffer.from(headOf(incoming, c.get("requestId")), "latin1"));
+      if (head !== undefined && head.length > 0) upstream.write(head);
+      pipeline(client, upstream, client, () => {
+        client.destroy();
+        upstream.destroy();
+      });
+      resolve(alreadySent());
+    });
+  });

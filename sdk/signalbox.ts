@@ -1,0 +1,77 @@
+// The SDK: the typed client with what takes more than one call. The entry of the package `signalbox`; runs in Node,
+// browsers and edge workers, and imports no package.
+
+import type { StreamOptions } from "../contract/client/jobs.ts";
+import { type CallOptions, type ClientOptions, type KeyedOptions, Transport } from "../contract/client/transport.ts";
+import { type Client, clientOver } from "../contract/client.ts";
+import type { JobResource, NewJobRequest } from "../contract/job.ts";
+import { isFinal, MAX_WAIT_SECONDS } from "../contract/values.ts";
+import { type JobStreamEvent, streamJob } from "./job-stream.ts";
+
+export { ApiProblem, type ProblemCode } from "../contract/client/problem.ts";
+export type { JobStreamEvent } from "./job-stream.ts";
+export { verifyWebhook, type WebhookEvent, WebhookRefused } from "./verify-webhook.ts";
+
+export type SignalboxOptions = Partial<ClientOptions>;
+
+export type RunOptions = KeyedOptions;
+
+const DEFAULT_URL = "http://127.0.0.1:8787";
+
+const environment = (name: string): string | undefined => {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name] || undefined;
+};
+
+/** A job that is final, however long that takes: waits over as many requests as it needs. */
+const waitForJob = async (jobs: Client["jobs"], id: string, options: CallOptions = {}): Promise<JobResource> => {
+  for (;;) {
+    const job = await jobs.get(id, { ...options, wait: MAX_WAIT_SECONDS });
+    if (isFinal(job.status)) return job;
+  }
+};
+
+const jobsWithRuns = (jobs: Client["jobs"]) => ({
+  ...jobs,
+  wait: (id: string, options?: CallOptions): Promise<JobResource> => waitForJob(jobs, id, options),
+  /** Creates a job and waits until it is final: completed, failed or cancelled. Leaving (`signal`) does not cancel it. */
+  run: async (job: NewJobRequest, { signal, idempotencyKey }: RunOptions = {}): Promise<JobResource> => {
+    const created = await jobs.create(job, { signal, idempotencyKey });
+    return waitForJob(jobs, created.id, { signal });
+  },
+  /** What a job writes while it writes it; a new job is created first. */
+  stream: async function* (
+    job: string | NewJobRequest,
+    options: StreamOptions & Pick<KeyedOptions, "idempotencyKey"> = {},
+  ): AsyncGenerator<JobStreamEvent> {
+    if (typeof job === "string") return yield* streamJob(jobs, job, options);
+    const { signal, idempotencyKey } = options;
+    const streamed: NewJobRequest & { stream: true } = { ...job, stream: true };
+    const { id } = await jobs.create(streamed, { signal, idempotencyKey });
+    yield* streamJob(jobs, id, options);
+  },
+});
+
+type Nouns = Omit<Client, "jobs"> & { readonly jobs: ReturnType<typeof jobsWithRuns> };
+
+const nounsOf = (options: SignalboxOptions): Nouns => {
+  const { url = environment("SERVICE_API_URL") ?? DEFAULT_URL, key = environment("SERVICE_API_KEY") } = options;
+  const client = clientOver(new Transport({ ...options, url, key }));
+  return { ...client, jobs: jobsWithRuns(client.jobs) };
+};
+
+/** Every noun of the client as a field: a noun that the client gains, this gains too. */
+const Base = class {
+  constructor(nouns: Nouns) {
+    Object.assign(this, nouns);
+  }
+} as unknown as new (
+  nouns: Nouns,
+) => Nouns;
+
+export class Signalbox extends Base {
+  /** Without `url` and `key`: SERVICE_API_URL (else http://127.0.0.1:8787) and SERVICE_API_KEY. */
+  constructor(options: SignalboxOptions = {}) {
+    super(nounsOf(options));
+  }
+}

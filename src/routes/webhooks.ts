@@ -1,0 +1,189 @@
+// Webhooks (Standard Webhooks 1.0.0): endpoints, their deliveries, and trying them again.
+
+import {
+  deliveryList,
+  deliveryListQuery,
+  deliveryResource,
+  newWebhookRequest,
+  patchWebhookRequest,
+  webhookIdParam,
+  webhookList,
+  webhookResource,
+  webhookWithSecret,
+} from "../../contract/webhook.ts";
+import { invalid } from "../../domain/refusal.ts";
+import { checkSyncUrl } from "../catalog/url-policy.ts";
+import type { Env } from "../env.ts";
+import { answer } from "../http/answer.ts";
+import { randomSecret } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant } from "../http/tenant.ts";
+
+const BASE = { tag: "Webhooks", needs: "administer" } as const;
+const ONE = { ...BASE, path: "/api/webhooks/{id}", params: webhookIdParam } as const;
+const answers = { 200: { description: "The webhook.", schema: webhookResource } } as const;
+const withSecret = { description: "The webhook with its secret, shown this once.", schema: webhookWithSecret } as const;
+
+/** The rules of the catalog: public addresses only, unless the operator of this machine allows private ones. */
+const refusePrivateUrl = (env: Env, url: string | undefined): void => {
+  if (url === undefined) return;
+  const isPrivateAllowed = env.SERVICE_WEBHOOKS_PRIVATE === "1" && env.LOCAL_NETWORK !== undefined;
+  const wrong = checkSyncUrl(url, { local: isPrivateAllowed });
+  if (wrong !== null) throw new Refused(invalid("url", wrong));
+};
+
+const create = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/webhooks",
+    summary: "Create a webhook",
+    description:
+      "Each event is sent as a signed POST until it is answered with 2xx: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h.",
+    body: newWebhookRequest,
+    answers: { 201: withSecret },
+    refuses: ["killswitch_active"],
+  },
+  async (c, { body, token }) => {
+    refusePrivateUrl(c.env, body.url);
+    const { id, secret } = randomSecret();
+    const request = {
+      id: `wh_${id}`,
+      secret,
+      url: body.url,
+      origin: new URL(c.req.url).origin,
+      events: [...new Set(body.events)],
+      tags: body.tags ?? [],
+      description: body.description ?? "",
+    };
+    return answer(c, unwrap(await callTenant(c.env, token, "createWebhook", request)), 201);
+  },
+);
+
+const list = endpoint(
+  {
+    ...BASE,
+    method: "get",
+    path: "/api/webhooks",
+    summary: "All webhooks, newest first",
+    answers: { 200: { description: "The webhooks, without their secrets.", schema: webhookList } },
+  },
+  async (c, { token }) => answer(c, unwrap(await callTenant(c.env, token, "listWebhooks", null))),
+);
+
+const get = endpoint(
+  { ...ONE, method: "get", summary: "Read a webhook", answers, refuses: ["not_found"] },
+  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "getWebhook", params))),
+);
+
+const patch = endpoint(
+  {
+    ...ONE,
+    method: "patch",
+    summary: "Change a webhook",
+    description: "`enabled: true` takes a disabled one up again.",
+    body: patchWebhookRequest,
+    answers,
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params, body, token }) => {
+    refusePrivateUrl(c.env, body.url);
+    const { url, events, tags, description, enabled } = body;
+    const change = {
+      ...(url === undefined ? {} : { url }),
+      ...(events === undefined ? {} : { events: [...new Set(events)] }),
+      ...(tags === undefined ? {} : { tags }),
+      ...(description === undefined ? {} : { description: description ?? "" }),
+      ...(enabled === undefined ? {} : { enabled }),
+    };
+    return answer(c, unwrap(await callTenant(c.env, token, "patchWebhook", { ...params, patch: change })));
+  },
+);
+
+const remove = endpoint(
+  {
+    ...ONE,
+    method: "delete",
+    summary: "Delete a webhook",
+    answers: { 204: { description: "Deleted, with its deliveries." } },
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params, token }) => {
+    unwrap(await callTenant(c.env, token, "deleteWebhook", params));
+    return c.body(null, 204);
+  },
+);
+
+const rotate = endpoint(
+  {
+    ...ONE,
+    method: "post",
+    path: "/api/webhooks/{id}/rotate",
+    summary: "Give a webhook a new secret",
+    description: "For 24 hours the new and the old secret both sign.",
+    answers: { 200: withSecret },
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params, token }) => {
+    const { secret } = randomSecret();
+    return answer(c, unwrap(await callTenant(c.env, token, "rotateWebhook", { ...params, secret })));
+  },
+);
+
+const test = endpoint(
+  {
+    ...ONE,
+    method: "post",
+    path: "/api/webhooks/{id}/test",
+    summary: "Send a test event",
+    description: "A delivery of type `webhook.test`, whatever events the webhook asks for.",
+    answers: { 200: { description: "The delivery, on its way.", schema: deliveryResource } },
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "testWebhook", params))),
+);
+
+const deliveries = endpoint(
+  {
+    ...ONE,
+    method: "get",
+    path: "/api/webhooks/{id}/deliveries",
+    summary: "A webhook's deliveries, newest first",
+    description: "Finished ones are kept for 30 days.",
+    query: deliveryListQuery,
+    answers: { 200: { description: "A page of deliveries.", schema: deliveryList } },
+    refuses: ["not_found"],
+  },
+  async (c, { params, query, token }) => {
+    const { limit, offset, status = null } = query;
+    const request = { ...params, status, limit, offset };
+    return answer(c, { ...unwrap(await callTenant(c.env, token, "listDeliveries", request)), limit, offset });
+  },
+);
+
+const redeliver = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/api/webhooks/deliveries/{id}/redeliver",
+    params: webhookIdParam,
+    summary: "Send a delivery again",
+    description: "With the same `webhook-id`; its tries begin anew.",
+    answers: { 200: { description: "The delivery, on its way.", schema: deliveryResource } },
+    refuses: ["not_found", "killswitch_active"],
+  },
+  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "redeliver", params))),
+);
+
+export const webhookRoutes: readonly Endpoint[] = [
+  create,
+  list,
+  get,
+  patch,
+  remove,
+  rotate,
+  test,
+  deliveries,
+  redeliver,
+];

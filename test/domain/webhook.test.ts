@@ -1,0 +1,126 @@
+// When a delivery is tried again, and when an endpoint is given up.
+
+import { describe, expect, test } from "vitest";
+import {
+  type AttemptOutcome,
+  afterAttempt,
+  type Delivery,
+  GIVEN_UP_AFTER_MS,
+  redelivered,
+  signingSecrets,
+  type Webhook,
+  wants,
+} from "../../domain/webhook.ts";
+
+const NOW = 1_800_000_000_000;
+const webhook: Webhook = {
+  id: "wh_1",
+  url: "https://hooks.example.com/",
+  origin: "https://signalbox.example",
+  events: ["job.failed", "killswitch.activated"],
+  tags: ["eu"],
+  description: "",
+  secret: "bmV3",
+  previousSecret: null,
+  previousUntilAt: null,
+  disabledAt: null,
+  disabledReason: null,
+  failingSinceAt: null,
+  createdAt: NOW,
+};
+const delivery: Delivery = {
+  id: "msg_1",
+  webhookId: "wh_1",
+  event: "job.failed",
+  at: NOW,
+  status: "pending",
+  attempts: 0,
+  responseStatus: null,
+  error: null,
+  nextAttemptAt: NOW,
+  finishedAt: null,
+  body: "{}",
+};
+const answered = (status: number | null, retryAfterMs: number | null = null): AttemptOutcome => ({
+  status,
+  retryAfterMs,
+  error: status === 200 ? null : "no",
+});
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+test("a webhook hears of its events only, of jobs only with all of its tags, and of nothing while it is disabled", () => {
+  expect(wants(webhook, "job.failed", ["eu", "gpu"])).toBe(true);
+  expect(wants(webhook, "job.failed", ["gpu"])).toBe(false);
+  expect(wants(webhook, "job.completed", ["eu"])).toBe(false);
+  expect(wants(webhook, "killswitch.activated", null)).toBe(true);
+  expect(wants({ ...webhook, disabledAt: NOW }, "job.failed", ["eu"])).toBe(false);
+});
+
+test.each([200, 201, 204, 299])("%i is delivered, and the endpoint is well again", (status) => {
+  const failing = { ...webhook, failingSinceAt: NOW - HOUR };
+  const after = afterAttempt(failing, delivery, answered(status), NOW, 0);
+  expect(after.delivery).toMatchObject({ status: "delivered", attempts: 1, nextAttemptAt: null, finishedAt: NOW });
+  expect(after.webhook.failingSinceAt).toBeNull();
+});
+
+describe("what is not delivered", () => {
+  test.each([null, 301, 400, 404, 429, 500, 503])("is tried again after %s", (status) => {
+    const after = afterAttempt(webhook, delivery, answered(status), NOW, 0);
+    expect(after.delivery).toMatchObject({ status: "pending", attempts: 1, nextAttemptAt: NOW + 5 * SECOND });
+    expect(after.webhook.failingSinceAt).toBe(NOW);
+  });
+
+  test("is tried eight times: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h", () => {
+    const waits: number[] = [];
+    let current = delivery;
+    while (current.status === "pending") {
+      current = afterAttempt(webhook, current, answered(500), NOW, 0).delivery;
+      if (current.nextAttemptAt !== null) waits.push(current.nextAttemptAt - NOW);
+    }
+    expect(waits).toEqual([5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR]);
+    expect(current).toMatchObject({ status: "failed", attempts: 8, finishedAt: NOW });
+  });
+
+  test("waits longer by up to a tenth, and never less than the endpoint asks for, up to a day", () => {
+    const late = afterAttempt(webhook, delivery, answered(500), NOW, 0.999).delivery.nextAttemptAt ?? 0;
+    expect(late - NOW).toBeGreaterThan(5 * SECOND);
+    expect(late - NOW).toBeLessThanOrEqual(5.5 * SECOND);
+    const asked = afterAttempt(webhook, delivery, answered(429, HOUR), NOW, 0).delivery.nextAttemptAt;
+    expect(asked).toBe(NOW + HOUR);
+    const far = afterAttempt(webhook, delivery, answered(503, 1000 * HOUR), NOW, 0).delivery.nextAttemptAt;
+    expect(far).toBe(NOW + 24 * HOUR);
+  });
+
+  test("disables its webhook at once where the endpoint is gone (410)", () => {
+    const after = afterAttempt(webhook, delivery, answered(410), NOW, 0);
+    expect(after.delivery.status).toBe("failed");
+    expect(after.webhook).toMatchObject({ disabledAt: NOW, disabledReason: "the endpoint answered 410 Gone" });
+  });
+
+  test("disables its webhook once everything failed for five days, and not a moment before", () => {
+    const at = (ago: number) =>
+      afterAttempt({ ...webhook, failingSinceAt: NOW - ago }, delivery, answered(500), NOW, 0);
+    expect(at(GIVEN_UP_AFTER_MS - 1).webhook.disabledAt).toBeNull();
+    expect(at(GIVEN_UP_AFTER_MS).webhook.disabledAt).toBe(NOW);
+  });
+});
+
+test("a delivery asked for again keeps its id and begins its tries anew", () => {
+  const failed: Delivery = { ...delivery, status: "failed", attempts: 8, nextAttemptAt: null, finishedAt: NOW };
+  expect(redelivered(failed, NOW + 1)).toMatchObject({
+    id: "msg_1",
+    status: "pending",
+    attempts: 0,
+    nextAttemptAt: NOW + 1,
+    finishedAt: null,
+  });
+});
+
+test("after a rotation both secrets sign until the overlap is over", () => {
+  const rotated: Webhook = { ...webhook, previousSecret: "b2xk", previousUntilAt: NOW + 10 };
+  expect(signingSecrets(rotated, NOW + 9)).toEqual(["bmV3", "b2xk"]);
+  expect(signingSecrets(rotated, NOW + 10)).toEqual(["bmV3"]);
+});

@@ -1,0 +1,21 @@
+// Every endpoint of the OpenAPI document is a verb of the SDK.
+
+import { expect, it } from "vitest";
+import { Signalbox } from "../../sdk/signalbox.ts";
+import { endpoints } from "../../src/app.ts";
+import { openApiDocument } from "../../src/http/openapi.ts";
+import { EndpointNotes, shapeOf } from "../contract/called-endpoints.ts";
+
+/** Not plain calls: sockets, and what has clients of its own (those of OpenAI, Anthropic and MCP). */
+const ELSEWHERE = [/^GET \/live$/, /^GET \/api\/workers\/\{\}\/(connect|stream)$/, / \/v1\//, / \/mcp$/];
+
+it("the SDK has a verb for every endpoint of the OpenAPI document", async () => {
+  const notes = new EndpointNotes();
+  await notes.callAll(new Signalbox({ url: "http://box", key: "sb_1", fetch: notes.fetch, retries: 0 }));
+  const { paths } = openApiDocument(endpoints, "0") as { paths: Record<string, Record<string, unknown>> };
+  const described = Object.entries(paths)
+    .flatMap(([path, methods]) => Object.keys(methods).map((method) => shapeOf(method, path)))
+    .filter((shape) => !ELSEWHERE.some((pattern) => pattern.test(shape)));
+  expect(described.length).toBeGreaterThan(40);
+  expect(described.filter((shape) => !notes.shapes.has(shape))).toEqual([]);
+});

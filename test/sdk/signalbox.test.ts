@@ -1,0 +1,112 @@
+// The SDK against a coordinator made by hand: what takes more than one request.
+
+import { describe, expect, it } from "vitest";
+import { ApiProblem, type JobStreamEvent, Signalbox } from "../../sdk/signalbox.ts";
+
+type Handler = (request: Request) => Response | Promise<Response>;
+
+const signalbox = (handle: Handler) => {
+  const seen: string[] = [];
+  const client = new Signalbox({
+    url: "http://box",
+    key: "sb_1",
+    fetch: async (input, init) => {
+      const request = new Request(input, init);
+      seen.push(`${request.method} ${request.url.slice("http://box".length)}`);
+      return handle(request);
+    },
+  });
+  return { client, seen };
+};
+
+const job = (status: string, more: object = {}) => Response.json({ id: "j1", status, ...more });
+
+const events = (...frames: string[]): Response =>
+  new Response(frames.join(""), { headers: { "content-type": "text/event-stream" } });
+
+const collect = async (stream: AsyncIterable<JobStreamEvent>): Promise<JobStreamEvent[]> => {
+  const all: JobStreamEvent[] = [];
+  for await (const event of stream) all.push(event);
+  return all;
+};
+
+describe("jobs.run", () => {
+  it("creates and waits over as many slices as it takes", async () => {
+    const statuses = ["pending", "running", "completed"];
+    const { client, seen } = signalbox(({ method }) => job(method === "POST" ? "pending" : (statuses.shift() ?? "")));
+    expect(await client.jobs.run({ prompt: "hi" })).toMatchObject({ status: "completed" });
+    expect(seen).toEqual(["POST /api/jobs", ...Array.from({ length: 3 }, () => "GET /api/jobs/j1?wait=25")]);
+  });
+
+  it("ends when its caller leaves", async () => {
+    const leave = new AbortController();
+    const { client } = signalbox(({ method, signal }) => {
+      if (method === "POST") return job("pending");
+      setTimeout(() => leave.abort(), 10);
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    });
+    await expect(client.jobs.run({ prompt: "hi" }, { signal: leave.signal })).rejects.toMatchObject({
+      name: "AbortError",
+    });
+  });
+});
+
+describe("jobs.stream", () => {
+  it("brings each chunk of a new job, and ends with its end", async () => {
+    const bodies: unknown[] = [];
+    const { client, seen } = signalbox(async (request) => {
+      if (request.method === "POST") {
+        bodies.push(await request.json());
+        return job("pending");
+      }
+      return events(
+        ": keep-alive\n\n",
+        'event: chunk\r\nid: 1.1\r\ndata: {"text": "he"}\r\n\r\n',
+        'event: chunk\nid: 1.2\ndata: {"text":\ndata: "llo"}\n\n',
+        'event: end\ndata: {"status": "completed"}\n\nevent: chunk\ndata: "late"\n\n',
+      );
+    });
+    expect(await collect(client.jobs.stream({ prompt: "hi" }))).toEqual([
+      { type: "chunk", id: "1.1", data: { text: "he" } },
+      { type: "chunk", id: "1.2", data: { text: "llo" } },
+      { type: "end", id: "1.2", data: { status: "completed" } },
+    ]);
+    expect(bodies).toEqual([{ prompt: "hi", stream: true }]);
+    expect(seen).toEqual(["POST /api/jobs", "GET /api/jobs/j1/stream"]);
+  });
+
+  it("goes on after the last event that it saw when the connection breaks", async () => {
+    const answers = [
+      events("event: chunk\nid: 1.1\ndata: a\n\nevent: chunk\nid: 1.2\nda"),
+      events("event: end\ndata: {}\n\n"),
+    ];
+    const asked: (string | null)[] = [];
+    const { client } = signalbox(({ headers }) => {
+      asked.push(headers.get("last-event-id"));
+      return answers.shift() ?? events();
+    });
+    const types = (await collect(client.jobs.stream("j1"))).map(({ type, data }) => [type, data]);
+    expect(types).toEqual([
+      ["chunk", "a"],
+      ["end", {}],
+    ]);
+    expect(asked).toEqual([null, "1.1"]);
+  });
+
+  it("gives up where nothing comes any more, and says what to do", async () => {
+    const { client, seen } = signalbox(() => events());
+    await expect(collect(client.jobs.stream("j1"))).rejects.toThrow("read the job itself");
+    expect(seen).toHaveLength(3);
+  });
+
+  it("says when what was missed is gone", async () => {
+    const gone = { title: "Gone", status: 410, code: "stream_gone", detail: "read the job", instance: "r" };
+    const { client } = signalbox(
+      () =>
+        new Response(JSON.stringify(gone), { status: 410, headers: { "content-type": "application/problem+json" } }),
+    );
+    const error = await collect(client.jobs.stream("j1", { lastEventId: "1.5" })).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ApiProblem);
+    expect(error).toMatchObject({ code: "stream_gone" });
+  });
+});

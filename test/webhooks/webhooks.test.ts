@@ -1,0 +1,200 @@
+// Webhooks as their receiver sees them, judged by the package of the standard, against the self-hosted server.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { openReceiver, type Receiver, type Told } from "./receiver.ts";
+
+let dataDir = "";
+let server: SelfHosted;
+let receiver: Receiver;
+
+const start = () => startSelfHosted(dataDir, { env: { SERVICE_WEBHOOKS_PRIVATE: "1" } });
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+  server = await start();
+  receiver = await openReceiver();
+}, 90_000);
+
+afterAll(async () => {
+  await server.kill();
+  await receiver.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
+type Body = any;
+
+const call = async (method: string, route: string, body?: unknown, expected?: number): Promise<Body> => {
+  const answer = await fetch(`${server.url}${route}`, {
+    method,
+    headers: { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (expected === undefined ? !answer.ok : answer.status !== expected)
+    throw new Error(`${method} ${route}: ${answer.status} ${text}`);
+  return text === "" ? null : JSON.parse(text);
+};
+
+const hook = (events: string[], more: object = {}): Promise<Body> =>
+  call("POST", "/api/webhooks", { url: receiver.url, events, ...more }, 201);
+
+const deliveriesOf = async (id: string): Promise<Body[]> =>
+  (await call("GET", `/api/webhooks/${id}/deliveries`)).deliveries;
+
+const untilDelivery = async (id: string, matches: (delivery: Body) => boolean): Promise<Body> => {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const found = (await deliveriesOf(id)).find(matches);
+    if (found !== undefined) return found;
+    await sleep(20);
+  }
+  throw new Error(`no such delivery: ${JSON.stringify(await deliveriesOf(id))}`);
+};
+
+const runOneJob = async (tags: string[] = []): Promise<string> => {
+  await call("POST", "/presence", { instance: "w", provider: "p", status: "online", tags: "eu", concurrency: 100 });
+  const job = await call("POST", "/dispatch", { prompt: "a secret prompt", tags });
+  const report = { lease: job.lease, result: "a secret result", cost_usd: 0.25 };
+  await call("POST", `/api/jobs/${job.id}/complete`, report);
+  return job.id;
+};
+
+beforeEach(async () => {
+  receiver.answerWith(200);
+  receiver.received.length = 0;
+  for (const { id } of (await call("GET", "/api/webhooks")).webhooks) await call("DELETE", `/api/webhooks/${id}`);
+});
+
+test("a finished job is told once, signed as the standard says, without its prompt or its result", async () => {
+  const made = await hook(["job.completed"]);
+  expect(made.secret).toMatch(/^whsec_/);
+  const id = await runOneJob();
+  const [message] = await receiver.next("job.completed");
+  expect(message?.told.data).toMatchObject({
+    id,
+    status: "completed",
+    cost_usd: 0.25,
+    url: `${server.url}/api/jobs/${id}`,
+  });
+  expect(message?.body).not.toContain("secret prompt");
+  expect(message?.body).not.toContain("secret result");
+  const verified = new Webhook(made.secret).verify(message?.body ?? "", message?.headers as Record<string, string>);
+  expect(verified).toMatchObject({ type: "job.completed" });
+  const delivery = await untilDelivery(made.id, ({ status }) => status === "delivered");
+  expect(delivery).toMatchObject({ event: "job.completed", attempts: 1, response_status: 200, next_attempt_at: null });
+  expect(message?.headers["webhook-id"]).toBe(delivery.id);
+  await sleep(300);
+  expect(receiver.toldOf("job.completed")).toHaveLength(1);
+  expect(JSON.stringify(await call("GET", "/api/webhooks"))).not.toContain("whsec_");
+});
+
+test("a webhook with tags hears only of jobs that bear all of them", async () => {
+  await hook(["job.completed"], { tags: ["eu"] });
+  await runOneJob([]);
+  const id = await runOneJob(["eu"]);
+  const [message] = await receiver.next("job.completed");
+  expect(message?.told.data.id).toBe(id);
+});
+
+test("after a rotation both secrets verify, and the list of signatures bears both", async () => {
+  const made = await hook(["job.completed"]);
+  const rotated = await call("POST", `/api/webhooks/${made.id}/rotate`);
+  expect(rotated.secret).not.toBe(made.secret);
+  await call("POST", `/api/webhooks/${made.id}/test`);
+  const [message] = await receiver.next("webhook.test");
+  const headers = message?.headers as Record<string, string>;
+  for (const secret of [made.secret, rotated.secret]) new Webhook(secret).verify(message?.body ?? "", headers);
+  expect(headers["webhook-signature"]?.split(" ")).toHaveLength(2);
+});
+
+test("a failed try comes again with the same id, and an operator can ask for it at once", async () => {
+  receiver.answerWith(500);
+  const made = await hook(["job.completed"]);
+  await runOneJob();
+  const failed = await untilDelivery(made.id, ({ attempts }) => attempts === 1);
+  expect(failed).toMatchObject({ status: "pending", response_status: 500 });
+  expect(Date.parse(failed.next_attempt_at)).toBeGreaterThan(Date.now() + 2_000);
+  receiver.answerWith(200);
+  await call("POST", `/api/webhooks/deliveries/${failed.id}/redeliver`);
+  await untilDelivery(made.id, ({ status }) => status === "delivered");
+  const ids = receiver.toldOf("job.completed").map(({ headers }) => headers["webhook-id"]);
+  expect(new Set(ids)).toEqual(new Set([failed.id]));
+});
+
+test("a redirect is not followed, and 410 disables the webhook, which its record and the audit say", async () => {
+  receiver.answerWith(302);
+  const made = await hook(["job.completed"]);
+  await runOneJob();
+  const moved = await untilDelivery(made.id, ({ attempts }) => attempts === 1);
+  expect(moved).toMatchObject({ status: "pending", response_status: 302 });
+  expect(receiver.received.every(({ path: asked }) => asked === "/hook")).toBe(true);
+  receiver.answerWith(410);
+  await call("POST", `/api/webhooks/deliveries/${moved.id}/redeliver`);
+  await untilDelivery(made.id, ({ status }) => status === "failed");
+  const record = await call("GET", `/api/webhooks/${made.id}`);
+  expect(record).toMatchObject({ enabled: false, disabled_reason: "the endpoint answered 410 Gone" });
+  const { entries } = await call("GET", "/api/audit");
+  expect(entries[0]).toMatchObject({ action: "webhook.disabled", target: made.id });
+  const again = await call("PATCH", `/api/webhooks/${made.id}`, { enabled: true });
+  expect(again).toMatchObject({ enabled: true, disabled_reason: null });
+});
+
+describe("other events", () => {
+  test("a paused worker, the killswitch and its clearing are told; at level 4 only the killswitch's own", async () => {
+    await hook(["worker.paused", "killswitch.activated", "killswitch.cleared", "job.cancelled"]);
+    await call("POST", "/presence", { instance: "w", provider: "p", status: "online", tags: "" });
+    await call("POST", "/api/workers/w/pause", { reason: "maintenance" });
+    const [paused] = await receiver.next("worker.paused");
+    expect(paused?.told.data).toMatchObject({ target: "w", reason: "maintenance" });
+    await call("POST", "/api/workers/w/resume");
+    await call("POST", "/dispatch", { prompt: "to be halted" });
+    await call("POST", "/killswitch", { level: 4, reason: "smoke" });
+    const [activated] = await receiver.next("killswitch.activated");
+    expect(activated?.told.data).toMatchObject({ target: "level 4", reason: "smoke" });
+    await sleep(200);
+    expect(receiver.toldOf("job.cancelled")).toHaveLength(0);
+    await call("DELETE", "/killswitch?resume_all=true");
+    await receiver.next("killswitch.cleared");
+    await receiver.next("job.cancelled");
+  });
+
+  test("a worker that falls silent is told once, until it is back", async () => {
+    await call("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 2 } });
+    await hook(["worker.offline"]);
+    await call("POST", "/presence", { instance: "silent", provider: "p", status: "online", tags: "" });
+    const isOfSilent = ({ told }: { told: Told }) => told.data.instance === "silent";
+    const giveUpAt = Date.now() + 10_000;
+    while (!receiver.toldOf("worker.offline").some(isOfSilent) && Date.now() < giveUpAt) await sleep(20);
+    await sleep(1_500);
+    const told = receiver.toldOf("worker.offline").filter(isOfSilent);
+    expect(told.map(({ told: { data } }) => data.provider)).toEqual(["p"]);
+    await call("PUT", "/config", {});
+  });
+});
+
+test.each([
+  ["ftp://hooks.example.com/", 400],
+  ["https://user:password@hooks.example.com/", 400],
+  ["not a url", 400],
+])("the address %s is refused", async (url, status) => {
+  await call("POST", "/api/webhooks", { url, events: ["job.completed"] }, status as number);
+});
+
+test("an event that was caused before a crash is delivered after it", async () => {
+  receiver.answerWith(500);
+  const made = await hook(["job.completed"]);
+  const id = await runOneJob();
+  await untilDelivery(made.id, ({ attempts }) => attempts >= 1);
+  await server.kill();
+  server = await start();
+  receiver.answerWith(200);
+  receiver.received.length = 0;
+  const [message] = await receiver.next("job.completed");
+  expect(message?.told.data.id).toBe(id);
+}, 60_000);
