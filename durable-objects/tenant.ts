@@ -7,7 +7,9 @@ import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts"
 import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
-import { isFinal } from "../domain/job-status.ts";
+import { isCutOff } from "../domain/fleet.ts";
+import type { Job } from "../domain/job.ts";
+import { isFinal, type JobStatus } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -20,9 +22,19 @@ import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
 import { loadMemory, type Memory } from "./memory.ts";
+import type { Jurisdiction } from "./object-name.ts";
+import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
+import {
+  type Asked,
+  type Asking,
+  type AskWait,
+  type Followed,
+  isReached,
+  isSameStand,
+} from "./operations/front-door.ts";
 import type { Archived } from "./operations/jobs.ts";
 import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
@@ -30,6 +42,8 @@ import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
+import type { Relay } from "./relay.ts";
+import { Relays } from "./relays.ts";
 import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
@@ -41,6 +55,7 @@ import { sendDelivery } from "./webhook-sender.ts";
 /** What the object needs of the platform's bindings. */
 interface TenantEnv {
   readonly DB: D1Database;
+  readonly RELAY: DurableObjectNamespace<Relay>;
   /** Self-hosted, the way to private addresses; webhooks take it only where the operator allows it. */
   readonly LOCAL_NETWORK?: Fetcher;
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
@@ -57,6 +72,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #turns: TurnQueue;
   readonly #drain: Drain;
   readonly #live: Live;
+  readonly #relays: Relays;
   readonly #waiters = new Waiters();
   #counters: Counters | null = null;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
@@ -86,6 +102,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     });
     this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
     this.#wake = new Wake(state);
+    const jurisdiction = () =>
+      env.LOCAL_NETWORK === undefined ? (this.#store.settings.identity()?.jurisdiction ?? null) : null;
+    this.#relays = new Relays(env.RELAY, state.id.name ?? "", jurisdiction as () => Jurisdiction | null);
   }
 
   /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
@@ -149,6 +168,51 @@ export class Tenant extends DurableObject<TenantEnv> {
     }
     await waiter.woken;
     return this.call(credential, "getJob", { id });
+  }
+
+  /** The job of a request of the front door, when it has a worker, or is final, or `waitMs` are over. */
+  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
+    const asked = await this.call(credential, "ask", request);
+    if (!asked.ok || wait.ms <= 0 || isReached(asked.value.job, wait.until)) return asked;
+    await this.#until(asked.value.job.id, wait.ms, (job) => isReached(job, wait.until));
+    const job = await this.call(credential, "follow", { id: asked.value.job.id });
+    return job.ok ? ok({ ...asked.value, job: job.value }) : job;
+  }
+
+  /** Where a job stands, as soon as that is not what the caller has seen, or `waitMs` are over. */
+  async watch(
+    credential: Credential,
+    { id, seen }: { id: string; seen: { status: JobStatus; lease: number } | null },
+    waitMs: number,
+  ): Promise<Result<Followed, Refusal>> {
+    const first = await this.call(credential, "follow", { id });
+    if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
+    await this.#until(id, waitMs, (job) => !isSameStand(job, seen));
+    return this.call(credential, "follow", { id });
+  }
+
+  async #until(id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
+    const endAt = Date.now() + waitMs;
+    for (let leftMs = waitMs; leftMs > 0; leftMs = endAt - Date.now()) {
+      const waiter = this.#waiters.open(`watch ${id}`, leftMs);
+      const job = this.#store.jobs.find(id);
+      if (job === null || isReady(job)) return waiter.cancel();
+      await waiter.woken;
+    }
+  }
+
+  /** A relay's reader has left, or reads too slowly. Only relays call it. */
+  async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
+    await this.#turns.run(() =>
+      this.#inTurn(SERVICE, (turn) =>
+        turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(null),
+      ),
+    );
+  }
+
+  /** How attempts ended, or that they go on. Only relays ask. */
+  async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
+    return this.#turns.run(() => leases.map((one) => attemptEnd(this.#newTurn(SERVICE), one)));
   }
 
   /** Brings D1 up to date with everything before this call; false while D1 is away. */
@@ -293,6 +357,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#counters ??= countersFrom(this.#store.settings.counters());
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
+    for (const member of memory.fleet.members()) {
+      if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
+    }
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
     this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)));
@@ -347,7 +414,9 @@ export class Tenant extends DurableObject<TenantEnv> {
       this.#sockets.queueForAll(message);
       this.#waiters.notifyAll("claim ");
     }
+    for (const id of effects.changedJobs) this.#waiters.notify(`watch ${id}`);
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);
+    this.#tellRelays(effects);
     for (const [keyId, keptHash] of effects.endedKeys) this.#sockets.endKey(keyId, keptHash);
     for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
@@ -368,6 +437,16 @@ export class Tenant extends DurableObject<TenantEnv> {
       },
       delivery,
     );
+  }
+
+  #tellRelays({ cuts, droppedBodies, endedKeys }: Effects): void {
+    if (cuts.length > 0) this.ctx.waitUntil(this.#relays.cut(cuts));
+    if (droppedBodies.length > 0) this.ctx.waitUntil(this.#relays.dropBodies(droppedBodies));
+    for (const [keyId, keptHash] of endedKeys) {
+      const ofKey = [...this.#loaded().fleet.members()].filter(({ worker }) => worker.keyId === keyId);
+      const instances = ofKey.map(({ worker }) => worker.instance);
+      if (instances.length > 0) this.ctx.waitUntil(this.#relays.endKey(instances, keyId, keptHash));
+    }
   }
 
   /** Rows are rolled back, so what memory took over from them must go, too. */

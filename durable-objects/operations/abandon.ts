@@ -1,7 +1,7 @@
 // Jobs of the front door that end because nobody waits for them any more, or may.
 
 import { clientClosed, keyEnded, killswitchError, slowReader } from "../../domain/front-door.ts";
-import { cancelJob, type Job, type JobError } from "../../domain/job.ts";
+import { cancelJob, isLeased, type Job, type JobError } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { loseJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -52,4 +52,17 @@ export const loseWaitedFor = (turn: Turn, instance: string): void => {
   for (const job of turn.store.jobs.leasedBy(instance)) {
     if (job.api !== null) turn.record(job, loseJob(job, turn.nowAt));
   }
+};
+
+/** `whole`: completed. An error: how the reader's stream ends. */
+export type AttemptEnd = "open" | "whole" | Pick<JobError, "code" | "message" | "status">;
+
+/** How an attempt ended, for a relay that has not heard of its end. */
+export const attemptEnd = (turn: Turn, { jobId, lease }: { jobId: string; lease: number }): AttemptEnd => {
+  const job = turn.store.jobs.find(jobId);
+  if (job === null) return { code: "stream_lost", message: "the job is over: read it for its result" };
+  if (job.lease !== lease) return { code: "worker_lost", message: "the job goes on with another worker" };
+  if (isLeased(job)) return "open";
+  if (job.status === "completed") return "whole";
+  return job.error ?? { code: "worker_lost", message: "the worker no longer has the job" };
 };

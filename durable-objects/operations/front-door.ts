@@ -5,7 +5,7 @@ import { type JobResource, presentJob } from "../../contract/job.ts";
 import type { ModelList } from "../../contract/model-list.ts";
 import type { Api } from "../../domain/api.ts";
 import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job.ts";
-import type { JobStatus } from "../../domain/job-status.ts";
+import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/model-name.ts";
@@ -254,3 +254,23 @@ const gone = (job: JobResource): Followed => ({
   isSessionHit: null,
   hasSpoken: false,
 });
+
+/** How long the answer to a request may wait, and for what. */
+export interface AskWait {
+  readonly until: "assigned" | "final";
+  readonly ms: number;
+}
+
+export const isReached = ({ status }: { readonly status: JobStatus }, until: AskWait["until"]): boolean =>
+  isFinal(status) || (until === "assigned" && status !== "pending");
+
+interface Stand {
+  readonly status: JobStatus;
+  readonly lease: number;
+}
+
+/** Assigned or running is one to who waits for the answer. */
+export const isSameStand = (job: Stand, seen: Stand): boolean =>
+  job.lease === seen.lease && (job.status === seen.status || (isHeld(job) && isHeld(seen)));
+
+const isHeld = ({ status }: Stand): boolean => status === "assigned" || status === "running";

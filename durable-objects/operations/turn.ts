@@ -42,6 +42,8 @@ export interface Effects {
   readonly broadcast: CoordinatorMessage[];
   /** Streams whose attempt is over, whatever their worker still says. */
   readonly cuts: StreamCut[];
+  /** Jobs that are over, and whose bodies were held outside. */
+  readonly droppedBodies: string[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
@@ -71,6 +73,7 @@ export class Turn {
     wokenWorkers: new Set(),
     broadcast: [],
     cuts: [],
+    droppedBodies: [],
     changedJobs: new Set(),
     finishedJobs: new Set(),
     changedWorkers: new Set(),
@@ -134,6 +137,7 @@ export class Turn {
     this.#tell(job, decision.events);
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
+    if (isFinal(job.status) && job.frontDoor?.isBodyHeld === true) this.effects.droppedBodies.push(job.id);
     if (before?.stream) this.#cutStream(before, job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     this.#count(before, job);
