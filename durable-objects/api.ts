@@ -113,6 +113,8 @@ export const OPERATIONS = {
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
   resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
 
+  workAs: operation({ ...WORK, refuses: ["forbidden"] }, presence.workAs),
+  holdLease: operation(REPORT, report.holdLease),
   claim: operation({ ...WORK, ...ONE }, report.claim),
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),

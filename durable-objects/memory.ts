@@ -44,6 +44,8 @@ export interface Memory {
   readonly deliveriesUnderWay: Set<string>;
   /** Workers whose silence webhooks were told of. */
   readonly silentWorkers: Set<string>;
+  /** Jobs that have said their first word, and are not over. */
+  openStreams: number;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
@@ -86,6 +88,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     webhooks: store.webhooks.all(),
     deliveriesUnderWay: new Set(),
     silentWorkers: store.silentWorkers.all(),
+    openStreams: store.jobs.openStreamCount(),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,

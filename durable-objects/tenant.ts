@@ -64,6 +64,8 @@ interface TenantEnv {
 const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
+/** The edge goes on by watching the job. */
+const MAX_ASK_MS = 20_000;
 const STATUS_SWITCHING = 101;
 
 export class Tenant extends DurableObject<TenantEnv> {
@@ -170,11 +172,12 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.call(credential, "getJob", { id });
   }
 
-  /** The job of a request of the front door, when it has a worker, or is final, or `waitMs` are over. */
+  /** The job of a request of the front door, when it has a worker, or is final, or the time is over. */
   async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
     const asked = await this.call(credential, "ask", request);
-    if (!asked.ok || wait.ms <= 0 || isReached(asked.value.job, wait.until)) return asked;
-    await this.#until(asked.value.job.id, wait.ms, (job) => isReached(job, wait.until));
+    if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;
+    const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
+    await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
     const job = await this.call(credential, "follow", { id: asked.value.job.id });
     return job.ok ? ok({ ...asked.value, job: job.value }) : job;
   }
@@ -205,7 +208,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
     await this.#turns.run(() =>
       this.#inTurn(SERVICE, (turn) =>
-        turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(null),
+        turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
       ),
     );
   }

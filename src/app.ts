@@ -2,6 +2,10 @@
 
 import { Hono } from "hono";
 import type { Env } from "./env.ts";
+import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
+import { preflight } from "./front-door/headers.ts";
+import { jobStreamRoutes } from "./front-door/job-stream.ts";
+import { doorRoutes } from "./front-door/routes.ts";
 import { secured } from "./http/headers.ts";
 import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
 import { type Endpoint, mount } from "./http/router.ts";
@@ -18,6 +22,7 @@ import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { socketRoutes } from "./routes/sockets.ts";
+import { streamRoutes } from "./routes/streams.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { workerRoutes } from "./routes/workers.ts";
@@ -35,6 +40,9 @@ const cached = (asset: Response, path: string): Response => {
 
 const apiRoutes: readonly Endpoint[] = [
   ...jobRoutes,
+  ...doorRoutes,
+  ...jobStreamRoutes,
+  ...streamRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
   ...socketRoutes,
@@ -61,6 +69,8 @@ export const endpoints = [...apiRoutes, ...ownRoutes];
  */
 const portable: ReadonlySet<Endpoint> = new Set([
   ...jobRoutes,
+  ...doorRoutes,
+  ...jobStreamRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
   ...killswitchRoutes,
@@ -83,20 +93,26 @@ app.use(async (c, next) => {
 
 app.onError((error, c) => {
   const requestId = c.get("requestId");
-  if (error instanceof Refused) return problemResponse(error.refusal, requestId);
+  const isDoor = isFrontDoor(c.req.path);
+  if (error instanceof Refused)
+    return isDoor ? refusalResponse(c, error.refusal) : problemResponse(error.refusal, requestId);
   console.error(`request ${requestId} failed`, error);
-  return internalProblem(requestId);
+  return isDoor ? bugResponse(c) : internalProblem(requestId);
 });
+
+app.options("/v1/*", preflight);
 
 mount(app, endpoints, (one) => portable.has(one));
 
 /** What is not of the API is the dashboard's; what is not there either is nothing. */
 app.notFound(async (c) => {
+  const notThere = { code: "not_found", kind: "route", id: c.req.path } as const;
+  if (isFrontDoor(c.req.path)) return refusalResponse(c, notThere);
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   if (isRead && c.env.HOME !== undefined) return c.env.HOME.passOn(c);
   if (isRead && c.env.ASSETS !== undefined) {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
     if (asset.status !== NOT_FOUND) return cached(asset, c.req.path);
   }
-  return problemResponse({ code: "not_found", kind: "route", id: c.req.path }, c.get("requestId"));
+  return problemResponse(notThere, c.get("requestId"));
 });

@@ -9,15 +9,16 @@ import { ok, type Result } from "../../domain/result.ts";
 import { allowReading } from "./reading.ts";
 import type { Turn } from "./turn.ts";
 
-/** Who waited for the answer has left, or reads too slowly: nobody wants the job any more. */
-export const abandon = (turn: Turn, request: { id: string; isSlow: boolean }): Result<null, Refusal> => {
+/** Who waited for the answer has left, or reads too slowly: nobody wants the job any more. Answers whether there is one. */
+export const abandon = (turn: Turn, request: { id: string; isSlow: boolean }): Result<boolean, Refusal> => {
   const job = turn.store.jobs.find(request.id);
-  if (job === null || isFinal(job.status) || job.api === null) return ok(null);
+  if (job === null || job.api === null) return ok(false);
+  if (isFinal(job.status)) return ok(true);
   const allowed = allowReading(turn, job);
   if (!allowed.ok) return allowed;
   turn.memory.counters.streamsAbandoned += 1;
   endJob(turn, job, request.isSlow ? slowReader : clientClosed);
-  return ok(null);
+  return ok(true);
 };
 
 const endJob = (turn: Turn, job: Job, error: JobError): void => {

@@ -258,7 +258,8 @@ const gone = (job: JobResource): Followed => ({
 /** How long the answer to a request may wait, and for what. */
 export interface AskWait {
   readonly until: "assigned" | "final";
-  readonly ms: number;
+  /** In times of `front_door.commit_after_seconds`. */
+  readonly commits: number;
 }
 
 export const isReached = ({ status }: { readonly status: JobStatus }, until: AskWait["until"]): boolean =>

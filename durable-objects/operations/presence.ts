@@ -35,6 +35,17 @@ export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> =>
   return err({ code: "forbidden", detail });
 };
 
+/** Whether the caller's key may speak for a worker, and what its connection ends with. */
+export const workAs = (
+  turn: Turn,
+  request: { instance: string },
+): Result<{ keyId: string; openedWith: string }, Refusal> => {
+  const allowed = mayActAs(turn, request.instance);
+  if (!allowed.ok) return allowed;
+  const keyId = turn.caller.keyId ?? "";
+  return ok({ keyId, openedWith: turn.store.keys.find(keyId)?.hash ?? "" });
+};
+
 export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Refusal> => {
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;

@@ -4,7 +4,7 @@ import { type JobResource, presentJob } from "../../contract/job.ts";
 import type { ClaimAnswer } from "../../contract/worker.ts";
 import { storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
-import type { Job, JobError } from "../../domain/job.ts";
+import { isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { completeJob, failJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
@@ -102,6 +102,16 @@ export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
   noteSign(turn, job);
   turn.record(job, decided.value);
   return ok(decided.value.job);
+};
+
+/** Who holds the lease: for what is streamed or fetched under it. */
+export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const { id, lease, assignedWorker } = found.value;
+  if (isLeased(found.value) && lease === request.lease && assignedWorker !== null)
+    return ok({ instance: assignedWorker });
+  return err({ code: "lease_lost", id, lease: request.lease, current: lease });
 };
 
 export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<Job, Refusal> => {

@@ -159,8 +159,8 @@ const attend = (turn: Turn, job: Job): void => {
 
 const attendPending = (turn: Turn, job: Job): void => {
   const isReady = job.readyAt !== null && job.readyAt <= turn.nowAt;
-  if (isReady) return turn.record(job, makeReady(job));
-  if (job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
+  if (isReady) turn.record(job, makeReady(job));
+  if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
   turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
@@ -193,7 +193,8 @@ const attendRunning = (turn: Turn, job: Job): void => {
   const firstTokenAt = firstTokenDueAt(job, config);
   if (firstTokenAt !== null && firstTokenAt <= turn.nowAt) {
     turn.sendHalt(job, "it said nothing");
-    return turn.record(job, moveOn(job, config.frontDoor.firstTokenMs ?? 0, turn.nowAt));
+    turn.record(job, moveOn(job, config.frontDoor.firstTokenMs ?? 0, turn.nowAt));
+    return;
   }
   // After an outage both may be over: what came first is what happened.
   const isSilentFirst = staleAt !== null && timeoutAt !== null && staleAt < timeoutAt;

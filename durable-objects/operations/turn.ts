@@ -143,10 +143,11 @@ export class Turn {
     this.#count(before, job);
   }
 
-  /** Not where its worker ended it: that one ends its stream itself. */
+  /** Not where its worker's report ended the job: that worker ends its stream itself. */
   #cutStream(before: Job, after: Job): void {
     const isOver = isLeased(before) && !(isLeased(after) && after.lease === before.lease);
-    if (!isOver || before.assignedWorker === null || after.settledBy !== null) return;
+    const isReported = isFinal(after.status) && after.settledBy !== null;
+    if (!isOver || before.assignedWorker === null || isReported) return;
     const error = isFinal(after.status) ? (after.error ?? CANCELLED) : null;
     this.effects.cuts.push({ instance: before.assignedWorker, jobId: before.id, lease: before.lease, error });
   }
@@ -237,7 +238,10 @@ export class Turn {
 
   #countStream(before: Job | null, after: Job): void {
     const { counters } = this.memory;
-    if (!after.stream || after.firstTokenAt === null) return;
+    if (!after.stream) return;
+    const isStreaming = (job: Job | null): boolean => job !== null && job.firstTokenAt !== null && isOpen(job.status);
+    this.memory.openStreams += Number(isStreaming(after)) - Number(isStreaming(before));
+    if (after.firstTokenAt === null) return;
     if (before?.firstTokenAt == null) counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
     if (before !== null && isOpen(before.status) && !isOpen(after.status))
       counters.streamDuration.observe((this.nowAt - after.firstTokenAt) / 1000);

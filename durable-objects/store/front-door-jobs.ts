@@ -14,6 +14,12 @@ export const frontDoorJobs = (sql: Sql) => ({
       ),
     ),
 
+  openStreamCount: (): number =>
+    scalar(
+      sql,
+      "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND record ->> 'stream' AND record ->> 'firstTokenAt' IS NOT NULL",
+    ) ?? 0,
+
   /** Reads every open job: for the few keys whose jobs are counted, when their counting begins. */
   openCountOf: (keyId: string): number =>
     scalar(

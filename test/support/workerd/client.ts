@@ -82,7 +82,10 @@ export interface World extends Client {
   readonly tenant: string;
   readonly stub: DurableObjectStub<Tenant>;
   /** A client with a new key of a role. */
-  withKey(role: "admin" | "standard" | "worker", name?: string): Promise<Client & { readonly keyId: string }>;
+  withKey(
+    role: "admin" | "standard" | "worker" | "client",
+    name?: string,
+  ): Promise<Client & { readonly keyId: string }>;
 }
 
 let count = 0;
