@@ -16,6 +16,7 @@ import { depth } from "./parts/depth.ts";
 import { fleet } from "./parts/fleet.ts";
 import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
+import { homes } from "./parts/homes.ts";
 import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
 import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
@@ -32,6 +33,7 @@ import { startSignalbox } from "./signalbox.ts";
 const PARTS: Readonly<Record<string, Part>> = {
   insert,
   health,
+  homes,
   http,
   dispatch,
   batch,

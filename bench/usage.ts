@@ -1,10 +1,13 @@
 // What a process and its children have used, as Linux's /proc tells; null on systems without it.
 
 import { readFileSync } from "node:fs";
+import path from "node:path";
 
 export interface Usage {
   /** CPU time used so far, µs. */
   cpuMicroseconds: () => number | null;
+  /** The same by process, by what it does. */
+  cpuByProcess: () => ReadonlyMap<string, number>;
   /** Handed to the disk so far, bytes: the kernel counts whole pages, once each time they become dirty. */
   writtenBytes: () => number | null;
   /** Resident memory of the workerd among them, bytes. */
@@ -17,6 +20,7 @@ const KIB = 1024;
 
 export const usageOf = (pid: number): Usage => ({
   cpuMicroseconds: () => sumOver(pid, cpuOf),
+  cpuByProcess: () => cpuByProcess(pid),
   writtenBytes: () => sumOver(pid, (one) => numberIn(`/proc/${one}/io`, /^write_bytes: (\d+)/m)),
   residentBytes: () => sumOver(pid, residentOf),
 });
@@ -32,6 +36,26 @@ function sumOver(pid: number, read: (pid: number) => number): number | null {
 function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);
   return children.map(Number).flatMap((child) => [child, ...childrenOf(child)]);
+}
+
+/** What workerd serves is told by its config's name. */
+function nameOf(pid: number): string {
+  const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").filter(Boolean);
+  const config = words.find((word) => word.endsWith(".capnp"));
+  return path.basename(config ?? words[0] ?? "", ".capnp");
+}
+
+function cpuByProcess(pid: number): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  try {
+    for (const one of [pid, ...childrenOf(pid)]) {
+      const name = nameOf(one);
+      if (name !== "sh") found.set(name, (found.get(name) ?? 0) + cpuOf(one));
+    }
+  } catch {
+    // Without /proc nothing is known.
+  }
+  return found;
 }
 
 function cpuOf(pid: number): number {

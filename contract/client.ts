@@ -7,6 +7,7 @@ import { auditVerbs, keyVerbs, sessionVerbs, tenantVerbs } from "./client/keys.t
 import { configVerbs, costVerbs, killswitchVerbs, serviceVerbs } from "./client/operating.ts";
 import { scheduleVerbs } from "./client/schedules.ts";
 import { type ClientOptions, Transport } from "./client/transport.ts";
+import { webhookVerbs } from "./client/webhooks.ts";
 import { workerVerbs } from "./client/workers.ts";
 
 export const clientOver = (transport: Transport) => ({
@@ -17,6 +18,7 @@ export const clientOver = (transport: Transport) => ({
   catalog: catalogVerbs(transport),
   cost: costVerbs(transport),
   config: configVerbs(transport),
+  webhooks: webhookVerbs(transport),
   keys: keyVerbs(transport),
   tenants: tenantVerbs(transport),
   audit: auditVerbs(transport),

@@ -10,6 +10,7 @@ import {
   SCORE_PARTS,
   STRATEGIES,
 } from "../domain/config.ts";
+import { LOCAL_RUNTIME_NAMES } from "../domain/local-runtime.ts";
 import { modelName, providerName, usd } from "./field.ts";
 import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 
@@ -17,6 +18,7 @@ const MAX_PROVIDERS = 200;
 const MAX_PRICES = 1000;
 const DAY_SECONDS = 86_400;
 const MIN_HEARTBEAT_SECONDS = 0.1;
+const MAX_FORGET_SECONDS = 3650 * DAY_SECONDS;
 const seconds = (min: number, max: number) => z.number().min(min).max(max);
 
 const bounded = <Value extends z.ZodType>(key: z.ZodString, value: Value, max: number) =>
@@ -53,21 +55,7 @@ const weights = z.strictObject(
   Object.fromEntries(SCORE_PARTS.map((part) => [part, weight.default(DEFAULT_WEIGHTS[part])])),
 );
 
-/** Local runtimes whose model the config names: `ollama: {model: llama3.2}`. */
-export const LOCAL_RUNTIMES = [
-  "echo",
-  "ollama",
-  "lmstudio",
-  "llama.cpp",
-  "llamacpp",
-  "vllm",
-  "localai",
-  "jan",
-  "sglang",
-  "tgi",
-  "nim",
-] as const;
-
+/** A section for each local runtime names its model: `ollama: {model: llama3.2}`. */
 const runtime = z.strictObject({ model: modelName.nullish() });
 
 export const configDocument = z
@@ -82,12 +70,23 @@ export const configDocument = z
           .default(120),
         max_attempts: z.int().min(1).max(100).default(5),
         accept_within_seconds: seconds(0.1, DAY_SECONDS).default(30),
+        retry: z
+          .strictObject({
+            backoff_seconds: seconds(0, DAY_SECONDS)
+              .default(1)
+              .meta({ description: "the wait after a job's first failed attempt; it doubles with each further one" }),
+            max_backoff_seconds: seconds(0, DAY_SECONDS).default(300),
+          })
+          .prefault({}),
       })
       .prefault({}),
     presence: z
       .strictObject({
         heartbeat_interval_seconds: seconds(MIN_HEARTBEAT_SECONDS, 3600).default(15),
         offline_after_seconds: seconds(0.2, DAY_SECONDS).default(60),
+        forget_after_seconds: seconds(1, MAX_FORGET_SECONDS)
+          .default(7 * DAY_SECONDS)
+          .meta({ description: "a worker that is offline for so long is forgotten" }),
       })
       .prefault({}),
     providers: bounded(providerName, provider, MAX_PROVIDERS).prefault({}),
@@ -109,7 +108,7 @@ export const configDocument = z
       })
       .prefault({}),
     front_door: frontDoorConfig.prefault({}),
-    ...Object.fromEntries(LOCAL_RUNTIMES.map((name) => [name, runtime.optional()])),
+    ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
     path: ["presence", "offline_after_seconds"],
@@ -149,15 +148,20 @@ export const toConfig = (document: ConfigDocument): Config => ({
     reapStaleAfterMs: toMsOrNull(document.jobs.reap_stale_after_seconds),
     maxAttempts: document.jobs.max_attempts,
     acceptWithinMs: toMs(document.jobs.accept_within_seconds),
+    retry: {
+      backoffMs: toMs(document.jobs.retry.backoff_seconds),
+      maxBackoffMs: toMs(document.jobs.retry.max_backoff_seconds),
+    },
   },
   presence: {
     heartbeatIntervalMs: toMs(document.presence.heartbeat_interval_seconds),
     offlineAfterMs: toMs(document.presence.offline_after_seconds),
+    forgetAfterMs: toMs(document.presence.forget_after_seconds),
   },
   providers: new Map(Object.entries(document.providers).map(([name, given]) => [name, toProvider(given)])),
   routing: {
     strategy: document.routing.strategy,
-    chain: document.routing.chain,
+    chain: [...new Set(document.routing.chain)],
     weights: { ...DEFAULT_WEIGHTS, ...document.routing.weights },
   },
   budget: {

@@ -10,12 +10,13 @@ export const MAX_RESULT_BYTES = 1024 * 1024;
 export const MAX_INPUT_BYTES = 1024 * 1024;
 export const MAX_PROGRESS_BYTES = 16 * 1024;
 export const MAX_TAGS = 32;
+export const MAX_METADATA_PAIRS = 16;
 
 const encoder = new TextEncoder();
 export const utf8Bytes = (text: string): number => encoder.encode(text).length;
 
-const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
-const CLEAN_TEXT = "must be well-formed text without NUL characters";
+export const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
+export const CLEAN_TEXT = "must be well-formed text without NUL characters";
 
 /** Free text of 1 to `maxBytes` UTF-8 bytes. */
 export const text = (maxBytes: number) =>

@@ -9,17 +9,18 @@ import type { Json } from "../domain/json.ts";
 import { usdFromNano } from "../domain/price.ts";
 import { PRIORITIES, TIERS } from "../domain/requirements.ts";
 import {
+  CLEAN_TEXT,
   count,
   fromIso,
-  instanceName,
   instant,
+  isCleanText,
   json,
   jsonWithin,
-  listQuery,
+  label,
   MAX_INPUT_BYTES,
+  MAX_METADATA_PAIRS,
   MAX_PROMPT_BYTES,
   modelName,
-  page,
   providerName,
   tags,
   text,
@@ -42,6 +43,18 @@ export const usage = z
   })
   .meta({ id: "Usage" });
 
+export const metadataName = label(64);
+export const metadataValue = z.string().max(256).refine(isCleanText, CLEAN_TEXT);
+
+/** What its owner wants to find and to group it by. */
+export const metadata = z
+  .record(metadataName, metadataValue)
+  .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS, `must have at most ${MAX_METADATA_PAIRS} pairs`)
+  .meta({
+    id: "Metadata",
+    description: "at most 16 pairs of text; names to 64, values to 256 characters; lists and costs filter by them",
+  });
+
 export const newJobRequest = z
   .strictObject({
     prompt: text(MAX_PROMPT_BYTES),
@@ -55,6 +68,7 @@ export const newJobRequest = z
     timeout_seconds: z.number().positive().max(604_800).nullish(),
     run_at: instant.nullish(),
     max_attempts: z.int().min(1).max(100).nullish(),
+    metadata: metadata.optional(),
     stream: z.boolean().optional().meta({ description: "its text can be read while it is written" }),
   })
   .refine((body) => body.priority === undefined || body.urgency === undefined || body.priority === body.urgency, {
@@ -72,6 +86,13 @@ export const patchJobRequest = z
   .refine((body) => Object.keys(body).length > 0, "give at least one of tags, priority, tier")
   .meta({ id: "JobPatch" });
 
+export const jobError = z.object({
+  code: z.string(),
+  message: z.string(),
+  status: z.int().optional(),
+  retryable: z.boolean(),
+});
+
 export const jobResource = z
   .object({
     id: z.string(),
@@ -87,16 +108,18 @@ export const jobResource = z
     lease: count,
     attempts: count,
     result: json,
-    error: z
-      .object({ code: z.string(), message: z.string(), status: z.int().optional(), retryable: z.boolean() })
-      .nullable(),
+    error: jobError.nullable(),
     progress: json,
     usage: usage.nullable(),
     cost_usd: z.number().nullable(),
+    ran_provider: z.string().nullable().meta({ description: "what ran the last attempt; null until one started" }),
+    ran_model: z.string().nullable(),
+    metadata: z.record(z.string(), z.string()),
     api: z.enum(APIS).nullable().meta({ description: "the API of the front door that it came in by" }),
     stream: z.boolean(),
     first_token_at: instant.nullable(),
     schedule: z.string().nullable(),
+    traceparent: z.string().nullable().meta({ description: "W3C Trace Context of the request that made it" }),
     timeout_seconds: z.number().nullable(),
     max_attempts: z.int().nullable(),
     waiting_reason: z.string().nullable(),
@@ -113,17 +136,6 @@ export const jobResource = z
   })
   .meta({ id: "Job" });
 
-export const jobListQuery = z.strictObject({
-  ...listQuery,
-  status: jobStatus.optional(),
-  provider: providerName.optional(),
-  tag: z.string().max(64).optional(),
-  schedule: z.string().max(64).optional(),
-  worker: instanceName.optional(),
-  since: instant.optional(),
-});
-
-export const jobList = z.object({ jobs: z.array(jobResource), ...page }).meta({ id: "JobList" });
 export const jobBatch = z.object({ jobs: z.array(jobResource) }).meta({ id: "JobBatch" });
 
 export const jobEventResource = z
@@ -135,8 +147,6 @@ export const jobEventList = z.object({ events: z.array(jobEventResource) }).meta
 export type NewJobRequest = z.infer<typeof newJobRequest>;
 export type JobPatchRequest = z.infer<typeof patchJobRequest>;
 export type JobResource = z.infer<typeof jobResource>;
-export type JobListQuery = z.infer<typeof jobListQuery>;
-export type JobList = z.infer<typeof jobList>;
 export type JobBatch = z.infer<typeof jobBatch>;
 export type JobEventResource = z.infer<typeof jobEventResource>;
 export type JobEventList = z.infer<typeof jobEventList>;
@@ -154,6 +164,7 @@ export const toNewJob = (body: NewJobRequest, schedule: string | null = null): N
   maxAttempts: body.max_attempts ?? null,
   runAt: body.run_at == null ? null : fromIso(body.run_at),
   schedule,
+  metadata: body.metadata ?? {},
   ...(body.stream === undefined ? {} : { stream: body.stream }),
 });
 
@@ -201,10 +212,14 @@ export const presentJob = (
   progress: job.progress,
   usage: job.usage === null ? null : presentUsage(job.usage),
   cost_usd: job.costNanoUsd === null ? null : usdFromNano(job.costNanoUsd),
+  ran_provider: job.ranProvider,
+  ran_model: job.ranModel,
+  metadata: { ...job.metadata },
   api: job.api,
   stream: job.stream,
   first_token_at: toIsoOrNull(job.firstTokenAt),
   schedule: job.schedule,
+  traceparent: job.traceparent ?? null,
   timeout_seconds: job.timeoutMs === null ? null : job.timeoutMs / 1000,
   max_attempts: job.maxAttempts,
   waiting_reason: waitingReason,

@@ -68,6 +68,17 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ id, lease, current }) =>
       `lease ${lease} of job ${id} is over (it is at lease ${current}): drop the work`,
   },
+  count_changed: {
+    status: 409,
+    title: "Count changed",
+    detail: ({ expected, matched }) =>
+      `${matched} jobs match, not ${expected}: look again, then repeat with expected ${matched}`,
+  },
+  too_many_workers: {
+    status: 409,
+    title: "Too many workers",
+    detail: ({ limit }) => `this tenant has ${limit} workers, the most it may: forget some that are offline first`,
+  },
   worker_not_offline: {
     status: 409,
     title: "Worker is not offline",

@@ -1,7 +1,7 @@
 // Tenants on the wire: what the operator creates with the root key.
 
 import * as z from "zod";
-import { identifier, instant } from "./field.ts";
+import { identifier, instant, label } from "./field.ts";
 
 export const tenantName = identifier(
   /^[a-z0-9][a-z0-9-]{0,62}$/,
@@ -31,11 +31,15 @@ export const newTenantRequest = z
   })
   .meta({ id: "NewTenant" });
 
+export const tenantParam = z.object({ tenant: tenantName });
+export const newAdminKeyRequest = z.strictObject({ name: label(100) }).meta({ id: "NewAdminKey" });
+
 export const newTenantAnswer = z.object({ tenant: z.string(), admin_key: z.string() }).meta({ id: "TenantCreated" });
 export const tenantList = z
   .object({ tenants: z.array(z.object({ tenant: z.string(), created_at: instant })) })
   .meta({ id: "TenantList" });
 
 export type NewTenantRequest = z.infer<typeof newTenantRequest>;
+export type NewAdminKeyRequest = z.infer<typeof newAdminKeyRequest>;
 export type NewTenantAnswer = z.infer<typeof newTenantAnswer>;
 export type TenantList = z.infer<typeof tenantList>;

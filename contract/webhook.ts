@@ -78,6 +78,9 @@ export type NewWebhookRequest = z.infer<typeof newWebhookRequest>;
 export type PatchWebhookRequest = z.infer<typeof patchWebhookRequest>;
 export type WebhookResource = z.infer<typeof webhookResource>;
 export type WebhookWithSecret = z.infer<typeof webhookWithSecret>;
+export type WebhookList = z.infer<typeof webhookList>;
+export type DeliveryListQuery = z.infer<typeof deliveryListQuery>;
+export type DeliveryList = z.infer<typeof deliveryList>;
 export type DeliveryResource = z.infer<typeof deliveryResource>;
 
 export const presentWebhook = (webhook: Webhook): WebhookResource => ({

@@ -7,6 +7,7 @@ import { TIERS } from "../domain/requirements.ts";
 import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../domain/worker.ts";
 import {
   count,
+  digits,
   fromIso,
   identifier,
   instanceName,
@@ -21,10 +22,12 @@ import {
   toIso,
 } from "./field.ts";
 import { jobResource, presentJob } from "./job.ts";
-import { killswitchResource } from "./killswitch.ts";
+import { killswitchState } from "./killswitch.ts";
 
 const MAX_MODELS = 500;
 const MAX_REPORTED_JOBS = 1000;
+const MAX_PRESENT = 1000;
+const MAX_OFFSET = 100_000;
 
 /** The tags of a presence report: comma-separated, spaces around them ignored, kept as given. */
 export const tagList = z
@@ -84,6 +87,10 @@ export const workerResource = z
     current_load: count,
     paused: z.boolean(),
     pause_reason: z.string().nullable(),
+    halt_confirmed: z.boolean().nullable().meta({
+      description: "whether it has acknowledged the killswitch's halt; null while nothing is halted",
+    }),
+    unavailable: z.string().nullable().meta({ description: "why it says that it can take nothing now" }),
     last_heartbeat: instant,
     connected: z.boolean(),
     version: z.string().nullable(),
@@ -106,7 +113,7 @@ export const presenceAnswer = z
     worker: workerResource,
     jobs: z.array(leasedJob),
     halted: z.array(z.string()),
-    killswitch: killswitchResource,
+    killswitch: killswitchState,
     heartbeat_interval_seconds: z.number(),
     server_time: instant,
   })
@@ -126,7 +133,11 @@ export const workerDetail = workerResource
   })
   .meta({ id: "WorkerDetail" });
 
-export const presenceList = z.object({ workers: z.array(workerResource) }).meta({ id: "PresenceList" });
+export const presenceListQuery = z.strictObject({
+  limit: digits(1, MAX_PRESENT).default(MAX_PRESENT),
+  offset: digits(0, MAX_OFFSET).default(0),
+});
+export const presenceList = z.object({ workers: z.array(workerResource), total: count }).meta({ id: "PresenceList" });
 export const workerListQuery = z.strictObject(listQuery);
 export const workerList = z.object({ workers: z.array(workerResource), ...page }).meta({ id: "WorkerList" });
 
@@ -164,6 +175,7 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   models: body.models ?? null,
   tier: body.tier ?? null,
   version: body.version ?? null,
+  unavailable: body.unavailable ?? null,
   apis: body.apis ?? [],
   runtimeModels: body.runtime_models ?? null,
   jobs: body.jobs ?? null,
@@ -195,6 +207,8 @@ export const presentWorker = (view: WorkerView): WorkerResource => ({
   current_load: view.load,
   paused: view.pauseReason !== null,
   pause_reason: view.pauseReason,
+  halt_confirmed: view.haltConfirmed,
+  unavailable: view.worker.unavailable,
   last_heartbeat: toIso(view.lastSeenAt),
   connected: view.connected,
   version: view.worker.version,

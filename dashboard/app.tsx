@@ -10,7 +10,7 @@ import { TopBar } from "./parts/top-bar.tsx";
 import { pagePath, place } from "./router.ts";
 import { isHalted } from "./state/board.ts";
 import { connectLive } from "./state/live.ts";
-import { isAdmin, mayOperate, session } from "./state/session.ts";
+import { isAdmin, mayOperate, offeredKey, session } from "./state/session.ts";
 
 const CurrentPage = () => {
   const path = pagePath.value;
@@ -44,6 +44,6 @@ export const App = () => {
         Opening the box …
       </p>
     );
-  if (who === null || !mayOperate.value) return <SignIn />;
+  if (who === null || !mayOperate.value || offeredKey.value !== null) return <SignIn />;
   return <Console key={`${who.tenant}/${who.name}`} />;
 };

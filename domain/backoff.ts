@@ -16,6 +16,13 @@ export const rateLimitDelayMs = (
   return Math.ceil(Math.max(grown, askedMs ?? 0) * (1 + jitter / 4));
 };
 
+/**
+ * How long a job waits for its next attempt, in ms: the base doubled with each attempt that failed, up to a quarter of
+ * jitter on top, never longer than `maxMs`.
+ */
+export const attemptDelayMs = (attempts: number, baseMs: number, maxMs: number, jitter: number): number =>
+  Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(0, attempts - 1), 20) * (1 + jitter / 4)));
+
 /** Half jitter for retries of our own (history store, reconnects), in ms: between half the grown delay and all of it. */
 export const retryDelayMs = (failures: number, baseMs: number, maxMs: number, jitter: number): number =>
   Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(failures, 20)) * (0.5 + jitter / 2));

@@ -31,20 +31,35 @@ export class Columns {
   lastTurn = new Float64Array(FIRST_LENGTH);
   /** Its place in `offers`. */
   offer = new Uint32Array(FIRST_LENGTH);
-  /** The different offers there are, or were. */
+  /** The different offers there are; places that nobody has any more are taken again. */
   readonly offers: Offer[] = [];
   readonly #placeOf = new Map<string, number>();
+  readonly #holders: number[] = [];
+  readonly #freePlaces: number[] = [];
 
   setOffer(slot: number, worker: Worker): void {
     this.#reach(slot);
     const offer = offerOf(worker);
-    const name = JSON.stringify(offer);
-    const place = this.#placeOf.get(name) ?? this.offers.length;
-    if (place === this.offers.length) {
-      this.offers.push(offer);
+    const name = nameOf(offer);
+    const place = this.#placeOf.get(name) ?? this.#freePlaces.pop() ?? this.offers.length;
+    if (!this.#placeOf.has(name)) {
+      this.offers[place] = offer;
+      this.#holders[place] = 0;
       this.#placeOf.set(name, place);
     }
+    this.#holders[place] = (this.#holders[place] ?? 0) + 1;
     this.offer[slot] = place;
+  }
+
+  /** What `setOffer` gave the slot last goes. */
+  dropOffer(slot: number): void {
+    const place = this.offer[slot] as number;
+    const offer = this.offers[place];
+    const left = (this.#holders[place] ?? 0) - 1;
+    this.#holders[place] = left;
+    if (left > 0 || offer === undefined) return;
+    this.#placeOf.delete(nameOf(offer));
+    this.#freePlaces.push(place);
   }
 
   #reach(slot: number): void {
@@ -57,6 +72,8 @@ export class Columns {
     this.offer = widened(this.offer, new Uint32Array(length));
   }
 }
+
+const nameOf = (offer: Offer): string => JSON.stringify(offer);
 
 const widened = <Column extends Float64Array | Uint32Array>(from: Column, to: Column): Column => {
   to.set(from);

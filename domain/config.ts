@@ -47,8 +47,15 @@ export interface Config {
     readonly reapStaleAfterMs: number | null;
     readonly maxAttempts: number;
     readonly acceptWithinMs: number;
+    /** The wait after a job's first failed attempt; it doubles with each further one. */
+    readonly retry: { readonly backoffMs: number; readonly maxBackoffMs: number };
   };
-  readonly presence: { readonly heartbeatIntervalMs: number; readonly offlineAfterMs: number };
+  readonly presence: {
+    readonly heartbeatIntervalMs: number;
+    readonly offlineAfterMs: number;
+    /** A worker that is offline for so long is forgotten. */
+    readonly forgetAfterMs: number;
+  };
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };
@@ -63,8 +70,8 @@ export const timeoutOf = (config: Config, job: { timeoutMs: number | null }): nu
 export const maxAttemptsOf = (config: Config, job: { maxAttempts: number | null }): number =>
   job.maxAttempts ?? config.jobs.maxAttempts;
 
-/** A stored heartbeat is renewed once it is this share of its deadline old. */
-const STORED_BEAT_SHARE = 8;
+/** A stored heartbeat is renewed once it is this share of its deadline old: so much later may a reload notice silence. */
+const STORED_BEAT_SHARE = 120;
 
 export const storeBeatAfterMs = (deadlineMs: number | null): number =>
   deadlineMs === null ? Number.POSITIVE_INFINITY : deadlineMs / STORED_BEAT_SHARE;

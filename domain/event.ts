@@ -18,6 +18,7 @@ export const JOB_EVENT_TYPES = [
   "job.reaped",
   "job.timed_out",
   "job.halted",
+  "job.attempt_failed",
   "job.rate_limited",
   "job.fell_back",
 ] as const;

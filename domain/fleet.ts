@@ -5,7 +5,10 @@
 import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
 import { Columns } from "./columns.ts";
+import { modelKeyOf } from "./model-name.ts";
+import { Postings } from "./posting.ts";
 import type { Requirements } from "./requirements.ts";
+import { SharedLists } from "./shared.ts";
 import { pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
 
 /** How a worker can be told of a job at once. */
@@ -39,19 +42,23 @@ export class Fleet {
   readonly #slots: (Slot | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   readonly #byInstance = new Map<string, Slot>();
-  readonly #byProvider = new Map<string, Bits>();
-  readonly #byTag = new Map<string, Bits>();
-  readonly #byModel = new Map<string, Bits>();
-  readonly #byApi = new Map<string, Bits>();
+  readonly #byProvider = new Postings();
+  readonly #byTag = new Postings();
+  readonly #byModel = new Postings();
+  readonly #byApi = new Postings();
   readonly #anyModel = new Bits();
   readonly #registered = new Bits();
   readonly #paused = new Bits();
+  readonly #unavailable = new Bits();
   readonly #withRoom = new Bits();
+  readonly #connected = new Bits();
   readonly #cutOff = new Bits();
   /** Not heard of since the last look at the whole fleet; everybody else was heard of at `#heardAt` or later. */
   readonly #unheard = new Bits();
   #heardAt = Number.POSITIVE_INFINITY;
   readonly #loadByProvider = new Map<string, number>();
+  /** Tags and models, kept once for all workers that have the same. */
+  readonly #lists = new SharedLists();
   #turn = 0;
 
   get size(): number {
@@ -72,17 +79,22 @@ export class Fleet {
     return member;
   }
 
-  /** Jobs assigned to or running on workers of a provider. */
+  /** Providers that workers offer. */
+  providers(): IterableIterator<string> {
+    return this.#byProvider.values();
+  }
+
+  /** Jobs assigned to or running at a provider: the one that the worker offered when it was given the job. */
   providerLoad(provider: string): number {
     return this.#loadByProvider.get(provider) ?? 0;
   }
 
   /** Adds a worker or takes over its new record; its load and last sign of life stay. */
-  put(worker: Worker, nowAt: number): Member {
-    const known = this.#byInstance.get(worker.instance);
+  put(given: Worker, nowAt: number): Member {
+    const known = this.#byInstance.get(given.instance);
+    const worker = this.#sharing(given, known?.worker);
     if (known !== undefined) {
       const before = known.worker;
-      if (before.provider !== worker.provider) this.#moveProviderLoad(before.provider, worker.provider, known.load);
       if (!isSameIndexing(before, worker)) {
         this.#index(known, false);
         known.worker = worker;
@@ -140,6 +152,7 @@ export class Fleet {
     member.isConnected = reach.isConnected ?? member.isConnected;
     member.isClaiming = reach.isClaiming ?? member.isClaiming;
     this.#cutOff.set(member.slot, isCutOff(member));
+    this.#connected.set(member.slot, member.isConnected);
     this.#noteFreshness(member);
   }
 
@@ -147,21 +160,22 @@ export class Fleet {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
     this.#index(member, false);
-    this.#paused.set(member.slot, false);
-    this.#withRoom.set(member.slot, false);
-    this.#cutOff.set(member.slot, false);
-    this.#unheard.set(member.slot, false);
-    this.#moveProviderLoad(member.worker.provider, null, member.load);
+    for (const bits of [this.#paused, this.#unavailable, this.#withRoom, this.#cutOff, this.#connected, this.#unheard])
+      bits.set(member.slot, false);
+    this.#giveBack(member.worker);
     this.#byInstance.delete(instance);
     this.#slots[member.slot] = undefined;
     this.#freeSlots.push(member.slot);
   }
 
-  addLoad(instance: string, change: number): void {
+  /** `provider` is the one that the worker offered when it was given the jobs. */
+  addLoad(instance: string, provider: string, change: number): void {
+    const providerLoad = this.providerLoad(provider) + change;
+    if (providerLoad === 0) this.#loadByProvider.delete(provider);
+    else this.#loadByProvider.set(provider, providerLoad);
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
     member.load += change;
-    this.#moveProviderLoad(null, member.worker.provider, change);
     this.#noteRoom(member);
     if (change > 0) {
       this.#turn += 1;
@@ -183,6 +197,11 @@ export class Fleet {
 
   get paused(): Bits {
     return this.#paused;
+  }
+
+  /** Those that say they can take nothing now. */
+  get unavailable(): Bits {
+    return this.#unavailable;
   }
 
   get withRoom(): Bits {
@@ -207,37 +226,37 @@ export class Fleet {
     return this.#unheard;
   }
 
-  /** Providers that have a worker. */
-  providers(): IterableIterator<string> {
-    return this.#byProvider.keys();
+  /** Workers whose socket is open and that were not heard of since then, as far as memory knows. */
+  silentButConnected(since: number): Bits {
+    return this.#connected.copy().intersect(this.maybeSilent(since));
   }
 
   ofProvider(provider: string): Bits | undefined {
-    return this.#byProvider.get(provider);
+    return this.#byProvider.with(provider);
   }
 
   withTag(tag: string): Bits | undefined {
-    return this.#byTag.get(tag);
+    return this.#byTag.with(tag);
   }
 
   /** Workers that answer the API in its own dialect. */
   answering(api: Api): Bits | undefined {
-    return this.#byApi.get(api);
+    return this.#byApi.with(api);
   }
 
   /** Workers that name the model, or name none and so take any. */
   servingModel(model: string): Bits {
-    return this.#anyModel.copy().union(this.#byModel.get(model));
+    return this.#anyModel.copy().union(this.#byModel.with(modelKeyOf(model)));
   }
 
   /** Workers that offer all that is required, whatever their state. */
   offering(asked: Requirements): Bits {
     const bits = this.#registered.copy();
-    if (asked.provider !== null) bits.intersect(this.#byProvider.get(asked.provider));
-    for (const tag of asked.tags) bits.intersect(this.#byTag.get(tag));
-    if (asked.api !== null) bits.intersect(this.#byApi.get(asked.api));
+    if (asked.provider !== null) bits.intersect(this.ofProvider(asked.provider));
+    for (const tag of asked.tags) bits.intersect(this.withTag(tag));
+    if (asked.api !== null) bits.intersect(this.answering(asked.api));
     if (asked.model !== null) bits.intersect(this.servingModel(asked.model));
-    for (const provider of asked.excludedProviders) bits.subtract(this.#byProvider.get(provider));
+    for (const provider of asked.excludedProviders) bits.subtract(this.ofProvider(provider));
     return bits;
   }
 
@@ -245,11 +264,26 @@ export class Fleet {
     const { slot, worker } = member;
     this.#registered.set(slot, isPresent);
     if (isPresent) this.columns.setOffer(slot, worker);
-    place(this.#byProvider, worker.provider, slot, isPresent);
-    for (const tag of worker.tags) place(this.#byTag, tag, slot, isPresent);
-    for (const api of worker.apis) place(this.#byApi, api, slot, isPresent);
+    else this.columns.dropOffer(slot);
+    this.#byProvider.place(worker.provider, slot, isPresent);
+    for (const tag of worker.tags) this.#byTag.place(tag, slot, isPresent);
+    for (const api of worker.apis) this.#byApi.place(api, slot, isPresent);
     if (worker.models === null) this.#anyModel.set(slot, isPresent);
-    for (const model of worker.models ?? []) place(this.#byModel, model, slot, isPresent);
+    for (const model of worker.models ?? []) this.#byModel.place(modelKeyOf(model), slot, isPresent);
+  }
+
+  /** The worker with lists that others have, too; those of the record before go back where they differ. */
+  #sharing(worker: Worker, before: Worker | undefined): Worker {
+    if (before !== undefined && before.tags === worker.tags && before.models === worker.models) return worker;
+    const tags = this.#lists.take(worker.tags);
+    const models = worker.models === null ? null : this.#lists.take(worker.models);
+    if (before !== undefined) this.#giveBack(before);
+    return { ...worker, tags, models };
+  }
+
+  #giveBack({ tags, models }: Worker): void {
+    this.#lists.giveBack(tags);
+    if (models !== null) this.#lists.giveBack(models);
   }
 
   #noteRoom(member: Member): void {
@@ -263,13 +297,9 @@ export class Fleet {
 
   #refresh(member: Member, nowAt: number): void {
     this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
+    this.#unavailable.set(member.slot, member.worker.unavailable !== null);
     this.#noteRoom(member);
     this.#cutOff.set(member.slot, isCutOff(member));
-  }
-
-  #moveProviderLoad(from: string | null, to: string | null, load: number): void {
-    if (from !== null) this.#loadByProvider.set(from, this.providerLoad(from) - load);
-    if (to !== null) this.#loadByProvider.set(to, this.providerLoad(to) + load);
   }
 }
 
@@ -280,18 +310,6 @@ export const usedShareOf = ({ worker, load }: Member): number =>
 /** Its socket dropped: it keeps its leases, but would not hear of a new one. */
 export const isCutOff = ({ worker, isConnected, isClaiming }: Member): boolean =>
   worker.viaSocket && !isConnected && !isClaiming;
-
-const place = (index: Map<string, Bits>, key: string, slot: number, isPresent: boolean): void => {
-  const bits = index.get(key);
-  if (bits !== undefined) {
-    bits.set(slot, isPresent);
-    if (!isPresent && bits.first() === -1) index.delete(key);
-  } else if (isPresent) {
-    const fresh = new Bits();
-    fresh.set(slot);
-    index.set(key, fresh);
-  }
-};
 
 const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&

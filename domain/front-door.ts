@@ -1,7 +1,7 @@
 // Jobs that came in by the front door: somebody waits for the answer on an open connection, so they end rather than wait.
 
+import type { Alias } from "./door-model.ts";
 import { changeJob, type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
-import type { Alias } from "./model-name.ts";
 import type { Refusal } from "./refusal.ts";
 
 export const KEPT_TEXTS = ["none", "result", "all"] as const;
@@ -42,7 +42,9 @@ export const moveOn = (job: Job, firstTokenMs: number, nowAt: number): Decision 
     message: `worker "${job.assignedWorker}" said nothing for ${firstTokenMs / 1000} s`,
     retryable: true,
   };
-  const next = requeueJob(job, nowAt, null, { error, settledBy: null });
+  const others = job.avoidedWorkers.filter((instance) => instance !== job.assignedWorker);
+  const avoidedWorkers = job.assignedWorker === null ? others : [...others, job.assignedWorker];
+  const next = requeueJob(job, nowAt, null, { error, settledBy: null, avoidedWorkers });
   const detail = { silent_for_ms: firstTokenMs, attempt: job.attempts };
   return { job: next, events: [{ ...jobEvent(next, "job.reaped", nowAt, detail), worker: job.assignedWorker }] };
 };

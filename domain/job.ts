@@ -3,7 +3,7 @@
 //   pending ──assign──▶ assigned ──start──▶ running ──complete──▶ completed
 //      ▲  ▲                │                  │  ├──fail, timeout──▶ failed ──retry──▶ pending
 //      │  └─accept expired─┘                  │  └──cancel──▶ cancelled
-//      └──release, halt, reap, rate limit, fallback──┘        (cancel: also from pending and assigned)
+//      └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
 
 import type { Api } from "./api.ts";
 import type { JobEvent } from "./event.ts";
@@ -58,11 +58,20 @@ export interface NewJob extends JobPayload {
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
   readonly schedule: string | null;
+  /** Its owner's own words on it, to find and to group it by; a schedule's job has none. */
+  readonly metadata?: Metadata;
+  /** W3C Trace Context of the request that made it. */
+  readonly traceparent?: string | null;
   /** Its text may be read while it is written. */
   readonly stream?: boolean;
   readonly api?: Api;
   readonly frontDoor?: FrontDoorFacts;
 }
+
+export type Metadata = Readonly<Record<string, string>>;
+
+/** Why a pending job may not run yet. */
+export type Delay = "run_at" | "retry" | "rate_limit" | "release";
 
 /** How a lease ended, so that a report that is repeated is known again. */
 export type Settlement = "completed" | "failed" | "released";
@@ -81,7 +90,7 @@ export interface Job extends Requirements {
   readonly workerProvider: string | null;
   readonly lease: number;
   readonly settledBy: Settlement | null;
-  /** Attempts started since creation or the last explicit retry. */
+  /** Attempts spent or under way since creation or the last explicit retry. */
   readonly attempts: number;
   readonly rateLimitRetries: number;
   /** How often workers gave it back unworked, since its creation or last explicit retry. */
@@ -100,11 +109,18 @@ export interface Job extends Requirements {
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly schedule: string | null;
+  readonly metadata: Metadata;
+  /** What ran its last attempt; null until one started. */
+  readonly ranProvider: string | null;
+  readonly ranModel: string | null;
+  readonly traceparent: string | null;
   readonly timeoutMs: number | null;
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
   /** A pending job does not run before this instant (`run_at`, or a back-off). */
   readonly readyAt: number | null;
+  /** What it waits for until then. */
+  readonly delayedBy: Delay | null;
   readonly createdAt: number;
   readonly assignedAt: number | null;
   readonly startedAt: number | null;
@@ -122,6 +138,17 @@ export interface Decision {
   /** Set on creation only. */
   readonly payload?: JobPayload;
 }
+
+/** What a job is found by and may have several of, each once. */
+export const labelsOf = (job: Job): (readonly [name: string, value: string])[] => [
+  ...job.tags.map((tag) => ["tag", tag] as const),
+  ...Object.entries(job.metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
+  ...[...new Set([job.provider, job.ranProvider])].flatMap((provider) => named("provider", provider)),
+  ...[...new Set([job.model, job.ranModel])].flatMap((model) => named("model", model)),
+];
+
+const named = (name: string, value: string | null): (readonly [string, string])[] =>
+  value === null ? [] : [[name, value]];
 
 export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
 
@@ -144,7 +171,7 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
 
 /** `keyId`: of the key that asks for it. */
 export const createJob = (request: NewJob, id: string, nowAt: number, keyId: string | null = null): Decision => {
-  const { prompt, input, runAt, api = null, frontDoor = null, stream = false, ...asked } = request;
+  const { prompt, input, runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = request;
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
   const tags = [...new Set(asked.tags)];
   const job: Job = {
@@ -157,9 +184,10 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     stream,
     firstTokenAt: null,
     frontDoor,
+    traceparent,
     queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
     keyId,
-    groupKey: groupKeyOf({ ...asked, api, tags, excludedProviders: [] }),
+    groupKey: groupKeyOf({ ...asked, api, tags, excludedProviders: [], avoidedWorkers: [] }),
     orderKey: readyAt === null ? orderKeyOf(asked.priority, nowAt) : null,
     assignedWorker: null,
     workerProvider: null,
@@ -169,12 +197,17 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     rateLimitRetries: 0,
     releases: 0,
     excludedProviders: [],
+    avoidedWorkers: [],
     error: null,
     progress: null,
     usage: null,
     costNanoUsd: null,
+    metadata: asked.metadata ?? {},
+    ranProvider: null,
+    ranModel: null,
     runAt,
     readyAt,
+    delayedBy: readyAt === null ? null : "run_at",
     createdAt: nowAt,
     assignedAt: null,
     startedAt: null,
@@ -185,9 +218,15 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
   return { job, payload: { prompt, input }, events: [jobEvent(job, "job.created", nowAt)] };
 };
 
+/** Until when a job is kept back, and why. */
+export interface Delayed {
+  readonly until: number;
+  readonly by: Delay;
+}
+
 /** Back to the queue: the lease is over, its number stays, so that late reports of it are refused. */
-export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, changes: Partial<Job> = {}): Job => {
-  const delayedUntil = readyAt !== null && readyAt > nowAt ? readyAt : null;
+export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, changes: Partial<Job> = {}): Job => {
+  const delayed = delay !== null && delay.until > nowAt ? delay : null;
   return changeJob(
     job,
     {
@@ -195,9 +234,10 @@ export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, chan
       groupKey: groupKeyOf({ ...job, ...changes }),
       assignedWorker: null,
       workerProvider: null,
-      orderKey: delayedUntil === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
-      readyAt: delayedUntil,
-      queueUntilAt: job.frontDoor === null ? null : (delayedUntil ?? nowAt) + job.frontDoor.queueMs,
+      orderKey: delayed === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
+      readyAt: delayed?.until ?? null,
+      delayedBy: delayed?.by ?? null,
+      queueUntilAt: job.frontDoor === null ? null : (delayed?.until ?? nowAt) + job.frontDoor.queueMs,
       firstTokenAt: null,
       assignedAt: null,
       startedAt: null,
@@ -211,7 +251,7 @@ export const requeueJob = (job: Job, nowAt: number, readyAt: number | null, chan
 
 /** A delayed job whose time has come takes its place in the queue; no new version, for nothing happened to it. */
 export const makeReady = (job: Job): Decision => ({
-  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null },
+  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null, delayedBy: null },
   events: [],
 });
 
@@ -254,6 +294,7 @@ export const cancelJob = (
       status: "cancelled",
       orderKey: null,
       readyAt: null,
+      delayedBy: null,
       progress: null,
       finishedAt: nowAt,
       settledBy: null,
@@ -275,6 +316,7 @@ export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Deci
     attempts: 0,
     rateLimitRetries: 0,
     excludedProviders: [],
+    avoidedWorkers: [],
     error: null,
     usage: null,
     costNanoUsd: null,

@@ -4,7 +4,7 @@ import type { KeyLimits } from "./key-limits.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 
-export const ROLES = ["admin", "standard", "worker", "client"] as const;
+export const ROLES = ["admin", "standard", "viewer", "worker", "client"] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface KeyRecord {
@@ -27,14 +27,18 @@ export interface KeyRecord {
 const HOLDERS = {
   /** catalog, keys, config writes, audit */
   administer: ["admin"],
-  /** jobs, schedules, cost, killswitch, pause and resume, the dashboard's reads */
+  /** changing jobs, schedules, workers and the killswitch */
   operate: ["admin", "standard"],
-  /** presence, the worker protocol, reading config */
+  /** reading all of that, cost, metrics and the live view */
+  observe: ["admin", "standard", "viewer"],
+  /** presence and the worker protocol */
   work: ["admin", "standard", "worker"],
+  /** reading config and who is present; a session of the dashboard; MCP, whose tools ask again */
+  consult: ["admin", "standard", "viewer", "worker"],
   /** the front door, and cancelling: a client's own jobs */
   ask: ["admin", "standard", "client"],
   /** reading a job and its stream: a worker's and a client's own */
-  follow: ["admin", "standard", "worker", "client"],
+  follow: ["admin", "standard", "viewer", "worker", "client"],
 } as const satisfies Record<string, readonly Role[]>;
 
 export type Permission = keyof typeof HOLDERS;
@@ -73,6 +77,13 @@ export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number)
   if (key.revokedAt !== null) return err({ code: "key_revoked" });
   if (isCurrent) return ok(key);
   return nowAt < (key.previousUntilAt ?? 0) ? ok(key) : err({ code: "key_rotated" });
+};
+
+/** Digests of the secrets that still open this key: what was opened with any other has ended. */
+export const liveHashes = (key: KeyRecord, nowAt: number): string[] => {
+  if (key.revokedAt !== null) return [];
+  const isPreviousLive = key.previousHash !== null && nowAt < (key.previousUntilAt ?? 0);
+  return isPreviousLive ? [key.hash, key.previousHash] : [key.hash];
 };
 
 /** The same digest again is the same request, repeated: it changes nothing. */

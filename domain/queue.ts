@@ -17,22 +17,24 @@ export const HEAD_START_MS: Record<Priority, number> = {
 /** Smaller is earlier. `enqueuedAt` in epoch ms. */
 export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => enqueuedAt - HEAD_START_MS[priority];
 
-/** Without an API it is the key that earlier releases stored. */
+/** What few jobs have stands last and only where there is any, so that older keys stay what they were. */
 export const groupKeyOf = (asked: Requirements): string => {
-  const { provider, model, tags, excludedProviders, api } = asked;
+  const { provider, model, tags, excludedProviders, api, avoidedWorkers } = asked;
   const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
+  if (avoidedWorkers.length > 0) return JSON.stringify([...parts, api, [...avoidedWorkers].sort()]);
   return JSON.stringify(api === null ? parts : [...parts, api]);
 };
 
 export const requirementsOf = (groupKey: string): Requirements => {
-  const [provider, model, tags, excludedProviders, api] = JSON.parse(groupKey) as [
+  const [provider, model, tags, excludedProviders, api = null, avoidedWorkers = []] = JSON.parse(groupKey) as [
     string | null,
     string | null,
     string[],
     string[],
-    Api?,
+    (Api | null)?,
+    string[]?,
   ];
-  return { provider, model, tags, excludedProviders, api: api ?? null };
+  return { provider, model, tags, excludedProviders, api, avoidedWorkers };
 };
 
 /** A waiting job's place: smaller keys first, then the older id. */
@@ -64,6 +66,7 @@ const anchorOf = (asked: Requirements): string => {
 export class Queue {
   readonly #groups = new Map<string, Group>();
   readonly #byAnchor = new Map<string, Set<Group>>();
+  readonly #avoiding = new Set<Group>();
   #count = 0;
 
   /** How many jobs wait and may run now. */
@@ -73,6 +76,11 @@ export class Queue {
 
   get groups(): ReadonlyMap<string, Group> {
     return this.#groups;
+  }
+
+  /** Groups whose jobs some worker had and failed. */
+  get avoiding(): ReadonlySet<Group> {
+    return this.#avoiding;
   }
 
   waitingIn(groupKey: string): number {
@@ -114,6 +122,7 @@ export class Queue {
     if (known !== undefined) return known;
     const group: Group = { key: groupKey, requirements: requirementsOf(groupKey), count: 0, head: null };
     this.#groups.set(groupKey, group);
+    if (group.requirements.avoidedWorkers.length > 0) this.#avoiding.add(group);
     const anchor = anchorOf(group.requirements);
     const peers = this.#byAnchor.get(anchor);
     if (peers === undefined) this.#byAnchor.set(anchor, new Set([group]));
@@ -123,6 +132,7 @@ export class Queue {
 
   #forget(group: Group): void {
     this.#groups.delete(group.key);
+    this.#avoiding.delete(group);
     const anchor = anchorOf(group.requirements);
     const peers = this.#byAnchor.get(anchor);
     peers?.delete(group);

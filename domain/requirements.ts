@@ -16,4 +16,6 @@ export interface Requirements {
   readonly api: Api | null;
   /** Providers that a fallback has left behind. */
   readonly excludedProviders: readonly string[];
+  /** Instances on which it failed: others come first, as long as one of them may have it. */
+  readonly avoidedWorkers: readonly string[];
 }

@@ -1,11 +1,12 @@
 // The filters of the router: whether a worker may have a job. A row states its refusal of one worker, the same question
 // to the whole fleet, and why no worker is left. All are evaluated; the first that refuses is counted.
 
-import type { Bits } from "./bits.ts";
+import { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
 import { type Fleet, isCutOff, type Member } from "./fleet.ts";
+import { modelKeyOf, servesModel } from "./model-name.ts";
 import type { Priority, Requirements, Tier } from "./requirements.ts";
-import { isOffline, pauseReasonOf } from "./worker.ts";
+import { ECHO, isOffline, pauseReasonOf } from "./worker.ts";
 
 export interface RouteRequest extends Requirements {
   readonly tier: Tier | null;
@@ -23,6 +24,8 @@ export interface RoutePolicy {
   readonly weights: Weights;
   /** Providers that take no new job now, with the reason: a back-off, or `max_concurrent` reached. */
   readonly closedProviders: ReadonlyMap<string, string>;
+  /** Another worker than the built-in echo has registered: echo answers only jobs that ask for it. */
+  readonly isEchoAside: boolean;
   readonly priceOf: (provider: string, model: string | null) => number | null;
   /** The last sign of life of a worker that memory thinks silent: its socket may have answered pings meanwhile. */
   readonly lastSignOf: (member: Member) => number;
@@ -39,7 +42,7 @@ interface Nobody {
 interface Filter {
   readonly name: string;
   /** Why this worker may not have this job; null where it may. */
-  readonly refuses: (member: Member, asked: Requirements, policy: RoutePolicy) => string | null;
+  readonly refuses: (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet) => string | null;
   /** Whether it refuses anybody at all, from what is asked and the policy alone. */
   readonly applies?: (asked: Requirements, policy: RoutePolicy) => boolean;
   /** The same question to the whole fleet: takes out of `left` those it refuses. */
@@ -50,6 +53,8 @@ interface Filter {
 
 const listed = (values: readonly string[]): string => values.map((value) => `"${value}"`).join(", ");
 
+const ECHO_ASIDE = `echo answers only jobs that ask for provider "${ECHO}" or model "${ECHO}"`;
+
 const firstOf = ({ before, fleet }: Nobody): Member => fleet.at(before.first());
 
 const whoIs = (nobody: Nobody): string => {
@@ -57,25 +62,41 @@ const whoIs = (nobody: Nobody): string => {
   return many === 1 ? `worker "${firstOf(nobody).worker.instance}" is` : `all ${many} matching workers are`;
 };
 
-/** In the order in which a refusal is counted: first what a worker can never do, last what only time changes. */
-export const FILTERS: readonly Filter[] = [
+/** Whether this worker may be given a job, but for what it has on its hands now. */
+const MAY_EVER: readonly Filter[] = [
   {
     name: "provider",
-    refuses: ({ worker }, asked) => {
+    refuses: ({ worker }, asked, policy) => {
       if (asked.provider !== null && worker.provider !== asked.provider) {
         return `provider is "${worker.provider}", the job wants "${asked.provider}"`;
       }
-      return asked.excludedProviders.includes(worker.provider)
+      return leftBehind(asked, policy).includes(worker.provider)
         ? `provider "${worker.provider}" has failed this job already`
         : null;
     },
     applies: (asked) => asked.provider !== null || asked.excludedProviders.length > 0,
-    narrow: (left, fleet, asked) => {
+    narrow: (left, fleet, asked, policy) => {
       if (asked.provider !== null) left.intersect(fleet.ofProvider(asked.provider));
-      for (const provider of asked.excludedProviders) left.subtract(fleet.ofProvider(provider));
+      for (const provider of leftBehind(asked, policy)) left.subtract(fleet.ofProvider(provider));
     },
-    whyNobody: ({ asked }) =>
-      asked.provider === null ? "every provider has failed this job" : `no worker offers provider "${asked.provider}"`,
+    whyNobody: ({ asked, policy }) => {
+      if (asked.provider !== null) return `no worker offers provider "${asked.provider}"`;
+      const next = policy.chain.filter((provider) => !asked.excludedProviders.includes(provider));
+      return `${listed(asked.excludedProviders)} failed this job, and no worker offers ${listed(next)}, the rest of routing.chain`;
+    },
+  },
+  {
+    name: "echo",
+    refuses: ({ worker }) => (worker.provider === ECHO ? ECHO_ASIDE : null),
+    applies: (asked, { isEchoAside, strategy, chain }) =>
+      isEchoAside &&
+      asked.provider === null &&
+      (asked.model === null || modelKeyOf(asked.model) !== ECHO) &&
+      !(strategy === "fallback" && chain.includes(ECHO)),
+    narrow: (left, fleet) => {
+      left.subtract(fleet.ofProvider(ECHO));
+    },
+    whyNobody: (nobody) => `${whoIs(nobody)} the built-in echo, and ${ECHO_ASIDE}`,
   },
   {
     name: "chain",
@@ -117,10 +138,7 @@ export const FILTERS: readonly Filter[] = [
   },
   {
     name: "model",
-    refuses: ({ worker }, asked) =>
-      asked.model === null || worker.models === null || worker.models.includes(asked.model)
-        ? null
-        : `does not serve model "${asked.model}"`,
+    refuses: ({ worker }, asked) => (servesModel(worker, asked.model) ? null : `does not serve model "${asked.model}"`),
     applies: (asked) => asked.model !== null,
     narrow: (left, fleet, asked) => {
       if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
@@ -154,13 +172,12 @@ export const FILTERS: readonly Filter[] = [
     },
   },
   {
-    name: "capacity",
-    refuses: ({ worker, load }) =>
-      load < worker.concurrency ? null : `at capacity (${load} of ${worker.concurrency})`,
+    name: "unavailable",
+    refuses: ({ worker }) => (worker.unavailable === null ? null : `unavailable: ${worker.unavailable}`),
     narrow: (left, fleet) => {
-      left.intersect(fleet.withRoom);
+      left.subtract(fleet.unavailable);
     },
-    whyNobody: (nobody) => `${whoIs(nobody)} at capacity`,
+    whyNobody: (nobody) => `${whoIs(nobody)} unavailable: ${firstOf(nobody).worker.unavailable}`,
   },
   {
     name: "provider_limit",
@@ -174,6 +191,62 @@ export const FILTERS: readonly Filter[] = [
   },
 ];
 
+/** In the order in which a refusal is counted: first what a worker can never do, last what only time changes. */
+export const FILTERS: readonly Filter[] = [
+  ...MAY_EVER,
+  {
+    name: "failed_before",
+    refuses: ({ worker }, asked, policy, fleet) =>
+      asked.avoidedWorkers.includes(worker.instance) && hasOthers(mayEverHave(fleet, asked, policy), fleet, asked)
+        ? "failed this job, and another worker may have it"
+        : null,
+    applies: (asked) => asked.avoidedWorkers.length > 0,
+    narrow: (left, fleet, asked) => {
+      if (hasOthers(left, fleet, asked)) left.subtract(avoidedIn(fleet, asked));
+    },
+    whyNobody: (nobody) => `${whoIs(nobody)} to leave this job to another`,
+  },
+  {
+    name: "capacity",
+    refuses: ({ worker, load }) =>
+      load < worker.concurrency ? null : `at capacity (${load} of ${worker.concurrency})`,
+    narrow: (left, fleet) => {
+      left.intersect(fleet.withRoom);
+    },
+    whyNobody: (nobody) => `${whoIs(nobody)} at capacity`,
+  },
+];
+
+/** Providers that a fallback has left behind; where nothing of the chain would remain, none counts as left. */
+const leftBehind = (asked: Requirements, { strategy, chain }: RoutePolicy): readonly string[] =>
+  strategy === "fallback" && chain.some((provider) => !asked.excludedProviders.includes(provider))
+    ? asked.excludedProviders
+    : [];
+
+const avoidedIn = (fleet: Fleet, asked: Requirements): Bits => {
+  const avoided = new Bits();
+  for (const instance of asked.avoidedWorkers) {
+    const member = fleet.get(instance);
+    if (member !== undefined) avoided.set(member.slot);
+  }
+  return avoided;
+};
+
+/** Whether any of these is a worker that takes jobs at all and has not failed this one. */
+const hasOthers = (among: Bits, fleet: Fleet, asked: Requirements): boolean => {
+  const others = among.copy().subtract(avoidedIn(fleet, asked));
+  return others.members().some((slot) => fleet.at(slot).worker.concurrency > 0);
+};
+
+const mayEverHave = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Bits => {
+  const left = fleet.registered.copy();
+  for (const filter of applicable(MAY_EVER, asked, policy)) filter.narrow(left, fleet, asked, policy);
+  return left;
+};
+
+const applicable = (filters: readonly Filter[], asked: Requirements, policy: RoutePolicy): Filter[] =>
+  filters.filter((filter) => filter.applies?.(asked, policy) !== false);
+
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
   policy.strategy === "fallback" && asked.provider === null && !policy.chain.includes(provider);
 
@@ -182,13 +255,16 @@ const isSilent = (member: Member, policy: RoutePolicy): boolean =>
   isOffline(policy.lastSignOf(member), policy.offlineAfterMs, policy.nowAt);
 
 /** Every reason why a worker may not have a job; empty where it may. */
-export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePolicy): string[] =>
-  FILTERS.map((filter) => filter.refuses(member, asked, policy)).filter((reason) => reason !== null);
+export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string[] =>
+  applicable(FILTERS, asked, policy)
+    .map((filter) => filter.refuses(member, asked, policy, fleet))
+    .filter((reason) => reason !== null);
 
 /** The first reason, as a worker's `skipped` counts it. */
-export const firstRefusal = (member: Member, asked: Requirements, policy: RoutePolicy): string | null => {
+export const firstRefusal = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string | null => {
   for (const filter of FILTERS) {
-    const reason = filter.refuses(member, asked, policy);
+    if (filter.applies?.(asked, policy) === false) continue;
+    const reason = filter.refuses(member, asked, policy, fleet);
     if (reason !== null) return reason;
   }
   return null;

@@ -123,7 +123,7 @@ export const explain = (
   const eligible: Contender[] = [];
   const refused: WorkerVerdict[] = [];
   for (const member of fleet.members()) {
-    const reasons = refusalsOf(member, asked, policy);
+    const reasons = refusalsOf(member, asked, policy, fleet);
     if (reasons.length === 0) eligible.push(contenderOf(member, asked, policy, scoreOf));
     else refused.push(toVerdict(member, null, {}, reasons));
   }
@@ -136,12 +136,55 @@ export const explain = (
     notes,
     workers: [
       ...eligible.map((one) => toVerdict(one.member, one.score, scoreParts(one.member, asked, policy), [])),
-      ...refused.sort(
-        (one, other) => one.reasons.length - other.reasons.length || (one.instance < other.instance ? -1 : 1),
-      ),
+      ...refused.sort(byReasons),
     ],
   };
 };
+
+/** The reasoning on a job that may not run yet: nobody may have it, for one more reason. */
+export const heldBack = (routing: Routing, reason: string): Routing => ({
+  ...routing,
+  selected: null,
+  notes: [...routing.notes, reason],
+  workers: routing.workers.map((verdict) => ({
+    ...verdict,
+    eligible: false,
+    score: null,
+    breakdown: {},
+    reasons: [...verdict.reasons, reason],
+  })),
+});
+
+/**
+ * Why nobody may have a job, by those that came closest to it, at most `limit` of them: a filter that all others passed
+ * turned them away. Looks at no more workers than it answers with.
+ */
+export const explainClosest = (
+  fleet: Fleet,
+  asked: RouteRequest,
+  policy: RoutePolicy,
+  limit: number,
+): WorkerVerdict[] => {
+  const left = fleet.registered.copy();
+  const turnedAway: Bits[] = [];
+  for (const filter of FILTERS) {
+    if (filter.applies?.(asked, policy) === false) continue;
+    const before = left.copy();
+    filter.narrow(left, fleet, asked, policy);
+    turnedAway.unshift(before.subtract(left));
+  }
+  const closest: WorkerVerdict[] = [];
+  for (const bits of [left, ...turnedAway]) {
+    for (const slot of bits.members().subarray(0, limit - closest.length)) {
+      const member = fleet.at(slot);
+      closest.push(toVerdict(member, null, {}, refusalsOf(member, asked, policy, fleet)));
+    }
+  }
+  return closest.sort(byReasons);
+};
+
+const byReasons = (one: WorkerVerdict, other: WorkerVerdict): number =>
+  one.reasons.length - other.reasons.length || (one.instance < other.instance ? -1 : 1);
 
 const toVerdict = (
   member: Member,

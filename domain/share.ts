@@ -4,11 +4,13 @@
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a of the tenant's name (ASCII), modulo `count`. */
+/** FNV-1a of the tenant's name (ASCII), then MurmurHash3's last mix, for FNV's low bits are few; modulo `count`. */
 export const shareOf = (tenant: string, count: number): number => {
   let hash = FNV_OFFSET;
   for (let at = 0; at < tenant.length; at += 1) hash = Math.imul(hash ^ tenant.charCodeAt(at), FNV_PRIME);
-  return (hash >>> 0) % count;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) % count;
 };
 
 export interface Share {

@@ -63,6 +63,8 @@ export interface Delivery {
   readonly error: string | null;
   readonly nextAttemptAt: number | null;
   readonly finishedAt: number | null;
+  /** Of the job that it tells of. */
+  readonly traceparent: string | null;
   readonly body: string;
 }
 

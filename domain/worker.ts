@@ -19,6 +19,8 @@ export interface PresenceReport {
   readonly tier: Tier | null;
   readonly version: string | null;
   readonly concurrency: number;
+  /** Why it can take nothing now; null while it can. */
+  readonly unavailable: string | null;
   /** The APIs of AI clients that it answers in their own dialect. */
   readonly apis: readonly Api[];
   /** What its runtime lists now; null where it does not say. Informs, never filters. */
@@ -47,6 +49,8 @@ export interface Worker {
   readonly tier: Tier | null;
   readonly version: string | null;
   readonly concurrency: number;
+  /** Why it says that it can take nothing now, e.g. that its runtime does not answer. */
+  readonly unavailable: string | null;
   readonly apis: readonly Api[];
   readonly runtimeModels: readonly string[] | null;
   /** It last spoke over its socket, so while none is open it would not hear of a job. */
@@ -58,14 +62,25 @@ export interface Worker {
   readonly lastHeartbeatAt: number;
   /** By hand, or for misbehaving; kept across the worker's restarts and the killswitch. */
   readonly pause: Pause | null;
+  /** Paused by the killswitch: worked out from the epochs when the object wakes and when they change. */
   readonly isHalted: boolean;
+  /** The killswitch's epoch after which it was resumed, or registered. */
+  readonly resumedEpoch: number;
   /** The killswitch activation that this worker has acknowledged last. */
   readonly confirmedHalt: number;
   /** Newest first, at most RECENT_OUTCOMES. */
   readonly outcomes: readonly Outcome[];
-  /** Leases in a row that it let expire unstarted. */
+  /** Looks in a row that found leases which it had let expire unstarted. */
   readonly expiredLeases: number;
+  /** Rests in a row, for failing or for starting nothing, since it last did what it was given. */
+  readonly rests: number;
 }
+
+/** What an older record leaves unsaid. */
+export const WORKER_DEFAULTS = { unavailable: null, rests: 0 } as const satisfies Partial<Worker>;
+
+/** The built-in runtime for first tries, and the one model that it offers. */
+export const ECHO = "echo";
 
 /** A worker as it stands at one instant. */
 export interface WorkerView {
@@ -75,12 +90,16 @@ export interface WorkerView {
   readonly pauseReason: string | null;
   readonly lastSeenAt: number;
   readonly connected: boolean;
+  /** Whether it has acknowledged the halt; null while nothing is halted. */
+  readonly haltConfirmed: boolean | null;
 }
 
 export const RECENT_OUTCOMES = 20;
 const FAILURES_TO_PAUSE = 10;
 const FAILURE_WINDOW_MS = 60_000;
 const EXPIRED_LEASES_TO_PAUSE = 5;
+const FIRST_REST_MS = 60_000;
+const LONGEST_REST_MS = 30 * 60_000;
 
 /** Failures that say something about the job or the provider, not about the worker. */
 const BLAMELESS_CODES = new Set([
@@ -100,24 +119,31 @@ export const registerWorker = (
   registeredAt: nowAt,
   pause: null,
   isHalted: false,
+  resumedEpoch: 0,
   confirmedHalt: 0,
   outcomes: [],
   expiredLeases: 0,
+  rests: 0,
   ...known,
   instance: report.instance,
   provider: report.provider,
   tagList: report.tagList,
   tags: report.tags,
-  models: report.models,
+  models: modelsOf(report),
   tier: report.tier,
   version: report.version,
   concurrency: report.concurrency,
+  unavailable: report.unavailable,
   apis: report.apis,
   runtimeModels: report.runtimeModels,
   keyId: from.keyId,
   viaSocket: from.viaSocket,
   lastHeartbeatAt: nowAt,
 });
+
+/** Any other worker that names no models takes any. */
+const modelsOf = ({ provider, models }: PresenceReport): readonly string[] | null =>
+  provider === ECHO && models === null ? [ECHO] : models;
 
 /** Whether a report brings nothing that routing or a reader would see differently. */
 export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
@@ -126,7 +152,8 @@ export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   worker.concurrency === report.concurrency &&
   worker.tier === report.tier &&
   worker.version === report.version &&
-  isSameList(worker.models, report.models) &&
+  worker.unavailable === report.unavailable &&
+  isSameList(worker.models, modelsOf(report)) &&
   isSameList(worker.apis, report.apis) &&
   isSameList(worker.runtimeModels, report.runtimeModels);
 
@@ -148,11 +175,15 @@ export const statusOf = (
   return load === 0 ? "idle" : "online";
 };
 
+/** It outlasts the killswitch until somebody resumes the worker, so it says how. */
+export const haltReasonOf = ({ instance }: Pick<Worker, "instance">): string =>
+  `killswitch; once that is cleared, resume it: POST /api/workers/${instance}/resume, or all with DELETE /killswitch?resume_all=true`;
+
 /** Why a worker takes no new jobs, in words for its operator; null while it does. */
 export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
   if (worker.pause !== null && (worker.pause.untilAt === null || nowAt < worker.pause.untilAt))
     return worker.pause.reason;
-  return worker.isHalted ? "killswitch" : null;
+  return worker.isHalted ? haltReasonOf(worker) : null;
 };
 
 export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => ({
@@ -160,50 +191,63 @@ export const pauseWorker = (worker: Worker, reason: string | null, untilAt: numb
   pause: { reason: reason ?? "paused by an operator", untilAt },
 });
 
-/** Active again, with a clean slate: what it was paused for does not count twice. */
+/** Active again, with a clean slate: what it was paused for does not count again. */
 export const resumeWorker = (worker: Worker): Worker => ({
   ...worker,
   pause: null,
   isHalted: false,
   expiredLeases: 0,
+  rests: 0,
   outcomes: worker.outcomes.filter((one) => one.outcome === "completed"),
 });
 
-/** Remembers how a job ended on a worker, and pauses one that fails job after job. */
+/** Remembers how a job ended on a worker, and lets one rest that fails job after job. */
 export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
   const outcomes = [outcome, ...worker.outcomes].slice(0, RECENT_OUTCOMES);
   const next = { ...worker, outcomes, expiredLeases: 0 };
-  const isFailing = isFailingInARow(outcomes, outcome.at);
-  if (!isFailing || worker.pause !== null) return next;
-  const reason =
-    `failed ${FAILURES_TO_PAUSE} jobs in a row within ${FAILURE_WINDOW_MS / 1000} s, the last with ` +
-    `"${outcome.code}"; mend it, then resume it (POST /api/workers/${worker.instance}/resume)`;
-  return { ...next, pause: { reason, untilAt: null } };
+  if (outcome.outcome === "completed") return { ...next, rests: 0 };
+  if (isBlameless(outcome) || !(worker.rests > 0 || isFailingInARow(outcomes, outcome.at))) return next;
+  const what =
+    worker.rests > 0
+      ? "failed again after its rest"
+      : `failed ${FAILURES_TO_PAUSE} jobs in a row within ${FAILURE_WINDOW_MS / 1000} s`;
+  return rested(next, `${what}, the last with "${outcome.code}"`, outcome.at);
 };
+
+const isBlameless = ({ code }: Outcome): boolean => BLAMELESS_CODES.has(code ?? "");
 
 const isFailingInARow = (outcomes: readonly Outcome[], nowAt: number): boolean => {
   const last = outcomes.slice(0, FAILURES_TO_PAUSE);
   return (
     last.length === FAILURES_TO_PAUSE &&
-    last.every(
-      (one) => one.outcome === "failed" && !BLAMELESS_CODES.has(one.code ?? "") && nowAt - one.at <= FAILURE_WINDOW_MS,
-    )
+    last.every((one) => one.outcome === "failed" && !isBlameless(one) && nowAt - one.at <= FAILURE_WINDOW_MS)
   );
 };
 
-/** Counts a lease that expired unstarted, and pauses a worker that takes leases and never starts them. */
-export const recordExpiredLease = (worker: Worker): Worker => {
-  const expiredLeases = worker.expiredLeases + 1;
-  if (expiredLeases < EXPIRED_LEASES_TO_PAUSE || worker.pause !== null) return { ...worker, expiredLeases };
+/** Counts that leases expired unstarted, and lets a worker rest that takes leases and never starts them. */
+export const recordExpiredLease = (worker: Worker, nowAt: number): Worker => {
+  const next = { ...worker, expiredLeases: worker.expiredLeases + 1 };
+  if (worker.rests === 0 && next.expiredLeases < EXPIRED_LEASES_TO_PAUSE) return next;
+  const what =
+    worker.rests > 0
+      ? "let leases expire again after its rest"
+      : `let leases expire ${next.expiredLeases} times in a row`;
+  return rested(next, `${what} without starting them`, nowAt);
+};
+
+/** Paused until a rest is over that doubles each time; what an operator has paused stays as it is. */
+const rested = (worker: Worker, why: string, nowAt: number): Worker => {
+  if (worker.pause !== null && (worker.pause.untilAt === null || worker.pause.untilAt > nowAt)) return worker;
+  const untilAt = nowAt + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** worker.rests);
   const reason =
-    `let ${expiredLeases} leases in a row expire without starting them; mend it, then resume it ` +
-    `(POST /api/workers/${worker.instance}/resume)`;
-  return { ...worker, expiredLeases, pause: { reason, untilAt: null } };
+    `${why}; it rests until ${new Date(untilAt).toISOString()}, then it is tried again ` +
+    `(at once: POST /api/workers/${worker.instance}/resume)`;
+  return { ...worker, rests: worker.rests + 1, pause: { reason, untilAt } };
 };
 
 /** Share of recent jobs that went well, in [0,1]; a worker without a record counts as a good one. */
 export const successRateOf = (worker: Worker): number => {
-  const counted = worker.outcomes.filter((one) => !BLAMELESS_CODES.has(one.code ?? ""));
+  const counted = worker.outcomes.filter((one) => !isBlameless(one));
   const completed = counted.filter((one) => one.outcome === "completed").length;
   return (completed + 2) / (counted.length + 2);
 };

@@ -7,6 +7,7 @@ import type { Refusal, RefusalCode } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
 import { abandon } from "./operations/abandon.ts";
 import * as budget from "./operations/budget.ts";
+import * as bulk from "./operations/bulk.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
 import * as frontDoor from "./operations/front-door.ts";
@@ -15,6 +16,7 @@ import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
 import * as metrics from "./operations/metrics.ts";
 import * as presence from "./operations/presence.ts";
+import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
 import type { Turn } from "./operations/turn.ts";
@@ -45,22 +47,24 @@ const operation = <const R extends Rules, Request, Answer>(
 
 const ONCE = { isRepeatable: false } as const;
 const READ = {
-  needs: "operate",
+  needs: "observe",
   kind: "exempt",
   isRepeatable: true,
   needsRoom: false,
   refuses: [],
 } as const satisfies Rules;
-const WRITE = { ...READ, kind: "other" } as const satisfies Rules;
+const OPERATE = { ...READ, needs: "operate" } as const satisfies Rules;
+const WRITE = { ...OPERATE, kind: "other" } as const satisfies Rules;
 const GROW = { needsRoom: true } as const;
 const WORK = { ...READ, needs: "work" } as const satisfies Rules;
+const CONSULT = { ...READ, needs: "consult" } as const satisfies Rules;
 const ASK = { ...READ, needs: "ask" } as const satisfies Rules;
 const FOLLOW = { ...READ, needs: "follow" } as const satisfies Rules;
 const ADMIN = { ...READ, needs: "administer" } as const satisfies Rules;
 const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
 const ONE = { refuses: ["not_found"] } as const;
 const REPORT = { ...WORK, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
-const NEW_JOB = { ...READ, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
+const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 
 export const OPERATIONS = {
   createJob: operation({ ...NEW_JOB, refuses: ["idempotency_key_reused", "history_backlog"] }, jobs.createOne),
@@ -77,6 +81,11 @@ export const OPERATIONS = {
   patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed"] }, jobs.patch),
   cancelJob: operation({ ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state"] }, jobs.cancel),
   retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state"] }, jobs.retry),
+  /** A portion of a bulk change; `finishBulk` tells what all of them came to. */
+  changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
+  recallBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),
+  finishBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.finishBulk),
+  readQueue: operation(READ, (turn: Turn, _request: null) => ok(queue.queueView(turn))),
   explain: operation({ ...READ, refuses: ["not_found", "job_state"] }, explanation.explainRouting),
 
   ask: operation(
@@ -105,8 +114,8 @@ export const OPERATIONS = {
   listModels: operation(ASK, (turn: Turn, _request: null) => frontDoor.listModels(turn)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.getModel),
 
-  reportPresence: operation(WORK, presence.report),
-  listPresent: operation(WORK, (turn: Turn, _request: null) => workers.listPresent(turn)),
+  reportPresence: operation({ ...WORK, refuses: ["too_many_workers"] }, presence.report),
+  listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
   forgetWorker: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "worker_not_offline"] }, workers.forgetWorker),
@@ -123,8 +132,8 @@ export const OPERATIONS = {
   releaseJob: operation(REPORT, report.presented(report.release)),
 
   readKillswitch: operation(READ, (turn: Turn, _request: null) => killswitch.read(turn)),
-  activateKillswitch: operation(READ, killswitch.activate),
-  clearKillswitch: operation(READ, budget.clearKillswitch),
+  activateKillswitch: operation(OPERATE, killswitch.activate),
+  clearKillswitch: operation(OPERATE, budget.clearKillswitch),
 
   createSchedule: operation({ ...WRITE, ...ONCE, ...GROW, refuses: ["schedule_exists"] }, schedules.create),
   listSchedules: operation(READ, schedules.list),
@@ -139,9 +148,9 @@ export const OPERATIONS = {
   patchKey: operation({ ...ADMIN, ...ONE }, keys.patchKey),
   rotateKey: operation({ ...ADMIN, refuses: ["not_found", "key_inactive"] }, keys.rotate),
   revokeKey: operation({ ...ADMIN, refuses: ["not_found", "last_admin_key"] }, keys.revoke),
-  createSession: operation(WORK, keys.createSession),
-  readSession: operation(WORK, keys.readSession),
-  endSession: operation({ ...WORK, ...ONCE }, keys.endSession),
+  createSession: operation(CONSULT, keys.createSession),
+  readSession: operation(CONSULT, keys.readSession),
+  endSession: operation({ ...CONSULT, ...ONCE }, keys.endSession),
 
   createWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW }, webhooks.create),
   listWebhooks: operation(ADMIN, (turn: Turn, _request: null) => webhooks.list(turn)),
@@ -153,7 +162,7 @@ export const OPERATIONS = {
   listDeliveries: operation({ ...ADMIN, ...ONE }, webhooks.listDeliveries),
   redeliver: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.redeliver),
 
-  readConfig: operation(WORK, (turn: Turn, _request: null) => config.readConfig(turn)),
+  readConfig: operation(CONSULT, (turn: Turn, _request: null) => config.readConfig(turn)),
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
 
   readBudget: operation(READ, (turn: Turn, _request: null) => budget.readBudget(turn)),
@@ -161,6 +170,8 @@ export const OPERATIONS = {
 
   /** Only whether the key may do it: for reads of history and writes to D1. */
   authorizeWork: operation(WORK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeConsult: operation(CONSULT, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeOperate: operation(OPERATE, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeRead: operation(READ, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeAsk: operation(ASK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeFollow: operation(FOLLOW, (turn: Turn, _request: null) => ok({ ...turn.caller })),

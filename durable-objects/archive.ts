@@ -1,16 +1,16 @@
 // A job that has left the object, as history has it: for a report over a socket that comes, or comes again, so late.
 // Its end was reported, so nothing is written for it any more; the record tells which lease that was.
 
+import type { Archived } from "../domain/job-record.ts";
+import { readJob } from "../domain/job-record.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { Archived } from "./operations/jobs.ts";
-import { readJob } from "./store/job-record.ts";
 
 const RETRY_SECONDS = 5;
 const LEFT_OUT = { prompt: "", input: null, result: null };
 
 /** Null where history has no such job either. */
-export const findArchived = async (
+export const findArchivedRecord = async (
   db: D1Database,
   tenant: string,
   id: string,

@@ -1,9 +1,11 @@
 // Empties the outbox into D1, one run at a time. With D1 away it waits, longer each time, and nothing else does:
 // dispatch never looks here.
 
+import { log } from "../contract/log.ts";
 import { retryDelayMs } from "../domain/backoff.ts";
 import { type Insert, projectionOf } from "./projection.ts";
 import type { Store } from "./store/open.ts";
+import type { OutboxRow } from "./store/outbox.ts";
 
 const ROWS_A_DRAIN = 500;
 /** A few thousand events with what belongs to them. */
@@ -22,6 +24,8 @@ export interface DrainTools {
   readonly random: () => number;
   /** Applies statements to D1 in one transaction. */
   readonly apply: (inserts: readonly Insert[]) => Promise<void>;
+  /** Hears of rows that D1 has now; the store still has the jobs that they name. */
+  readonly noteStored?: (rows: readonly OutboxRow[]) => void;
   /** Forgets what D1 has, in a turn. */
   readonly removeUpTo: (upToSeq: number) => Promise<void>;
 }
@@ -68,6 +72,11 @@ export class Drain {
     return true;
   }
 
+  /** The batch under way, if any, has come to its end, one way or the other. */
+  async ended(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
   /** One batch at a time, shared by whoever waits for it. */
   #batch(): Promise<boolean> {
     this.#running ??= this.#carryOne().finally(() => {
@@ -77,10 +86,11 @@ export class Drain {
   }
 
   async #carryOne(): Promise<boolean> {
-    const { store, apply, removeUpTo } = this.#tools;
+    const { store, apply, noteStored, removeUpTo } = this.#tools;
     try {
       const carried = store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN);
       await apply(projectionOf(store, carried));
+      noteStored?.(carried);
       await removeUpTo(carried.at(-1)?.seq ?? 0);
       this.#failures = 0;
       this.#retryAt = 0;
@@ -89,7 +99,8 @@ export class Drain {
       const delayMs = retryDelayMs(this.#failures, RETRY_BASE_MS, RETRY_MAX_MS, this.#tools.random());
       this.#failures += 1;
       this.#retryAt = this.#tools.now() + delayMs;
-      console.error(`tenant ${this.#tools.tenant}: history is away, trying again in ${delayMs} ms: ${String(error)}`);
+      const detail = `trying again in ${Math.round(delayMs)} ms`;
+      log("error", "drain.failed", { tenant: this.#tools.tenant, detail }, error);
       return false;
     }
   }

@@ -1,7 +1,7 @@
 // Outbox → D1. Rows travel as JSON arrays, one statement a table, in one transaction; every statement may be applied
 // twice. Jobs are written as they are now, so a batch that is late never takes one back.
 
-import type { JobPayload } from "../domain/job.ts";
+import { type JobPayload, labelsOf } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
 import type { Recorded } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
@@ -13,11 +13,15 @@ const MAX_CHUNK_CHARS = 500_000;
 const INSERTS = {
   tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
-  jobs: `INSERT INTO jobs (tenant, id, version, status, provider, worker, schedule, tags, created_at, finished_at, record)
+  jobs: `INSERT INTO jobs (tenant, id, version, status, worker, schedule, key_id, ran_provider, ran_model, error_code,
+      error_message, cost_nano_usd, labels, created_at, finished_at, record)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-      value ->> 8, value ->> 9 FROM json_each(?2) WHERE true
+      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14
+    FROM json_each(?2) WHERE true
     ON CONFLICT (tenant, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-      worker = excluded.worker, tags = excluded.tags, finished_at = excluded.finished_at, record = excluded.record
+      worker = excluded.worker, ran_provider = excluded.ran_provider, ran_model = excluded.ran_model,
+      error_code = excluded.error_code, error_message = excluded.error_message, cost_nano_usd = excluded.cost_nano_usd,
+      labels = excluded.labels, finished_at = excluded.finished_at, record = excluded.record
     WHERE excluded.version > jobs.version`,
   payloads: `INSERT INTO payloads (tenant, job_id, prompt, input)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
@@ -90,10 +94,15 @@ const jobRow = ({ job, text }: Recorded): Cells => [
   job.id,
   job.version,
   job.status,
-  job.provider,
   job.assignedWorker,
   job.schedule,
-  JSON.stringify(job.tags),
+  job.keyId,
+  job.ranProvider,
+  job.ranModel,
+  job.error?.code ?? null,
+  job.error?.message ?? null,
+  job.costNanoUsd,
+  JSON.stringify(labelsOf(job)),
   job.createdAt,
   job.finishedAt,
   text,

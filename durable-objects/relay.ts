@@ -150,11 +150,11 @@ export class Relay extends DurableObject<RelayEnv> {
     }
   }
 
-  /** `keptHash`: of the secret that is still good. */
-  async endKey(keyId: string, keptHash: string | null): Promise<void> {
+  /** `liveHashes`: of the secrets that are still good. */
+  async endKey(keyId: string, liveHashes: readonly string[]): Promise<void> {
     for (const socket of this.ctx.getWebSockets()) {
       const line = socket.deserializeAttachment() as Line | null;
-      if (line?.keyId === keyId && line.openedWith !== keptHash)
+      if (line?.keyId === keyId && !liveHashes.includes(line.openedWith))
         close(socket, closeCodes.keyEnded, "the key has ended");
     }
   }

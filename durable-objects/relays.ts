@@ -29,9 +29,9 @@ export class Relays {
     );
   }
 
-  async endKey(instances: readonly string[], keyId: string, keptHash: string | null): Promise<void> {
+  async endKey(instances: readonly string[], keyId: string, liveHashes: readonly string[]): Promise<void> {
     await Promise.allSettled(
-      instances.map((instance) => this.#stub(relayName(this.#tenant, instance)).endKey(keyId, keptHash)),
+      instances.map((instance) => this.#stub(relayName(this.#tenant, instance)).endKey(keyId, liveHashes)),
     );
   }
 

@@ -8,10 +8,10 @@ import { toReportedFailure, toSpent } from "../contract/report.ts";
 import { type CoordinatorMessage, MAX_FRAME_MESSAGES, type WorkerMessage, workerMessage } from "../contract/socket.ts";
 import { refusalOf } from "../contract/validation.ts";
 import { toPresence } from "../contract/worker.ts";
+import type { Archived } from "../domain/job-record.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { invalid } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { Archived } from "./operations/jobs.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import type { Turn } from "./operations/turn.ts";
@@ -72,7 +72,8 @@ export const welcome = (turn: Turn, instance: string): CoordinatorMessage[] => {
   if (member === undefined) return [{ type: "welcome", ...presence.greeting(turn) }];
   fleet.noteReach(instance, { isConnected: true });
   fleet.noteSeen(instance, turn.nowAt);
-  turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId });
+  // Leases that expired while it could not hear of them are not its fault.
+  turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId, expiredLeases: 0 });
   turn.freedWorkers.add(instance);
   const answer = presence.presenceAnswer(turn, member, []);
   return [{ type: "welcome", ...answer }, ...answer.jobs.map((job) => ({ type: "job.assigned" as const, job }))];

@@ -13,8 +13,10 @@ export interface Attachment {
   /** Empty for a viewer. */
   readonly instance: string;
   readonly connectedAt: number;
-  /** Digest of the key that opened it, or the id of the session: its socket ends with either. */
+  /** Digest of the key's secret that opened it, or that opened its session: it ends with that. */
   readonly openedWith: string;
+  /** The session that it was opened in; null where it was opened with the key itself. */
+  readonly sessionId: string | null;
   /** Frames sent to a viewer so far. */
   readonly seq: number;
 }
@@ -22,12 +24,18 @@ export interface Attachment {
 export const PING = "ping";
 export const PONG = "pong";
 const NORMAL_CLOSURE = 1000;
+/** The platform's bound for one object is 32,768: past it `acceptWebSocket` throws. */
+const MAX_SOCKETS = 32_000;
+/** Between two of these other turns go on. */
+const SOCKETS_A_FLUSH = 500;
 const MAX_CLOSE_REASON = 120;
 
 export class Sockets {
   readonly #state: DurableObjectState;
   readonly #workers = new Map<string, WebSocket>();
-  readonly #outgoing = new Map<WebSocket, CoordinatorMessage[]>();
+  /** What is queued waits for a task of its own. */
+  #isFlushLater = false;
+  readonly #outgoing = new Map<WebSocket, string[]>();
 
   constructor(state: DurableObjectState) {
     this.#state = state;
@@ -36,6 +44,11 @@ export class Sockets {
       const attachment = attachmentOf(socket);
       if (attachment?.kind === "worker") this.#workers.set(attachment.instance, socket);
     }
+  }
+
+  /** The platform takes no more for this object. */
+  get isFull(): boolean {
+    return this.#state.getWebSockets().length >= MAX_SOCKETS;
   }
 
   connectedInstances(): Iterable<string> {
@@ -88,25 +101,50 @@ export class Sockets {
   }
 
   queue(socket: WebSocket, message: CoordinatorMessage): void {
-    const queued = this.#outgoing.get(socket);
-    if (queued === undefined) this.#outgoing.set(socket, [message]);
-    else queued.push(message);
+    this.#queueText(socket, JSON.stringify(message));
   }
 
-  queueForAll(message: CoordinatorMessage): void {
-    for (const socket of this.#workers.values()) this.queue(socket, message);
+  /** Written as JSON once, however many hear it; sent after whoever asked for it has their answer. */
+  queueForAll(message: CoordinatorMessage, except: ReadonlySet<string> = new Set()): void {
+    const text = JSON.stringify(message);
+    for (const [instance, socket] of this.#workers) if (!except.has(instance)) this.#queueText(socket, text);
+    this.#flushLater();
+  }
+
+  #queueText(socket: WebSocket, text: string): void {
+    const queued = this.#outgoing.get(socket);
+    if (queued === undefined) this.#outgoing.set(socket, [text]);
+    else queued.push(text);
+  }
+
+  #flushLater(): void {
+    if (this.#isFlushLater) return;
+    this.#isFlushLater = true;
+    setTimeout(() => {
+      this.#isFlushLater = false;
+      this.flush();
+    }, 0);
   }
 
   /** Sends what is queued: one frame a socket, or a few where it is much. The platform holds it until the write before it is durable. */
   flush(): void {
-    for (const [socket, messages] of this.#outgoing) for (const frame of framesOf(messages)) send(socket, frame);
-    this.#outgoing.clear();
+    if (this.#isFlushLater) return;
+    let count = 0;
+    for (const [socket, texts] of this.#outgoing) {
+      if (count === SOCKETS_A_FLUSH) {
+        this.#flushLater();
+        return;
+      }
+      this.#outgoing.delete(socket);
+      for (const frame of framesOf(texts)) send(socket, frame);
+      count += 1;
+    }
   }
 
-  /** `keptHash` is the digest that is still good, after a rotation. */
-  endKey(keyId: string, keptHash: string | null): void {
+  /** `liveHashes`: of the secrets that still open the key. */
+  endKey(keyId: string, liveHashes: readonly string[]): void {
     for (const socket of this.#state.getWebSockets(`key:${keyId}`)) {
-      if (keptHash === null || attachmentOf(socket)?.openedWith !== keptHash) {
+      if (!liveHashes.includes(attachmentOf(socket)?.openedWith ?? "")) {
         close(socket, closeCodes.keyEnded, "the key has ended");
       }
     }
@@ -114,8 +152,13 @@ export class Sockets {
 
   endSession(id: string): void {
     for (const socket of this.viewers()) {
-      if (attachmentOf(socket)?.openedWith === id) close(socket, closeCodes.keyEnded, "the session has ended");
+      if (attachmentOf(socket)?.sessionId === id) close(socket, closeCodes.keyEnded, "the session has ended");
     }
+  }
+
+  /** The tenant has ended. */
+  endAll(): void {
+    for (const socket of this.#state.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant has ended");
   }
 
   endWorker(instance: string): void {
@@ -127,7 +170,7 @@ export class Sockets {
 /** Prompts may be large: a frame is closed once it is about this long. */
 const FULL_FRAME_CHARS = 1_000_000;
 
-const framesOf = (messages: readonly CoordinatorMessage[]): string[] => {
+const framesOf = (messages: readonly string[]): string[] => {
   const frames: string[] = [];
   let texts: string[] = [];
   let chars = 0;
@@ -136,8 +179,7 @@ const framesOf = (messages: readonly CoordinatorMessage[]): string[] => {
     texts = [];
     chars = 0;
   };
-  for (const message of messages) {
-    const text = JSON.stringify(message);
+  for (const text of messages) {
     if (chars + text.length > FULL_FRAME_CHARS) close();
     texts.push(text);
     chars += text.length;

@@ -3,29 +3,31 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
+import type { KeyResource } from "../contract/key.ts";
+import { configureLog, type LogSettings, log } from "../contract/log.ts";
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isCutOff } from "../domain/fleet.ts";
 import type { Job } from "../domain/job.ts";
+import type { Archived } from "../domain/job-record.ts";
 import { isFinal, type JobStatus } from "../domain/job-status.ts";
-import { authorize } from "../domain/key.ts";
+import { authenticate, authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import { ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
-import { findArchived } from "./archive.ts";
-import { type Counters, countersFrom, storedCounters } from "./counters.ts";
+import { findArchivedRecord } from "./archive.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
-import { loadMemory, type Memory } from "./memory.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
+import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
 import {
   type Asked,
@@ -35,8 +37,15 @@ import {
   isReached,
   isSameStand,
 } from "./operations/front-door.ts";
-import type { Archived } from "./operations/jobs.ts";
-import { type Credential, createTenant, identify, type NewTenant } from "./operations/keys.ts";
+import {
+  addAdminKey,
+  type Credential,
+  createTenant,
+  identify,
+  type NewKey,
+  type NewTenant,
+} from "./operations/keys.ts";
+import { loadMemory, type Memory } from "./operations/memory.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
@@ -46,26 +55,28 @@ import type { Relay } from "./relay.ts";
 import { Relays } from "./relays.ts";
 import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
+import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
+import type { OutboxRow } from "./store/outbox.ts";
 import { TurnQueue } from "./turns.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
 import { sendDelivery } from "./webhook-sender.ts";
 
 /** What the object needs of the platform's bindings. */
-interface TenantEnv {
-  readonly DB: D1Database;
+interface TenantEnv extends LogSettings, OtlpSettings {
   readonly RELAY: DurableObjectNamespace<Relay>;
-  /** Self-hosted, the way to private addresses; webhooks take it only where the operator allows it. */
-  readonly LOCAL_NETWORK?: Fetcher;
+  /** `1` lets webhooks go to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
 
+const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
 /** The edge goes on by watching the job. */
 const MAX_ASK_MS = 20_000;
+const FULL_RETRY_SECONDS = 30;
 const STATUS_SWITCHING = 101;
 
 export class Tenant extends DurableObject<TenantEnv> {
@@ -75,7 +86,10 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #drain: Drain;
   readonly #live: Live;
   readonly #relays: Relays;
+  readonly #spans: SpanExporter;
   readonly #waiters = new Waiters();
+  /** Accepted claims that wait, by worker. */
+  readonly #waitingClaims = new Map<string, number>();
   #counters: Counters | null = null;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
@@ -87,6 +101,8 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   constructor(state: DurableObjectState, env: TenantEnv) {
     super(state, env);
+    configureLog(env);
+    this.#spans = new SpanExporter(env, state.id.name ?? "");
     this.#store = openStore(state.storage);
     this.#sockets = new Sockets(state);
     this.#turns = new TurnQueue(state.storage, {
@@ -100,6 +116,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       now: Date.now,
       random: Math.random,
       apply: (inserts) => this.#applyToHistory(inserts),
+      noteStored: (rows) => this.#exportSpans(rows),
       removeUpTo: (seq) => this.#removeDrained(seq),
     });
     this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
@@ -112,6 +129,28 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
   async create(request: NewTenant): Promise<Result<null, Refusal>> {
     return this.#turns.run(() => this.#inTurn(SERVICE, (turn) => createTenant(turn, request)));
+  }
+
+  /** Another admin key. Only the edge calls it, for the holder of the root key. */
+  async addAdminKey(request: NewKey): Promise<Result<KeyResource, Refusal>> {
+    return this.#turns.run(() => this.#inTurn(OPERATOR, (turn) => addAdminKey(turn, request)));
+  }
+
+  /**
+   * Ends the tenant: its keys, its sockets and all live data. Only the edge calls it, for the holder of the root key,
+   * and deletes the history afterwards: when this is over, nothing of the tenant is on its way to D1.
+   */
+  async destroy(): Promise<void> {
+    await this.ctx.blockConcurrencyWhile(async () => {
+      this.#sockets.endAll();
+      await this.ctx.storage.deleteAlarm();
+      await this.ctx.storage.deleteAll();
+      openStore(this.ctx.storage);
+      this.#undo(null);
+      this.#counters = null;
+    });
+    this.#waiters.notifyAll("");
+    await this.#drain.ended();
   }
 
   /** Any operation of `api.ts`, authenticated and carried out in one turn. */
@@ -149,15 +188,22 @@ export class Tenant extends DurableObject<TenantEnv> {
     const claimed = await this.call(credential, "claim", { ...request, isWaiting: true });
     if (!claimed.ok || claimed.value.jobs.length > 0) {
       waiter.cancel();
-      return this.#endClaim(instance, claimed);
+      if (claimed.ok) this.#countClaim(instance, 0);
+      return claimed;
     }
+    this.#countClaim(instance, 1);
     await waiter.woken;
-    return this.#endClaim(instance, await this.call(credential, "claim", { ...request, isWaiting: false }));
+    const last = await this.call(credential, "claim", { ...request, isWaiting: false });
+    this.#countClaim(instance, -1);
+    return last;
   }
 
-  #endClaim(instance: string, answer: Result<ClaimAnswer, Refusal>): Result<ClaimAnswer, Refusal> {
-    this.#memory?.fleet.noteReach(instance, { isClaiming: false });
-    return answer;
+  /** While any claim of it waits, the worker is alive. */
+  #countClaim(instance: string, change: number): void {
+    const count = (this.#waitingClaims.get(instance) ?? 0) + change;
+    if (count > 0) this.#waitingClaims.set(instance, count);
+    else this.#waitingClaims.delete(instance);
+    this.#memory?.fleet.noteReach(instance, { isClaiming: count > 0 });
   }
 
   /** A job as it is now, or as it is when it is final, if that comes within `waitMs`. */
@@ -242,22 +288,22 @@ export class Tenant extends DurableObject<TenantEnv> {
     const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
     const instance = request.headers.get("x-signalbox-instance");
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    const accepted = await this.#turns.run(() => {
+    const accepted = await this.#turns.run((): Result<null, Refusal> => {
       const caller = identify(this.#store, credential, Date.now());
       if (!caller.ok) return caller;
-      const authorized = authorize(caller.value.role, instance === null ? "operate" : "work");
+      const authorized = authorize(caller.value.role, instance === null ? "observe" : "work");
       if (!authorized.ok) return authorized;
       const allowed = instance === null ? ok(null) : mayActAs(this.#newTurn(caller.value), instance);
       if (!allowed.ok) return allowed;
-      const openedWith = credential.kind === "session" ? credential.id : credential.hash;
-      this.#accept(server, caller.value, instance, openedWith);
+      if (this.#sockets.isFull) return err({ code: "overloaded", retryAfterSeconds: FULL_RETRY_SECONDS });
+      this.#accept(server, caller.value, instance, credential.kind === "session" ? credential.id : null);
       return ok(null);
     });
     if (!accepted.ok) return Response.json(accepted.error, { status: 403 });
     return new Response(null, { status: STATUS_SWITCHING, webSocket: client });
   }
 
-  #accept(socket: WebSocket, caller: Caller, instance: string | null, openedWith: string): void {
+  #accept(socket: WebSocket, caller: Caller, instance: string | null, sessionId: string | null): void {
     const attachment: Attachment = {
       kind: instance === null ? "viewer" : "worker",
       keyId: caller.keyId ?? "",
@@ -265,7 +311,8 @@ export class Tenant extends DurableObject<TenantEnv> {
       role: caller.role,
       instance: instance ?? "",
       connectedAt: Date.now(),
-      openedWith,
+      openedWith: caller.secretHash ?? "",
+      sessionId,
       seq: 0,
     };
     this.#afterwards.push(() => this.#sockets.accept(socket, attachment));
@@ -296,7 +343,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   async #hear(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
     const goneId = await this.#turns.run(() => this.#handle(socket, attachment, incoming));
     if (goneId === null) return;
-    const found = await findArchived(this.env.DB, this.ctx.id.name ?? "", goneId);
+    const found = await findArchivedRecord(this.env.DB, this.ctx.id.name ?? "", goneId);
     await this.#turns.run(() => {
       if (found.ok) this.#handle(socket, attachment, incoming, found.value);
       else this.#say(socket, acknowledge(incoming.id, found));
@@ -306,12 +353,11 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Answers the id of a job that must be looked for in history, unless that was done. */
   #handle(
     socket: WebSocket,
-    { keyId, name, role, instance }: Attachment,
+    { keyId, name, role, instance, openedWith }: Attachment,
     { id, message }: Incoming,
     archived?: Archived | null,
   ): string | null {
-    const key = this.#store.keys.find(keyId);
-    if (key === null || key.revokedAt !== null) {
+    if (!authenticate(this.#store.keys.find(keyId), openedWith, Date.now()).ok) {
       this.#afterwards.push(() => close(socket, closeCodes.keyEnded, "the key has ended"));
       return null;
     }
@@ -346,10 +392,17 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Runs the timetable; never throws, always arms the next. */
   override async alarm(): Promise<void> {
     this.#wake.clear();
-    const swept = sweeps.map((sweep) => this.#turns.run(() => this.#inTurn(SERVICE, (turn) => ok(sweep(turn)))));
+    const swept = sweeps.map(({ what, run }) =>
+      this.#turns
+        .run(() => this.#inTurn(SERVICE, (turn) => ok(run(turn))))
+        .catch((error: unknown) => {
+          log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
+          throw error;
+        }),
+    );
     await Promise.all(swept)
       .then(() => this.#turns.run(() => this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)))))
-      .catch(() => this.#wake.backOff(Date.now() + FAILED_SWEEP_RETRY_MS));
+      .catch(() => this.#wake.backOff(FAILED_SWEEP_RETRY_MS));
     const draining = this.#drain.start();
     if (draining !== null) this.ctx.waitUntil(draining.then(() => this.#wake.arm(this.#drain.dueAt())));
     this.#wake.arm(this.#drain.dueAt());
@@ -363,6 +416,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     for (const member of memory.fleet.members()) {
       if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
     }
+    for (const instance of this.#waitingClaims.keys()) memory.fleet.noteReach(instance, { isClaiming: true });
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
     this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)));
@@ -405,7 +459,14 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   #tellAll(): void {
-    for (const one of this.#afterwards.splice(0)) one();
+    for (const one of this.#afterwards.splice(0)) {
+      try {
+        one();
+      } catch (error) {
+        // One socket that the platform does not take keeps nobody else from hearing.
+        console.error(`tenant ${this.ctx.id.name}: one effect of a stored turn failed`, error);
+      }
+    }
     this.#sockets.flush();
     this.#wake.armNoted();
   }
@@ -413,18 +474,29 @@ export class Tenant extends DurableObject<TenantEnv> {
   #tell(effects: Effects): void {
     for (const { instance, message } of effects.frames) this.#sockets.queueFor(instance, message);
     for (const instance of effects.wokenWorkers) this.#waiters.notify(`claim ${instance}`);
-    for (const message of effects.broadcast) {
-      this.#sockets.queueForAll(message);
+    for (const { message, except } of effects.broadcast) {
+      this.#sockets.queueForAll(message, except);
       this.#waiters.notifyAll("claim ");
     }
     for (const id of effects.changedJobs) this.#waiters.notify(`watch ${id}`);
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);
     this.#tellRelays(effects);
-    for (const [keyId, keptHash] of effects.endedKeys) this.#sockets.endKey(keyId, keptHash);
+    for (const [keyId, liveHashes] of effects.endedKeys) this.#sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
+    for (const { level, event, fields } of effects.log) log(level, event, { tenant: this.ctx.id.name, ...fields });
     for (const delivery of effects.deliveries) this.ctx.waitUntil(this.#deliver(delivery));
     this.#live.note(effects);
+  }
+
+  /** Of the jobs that ended in these rows; what is changed after a job's end makes no second trace. */
+  #exportSpans(rows: readonly OutboxRow[]): void {
+    if (!this.#spans.isOn) return;
+    const events = rows.flatMap(({ entries }) => entries.events).filter(({ type }) => type !== "job.updated");
+    const lastVersions = new Map(events.map(({ jobId, version }) => [jobId, version]));
+    const jobs = this.#store.jobs.findMany([...lastVersions.keys()]).map(({ job }) => job);
+    const ended = jobs.filter((job) => isFinal(job.status) && lastVersions.get(job.id) === job.version);
+    if (ended.length > 0) this.ctx.waitUntil(this.#spans.export(ended));
   }
 
   #deliver(delivery: Outgoing): Promise<void> {
@@ -445,10 +517,10 @@ export class Tenant extends DurableObject<TenantEnv> {
   #tellRelays({ cuts, droppedBodies, endedKeys }: Effects): void {
     if (cuts.length > 0) this.ctx.waitUntil(this.#relays.cut(cuts));
     if (droppedBodies.length > 0) this.ctx.waitUntil(this.#relays.dropBodies(droppedBodies));
-    for (const [keyId, keptHash] of endedKeys) {
+    for (const [keyId, liveHashes] of endedKeys) {
       const ofKey = [...this.#loaded().fleet.members()].filter(({ worker }) => worker.keyId === keyId);
       const instances = ofKey.map(({ worker }) => worker.instance);
-      if (instances.length > 0) this.ctx.waitUntil(this.#relays.endKey(instances, keyId, keptHash));
+      if (instances.length > 0) this.ctx.waitUntil(this.#relays.endKey(instances, keyId, liveHashes));
     }
   }
 
@@ -458,7 +530,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#store.forgetRecent();
     this.#outbox = null;
     this.#afterwards = [];
-    if (error !== null) console.error(`tenant ${this.ctx.id.name}: a turn failed`, error);
+    if (error !== null) log("error", "turn.failed", { tenant: this.ctx.id.name }, error);
   }
 
   async #applyToHistory(

@@ -6,6 +6,7 @@ export class Wake {
   #notedAt = Number.POSITIVE_INFINITY;
   #armedAt: number | null = null;
   #notBeforeAt = 0;
+  #backOffMs = 0;
 
   constructor(state: DurableObjectState) {
     this.#state = state;
@@ -27,7 +28,8 @@ export class Wake {
 
   arm(dueAt: number | null): void {
     if (dueAt === null) return;
-    const at = Math.max(dueAt, this.#notBeforeAt);
+    // A clock that was set back makes no back-off longer.
+    const at = Math.max(dueAt, Math.min(this.#notBeforeAt, Date.now() + this.#backOffMs));
     if (this.#armedAt !== null && this.#armedAt <= at) return;
     this.#armedAt = at;
     this.#state.waitUntil(this.#state.storage.setAlarm(at));
@@ -37,12 +39,14 @@ export class Wake {
   clear(): void {
     this.#armedAt = null;
     this.#notBeforeAt = 0;
+    this.#backOffMs = 0;
   }
 
-  /** What rang for was not done: it rings then, and not before, though things are overdue. */
-  backOff(untilAt: number): void {
+  /** What it rang for was not done: it rings after so long, and not before, though things are overdue. */
+  backOff(waitMs: number): void {
     this.#armedAt = null;
-    this.#notBeforeAt = untilAt;
-    this.arm(untilAt);
+    this.#backOffMs = waitMs;
+    this.#notBeforeAt = Date.now() + waitMs;
+    this.arm(this.#notBeforeAt);
   }
 }

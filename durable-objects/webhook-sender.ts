@@ -18,7 +18,10 @@ export const sendDelivery = async (tools: SenderTools, outgoing: Outgoing): Prom
   await tools.settle(outgoing.id, outcome);
 };
 
-const attempt = async ({ fetch, now }: SenderTools, { id, url, secrets, body }: Outgoing): Promise<AttemptOutcome> => {
+const attempt = async (
+  { fetch, now }: SenderTools,
+  { id, url, secrets, traceparent, body }: Outgoing,
+): Promise<AttemptOutcome> => {
   const timestamp = Math.floor(now() / MS_A_SECOND);
   const signatures = await Promise.all(secrets.map((secret) => sign(secret, `${id}.${timestamp}.${body}`)));
   try {
@@ -28,6 +31,7 @@ const attempt = async ({ fetch, now }: SenderTools, { id, url, secrets, body }: 
       headers: {
         "content-type": "application/json",
         "user-agent": "Signalbox-Webhooks/1.0",
+        ...(traceparent === null ? {} : { traceparent }),
         "webhook-id": id,
         "webhook-timestamp": String(timestamp),
         "webhook-signature": signatures.join(" "),

@@ -1,7 +1,8 @@
 // The history in D1. The tenant stands first in every key. Jobs only move forward (version); events, attempts, audit
 // lines and schedule runs are inserted once by their key, so that applying a batch twice is applying it once.
 
-import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 export * from "./catalog.ts";
 
@@ -17,26 +18,54 @@ export const tenants = sqliteTable("tenants", {
 export const jobs = sqliteTable(
   "jobs",
   {
+    /** Names the job in `job_words`; means nothing else. */
+    seq: integer("seq").primaryKey(),
     tenant: text("tenant").notNull(),
     id: text("id").notNull(),
     version: integer("version").notNull(),
     status: text("status").notNull(),
-    provider: text("provider"),
     worker: text("worker"),
     schedule: text("schedule"),
-    tags: text("tags").notNull(),
+    keyId: text("key_id"),
+    ranProvider: text("ran_provider"),
+    ranModel: text("ran_model"),
+    errorCode: text("error_code"),
+    errorMessage: text("error_message"),
+    costNanoUsd: integer("cost_nano_usd"),
+    /** JSON of [name, value] pairs: what a job may have several of. Triggers keep `job_labels` in step with it. */
+    labels: text("labels").notNull(),
     createdAt: integer("created_at").notNull(),
     finishedAt: integer("finished_at"),
     record: text("record").notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.tenant, table.id] }),
+    uniqueIndex("jobs_by_id").on(table.tenant, table.id),
     index("jobs_newest").on(table.tenant, table.createdAt, table.id),
     index("jobs_by_status").on(table.tenant, table.status, table.createdAt, table.id),
-    index("jobs_by_provider").on(table.tenant, table.provider, table.createdAt, table.id),
-    index("jobs_by_schedule").on(table.tenant, table.schedule, table.createdAt, table.id),
+    index("jobs_by_schedule")
+      .on(table.tenant, table.schedule, table.createdAt, table.id)
+      .where(sql`schedule IS NOT NULL`),
     index("jobs_by_worker").on(table.tenant, table.worker, table.createdAt, table.id),
+    index("jobs_by_key").on(table.tenant, table.keyId, table.createdAt, table.id),
+    index("jobs_by_error")
+      .on(table.tenant, table.errorCode, table.createdAt, table.id)
+      .where(sql`error_code IS NOT NULL`),
+    index("jobs_by_finish").on(table.tenant, table.finishedAt, table.id),
+    index("jobs_by_cost").on(table.tenant, table.costNanoUsd, table.id),
   ],
+);
+
+/** What jobs are found by that they may have several of: tags, metadata, providers and models asked for or run on. */
+export const jobLabels = sqliteTable(
+  "job_labels",
+  {
+    tenant: text("tenant").notNull(),
+    name: text("name").notNull(),
+    value: text("value").notNull(),
+    createdAt: integer("created_at").notNull(),
+    jobId: text("job_id").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.name, table.value, table.createdAt, table.jobId] })],
 );
 
 export const payloads = sqliteTable(

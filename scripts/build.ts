@@ -1,6 +1,8 @@
-// Everything that serving, deploying and testing need built: the dashboard, then the bundle that ships with it.
+// Everything that serving, deploying and testing need built: the dashboard, the package that is served beside
+// it, then the bundle that ships with both.
 
 import { ensureDashboard } from "./build/dashboard.ts";
+import { ensurePackage } from "./build/package.ts";
 import { ensureWorkerBundle } from "./build/worker-bundle.ts";
 import { runScript } from "./exit-error.ts";
 
@@ -8,6 +10,7 @@ import { runScript } from "./exit-error.ts";
 export async function buildAll(onBuilt: (part: string) => void = () => {}): Promise<void> {
   // In this order: the bundle step refuses to run without the assets' directory.
   if (await ensureDashboard()) onBuilt("dashboard");
+  if (await ensurePackage()) onBuilt("package for workers and clients");
   if (await ensureWorkerBundle()) onBuilt("edge worker");
 }
 

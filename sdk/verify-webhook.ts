@@ -72,7 +72,7 @@ export const verifyWebhook = async (
   throw new WebhookRefused("webhook-signature does not fit the body and the secret");
 };
 
-const isSigned = async (secret: string, signed: BufferSource, signatures: string): Promise<boolean> => {
+const isSigned = async (secret: string, signed: Uint8Array<ArrayBuffer>, signatures: string): Promise<boolean> => {
   const raw = bytesOf(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret);
   if (raw === null || raw.length === 0) throw new WebhookRefused("the secret is not whsec_ and base64");
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);

@@ -1,20 +1,25 @@
 // The edge: middleware, the mounted routes, and the one place where errors become answers.
 
 import { Hono } from "hono";
+import { configureLog, log } from "../contract/log.ts";
 import type { Env } from "./env.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
 import { preflight } from "./front-door/headers.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { doorRoutes } from "./front-door/routes.ts";
+import type { Variables } from "./http/auth.ts";
 import { secured } from "./http/headers.ts";
 import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
-import { type Endpoint, mount } from "./http/router.ts";
+import { logRequest } from "./http/request-log.ts";
+import { type Endpoint, mount, passOn } from "./http/router.ts";
 import { mcpRoutes } from "./mcp/route.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { bulkRoutes } from "./routes/bulk.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
 import { dispatchRoutes } from "./routes/dispatch.ts";
+import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
@@ -38,78 +43,73 @@ const cached = (asset: Response, path: string): Response => {
   return response;
 };
 
-const apiRoutes: readonly Endpoint[] = [
+/** What asks for nothing but the tenant and history. Self-hosted, Node answers these itself. */
+const portableRoutes: readonly Endpoint[] = [
+  ...bulkRoutes,
+  ...insightRoutes,
   ...jobRoutes,
   ...doorRoutes,
   ...jobStreamRoutes,
-  ...streamRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
-  ...socketRoutes,
   ...killswitchRoutes,
   ...scheduleRoutes,
-  ...catalogRoutes,
   ...costRoutes,
   ...configRoutes,
   ...tenantRoutes,
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,
+];
+
+/** What needs a binding or the guarded network of the runtime. Self-hosted, Node passes these on, whole, to workerd. */
+const boundRoutes: readonly Endpoint[] = [
+  ...streamRoutes,
+  ...socketRoutes,
+  ...catalogRoutes,
   ...webhookRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 
-const ownRoutes = serviceRoutes(apiRoutes);
+const ownRoutes = serviceRoutes([...portableRoutes, ...boundRoutes]);
 
-export const endpoints = [...apiRoutes, ...ownRoutes];
+export const endpoints = [...portableRoutes, ...boundRoutes, ...ownRoutes];
 
-/**
- * What asks for nothing but the tenant and history. Self-hosted, Node answers these itself; every other request it
- * passes on, whole, to this app in workerd, which has all bindings.
- */
-const portable: ReadonlySet<Endpoint> = new Set([
-  ...jobRoutes,
-  ...doorRoutes,
-  ...jobStreamRoutes,
-  ...dispatchRoutes,
-  ...workerRoutes,
-  ...killswitchRoutes,
-  ...scheduleRoutes,
-  ...costRoutes,
-  ...configRoutes,
-  ...keyRoutes,
-  ...ownRoutes,
-]);
-
-export const app = new Hono<{ Bindings: Env; Variables: { requestId: string } }>({ strict: true });
+export const app = new Hono<{ Bindings: Env; Variables: Variables }>({ strict: true });
 
 app.use(async (c, next) => {
   const given = c.req.header("x-request-id");
   c.set("requestId", given !== undefined && REQUEST_ID.test(given) ? given : crypto.randomUUID());
+  configureLog(c.env);
+  const startedAt = Date.now();
   await next();
   const answer = secured(c.res, c.get("requestId"));
   if (answer !== c.res) c.res = answer;
+  logRequest(c, startedAt);
 });
 
 app.onError((error, c) => {
   const requestId = c.get("requestId");
   const isDoor = isFrontDoor(c.req.path);
-  if (error instanceof Refused)
+  if (error instanceof Refused) {
+    c.set("refusalCode", error.refusal.code);
     return isDoor ? refusalResponse(c, error.refusal) : problemResponse(error.refusal, requestId);
-  console.error(`request ${requestId} failed`, error);
+  }
+  log("error", "request.failed", { request_id: requestId, method: c.req.method, route: c.req.path }, error);
   return isDoor ? bugResponse(c) : internalProblem(requestId);
 });
 
 app.options("/v1/*", preflight);
 
-mount(app, endpoints, (one) => portable.has(one));
+const bound = new Set(boundRoutes);
+mount(app, endpoints, (one) => !bound.has(one));
 
 /** What is not of the API is the dashboard's; what is not there either is nothing. */
 app.notFound(async (c) => {
   const notThere = { code: "not_found", kind: "route", id: c.req.path } as const;
   if (isFrontDoor(c.req.path)) return refusalResponse(c, notThere);
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
-  if (isRead && c.env.HOME !== undefined) return c.env.HOME.passOn(c);
+  if (isRead && c.env.HOME !== undefined) return passOn(c, c.env.HOME);
   if (isRead && c.env.ASSETS !== undefined) {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
     if (asset.status !== NOT_FOUND) return cached(asset, c.req.path);

@@ -25,6 +25,14 @@ export interface Env {
   readonly SERVICE_PRIVATE_SECRET?: string;
   /** Self-hosted, where the app runs in Node. */
   readonly HOME?: Home;
+  /** `text`, `json` or `off`; and the least level of what is logged. */
+  readonly SERVICE_LOG?: string;
+  readonly SERVICE_LOG_LEVEL?: string;
+  /** Where the spans of finished jobs go (`…/v1/traces`), and headers for it: `name=value,…`. */
+  readonly SERVICE_OTLP_URL?: string;
+  readonly SERVICE_OTLP_HEADERS?: string;
+  /** `1` logs every request, not only those that went wrong. */
+  readonly SERVICE_LOG_REQUESTS?: string;
   /** Self-hosted, `1` lets webhooks go to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
   /**

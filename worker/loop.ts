@@ -1,24 +1,22 @@
-// The heart of the worker: leases in, jobs run, reports out. Knows no network: a session is attached and detached, and the
-// jobs go on meanwhile. A job is held from its assignment until its last report is acknowledged, and every presence lists
-// the jobs held, so that the coordinator never takes one for lost whose result is on its way. Idle, it lets it sleep.
-//
-//   waiting ──slot free──▶ running ──outcome──▶ reporting ──ack──▶ gone
-//      └──drain: released──────┴── halted ──▶ stopping ──run has ended──▶ gone
+// The heart of the worker: it hears the coordinator, holds the jobs, keeps its presence. Knows no network: a session is
+// attached and detached, and the jobs go on meanwhile. Idle, it lets the coordinator sleep.
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { JobResource } from "../contract/job.ts";
 import type { ProblemResource } from "../contract/problem.ts";
 import type { PresenceAnswer } from "../contract/worker.ts";
 import { createBeats } from "./beats.ts";
-import type { ConfigWatch } from "./config.ts";
-import { Outbox, type Report } from "./outbox.ts";
+import type { ConfigWatch, WorkerConfig } from "./config.ts";
+import { HeldJobs } from "./held-jobs.ts";
+import { JobRunner } from "./job-runner.ts";
+import type { InputLoader } from "./load-input.ts";
 import { PresenceDue, presenceMessage, type WorkerIdentity } from "./presence.ts";
-import { runJob } from "./run-job.ts";
-import type { Progress, Runtime } from "./runtimes/runtime.ts";
+import { Reports } from "./reports.ts";
+import type { RuntimeWatch } from "./runtime-watch.ts";
+import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage, Session } from "./session.ts";
+import type { Streams } from "./streams/streams.ts";
 
 export const DEFAULT_HEARTBEAT_SECONDS = 15;
-export const PROGRESS_EVERY_MS = 1_000;
 /** A beat comes this much early, so that a slow line does not make it late. */
 const BEAT_SHARE = 0.9;
 const MAX_PONG_MS = 15_000;
@@ -26,11 +24,14 @@ const ACK_GRACE_MS = 1_500;
 /** A config this many heartbeats old is looked at again before a job; one that does not come soon is not waited for. */
 const STALE_CONFIG_BEATS = 2;
 const CONFIG_GRACE_MS = 1_000;
-const MAX_REMEMBERED_LEASES = 10_000;
+const SHUTTING_DOWN = "the worker is shutting down";
 
 export type LoopOptions = {
   identity: WorkerIdentity;
   runtime: Runtime;
+  watch: RuntimeWatch;
+  streams: Streams;
+  loadInput: InputLoader;
   config: ConfigWatch;
   log: (line: string) => void;
   /** The coordinator will never take this worker as it is: the process ends with this reason. */
@@ -38,27 +39,14 @@ export type LoopOptions = {
   random?: () => number;
 };
 
-type Held = {
-  job: JobResource;
-  state: "waiting" | "running" | "reporting" | "stopping";
-  halt: AbortController;
-  progress: Progress | null;
-  progressSentAtMs: number;
-};
-
 type PresenceFacts = { [K in keyof PresenceAnswer]?: PresenceAnswer[K] | undefined };
-
-/** A report before it has an id. */
-type Unnumbered<T> = T extends { id: string } ? Omit<T, "id"> : never;
 
 export class Loop {
   readonly #options: LoopOptions;
-  readonly #outbox = new Outbox();
-  readonly #held = new Map<string, Held>();
-  /** The last leases done with, so that a stale answer that names one again starts nothing. */
-  readonly #settledLeases = new Map<string, number>();
+  readonly #held = new HeldJobs();
+  readonly #reports = new Reports();
+  readonly #runner: JobRunner;
   #session: Session | null = null;
-  #lastId = 0;
   #isDraining = false;
   #mustConfirmHalt = false;
   #intervalMs = DEFAULT_HEARTBEAT_SECONDS * 1000;
@@ -71,31 +59,51 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#presence = new PresenceDue(options.random ?? Math.random);
+    const { runtime, streams, loadInput, identity, log, watch } = options;
+    this.#runner = new JobRunner({
+      held: this.#held,
+      reports: this.#reports,
+      runtime,
+      streams,
+      loadInput,
+      concurrency: identity.concurrency,
+      offeredModels: identity.models,
+      config: () => this.#freshConfig(),
+      log,
+      onNeverReached: (reason) => watch.lost(reason),
+      onDropped: () => this.#presence.owe(),
+      onChange: () => this.#changed(),
+    });
+    watch.watch((state) => this.#runtimeChanged(state));
+    this.#openOrClose(watch.state);
   }
 
   /** Presence goes first: it tells the coordinator who speaks. Then all that it has not acknowledged yet. */
   attach(session: Session): void {
     this.#session = session;
+    this.#reports.attach(session);
     this.#sendPresence();
-    for (const report of this.#outbox.due(Date.now(), true)) session.send(report);
+    this.#reports.repeat(true);
     this.#beats.start(this.#intervalMs * BEAT_SHARE);
   }
 
   detach(): void {
     this.#session = null;
+    this.#reports.detach();
     this.#beats.stop();
   }
 
   freeSlots(): number {
-    const taken = [...this.#held.values()].filter(({ state }) => state !== "reporting").length;
-    return this.#isDraining ? 0 : Math.max(0, this.#options.identity.concurrency - taken);
+    const isClosed = this.#isDraining || this.#options.watch.state.unavailable !== null;
+    return isClosed ? 0 : Math.max(0, this.#options.identity.concurrency - this.#held.takenCount);
   }
 
   get heldJobIds(): string[] {
-    return [...this.#held.keys()];
+    return this.#held.ids;
   }
 
   receive(message: CoordinatorMessage): void {
+    const { log } = this.#options;
     switch (message.type) {
       case "welcome":
         this.#takePresenceFacts(message);
@@ -106,19 +114,19 @@ export class Loop {
         this.#takePresenceFacts(message);
         break;
       case "job.assigned":
-        this.#assign(message.job);
+        this.#runner.assign(message.job);
         break;
       case "job.halted":
-        this.#haltJob(message.job_id, message.lease, message.reason);
+        this.#runner.halt(message.job_id, message.lease, message.reason);
         break;
       case "killswitch":
         if (message.killswitch.active) this.#haltAll();
         break;
       case "worker.paused":
-        this.#options.log(`paused: ${message.reason}`);
+        log(`paused: ${message.reason}`);
         break;
       case "worker.resumed":
-        this.#options.log("resumed");
+        log("resumed");
         break;
     }
   }
@@ -126,25 +134,36 @@ export class Loop {
   /** Takes no more jobs, lets the running ones end within the grace period, gives back the rest. Resolves when all is told. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
-    for (const held of this.#held.values())
-      if (held.state === "waiting") this.#release(held, "the worker is shutting down");
+    this.#runner.close(SHUTTING_DOWN);
     this.#sendPresence();
     await this.#until(() => this.#held.size === 0, graceMs);
-    for (const held of this.#held.values()) {
-      if (held.state !== "running") continue;
+    for (const held of this.#held.all("running")) {
       held.halt.abort();
-      this.#release(held, "the worker shut down before the job was done");
+      this.#runner.release(held, "the worker shut down before the job was done");
     }
-    await this.#until(() => this.#held.size === 0 && this.#outbox.isEmpty, ACK_GRACE_MS);
+    await this.#until(() => this.#held.size === 0 && this.#reports.isEmpty, ACK_GRACE_MS);
     if (this.#held.size > 0) this.#options.log(`left without a word on: ${this.heldJobIds.join(", ")}`);
+  }
+
+  /** The coordinator hears of it before any job is given back, so that it gives none again. */
+  #runtimeChanged(state: RuntimeState): void {
+    if (this.#session !== null) this.#sendPresence();
+    this.#openOrClose(state);
+    this.#changed();
+  }
+
+  #openOrClose({ unavailable }: RuntimeState): void {
+    if (this.#isDraining) return;
+    if (unavailable === null) this.#runner.open();
+    else this.#runner.close(unavailable);
   }
 
   #takePresenceFacts(facts: PresenceFacts): void {
     const { jobs = [], halted = [], killswitch, heartbeat_interval_seconds: interval } = facts;
     if (interval !== undefined && interval > 0) this.#follow(interval * 1000);
     if (killswitch?.active && this.#held.size > 0) this.#haltAll();
-    for (const jobId of halted) this.#haltJob(jobId, Number.POSITIVE_INFINITY, "the coordinator took it back");
-    for (const job of jobs) this.#assign(job);
+    for (const jobId of halted) this.#runner.halt(jobId, Number.POSITIVE_INFINITY, "the coordinator took it back");
+    for (const job of jobs) this.#runner.assign(job);
   }
 
   /** The last ping may be older than a shorter interval allows: the next one goes at once. */
@@ -156,93 +175,27 @@ export class Loop {
     this.#beats.start(intervalMs * BEAT_SHARE);
   }
 
-  #assign(job: JobResource): void {
-    const known = this.#held.get(job.id)?.job.lease ?? this.#settledLeases.get(job.id) ?? -1;
-    if (job.lease <= known) return;
-    // A newer lease voids the older run, if there is one.
-    this.#haltJob(job.id, job.lease - 1, "leased anew");
-    const held: Held = { job, state: "waiting", halt: new AbortController(), progress: null, progressSentAtMs: 0 };
-    this.#held.set(job.id, held);
-    if (this.#isDraining) this.#release(held, "the worker is shutting down");
-    else this.#startWaiting();
-  }
-
-  #startWaiting(): void {
-    for (const held of this.#held.values()) {
-      const running = [...this.#held.values()].filter(
-        ({ state }) => state === "running" || state === "stopping",
-      ).length;
-      if (running >= this.#options.identity.concurrency) return;
-      if (held.state === "waiting") void this.#run(held);
-    }
-  }
-
-  async #run(held: Held): Promise<void> {
-    const { job, halt } = held;
-    const { runtime, config, identity } = this.#options;
-    held.state = "running";
-    held.progressSentAtMs = Date.now();
-    this.#report({ type: "job.started", job_id: job.id, lease: job.lease });
-    if (performance.now() - this.#configReadAtMs > this.#intervalMs * STALE_CONFIG_BEATS) await this.#freshConfig();
-    const { timeoutSeconds, model: configuredModel } = config.current();
-    const onProgress = (progress: Progress) => this.#progress(held, progress);
-    const settings = { runtime, configuredModel, offeredModels: identity.models, timeoutSeconds, onProgress };
-    const outcome = halt.signal.aborted ? null : await runJob(job, settings, halt.signal);
-    if (outcome === null || this.#held.get(job.id) !== held) this.#stopped(held);
-    else {
-      held.state = "reporting";
-      this.#report({ ...outcome, job_id: job.id, lease: job.lease } as Unnumbered<Report>);
-    }
-    this.#startWaiting();
-    this.#session?.slotsChanged();
-  }
-
   #readConfig(): Promise<void> {
     this.#configReadAtMs = performance.now();
     return this.#options.config.refresh();
   }
 
-  /** An idle worker does not watch the config, lest it keep the coordinator awake: its next job does. */
-  async #freshConfig(): Promise<void> {
+  /** An idle worker does not watch the config, which would keep the coordinator awake: its next job does. */
+  #freshConfig(): WorkerConfig | Promise<WorkerConfig> {
+    const { config } = this.#options;
+    if (performance.now() - this.#configReadAtMs <= this.#intervalMs * STALE_CONFIG_BEATS) return config.current();
     const enough = new AbortController();
     const waited = delay(CONFIG_GRACE_MS, undefined, { signal: enough.signal }).catch(() => {});
-    await Promise.race([this.#readConfig(), waited]);
-    enough.abort();
-  }
-
-  #progress(held: Held, progress: Progress): void {
-    held.progress = progress;
-    if (held.state !== "running" || Date.now() - held.progressSentAtMs < PROGRESS_EVERY_MS) return;
-    this.#sendHeartbeat(held);
-  }
-
-  #sendHeartbeat(held: Held): void {
-    held.progressSentAtMs = Date.now();
-    const progress = held.progress === null ? {} : { progress: held.progress };
-    this.#report({ type: "job.heartbeat", job_id: held.job.id, lease: held.job.lease, ...progress });
-  }
-
-  #release(held: Held, reason: string): void {
-    held.state = "reporting";
-    this.#report({ type: "job.released", job_id: held.job.id, lease: held.job.lease, reason });
-  }
-
-  /** The coordinator took the job back: its run ends, and nothing more is said about it. */
-  #haltJob(jobId: string, lease: number, reason: string): void {
-    const held = this.#held.get(jobId);
-    if (held === undefined || held.job.lease > lease || held.state === "stopping") return;
-    this.#outbox.forget(jobId, held.job.lease);
-    this.#options.log(`job ${jobId} halted: ${reason}`);
-    if (held.state === "running") {
-      held.state = "stopping";
-      held.halt.abort();
-    } else this.#drop(held);
+    return Promise.race([this.#readConfig(), waited]).then(() => {
+      enough.abort();
+      return config.current();
+    });
   }
 
   /** The killswitch: the presence that lists no jobs any more is what confirms the halt, once every run has truly ended. */
   #haltAll(): void {
     this.#mustConfirmHalt = true;
-    for (const held of [...this.#held.values()]) this.#haltJob(held.job.id, held.job.lease, "killswitch");
+    for (const { job } of this.#held.all()) this.#runner.halt(job.id, job.lease, "killswitch");
     this.#confirmHalt();
   }
 
@@ -252,33 +205,17 @@ export class Loop {
     this.#sendPresence();
   }
 
-  #stopped(held: Held): void {
-    if (held.state === "stopping" && this.#held.get(held.job.id) === held) this.#drop(held);
+  #changed(): void {
     this.#confirmHalt();
-  }
-
-  /** Gone without an acknowledged report: the next beat tells it, and so settles what only the coordinator still holds. */
-  #drop(held: Held): void {
-    this.#presence.owe();
-    this.#forget(held);
-  }
-
-  #forget(held: Held): void {
-    const { id, lease } = held.job;
-    this.#held.delete(id);
-    this.#settledLeases.delete(id);
-    this.#settledLeases.set(id, lease);
-    const oldest = this.#settledLeases.keys().next().value;
-    if (this.#settledLeases.size > MAX_REMEMBERED_LEASES && oldest !== undefined) this.#settledLeases.delete(oldest);
+    this.#session?.slotsChanged();
     this.#onChange();
   }
 
   #acknowledged(id: string): void {
     this.#presence.acknowledged(id);
-    const report = this.#outbox.take(id);
-    const isLast = report !== undefined && report.type !== "job.started" && report.type !== "job.heartbeat";
-    const held = isLast ? this.#held.get(report.job_id) : undefined;
-    if (held?.job.lease === report?.lease && held) this.#forget(held);
+    const report = this.#reports.take(id);
+    const held = report === undefined ? undefined : this.#held.find(report.job_id);
+    if (held?.state === "reporting" && held.job.lease === report?.lease && isLast(report.type)) this.#held.settle(held);
     this.#onChange();
   }
 
@@ -288,17 +225,22 @@ export class Loop {
     const detail = problem?.detail || problem?.title || "no reason given";
     if (this.#presence.isLast(id)) this.#refusedPresence(status, detail);
     if (status === 429 || status >= 500) return;
-    const report = this.#outbox.take(id);
+    const report = this.#reports.take(id);
     if (report === undefined) return;
     const { type, job_id, lease } = report;
-    if (this.#held.get(job_id)?.job.lease !== lease) return;
+    if (this.#held.find(job_id)?.job.lease !== lease) return;
     this.#options.log(`${type} of job ${job_id} refused: ${detail}`);
     const isUnfit = status === 400 || status === 413;
     if (type === "job.completed" && isUnfit) {
       const message = `The coordinator refused the result: ${detail}`;
-      this.#report({ type: "job.failed", job_id, lease, error: { code: "result_refused", message, retryable: false } });
-    } else if (type !== "job.heartbeat" || !isUnfit) {
-      this.#haltJob(job_id, lease, detail);
+      this.#reports.add({
+        type: "job.failed",
+        job_id,
+        lease,
+        error: { code: "result_refused", message, retryable: false },
+      });
+    } else if (!isUnfit || isLast(type) || type === "job.started") {
+      this.#runner.halt(job_id, lease, detail);
     }
   }
 
@@ -308,16 +250,11 @@ export class Loop {
     else this.#options.log(`presence not taken: ${detail}`);
   }
 
-  #report(unnumbered: Unnumbered<Report>): void {
-    const report = { ...unnumbered, id: this.#nextId() } as Report;
-    this.#outbox.add(report, Date.now());
-    this.#session?.send(report);
-  }
-
   #sendPresence(): void {
-    const id = this.#nextId();
+    const id = this.#reports.nextId();
+    const { identity, watch } = this.#options;
     const load = { jobs: this.heldJobIds, freeSlots: this.freeSlots(), isDraining: this.#isDraining };
-    this.#session?.send(presenceMessage(id, this.#options.identity, load));
+    this.#reports.send(presenceMessage(id, identity, load, watch.state));
     this.#presence.sent(id, performance.now());
   }
 
@@ -328,17 +265,13 @@ export class Loop {
   /** Over plain HTTP a presence is the only sign of life; on a socket one that has nothing to say is a ping. */
   #beat(isLate: boolean): void {
     this.#ping();
+    this.#options.watch.lookIfDue();
     const isPresenceDue = isLate || this.#held.size > 0 || this.#presence.isDue(performance.now());
     if (this.#session?.kind === "socket" && !isPresenceDue) return;
     void this.#readConfig();
     this.#sendPresence();
-    for (const report of this.#outbox.due(Date.now(), false)) this.#session?.send(report);
-    for (const held of this.#held.values()) if (held.state === "running") this.#sendHeartbeat(held);
-  }
-
-  #nextId(): string {
-    this.#lastId += 1;
-    return String(this.#lastId);
+    this.#reports.repeat(false);
+    for (const held of this.#held.all("running")) this.#runner.heartbeat(held);
   }
 
   /** Resolves when `isDone`, at the latest after `ms`. */
@@ -356,4 +289,9 @@ export class Loop {
       this.#onChange();
     });
   }
+}
+
+/** After these the worker has nothing more to say of a job. */
+function isLast(type: string): boolean {
+  return type === "job.completed" || type === "job.failed" || type === "job.released";
 }

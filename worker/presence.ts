@@ -2,7 +2,12 @@
 // pings: it reports when it connects, when it dropped a job, until the last report is acknowledged, and once in a while.
 
 import type { Tier } from "../contract/values.ts";
+import type { RuntimeState } from "./runtimes/runtime.ts";
 import type { WorkerMessage } from "./session.ts";
+
+const MAX_MODELS = 500;
+const MAX_MODEL_CHARS = 128;
+const MAX_REASON_CHARS = 500;
 
 export type WorkerIdentity = {
   instance: string;
@@ -19,7 +24,12 @@ export type WorkerIdentity = {
 export type Load = { jobs: string[]; freeSlots: number; isDraining: boolean };
 
 /** A worker on its way out offers no slot at all, so that it is chosen for nothing more. */
-export function presenceMessage(id: string, identity: WorkerIdentity, load: Load): WorkerMessage {
+export function presenceMessage(
+  id: string,
+  identity: WorkerIdentity,
+  load: Load,
+  { unavailable, apis, models: listed }: RuntimeState,
+): WorkerMessage {
   const { models, tier, concurrency, ...rest } = identity;
   return {
     type: "presence",
@@ -29,8 +39,15 @@ export function presenceMessage(id: string, identity: WorkerIdentity, load: Load
     concurrency: load.isDraining ? 0 : concurrency,
     ...(models.length === 0 ? {} : { models: [...models] }),
     ...(tier === null ? {} : { tier }),
+    ...(apis.length === 0 ? {} : { apis: [...apis] }),
+    ...(listed === null ? {} : { runtime_models: listed.filter(isName).slice(0, MAX_MODELS) }),
+    ...(unavailable === null ? {} : { unavailable: unavailable.replace(/\p{Cc}/gu, " ").slice(0, MAX_REASON_CHARS) }),
     jobs: load.jobs,
   };
+}
+
+function isName(model: string): boolean {
+  return model !== "" && model.length <= MAX_MODEL_CHARS && model.isWellFormed() && !/\p{Cc}/u.test(model);
 }
 
 /** However quiet it is, the two compare notes this often. */

@@ -1,15 +1,19 @@
-// One job from its lease to its report. The outcome is a value, null when the job was halted: then nobody wants one.
-// A runtime's bug fails its job, never the worker.
+// One job from its lease to its report. The outcome is a value; of a job that was halted it is what it has spent, for
+// nobody wants more. A runtime's bug fails its job, never the worker.
 
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
-import type { JobResource } from "../contract/job.ts";
-import type { JobFailure, Progress, Runtime } from "./runtimes/runtime.ts";
+import type { LeasedJob } from "../contract/worker.ts";
+import type { InputLoader } from "./load-input.ts";
+import type { JobFailure, Outcome, Progress, RunOptions, Runtime, Spent } from "./runtimes/runtime.ts";
 
 export type JobOutcome =
-  | ({ type: "job.completed"; result: unknown; model?: string } & ReportedSpending)
-  | ({ type: "job.failed"; error: JobFailure } & ReportedSpending);
+  | ({ type: "job.completed"; result: unknown; model?: string } & Spending & Timing)
+  | ({ type: "job.failed"; error: JobFailure } & Spending & Timing)
+  | { type: "job.released"; reason: string }
+  | ({ type: "job.spent" } & Spending);
 
-type ReportedSpending = { usage?: { input_tokens: number; output_tokens: number }; cost_usd?: number };
+type Spending = { usage?: { input_tokens: number; output_tokens: number }; cost_usd?: number };
+type Timing = { first_token_ms?: number };
 
 export type RunSettings = {
   runtime: Runtime;
@@ -17,21 +21,34 @@ export type RunSettings = {
   offeredModels: readonly string[];
   /** For jobs that name no timeout of their own; null for none. */
   timeoutSeconds: number | null;
+  loadInput: InputLoader;
   onProgress: (progress: Progress) => void;
+  /** Once, before the first event with content. */
+  onContent: () => void;
+  emit: RunOptions["emit"];
 };
 
 const MAX_MODEL_CHARS = 256;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
+const MAX_REASON_CHARS = 400;
 
 /** @param halt aborts when the job is no longer this worker's. */
-export async function runJob(job: JobResource, settings: RunSettings, halt: AbortSignal): Promise<JobOutcome | null> {
+export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortSignal): Promise<JobOutcome> {
   const timeoutSeconds = job.timeout_seconds ?? settings.timeoutSeconds;
   const timeout = new AbortController();
   const timer = timeoutSeconds === null ? undefined : setTimeout(() => timeout.abort(), timeoutSeconds * 1000);
+  const signal = AbortSignal.any([halt, timeout.signal]);
   try {
-    return await attempt(job, settings, halt, AbortSignal.any([halt, timeout.signal]));
+    if (halt.aborted) return { type: "job.spent" };
+    const { outcome, timing } = await attempt(job, settings, signal);
+    if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
+    // A runtime may put an aborted call into words of its own.
+    if (!outcome.ok && timeout.signal.aborted) {
+      return { type: "job.failed", error: timedOut(timeoutSeconds), ...spendingOf(outcome), ...timing };
+    }
+    return reportOf(outcome, timing);
   } catch (error) {
-    if (halt.aborted) return null;
+    if (halt.aborted) return { type: "job.spent" };
     if (timeout.signal.aborted) return { type: "job.failed", error: timedOut(timeoutSeconds) };
     const reason = error instanceof Error ? error.message : String(error);
     const message = `The ${settings.runtime.name} runtime broke: ${reason}`;
@@ -42,30 +59,61 @@ export async function runJob(job: JobResource, settings: RunSettings, halt: Abor
 }
 
 async function attempt(
-  job: JobResource,
+  job: LeasedJob,
   settings: RunSettings,
-  halt: AbortSignal,
   signal: AbortSignal,
-): Promise<JobOutcome | null> {
-  const { configuredModel, offeredModels, onProgress } = settings;
-  const task = { prompt: job.prompt, input: job.input, model: job.model };
-  const outcome = await settings.runtime.run(task, { configuredModel, offeredModels, signal, onProgress });
-  if (halt.aborted) return null;
-  const { usage, cost_usd, model } = outcome;
-  const spending = { ...(usage ? { usage } : {}), ...(cost_usd === undefined ? {} : { cost_usd }) };
+): Promise<{ outcome: Outcome; timing: Timing }> {
+  const { configuredModel, offeredModels, onProgress, onContent, emit } = settings;
+  const isHere = job.input !== null || job.input_url === undefined;
+  const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
+  if (!loaded.ok) return { outcome: loaded, timing: {} };
+  const { prompt, model, api = null, headers = {} } = job;
+  const task = { prompt, input: loaded.input, model, api, headers };
+  const startedAt = performance.now();
+  let timing: Timing = {};
+  const outcome = await settings.runtime.run(task, {
+    configuredModel,
+    offeredModels,
+    signal,
+    onProgress,
+    emit: (events) => {
+      if (timing.first_token_ms === undefined) {
+        timing = { first_token_ms: Math.round(performance.now() - startedAt) };
+        onContent();
+      }
+      return emit(events);
+    },
+  });
+  return { outcome, timing };
+}
+
+function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
+  const spending = spendingOf(outcome);
   if (!outcome.ok) {
-    // A runtime may put an aborted call into words of its own.
-    signal.throwIfAborted();
-    return { type: "job.failed", error: bounded(outcome.error), ...spending };
+    const hasSpoken = timing.first_token_ms !== undefined;
+    if (outcome.neverReached && !hasSpoken) {
+      return { type: "job.released", reason: oneLine(outcome.error.message).slice(0, MAX_REASON_CHARS) };
+    }
+    return { type: "job.failed", error: bounded(outcome.error), ...spending, ...timing };
   }
   const bytes = utf8Bytes(JSON.stringify(outcome.result) ?? "null");
-  if (bytes > MAX_RESULT_BYTES) return { type: "job.failed", error: tooLarge(bytes), ...spending };
+  if (bytes > MAX_RESULT_BYTES) return { type: "job.failed", error: tooLarge(bytes), ...spending, ...timing };
+  const { model } = outcome;
   return {
     type: "job.completed",
     result: outcome.result ?? null,
     ...spending,
-    ...(model ? { model: model.replace(/\p{Cc}/gu, " ").slice(0, MAX_MODEL_CHARS) } : {}),
+    ...timing,
+    ...(model ? { model: oneLine(model).slice(0, MAX_MODEL_CHARS) } : {}),
   };
+}
+
+function spendingOf({ usage, cost_usd }: Spent): Spending {
+  return { ...(usage ? { usage } : {}), ...(cost_usd === undefined ? {} : { cost_usd }) };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\p{Cc}/gu, " ");
 }
 
 function bounded(error: JobFailure): JobFailure {

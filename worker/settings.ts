@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { instanceName, modelName, providerName, tags } from "../contract/field.ts";
-import { MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
+import { localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
 export type Settings = {
@@ -27,7 +27,7 @@ export type Settings = {
 export type SettingsResult = { ok: true; settings: Settings } | { ok: false; problems: string[] } | { ok: "help" };
 
 const DEFAULT_API_URL = "http://127.0.0.1:8787";
-const RUNTIME_ALIASES: Readonly<Record<string, string>> = { "llama.cpp": "llamacpp", google: "gemini" };
+const HOSTED_ALIASES: Readonly<Record<string, string>> = { google: "gemini" };
 
 const FLAGS = {
   instance: "name of this worker, kept over restarts (default: the machine's name)",
@@ -75,7 +75,7 @@ const settingsSchema = z.object({
     .default(1),
   "--runtime": z
     .string()
-    .transform((name) => RUNTIME_ALIASES[name] ?? name)
+    .transform((name) => localRuntimeOf(name) ?? HOSTED_ALIASES[name] ?? name)
     .superRefine((name, context) => {
       if (RUNTIME_NAMES.includes(name)) return;
       context.addIssue(

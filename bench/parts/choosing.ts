@@ -5,7 +5,7 @@ import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet.ts";
 import { choose } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
-import { registerWorker } from "../../domain/worker.ts";
+import { registerWorker, type Worker } from "../../domain/worker.ts";
 import { figure } from "../figures.ts";
 import type { Bench } from "../plan.ts";
 import { INSERT } from "./insert.ts";
@@ -24,6 +24,7 @@ const policy: RoutePolicy = {
   chain: [],
   weights: DEFAULT_WEIGHTS,
   closedProviders: new Map(),
+  isEchoAside: false,
   priceOf: () => null,
   lastSignOf: (member) => member.lastSeenAt,
 };
@@ -41,13 +42,15 @@ function fleetOf(count: number): Fleet {
       tier: null,
       version: null,
       concurrency: CONCURRENCY,
+      unavailable: null,
       apis: [],
       runtimeModels: null,
       jobs: null,
     };
     fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false }, NOW_AT), NOW_AT);
     // Loads from none to full, half of it all.
-    for (let load = 0; load < (index * 3) % (CONCURRENCY + 1); load += 1) fleet.addLoad(report.instance, 1);
+    for (let load = 0; load < (index * 3) % (CONCURRENCY + 1); load += 1)
+      fleet.addLoad(report.instance, report.provider, 1);
   }
   return fleet;
 }
@@ -58,6 +61,7 @@ const asking = (provider: string | null, tags: string[]): RouteRequest => ({
   api: null,
   tags,
   excludedProviders: [],
+  avoidedWorkers: [],
   tier: null,
   urgency: "normal",
 });
@@ -69,17 +73,18 @@ const REQUESTS: Readonly<Record<string, readonly RouteRequest[]>> = {
 
 /** Each choice is assigned, and an earlier one ends: the fleet stays half busy and the choice is never the same. */
 function microsecondsPerChoice(fleet: Fleet, requests: readonly RouteRequest[]): number {
-  const held: string[] = [];
+  const held: Worker[] = [];
   let choices = 0;
   const step = () => {
     const request = requests[choices % requests.length];
     const choice = request === undefined ? null : choose(fleet, request, policy);
     choices += 1;
     if (choice === null) return;
-    fleet.addLoad(choice.member.worker.instance, 1);
-    held.push(choice.member.worker.instance);
+    const { instance, provider } = choice.member.worker;
+    fleet.addLoad(instance, provider, 1);
+    held.push(choice.member.worker);
     const freed = held.length > 1 ? held.shift() : undefined;
-    if (freed !== undefined) fleet.addLoad(freed, -1);
+    if (freed !== undefined) fleet.addLoad(freed.instance, freed.provider, -1);
   };
   for (const warmUpEndsAt = performance.now() + MIN_MS / 2; performance.now() < warmUpEndsAt; ) step();
   choices = 0;

@@ -32,7 +32,7 @@ async function compare(bench: Bench, clients: number, tenants: number, measure: 
     () => rate(floor, () => openFloor(bench.floor.port)),
     () => rate(signalbox, () => openSignalbox(bench.signalbox.port)),
   ]);
-  const cpu = `CPU ${signalbox.cpuPerJob()} to ${floor.cpuPerJob()} µs/job`;
+  const cpu = `CPU ${signalbox.cpuPerJob()} to ${floor.cpuPerJob()} µs/job (${signalbox.byProcess()})`;
   const note = `${cpu}, history ${Math.round(signalbox.behindMs())} ms behind`;
   return { clients, floor: floorRate, signalbox: signalboxRate, note };
 }
@@ -41,24 +41,33 @@ export interface Tally {
   add: (measure: () => Promise<Rate>) => Promise<number>;
   /** Of the server's CPU time, with setting up and all that goes on in the background. */
   cpuPerJob: () => number;
+  /** The same by process. */
+  byProcess: () => string;
   behindMs: () => number;
 }
 
 /** CPU time says what a job costs even where the machine is busy with something else. */
-export function tally(server: Pick<Running, "cpuMicroseconds">): Tally {
+export function tally(server: Pick<Running, "cpuMicroseconds"> & Partial<Pick<Running, "cpuByProcess">>): Tally {
+  const shares = new Map<string, number>();
+  const perJob = (cpu: number): number => Math.round(cpu / Math.max(1, jobs));
   let jobs = 0;
   let cpu = 0;
   let behind = 0;
   return {
     add: async (measure) => {
       const before = server.cpuMicroseconds() ?? 0;
+      const sharesBefore = server.cpuByProcess?.();
       const rate = await measure();
       cpu += (server.cpuMicroseconds() ?? 0) - before;
+      for (const [name, used] of server.cpuByProcess?.() ?? []) {
+        shares.set(name, (shares.get(name) ?? 0) + used - (sharesBefore?.get(name) ?? 0));
+      }
       jobs += rate.jobs;
       behind = Math.max(behind, rate.behindMs);
       return rate.jobsPerSecond;
     },
-    cpuPerJob: () => Math.round(cpu / Math.max(1, jobs)),
+    cpuPerJob: () => perJob(cpu),
+    byProcess: () => [...shares].map(([name, used]) => `${name} ${perJob(used)}`).join(", "),
     behindMs: () => behind,
   };
 }

@@ -1,15 +1,9 @@
 // Jobs as a client makes, reads and changes them, and as a worker reports on them.
 
 import type { ExplainQuery, Explanation } from "../dispatch.ts";
-import type {
-  JobBatch,
-  JobEventList,
-  JobList,
-  JobListQuery,
-  JobPatchRequest,
-  JobResource,
-  NewJobRequest,
-} from "../job.ts";
+import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../insight.ts";
+import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
+import type { BulkReport, BulkRequest, JobList, JobListQuery } from "../job-list.ts";
 import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../report.ts";
 import { listing } from "./listing.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
@@ -72,6 +66,16 @@ export const jobVerbs = (transport: Transport) => {
       transport.json<JobResource>({ method: "PATCH", path: pathOf`/api/jobs/${id}`, body: changes, options }),
     cancel: command("cancel"),
     retry: command("retry"),
+    /** Retries or cancels what a filter names, at most 1 000 jobs a call: again while `remaining` is more than 0. */
+    changeMany: (request: BulkRequest, options?: KeyedOptions) =>
+      transport.json<BulkReport>({ method: "POST", path: "/api/jobs/bulk", body: request, repeats: "keyed", options }),
+    attempts: (id: string, options?: CallOptions) =>
+      transport.json<AttemptList>({ method: "GET", path: pathOf`/api/jobs/${id}/attempts`, options }),
+    /** What waits, and why. */
+    queue: (options?: CallOptions) => transport.json<QueueView>({ method: "GET", path: "/api/queue", options }),
+    /** What failed, by error and who ran it. */
+    failures: (query: QueryOf<FailuresQuery> = {}, options?: CallOptions) =>
+      transport.json<FailureList>({ method: "GET", path: "/api/failures", query, options }),
     events: (id: string, options?: CallOptions) =>
       transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
     /** Server-sent events: what the job writes while it writes it. The answer's body is theirs to read. */

@@ -3,7 +3,7 @@
 import type { AuditList } from "../audit.ts";
 import type { KeyAnswer, KeyList, NewKeyRequest, RotateKeyRequest } from "../key.ts";
 import type { SessionAnswer } from "../session.ts";
-import type { NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
+import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
 import { listing, type PageQuery } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
@@ -23,6 +23,12 @@ export const tenantVerbs = (transport: Transport) => ({
   create: (tenant: NewTenantRequest, options?: CallOptions) =>
     transport.json<NewTenantAnswer>({ method: "POST", path: "/admin/tenants", body: tenant, options }),
   list: (options?: CallOptions) => transport.json<TenantList>({ method: "GET", path: "/admin/tenants", options }),
+  /** A new admin key of the tenant: the way back where one was lost. */
+  createKey: (tenant: string, key: NewAdminKeyRequest, options?: CallOptions) =>
+    transport.json<KeyAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/keys`, body: key, options }),
+  /** Its keys and sockets end at once, its data is deleted. */
+  remove: (tenant: string, options?: CallOptions) =>
+    transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}`, options }),
 });
 
 /** The dashboard's cookie; `get` also tells what the client's own key is. */

@@ -3,8 +3,8 @@
 import type { ConfigDocument, ConfigRequest } from "../config.ts";
 import type { CostByProvider, CostSummary } from "../cost.ts";
 import type { KillswitchRequest, KillswitchResource } from "../killswitch.ts";
-import type { Period } from "../values.ts";
-import { type CallOptions, type QueryOf, TextBody, type Transport } from "./transport.ts";
+import type { CostBy, CostSpan } from "./awaited.ts";
+import { type CallOptions, pathOf, type QueryOf, TextBody, type Transport } from "./transport.ts";
 
 export const killswitchVerbs = (transport: Transport) => ({
   get: (options?: CallOptions) => transport.json<KillswitchResource>({ method: "GET", path: "/killswitch", options }),
@@ -64,15 +64,14 @@ export const configVerbs = (transport: Transport) => {
   };
 };
 
-export interface CostQuery {
-  period: Period;
-}
-
 export const costVerbs = (transport: Transport) => ({
-  summary: (query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
+  summary: (query: QueryOf<CostSpan> = {}, options?: CallOptions) =>
     transport.json<CostSummary>({ method: "GET", path: "/api/cost", query, options }),
-  byProvider: (query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
+  byProvider: (query: QueryOf<CostSpan> = {}, options?: CallOptions) =>
     transport.json<CostByProvider>({ method: "GET", path: "/api/cost/providers", query, options }),
+  /** `what`: provider, model, tag, metadata.<name>, key, worker or schedule. */
+  by: (what: string, query: QueryOf<CostSpan> = {}, options?: CallOptions) =>
+    transport.json<CostBy>({ method: "GET", path: pathOf`/api/cost/by/${what}`, query, options }),
 });
 
 export interface Health {

@@ -69,7 +69,9 @@ export const pathOf = (fixed: TemplateStringsArray, ...parts: readonly string[])
 
 const withQuery = (path: string, query: Query = {}): string => {
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}`;
+  return given.length === 0
+    ? path
+    : `${path}?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, `${value}`]))}`;
 };
 
 const isPassing = ({ status, code }: ApiProblem): boolean =>

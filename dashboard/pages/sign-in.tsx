@@ -2,7 +2,15 @@
 
 import { useState } from "preact/hooks";
 import { Lamp } from "../parts/lamp.tsx";
-import { session, signIn, signInNote, signOut } from "../state/session.ts";
+import {
+  acceptOfferedKey,
+  declineOfferedKey,
+  offeredKey,
+  session,
+  signIn,
+  signInNote,
+  signOut,
+} from "../state/session.ts";
 
 const WrongRole = () => (
   <>
@@ -58,6 +66,29 @@ const KeyForm = () => {
   );
 };
 
+/** Who is signed in, and whether another key, which came with the address, shall take their place. */
+const OfferedKey = () => (
+  <>
+    <p>
+      This address brings another key. You are signed in to <strong>{session.value?.tenant}</strong> with the key “
+      {session.value?.name}”. Go on with the other key only if you trust where the address came from.
+    </p>
+    <div class="actions">
+      <button type="button" class="button primary" autofocus onClick={declineOfferedKey}>
+        Stay signed in
+      </button>
+      <button type="button" class="button" onClick={acceptOfferedKey}>
+        Sign out and use the other key
+      </button>
+    </div>
+  </>
+);
+
+const Form = () => {
+  if (offeredKey.value !== null) return <OfferedKey />;
+  return session.value ? <WrongRole /> : <KeyForm />;
+};
+
 export const SignIn = () => (
   <main class="sign-in">
     <div class="sign-in-signal" aria-hidden="true">
@@ -67,7 +98,7 @@ export const SignIn = () => (
     </div>
     <div class="sign-in-panel">
       <h1 class="nameboard">Signalbox</h1>
-      {session.value ? <WrongRole /> : <KeyForm />}
+      <Form />
       <p class="hint">
         The API is described at <a href="/docs">/docs</a>.
       </p>

@@ -13,6 +13,7 @@ type Role = KeyResource["role"];
 const ROLES: readonly (readonly [Role, string])[] = [
   ["worker", "worker"],
   ["client", "client"],
+  ["viewer", "viewer"],
   ["standard", "standard"],
   ["admin", "admin"],
 ];
@@ -20,6 +21,7 @@ const ROLES: readonly (readonly [Role, string])[] = [
 const MAY: Record<Role, string> = {
   worker: "Runs jobs: presence, the worker protocol, reading the config.",
   client: "Uses the front door (/v1) alone, and reads and cancels the jobs that it made.",
+  viewer: "Reads what a standard key reads, metrics and the live view included, and changes nothing.",
   standard: "Operates: jobs, schedules, fleet, killswitch. No catalog, keys, config changes, or audit log.",
   admin: "Everything in this tenant.",
 };

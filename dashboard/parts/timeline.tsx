@@ -23,6 +23,7 @@ const EVENTS: Record<string, { says: string; aspect: Aspect }> = {
   "job.timed_out": { says: "Timed out", aspect: "stop" },
   "job.halted": { says: "Halted by the killswitch", aspect: "stop" },
   "job.rate_limited": { says: "Rate limited by the provider", aspect: "caution" },
+  "job.attempt_failed": { says: "Failed, to be tried again", aspect: "caution" },
   "job.fell_back": { says: "Fell back to the next provider", aspect: "caution" },
 };
 

@@ -9,6 +9,8 @@ export type Session = SessionAnswer | null;
 
 /** undefined: not known yet; null: nobody. */
 export const session = signal<Session | undefined>(undefined);
+/** A key that an address brought while somebody was signed in: they are asked before it takes their place. */
+export const offeredKey = signal<string | null>(null);
 export const signInNote = signal<string | null>(null);
 export const isAdmin = computed(() => session.value?.role === "admin");
 /** A worker's key runs jobs; the console's reads are not for it. */
@@ -79,6 +81,23 @@ const signInFromAddress = async (key: string): Promise<void> => {
   }
 };
 
+/** Anybody can write an address that bears a key: it never takes the place of who is signed in without a question. */
+const takeFromAddress = async (key: string): Promise<void> => {
+  if (session.peek() === undefined) await resume();
+  if (session.peek()) offeredKey.value = key;
+  else await signInFromAddress(key);
+};
+
+export const acceptOfferedKey = async (): Promise<void> => {
+  const key = offeredKey.peek();
+  offeredKey.value = null;
+  if (key !== null) await signInFromAddress(key);
+};
+
+export const declineOfferedKey = (): void => {
+  offeredKey.value = null;
+};
+
 /** Takes up the session there is, or the one that the address asks for, now and while the page is open. */
 export const openSession = (): Promise<void> => {
   whenSignedOut(() => {
@@ -88,8 +107,8 @@ export const openSession = (): Promise<void> => {
   });
   addEventListener("hashchange", () => {
     const key = takeKeyFromAddress();
-    if (key !== null) void signInFromAddress(key);
+    if (key !== null) void takeFromAddress(key);
   });
   const key = takeKeyFromAddress();
-  return key === null ? resume() : signInFromAddress(key);
+  return key === null ? resume() : takeFromAddress(key);
 };

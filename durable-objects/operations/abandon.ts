@@ -1,5 +1,6 @@
 // Jobs of the front door that end because nobody waits for them any more, or may.
 
+import { maxAttemptsOf } from "../../domain/config.ts";
 import { clientClosed, keyEnded, killswitchError, slowReader } from "../../domain/front-door.ts";
 import { cancelJob, isLeased, type Job, type JobError } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -51,7 +52,7 @@ export const SOCKET_GRACE_MS = 5_000;
 /** Its socket has been gone too long for somebody who waits: others of its jobs wait for the reaper. */
 export const loseWaitedFor = (turn: Turn, instance: string): void => {
   for (const job of turn.store.jobs.leasedBy(instance)) {
-    if (job.api !== null) turn.record(job, loseJob(job, turn.nowAt));
+    if (job.api !== null) turn.record(job, loseJob(job, maxAttemptsOf(turn.memory.config, job), turn.nowAt));
   }
 };
 

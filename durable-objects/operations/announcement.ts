@@ -13,6 +13,7 @@ export interface Outgoing {
   readonly id: string;
   readonly url: string;
   readonly secrets: readonly string[];
+  readonly traceparent: string | null;
   readonly body: string;
 }
 
@@ -21,6 +22,7 @@ export interface Announcement {
   readonly event: WebhookEvent;
   readonly data: Json;
   readonly tags: readonly string[] | null;
+  readonly traceparent?: string | null;
 }
 
 /** The job's facts without its prompt, input, result and progress. */
@@ -35,5 +37,10 @@ export const jobAnnouncement = (job: Job): Announcement => {
     ...facts
   } = presentJob(job, { prompt: "", input: null });
   const said = error === null ? null : { ...error, message: error.message.slice(0, MAX_ERROR_CHARS) };
-  return { event: `job.${job.status}` as WebhookEvent, data: { ...facts, error: said } as Json, tags: job.tags };
+  return {
+    event: `job.${job.status}` as WebhookEvent,
+    data: { ...facts, error: said } as Json,
+    tags: job.tags,
+    traceparent: job.traceparent,
+  };
 };

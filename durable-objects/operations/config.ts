@@ -9,6 +9,7 @@ import { enforceBudget } from "./budget.ts";
 import { dueAtOf } from "./deadline.ts";
 import { greeting } from "./presence.ts";
 import type { Turn } from "./turn.ts";
+import { forgetAbsent } from "./watch.ts";
 
 export const readConfig = (turn: Turn): Result<StoredConfig, Refusal> => ok(turn.memory.storedConfig);
 
@@ -32,23 +33,28 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   if (isDryRun === true) return ok(next);
   turn.store.settings.putConfig(next);
   const { heartbeatIntervalMs } = turn.memory.config.presence;
+  const { reapStaleAfterMs } = turn.memory.config.jobs;
   turn.memory.storedConfig = next;
   turn.memory.config = toConfig(next.document);
   // Workers that only ping hear of nothing else.
   const isNewPace = turn.memory.config.presence.heartbeatIntervalMs !== heartbeatIntervalMs;
-  if (isNewPace) turn.effects.broadcast.push({ type: "welcome", ...greeting(turn) });
+  if (isNewPace) turn.effects.broadcast.push({ message: { type: "welcome", ...greeting(turn) } });
   turn.audit("config.replaced", request.etag, changedParts(before.document, next.document));
-  redate(turn);
+  redate(turn, turn.memory.config.jobs.reapStaleAfterMs !== reapStaleAfterMs);
+  forgetAbsent(turn);
   turn.isAllOpened = true;
   enforceBudget(turn);
   return ok(next);
 };
 
 /** Deadlines of jobs under way follow the new settings. */
-const redate = (turn: Turn): void => {
+const redate = (turn: Turn, isNewThreshold: boolean): void => {
   for (const job of turn.store.jobs.allLeased()) {
-    const dueAt = dueAtOf(job, turn.memory.config);
-    turn.store.jobs.postpone(job.id, dueAt);
+    // A new threshold counts from now: until now other beats were kept, or none.
+    const counted = isNewThreshold && job.status === "running" ? { ...job, heartbeatAt: turn.nowAt } : job;
+    const dueAt = dueAtOf(counted, turn.memory);
+    if (counted === job) turn.store.jobs.postpone(job.id, dueAt);
+    else turn.store.jobs.touch(counted, dueAt);
     turn.due(dueAt);
   }
 };

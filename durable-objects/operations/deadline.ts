@@ -1,28 +1,44 @@
-// When the sweep must look at a job next: one instant per job, whatever state it is in.
+// When the sweep must look at a job next: one instant per job, whatever state it is in. Heartbeats are kept in memory and
+// seldom in the row, so what the row says is looked at again when its time has come.
 
-import { type Config, timeoutOf } from "../../domain/config.ts";
+import { type Config, storeBeatAfterMs, timeoutOf } from "../../domain/config.ts";
 import type { Job } from "../../domain/job.ts";
+import type { Memory } from "./memory.ts";
 
 /** A final job stays this long, so that repeated reports and quick reads need no history. */
 export const FINAL_GRACE_MS = 10_000;
 
-export const dueAtOf = (job: Job, config: Config): number | null => {
+export const dueAtOf = (job: Job, memory: Memory): number | null => {
   switch (job.status) {
     case "pending":
       return earliest(job.readyAt, job.queueUntilAt);
     case "assigned":
-      return job.assignedAt === null ? null : job.assignedAt + config.jobs.acceptWithinMs;
+      return expiresAtOf(job, memory.config);
     case "running":
-      return earliest(firstTokenDueAt(job, config), earliest(staleAtOf(job, config), timeoutAtOf(job, config)));
+      return runningDueAt(job, memory);
     default:
       return job.finishedAt === null ? null : job.finishedAt + FINAL_GRACE_MS;
   }
 };
 
-export const staleAtOf = (job: Job, config: Config): number | null =>
-  job.heartbeatAt === null || config.jobs.reapStaleAfterMs === null
-    ? null
-    : job.heartbeatAt + config.jobs.reapStaleAfterMs;
+const runningDueAt = (job: Job, memory: Memory): number | null => {
+  const endsAt = earliest(staleAtOf(job, memory), timeoutAtOf(job, memory.config));
+  return earliest(endsAt, firstTokenDueAt(job, memory.config));
+};
+
+/** When a lease that nobody started is over. A worker that says it has the job keeps it. */
+const expiresAtOf = (job: Job, { jobs }: Config): number | null =>
+  job.assignedAt === null ? null : Math.max(job.assignedAt, job.heartbeatAt ?? 0) + jobs.acceptWithinMs;
+
+/** When a running job is taken for abandoned: never before the threshold is over since its last heartbeat. */
+export const staleAtOf = (job: Job, { config, beats }: Memory): number | null => {
+  const thresholdMs = config.jobs.reapStaleAfterMs;
+  if (job.heartbeatAt === null || thresholdMs === null) return null;
+  const beat = beats.get(job.id);
+  if (beat?.storedAt === job.heartbeatAt) return beat.heardAt + thresholdMs;
+  // Before a reload of memory a beat may have been heard that the row does not have.
+  return job.heartbeatAt + storeBeatAfterMs(thresholdMs) + thresholdMs;
+};
 
 export const timeoutAtOf = (job: Job, config: Config): number | null => {
   const timeoutMs = timeoutOf(config, job);

@@ -26,11 +26,18 @@ const REMOVED_A_SWEEP = 1_000;
 
 /** Writes what the turn announced: a delivery for each webhook that wants it. */
 export const writeDeliveries = (turn: Turn): void => {
-  for (const { event, data, tags } of turn.announcements)
-    for (const webhook of turn.memory.webhooks) if (wants(webhook, event, tags)) write(turn, webhook, event, data);
+  for (const { event, data, tags, traceparent = null } of turn.announcements)
+    for (const webhook of turn.memory.webhooks)
+      if (wants(webhook, event, tags)) write(turn, webhook, event, data, traceparent);
 };
 
-export const write = (turn: Turn, webhook: Webhook, event: DeliveryEvent, data: Json): Delivery => {
+export const write = (
+  turn: Turn,
+  webhook: Webhook,
+  event: DeliveryEvent,
+  data: Json,
+  traceparent: string | null = null,
+): Delivery => {
   const told = { type: event, timestamp: toIso(turn.nowAt), data: withLink(webhook, data) };
   const delivery: Delivery = {
     id: `msg_${turn.newId()}`,
@@ -43,6 +50,7 @@ export const write = (turn: Turn, webhook: Webhook, event: DeliveryEvent, data: 
     error: null,
     nextAttemptAt: turn.nowAt,
     finishedAt: null,
+    traceparent,
     body: JSON.stringify(told),
   };
   turn.store.deliveries.put(delivery);
@@ -70,7 +78,13 @@ export const takeDeliveries = (turn: Turn): void => {
     turn.store.deliveries.postpone(delivery.id, turn.nowAt + TRY_LEASE_MS);
     underWay.add(delivery.id);
     const secrets = signingSecrets(webhook, turn.nowAt);
-    turn.effects.deliveries.push({ id: delivery.id, url: webhook.url, secrets, body: delivery.body });
+    turn.effects.deliveries.push({
+      id: delivery.id,
+      url: webhook.url,
+      secrets,
+      traceparent: delivery.traceparent,
+      body: delivery.body,
+    });
   }
 };
 
@@ -135,6 +149,7 @@ export const announceSilence = (turn: Turn): void => {
     if (isSilent === isKnown) continue;
     noteSilence(turn, instance, isSilent);
     if (!isSilent) continue;
+    turn.log("warn", "worker.offline", { worker: instance });
     const data = { instance, provider, last_heartbeat: toIso(lastSeenAt) };
     turn.announcements.push({ event: "worker.offline", data, tags: null });
   }

@@ -4,9 +4,9 @@ import { type Explanation, presentExplanation } from "../../contract/dispatch.ts
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explain, type Routing } from "../../domain/routing.ts";
+import { explain, heldBack, type Routing } from "../../domain/routing.ts";
 import type { RouteRequest } from "../../domain/routing-filter.ts";
-import { routePolicy, routeRequest } from "./routing.ts";
+import { delayReason, routePolicy, routeRequest } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 export interface ExplainRequest {
@@ -24,9 +24,11 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   if (job !== null && job.status !== "pending") {
     return err({ code: "job_state", id: job.id, status: job.status, command: "explain" });
   }
-  const asked: RouteRequest = job === null ? { ...request, api: null, excludedProviders: [] } : routeRequest(turn, job);
+  const asked: RouteRequest =
+    job === null ? { ...request, api: null, excludedProviders: [], avoidedWorkers: [] } : routeRequest(turn, job);
   const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked));
-  return ok(presentExplanation(underKillswitch(turn, routing)));
+  const delay = job === null ? null : delayReason(turn, job);
+  return ok(presentExplanation(underKillswitch(turn, delay === null ? routing : heldBack(routing, delay))));
 };
 
 /** Under the killswitch nobody would be taken, whoever scores best. */

@@ -29,6 +29,19 @@ const KEPT_MS = 24 * 3_600_000;
 
 const WHOLE: Kept<never> = { strip: (answer) => answer, restore: (stored) => stored };
 
+/** The first answer under the key; null where there is none yet. */
+export const recall = <T extends object>(
+  turn: Turn,
+  scope: IdempotencyScope,
+  idempotency: Idempotency,
+  kept: Kept<T> = WHOLE as unknown as Kept<T>,
+): Result<Replayable<T> | null, Refusal> => {
+  const known = turn.store.idempotency.find(scope, idempotency.key, turn.nowAt);
+  if (known === null) return ok(null);
+  if (known.bodyHash !== idempotency.bodyHash) return err({ code: "idempotency_key_reused", key: idempotency.key });
+  return ok({ ...kept.restore(JSON.parse(known.answer) as T), replayed: true });
+};
+
 export const withIdempotency = <T extends object>(
   turn: Turn,
   scope: IdempotencyScope,
@@ -37,11 +50,8 @@ export const withIdempotency = <T extends object>(
   kept: Kept<T> = WHOLE as unknown as Kept<T>,
 ): Result<Replayable<T>, Refusal> => {
   if (idempotency === null) return work();
-  const known = turn.store.idempotency.find(scope, idempotency.key, turn.nowAt);
-  if (known !== null) {
-    if (known.bodyHash !== idempotency.bodyHash) return err({ code: "idempotency_key_reused", key: idempotency.key });
-    return ok({ ...kept.restore(JSON.parse(known.answer) as T), replayed: true });
-  }
+  const known = recall(turn, scope, idempotency, kept);
+  if (!known.ok || known.value !== null) return known as Result<Replayable<T>, Refusal>;
   const answered = work();
   if (answered.ok) {
     const expiresAt = turn.nowAt + KEPT_MS;

@@ -12,36 +12,29 @@ import {
   patchJob,
   retryJob,
 } from "../../domain/job.ts";
-import type { Json } from "../../domain/json.ts";
+import type { Archived } from "../../domain/job-record.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explain } from "../../domain/routing.ts";
+import { explainClosest } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import { countRequest, refuseOverLimits } from "./key-limits.ts";
+import { lastSignOf } from "./last-sign.ts";
 import { allowReading } from "./reading.ts";
 import {
   admit,
   admitTo,
   chooseFor,
-  lastSignOf,
+  delayReason,
   routePolicy,
   routeRequest,
   type WaitingReasons,
   waitingReason,
 } from "./routing.ts";
 import type { Turn } from "./turn.ts";
-
-/** A job as history has it, brought along for a command on one that has left the object. */
-export interface Archived {
-  readonly job: Job;
-  readonly prompt: string;
-  readonly input: Json;
-  readonly result: Json;
-}
 
 /** Half of what the platform gives an object: room for what is under way to end, and to be told. */
 export const MAX_STORED_BYTES = 5_000_000_000;
@@ -144,11 +137,16 @@ export const dispatch = (
 
 const MAX_EXPLAINED_WORKERS = 200;
 
-const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof routePolicy>): Refusal => ({
-  code: "no_eligible_workers",
-  detail: waitingReason(turn, job, policy) ?? "no worker may have this job now",
-  workers: explain(turn.memory.fleet, routeRequest(turn, job), policy).workers.slice(0, MAX_EXPLAINED_WORKERS),
-});
+const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof routePolicy>): Refusal => {
+  const closest = explainClosest(turn.memory.fleet, routeRequest(turn, job), policy, MAX_EXPLAINED_WORKERS);
+  const delay = delayReason(turn, job);
+  return {
+    code: "no_eligible_workers",
+    detail: waitingReason(turn, job, policy) ?? "no worker may have this job now",
+    workers:
+      delay === null ? closest : closest.map((one) => ({ ...one, eligible: false, reasons: [...one.reasons, delay] })),
+  };
+};
 
 export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Refusal> => {
   const open = turn.store.jobs.find(request.id);
@@ -223,7 +221,7 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
 
 const isStuck = (turn: Turn, job: Job): boolean => {
   if (!isLeased(job) || job.assignedWorker === null) return false;
-  const staleAt = staleAtOf(job, turn.memory.config);
+  const staleAt = staleAtOf(job, turn.memory);
   if (staleAt !== null && staleAt <= turn.nowAt) return true;
   const member = turn.memory.fleet.get(job.assignedWorker);
   if (member === undefined) return true;

@@ -1,4 +1,5 @@
-// Tenants, keys and sessions. The object holds digests; the secrets are made at the edge and shown once.
+// Tenants, keys and sessions. The object holds digests; the secrets are made at the edge and shown once. A session and a
+// socket end with the secret that opened them.
 
 import { toIso } from "../../contract/field.ts";
 import { type KeyResource, presentKey } from "../../contract/key.ts";
@@ -8,6 +9,7 @@ import {
   AUTHENTICATION_FAILED,
   authenticate,
   type KeyRecord,
+  liveHashes,
   type Role,
   revokeKey,
   rotateKey,
@@ -24,6 +26,8 @@ export interface Credential {
   readonly kind: "key" | "session";
   readonly id: string;
   readonly hash: string;
+  /** The request's id, for the log and the job's events. */
+  readonly requestId?: string;
 }
 
 const USE_NOTED_EVERY_MS = 60_000;
@@ -34,21 +38,34 @@ export const identify = (store: Store, credential: Credential, nowAt: number): R
   const key = credential.kind === "key" ? keyOf(store, credential, nowAt) : keyOfSession(store, credential, nowAt);
   if (!key.ok) return key;
   const { id, name, role, lastUsedAt } = key.value;
-  if (lastUsedAt === null || nowAt - lastUsedAt >= USE_NOTED_EVERY_MS)
-    store.keys.put({ ...key.value, lastUsedAt: nowAt });
-  return ok({ keyId: id, name, role });
+  if (lastUsedAt === null || nowAt - lastUsedAt >= USE_NOTED_EVERY_MS) noteUse(store, id, nowAt);
+  const { requestId } = credential;
+  const caller = { keyId: id, name, role, secretHash: key.value.secretHash };
+  return ok(requestId === undefined ? caller : { ...caller, requestId });
 };
 
-const keyOf = (store: Store, credential: Credential, nowAt: number): Result<KeyRecord, Refusal> =>
-  authenticate(store.keys.find(credential.id), credential.hash, nowAt);
+const noteUse = (store: Store, id: string, nowAt: number): void => {
+  const key = store.keys.find(id);
+  if (key !== null) store.keys.put({ ...key, lastUsedAt: nowAt });
+};
 
-const keyOfSession = (store: Store, credential: Credential, nowAt: number): Result<KeyRecord, Refusal> => {
+/** A key, and the digest of the secret that the caller came with or opened a session with. */
+type Identified = KeyRecord & { readonly secretHash: string };
+
+const keyOf = (store: Store, { id, hash }: Credential, nowAt: number): Result<Identified, Refusal> =>
+  opened(store, id, hash, nowAt);
+
+const opened = (store: Store, keyId: string, secretHash: string, nowAt: number): Result<Identified, Refusal> => {
+  const key = authenticate(store.keys.find(keyId), secretHash, nowAt);
+  return key.ok ? ok({ ...key.value, secretHash }) : key;
+};
+
+const keyOfSession = (store: Store, credential: Credential, nowAt: number): Result<Identified, Refusal> => {
   const session = store.sessions.find(credential.id);
   if (session === null || session.hash !== credential.hash || session.expiresAt <= nowAt)
     return err(AUTHENTICATION_FAILED);
-  const key = store.keys.find(session.keyId);
-  if (key === null || key.revokedAt !== null) return err(AUTHENTICATION_FAILED);
-  return ok(key);
+  const key = opened(store, session.keyId, session.keyHash, nowAt);
+  return key.ok ? key : err(AUTHENTICATION_FAILED);
 };
 
 export interface NewKey {
@@ -121,6 +138,13 @@ const putKey = (turn: Turn, key: KeyRecord): void => {
   else if (!openByKey.has(key.id)) openByKey.set(key.id, turn.store.jobs.openCountOf(key.id));
 };
 
+/** Another admin key, for the operator: a tenant whose keys are all lost is not lost. */
+export const addAdminKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
+  const identity = turn.store.settings.identity();
+  if (identity === null) return err(notFound("tenant", ""));
+  return createKey(turn, request);
+};
+
 export const listKeys = (turn: Turn): Result<KeyResource[], Refusal> => ok(turn.store.keys.all().map(presentKey));
 
 export const rotate = (
@@ -134,9 +158,8 @@ export const rotate = (
   if (rotated.value === key) return ok(presentKey(key));
   turn.store.keys.put(rotated.value);
   turn.audit("key.rotated", key.id, { name: key.name, grace_seconds: request.graceMs / 1000 });
-  turn.store.sessions.removeOfKey(key.id);
-  if (request.graceMs === 0) turn.effects.endedKeys.set(key.id, request.hash);
-  else turn.due(turn.nowAt + request.graceMs);
+  endOpened(turn, rotated.value);
+  if (request.graceMs > 0) turn.due(turn.nowAt + request.graceMs);
   return ok(presentKey(rotated.value));
 };
 
@@ -149,10 +172,16 @@ export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusa
   if (!revoked.ok) return revoked;
   turn.store.keys.put(revoked.value);
   turn.audit("key.revoked", key.id, { name: key.name });
-  turn.store.sessions.removeOfKey(key.id);
-  turn.effects.endedKeys.set(key.id, null);
+  endOpened(turn, revoked.value);
   endAsksOf(turn, key.id);
   return ok(null);
+};
+
+/** Ends the sessions and sockets that were opened with a secret which opens the key no more. */
+const endOpened = (turn: Turn, key: KeyRecord): void => {
+  const live = liveHashes(key, turn.nowAt);
+  turn.store.sessions.removeOpenedWithout(key.id, live);
+  turn.effects.endedKeys.set(key.id, live);
 };
 
 /** The grace of a rotation is over: whoever still uses the old key is disconnected. */
@@ -161,8 +190,9 @@ export const endGraces = (turn: Turn): void => {
     if (key.previousUntilAt === null) continue;
     if (key.previousUntilAt > turn.nowAt) turn.due(key.previousUntilAt);
     else {
-      turn.store.keys.put({ ...key, previousUntilAt: null });
-      turn.effects.endedKeys.set(key.id, key.hash);
+      const ended = { ...key, previousUntilAt: null };
+      turn.store.keys.put(ended);
+      endOpened(turn, ended);
     }
   }
 };
@@ -171,10 +201,10 @@ export const createSession = (
   turn: Turn,
   request: { id: string; hash: string },
 ): Result<Omit<SessionAnswer, "tenant">, Refusal> => {
-  const { keyId, name, role } = turn.caller;
-  if (keyId === null) return err(AUTHENTICATION_FAILED);
+  const { keyId, name, role, secretHash } = turn.caller;
+  if (keyId === null || secretHash === undefined) return err(AUTHENTICATION_FAILED);
   const expiresAt = turn.nowAt + SESSION_MS;
-  turn.store.sessions.put({ id: request.id, keyId, hash: request.hash, expiresAt });
+  turn.store.sessions.put({ id: request.id, keyId, keyHash: secretHash, hash: request.hash, expiresAt });
   turn.due(expiresAt);
   return ok({ role, name, expires_at: toIso(expiresAt) });
 };

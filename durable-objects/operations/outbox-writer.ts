@@ -2,9 +2,9 @@
 // thousand jobs. A job's row in the store keeps the number of the outbox row that holds its event.
 
 import type { AuditEntry } from "../../domain/event.ts";
-import type { Memory } from "../memory.ts";
 import type { Attempt, OutboxEntries, OutboxRow, ScheduleRun, StoredEvent } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
+import type { Memory } from "./memory.ts";
 
 /** A row is closed once it and the long values it brings to history are about this long; well below the platform's
  * 2 MB even with one large entry more. */

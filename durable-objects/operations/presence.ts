@@ -1,15 +1,16 @@
 // Presence: what a worker reports, and what it is told. Its report renews its jobs and confirms a halt.
 
-import { toIso } from "../../contract/field.ts";
+import { toIso, utf8Bytes } from "../../contract/field.ts";
 import { type PresenceAnswer, presentWorker } from "../../contract/worker.ts";
-import { storeBeatAfterMs } from "../../domain/config.ts";
+import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
-import { heartbeatJob, loseJob } from "../../domain/lease.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
+import { heartbeatJob, keepLease, loseJob } from "../../domain/lease.ts";
+import { invalid, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { isSameOffer, type PresenceReport, registerWorker } from "../../domain/worker.ts";
+import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
-import { confirmHalt, killswitchResource } from "./killswitch.ts";
+import { confirmHalt, killswitchState } from "./killswitch.ts";
 import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -17,6 +18,9 @@ import { isSilent, viewOf } from "./workers.ts";
 
 /** A worker's stored sign of life is renewed once it is this share of `offline_after` old. */
 const STORED_SIGN_SHARE = 2;
+
+export const MAX_WORKERS = 20_000;
+const MAX_OFFER_BYTES = 64 * 1024;
 
 export interface Presence extends PresenceReport {
   readonly viaSocket: boolean;
@@ -49,6 +53,8 @@ export const workAs = (
 export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Refusal> => {
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
+  const bounded = withinBounds(turn, request);
+  if (!bounded.ok) return bounded;
   const halted = request.jobs === null ? [] : reconcileJobs(turn, request.instance, request.jobs);
   const member = hear(turn, request);
   confirmHalt(turn, member, halted);
@@ -57,11 +63,23 @@ export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Re
   return ok(presenceAnswer(turn, member, halted));
 };
 
+/** What one tenant keeps of its workers is bounded. */
+const withinBounds = (turn: Turn, { instance, tagList, models }: Presence): Result<null, Refusal> => {
+  const { fleet } = turn.memory;
+  if (utf8Bytes(tagList) + utf8Bytes((models ?? []).join("")) > MAX_OFFER_BYTES) {
+    return err(invalid("models", `models and tags must be at most ${MAX_OFFER_BYTES} bytes together`));
+  }
+  if (fleet.get(instance) === undefined && fleet.size >= MAX_WORKERS) {
+    return err({ code: "too_many_workers", limit: MAX_WORKERS });
+  }
+  return ok(null);
+};
+
 /** What a worker is told that has not registered yet. */
 export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
   jobs: [],
   halted: [],
-  killswitch: killswitchResource(turn),
+  killswitch: killswitchState(turn),
   heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
   server_time: toIso(turn.nowAt),
 });
@@ -92,12 +110,15 @@ const hear = (turn: Turn, request: Presence): Member => {
     known.worker.viaSocket !== viaSocket ||
     storedAgeMs >= config.presence.offlineAfterMs / STORED_SIGN_SHARE;
   if (isStoreDue) {
+    if (wasOffline) turn.log("info", isNew ? "worker.registered" : "worker.returned", { worker: request.instance });
     const from = { keyId: turn.caller.keyId, viaSocket };
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
-    // It takes its load along: a provider that was at its limit may have room again for its other workers.
-    if (!isNew && known.worker.provider !== worker.provider) turn.isAllOpened = true;
-    turn.putWorker(isNew && killswitch.level > 0 ? { ...worker, isHalted: true } : worker);
+    if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
+    noteOthersThanEcho(turn, worker);
+    const resumedEpoch = epochOfNewWorker(killswitch);
+    turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
   }
+  if (isNew) turn.memory.forgetAt = Math.min(turn.memory.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
   const member = fleet.get(request.instance);
   if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
   fleet.noteSeen(request.instance, turn.nowAt);
@@ -105,17 +126,29 @@ const hear = (turn: Turn, request: Presence): Member => {
   return member;
 };
 
+/** From the first worker of another kind on, the built-in echo answers only who asks for it. */
+const noteOthersThanEcho = (turn: Turn, { provider }: Worker): void => {
+  if (provider === ECHO || turn.memory.isEchoAside) return;
+  turn.memory.isEchoAside = true;
+  turn.store.settings.putEchoAside();
+};
+
 /** Jobs it holds and no longer works on go back to the queue; ids it works on and no longer holds are to be dropped. */
 const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]): string[] => {
   const named = new Set(reported);
   const held = new Set<string>();
-  const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
+  const { config } = turn.memory;
+  const storeAfterMs = storeBeatAfterMs(config.jobs.reapStaleAfterMs);
   for (const job of turn.store.jobs.leasedBy(instance)) {
     held.add(job.id);
-    if (job.status === "running" && !named.has(job.id)) turn.record(job, loseJob(job, turn.nowAt));
-    else if (job.status === "running") {
+    if (job.status === "running" && !named.has(job.id)) {
+      turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
+    } else if (job.status === "running") {
+      turn.noteBeat(job);
       const beat = heartbeatJob(job, job.lease, undefined, storeAfterMs, turn.nowAt);
       if (beat.ok) turn.record(job, beat.value);
+    } else if (named.has(job.id)) {
+      turn.record(job, keepLease(job, storeBeatAfterMs(config.jobs.acceptWithinMs), turn.nowAt));
     }
   }
   return reported.filter((id) => !held.has(id));
@@ -133,6 +166,7 @@ export const noteDisconnected = (
   if (!isConnected) {
     turn.memory.socketGoneAt.set(instance, turn.nowAt);
     turn.due(turn.nowAt + SOCKET_GRACE_MS);
+    turn.log("info", "worker.disconnected", { worker: instance });
   }
   turn.effects.changedWorkers.add(instance);
   if (member === undefined || signAt <= member.lastSeenAt) return;

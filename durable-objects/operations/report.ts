@@ -2,11 +2,12 @@
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import type { ClaimAnswer } from "../../contract/worker.ts";
-import { storeBeatAfterMs } from "../../domain/config.ts";
+import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
+import { type FailurePolicy, failJob } from "../../domain/failure.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
-import { completeJob, failJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
+import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
@@ -89,6 +90,7 @@ export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json |
   const decided = heartbeatJob(job, request.lease, request.progress, storeAfterMs, turn.nowAt);
   if (!decided.ok) return decided;
   noteSign(turn, job);
+  turn.noteBeat(job);
   turn.record(job, decided.value);
   return ok(decided.value.job);
 };
@@ -119,7 +121,8 @@ export const complete = (turn: Turn, request: LeaseReport & { result: Json } & S
   if (!found.ok) return found;
   const job = found.value;
   const cost = costOfAttempt(turn, job, request);
-  const outcome = { result: request.result, usage: request.usage, costNanoUsd: cost.costNanoUsd };
+  const { result, usage, model } = request;
+  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
   const decided = completeJob(job, request.lease, outcome, turn.nowAt);
   if (!decided.ok) return decided;
   if (decided.value.job !== job) {
@@ -159,14 +162,18 @@ export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent)
   return ok(decided.value.job);
 };
 
-const failurePolicy = (turn: Turn, job: Job) => {
-  const { config } = turn.memory;
+const failurePolicy = (turn: Turn, job: Job): FailurePolicy => {
+  const { config, fleet } = turn.memory;
   const { strategy, chain } = config.routing;
   const provider = job.workerProvider ?? "";
   const after = strategy === "fallback" ? chain.indexOf(provider) + 1 : chain.length;
+  const fallbackProviders = chain.slice(after).filter((next) => !job.excludedProviders.includes(next));
   return {
+    maxAttempts: maxAttemptsOf(config, job),
+    retry: config.jobs.retry,
     rateLimit: config.providers.get(provider)?.rateLimit ?? null,
-    fallbackProviders: chain.slice(after).filter((next) => !job.excludedProviders.includes(next)),
+    fallbackProviders,
+    unservedProviders: fallbackProviders.filter((next) => fleet.ofProvider(next) === undefined),
     jitter: turn.random(),
   };
 };
@@ -184,7 +191,7 @@ const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code
   const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
   if (worker === undefined) return;
   const next = recordOutcome(worker, { jobId: job.id, outcome, code, at: turn.nowAt });
-  if (worker.pause === null && next.pause !== null) recordPause(turn, next);
+  if (next.pause !== worker.pause) recordPause(turn, next);
   else turn.rememberWorker(next);
 };
 
@@ -209,7 +216,8 @@ export const claim = (
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
   turn.memory.fleet.noteSeen(request.instance, turn.nowAt);
-  turn.memory.fleet.noteReach(request.instance, { isClaiming: request.isWaiting });
+  // One that has waited asks again; others of it may wait still.
+  if (request.isWaiting) turn.memory.fleet.noteReach(request.instance, { isClaiming: true });
   noteClaimant(turn, member);
   turn.freedWorkers.add(request.instance);
   assignWaiting(turn);
@@ -224,16 +232,20 @@ const noteClaimant = (turn: Turn, { worker, isConnected }: Member): void => {
   if (viaSocket !== worker.viaSocket || keyId !== worker.keyId) turn.putWorker({ ...worker, viaSocket, keyId });
 };
 
+/** What one answer says of why a worker stays idle: the most frequent reasons. */
+const MAX_SKIPPED_REASONS = 100;
+
 const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
   const { fleet, queue, killswitch } = turn.memory;
   const member = fleet.get(instance);
-  const skipped: Record<string, number> = {};
-  if (member === undefined) return skipped;
+  const skipped = new Map<string, number>();
+  if (member === undefined) return {};
   if (killswitch.level > 0) return { [`killswitch level ${killswitch.level}`]: queue.count };
   const policy = routePolicy(turn);
   for (const group of queue.groups.values()) {
-    const reason = firstRefusal(member, group.requirements, policy);
-    if (reason !== null) skipped[reason] = (skipped[reason] ?? 0) + group.count;
+    const reason = firstRefusal(member, group.requirements, policy, fleet);
+    if (reason !== null) skipped.set(reason, (skipped.get(reason) ?? 0) + group.count);
   }
-  return skipped;
+  const byCount = [...skipped].sort(([, one], [, other]) => other - one);
+  return Object.fromEntries(byCount.slice(0, MAX_SKIPPED_REASONS));
 };

@@ -2,14 +2,16 @@
 // After `assignWaiting` no waiting job has an eligible worker.
 
 import { presentLease } from "../../contract/worker.ts";
-import type { Member } from "../../domain/fleet.ts";
+import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Decision, FrontDoorFacts, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
+import type { Requirements } from "../../domain/requirements.ts";
 import { type Choice, choose, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
 import { closedByBudget } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
+import { lastSignOf } from "./last-sign.ts";
 import { blendedPrice } from "./pricing.ts";
 import type { Turn } from "./turn.ts";
 
@@ -23,6 +25,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     chain: config.routing.chain,
     weights: config.routing.weights,
     closedProviders: closedProviders(turn),
+    isEchoAside: turn.memory.isEchoAside,
     priceOf: (provider, model) => {
       const ofModel = prices.get(model) ?? new Map<string, number | null>();
       prices.set(model, ofModel);
@@ -43,12 +46,6 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     },
   };
 };
-
-/** The last sign of life of a worker: what it said, its pings on an open socket, or a claim of it that waits now. */
-export const lastSignOf = (turn: Turn, member: Member): number =>
-  member.isClaiming
-    ? turn.nowAt
-    : Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY);
 
 const closedProviders = (turn: Turn): Map<string, string> => {
   const { backoffs, config, fleet } = turn.memory;
@@ -72,6 +69,7 @@ export const routeRequest = (turn: Pick<Turn, "memory" | "nowAt">, job: Job): Ro
   model: job.model,
   tags: job.tags,
   excludedProviders: job.excludedProviders,
+  avoidedWorkers: job.avoidedWorkers,
   api: job.api,
   tier: job.tier,
   urgency: job.priority,
@@ -88,6 +86,7 @@ export const chooseFor = (turn: Turn, job: Job, policy = routePolicy(turn)): Cho
 const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
   const { worker } = choice.member;
   const detail = {
+    provider: worker.provider,
     score: choice.score,
     breakdown: { ...choice.breakdown },
     strategy: turn.memory.config.routing.strategy,
@@ -178,6 +177,32 @@ export const assignWaiting = (turn: Turn): void => {
     );
   }
   for (const instance of turn.freedWorkers) while (takeNext(turn, instance));
+  for (const provider of turn.openedProviders) takeForProvider(turn, provider);
+};
+
+const ASKS_NOTHING: Requirements = {
+  provider: null,
+  model: null,
+  tags: [],
+  api: null,
+  excludedProviders: [],
+  avoidedWorkers: [],
+};
+
+/** A provider below its limit again: its workers take what they may. Of those that offer the same, one is asked. */
+const takeForProvider = (turn: Turn, provider: string): void => {
+  const { fleet, queue } = turn.memory;
+  const asked = new Map<readonly string[], Set<readonly string[] | null>>();
+  for (const slot of fleet.ofProvider(provider)?.members() ?? []) {
+    const policy = routePolicy(turn);
+    if (policy.closedProviders.has(provider)) return;
+    const member = fleet.at(slot);
+    const { instance, tags, models } = member.worker;
+    const isLikeAny = queue.avoiding.size === 0 && firstRefusal(member, ASKS_NOTHING, policy, fleet) === null;
+    if (isLikeAny && asked.get(tags)?.has(models) === true) continue;
+    while (takeNext(turn, instance));
+    if (isLikeAny) asked.set(tags, (asked.get(tags) ?? new Set()).add(models));
+  }
 };
 
 /** Heads in queue order; a group whose head nobody may have is left alone. */
@@ -193,7 +218,8 @@ const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
   }
 };
 
-const headOf = (turn: Turn, group: Group): Place | null => {
+/** The first in line of a group. */
+export const headOf = (turn: Turn, group: Group): Place | null => {
   if (group.count <= 0) return null;
   group.head ??= turn.store.jobs.headOf(group.key);
   return group.head;
@@ -238,9 +264,10 @@ const takeNext = (turn: Turn, instance: string): boolean => {
   const member = turn.memory.fleet.get(instance);
   if (member === undefined || member.load >= member.worker.concurrency) return false;
   const policy = routePolicy(turn);
+  if (policy.closedProviders.has(member.worker.provider)) return false;
   const open: Group[] = [];
   for (const group of turn.memory.queue.groupsNear(member.worker)) {
-    if (firstRefusal(member, group.requirements, policy) === null) open.push(group);
+    if (firstRefusal(member, group.requirements, policy, turn.memory.fleet) === null) open.push(group);
   }
   const next = firstGroup(turn, open);
   return next !== null && assignHead(turn, next, policy);
@@ -251,17 +278,40 @@ export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)):
   if (job.status !== "pending") return null;
   const { killswitch, fleet } = turn.memory;
   if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
-  if (job.readyAt !== null && job.readyAt > turn.nowAt) return delayReason(turn, job, job.readyAt);
+  const delay = delayReason(turn, job);
+  if (delay !== null) return delay;
   const reason = whyWaiting(fleet, routeRequest(turn, job), policy) ?? ITS_TURN;
   const removed = removedModelNote(turn, job);
   return removed === null ? reason : `${reason}; ${removed}`;
 };
 
-const delayReason = (turn: Turn, job: Job, readyAt: number): string => {
-  const until = new Date(readyAt).toISOString();
-  if (job.releases > 1) return `given back ${job.releases} times, it is tried again at ${until}`;
-  if (job.rateLimitRetries === 0) return `not to run before ${until}`;
-  const [provider] = [...turn.memory.backoffs].find(([, untilAt]) => untilAt === readyAt) ?? [];
-  const who = provider === undefined ? "its provider" : `provider ${provider}`;
-  return `${who} backs off until ${until}, then retry ${job.rateLimitRetries}`;
+/** Why it may not run yet, whoever is free; null where it may. */
+export const delayReason = (turn: Turn, job: Job): string | null => {
+  if (job.readyAt === null || job.readyAt <= turn.nowAt) return null;
+  const until = new Date(job.readyAt).toISOString();
+  switch (job.delayedBy) {
+    case "release":
+      return `given back ${job.releases} times, it is tried again at ${until}`;
+    case "retry":
+      return retryReason(turn, job, until);
+    case "rate_limit": {
+      const [provider] = [...turn.memory.backoffs].find(([, untilAt]) => untilAt === job.readyAt) ?? [];
+      const who = provider === undefined ? "its provider" : `provider ${provider}`;
+      return `${who} backs off until ${until}, then retry ${job.rateLimitRetries}`;
+    }
+    default:
+      return `not to run before ${until}`;
+  }
+};
+
+const retryReason = (turn: Turn, job: Job, until: string): string => {
+  const { config, fleet } = turn.memory;
+  const { strategy, chain } = config.routing;
+  const where = job.avoidedWorkers.at(-1);
+  const spent = `attempt ${job.attempts} of ${maxAttemptsOf(config, job)}`;
+  const failed = `${spent}${where === undefined ? "" : ` on ${where}`} failed with "${job.error?.code}"`;
+  const unserved = strategy === "fallback" ? chain.filter((next) => fleet.ofProvider(next) === undefined) : [];
+  const names = unserved.map((provider) => `"${provider}"`).join(", ");
+  const note = unserved.length === 0 ? "" : `; no worker offers ${names} of routing.chain`;
+  return `${failed}, it is tried again at ${until}${note}`;
 };

@@ -10,7 +10,7 @@ import { isOnlyFull } from "../../domain/routing.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget } from "./budget.ts";
-import { firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
+import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
 import {
   announceSilence,
   nextDeliveryAt,
@@ -24,6 +24,8 @@ import { recordPause } from "./killswitch.ts";
 import { routePolicy, routeRequest, waitingReason } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
+import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
+import { isSilent } from "./workers.ts";
 
 const JOBS_A_SWEEP = 500;
 const DEPARTURES_A_SWEEP = 2_000;
@@ -50,7 +52,9 @@ const TIMETABLE: readonly Row[] = [
     what: "jobs become ready, leases expire, stale jobs are reaped, long ones time out, final ones leave",
     dueAt: (turn) => turn.store.jobs.nextDueAt(),
     run: (turn) => {
-      for (const job of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, job);
+      const idlers = new Set<string>();
+      for (const job of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, job, idlers);
+      for (const instance of idlers) noteIdler(turn, instance);
       depart(turn);
     },
   },
@@ -88,6 +92,16 @@ const TIMETABLE: readonly Row[] = [
         if (member !== undefined && isCutOff(member)) loseWaitedFor(turn, instance);
       }
     },
+  },
+  {
+    what: "jobs that wait are looked at again where time alone may have brought them a worker",
+    dueAt: nextLookAt,
+    run: lookAgain,
+  },
+  {
+    what: "workers that stay away are forgotten",
+    dueAt: nextForgetAt,
+    run: forgetAbsent,
   },
   {
     what: "a reached budget is over with its day or month",
@@ -130,11 +144,19 @@ const TIMETABLE: readonly Row[] = [
   },
 ];
 
+export interface Sweep {
+  readonly what: string;
+  readonly run: (turn: Turn) => void;
+}
+
 /** Each does what is due of its row: turns of their own, so that one that fails keeps no other from being done. */
-export const sweeps: readonly ((turn: Turn) => void)[] = TIMETABLE.map(({ dueAt, run }) => (turn) => {
-  const at = dueAt(turn);
-  if (at !== null && at <= turn.nowAt) run(turn);
-});
+export const sweeps: readonly Sweep[] = TIMETABLE.map(({ what, dueAt, run }) => ({
+  what,
+  run: (turn) => {
+    const at = dueAt(turn);
+    if (at !== null && at <= turn.nowAt) run(turn);
+  },
+}));
 
 /** The earliest instant at which any row is due; null where nothing ever is. */
 export const nextWakeAt = (turn: Turn): number | null => earliest(TIMETABLE.map((row) => row.dueAt(turn)));
@@ -151,10 +173,13 @@ const pauseEnds = (turn: Turn): (number | null)[] => {
 };
 
 /** What a job needs whose time has come, by its state. */
-const attend = (turn: Turn, job: Job): void => {
+const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
   if (job.status === "pending") attendPending(turn, job);
-  else if (job.status === "assigned") expire(turn, job);
-  else attendRunning(turn, job);
+  else if (job.status === "assigned") {
+    if (job.assignedWorker !== null) idlers.add(job.assignedWorker);
+    turn.sendHalt(job, "not started in time");
+    turn.record(job, expireLease(job, turn.nowAt));
+  } else attendRunning(turn, job);
 };
 
 const attendPending = (turn: Turn, job: Job): void => {
@@ -175,13 +200,13 @@ const depart = (turn: Turn): void => {
   jobs.shelve(turn.nowAt, drainedSeq);
 };
 
-const expire = (turn: Turn, job: Job): void => {
-  turn.sendHalt(job, "not started in time");
-  turn.record(job, expireLease(job, turn.nowAt));
-  const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
-  if (worker === undefined) return;
-  const next = recordExpiredLease(worker);
-  if (worker.pause === null && next.pause !== null) recordPause(turn, next);
+/** It let leases expire: however many, that counts once; not where it was silent or cut off and could not know. */
+const noteIdler = (turn: Turn, instance: string): void => {
+  const member = turn.memory.fleet.get(instance);
+  if (member === undefined || isCutOff(member) || isSilent(turn, member)) return;
+  const { worker } = member;
+  const next = recordExpiredLease(worker, turn.nowAt);
+  if (next.pause !== worker.pause) recordPause(turn, next);
   else turn.putWorker(next);
 };
 
@@ -189,7 +214,7 @@ const attendRunning = (turn: Turn, job: Job): void => {
   const { config } = turn.memory;
   const timeoutAt = timeoutAtOf(job, config);
   const timeoutMs = timeoutOf(config, job);
-  const staleAt = staleAtOf(job, config);
+  const staleAt = staleAtOf(job, turn.memory);
   const firstTokenAt = firstTokenDueAt(job, config);
   if (firstTokenAt !== null && firstTokenAt <= turn.nowAt) {
     turn.sendHalt(job, "it said nothing");
@@ -204,5 +229,10 @@ const attendRunning = (turn: Turn, job: Job): void => {
   } else if (staleAt !== null && staleAt <= turn.nowAt) {
     turn.sendHalt(job, "no heartbeat");
     turn.record(job, reapJob(job, maxAttemptsOf(config, job), turn.nowAt));
+  } else {
+    // Heartbeats that its row does not have.
+    const dueAt = dueAtOf(job, turn.memory);
+    turn.store.jobs.postpone(job.id, dueAt);
+    turn.due(dueAt);
   }
 };

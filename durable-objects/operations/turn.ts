@@ -2,25 +2,30 @@
 // the object (frames, answers to those who wait) is collected here and goes out after the write.
 
 import { toIso } from "../../contract/field.ts";
+import type { LogFields, LogLevel, LogLine } from "../../contract/log.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
-import type { Actor, JobEvent } from "../../domain/event.ts";
+import type { Actor, JobEvent, JobEventType } from "../../domain/event.ts";
 import { type Decision, isLeased, type Job, type JobError } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
 import { AUDITED_EVENTS } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
-import type { Memory } from "../memory.ts";
 import type { OpenStatus } from "../store/jobs.ts";
 import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { type Announcement, jobAnnouncement, type Outgoing } from "./announcement.ts";
 import { dueAtOf } from "./deadline.ts";
+import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
+  /** Digest of the secret of its key that it came with, or that its session was opened with. */
+  readonly secretHash?: string;
+  /** The request that the turn carries out; none for a frame, an alarm, a schedule. */
+  readonly requestId?: string;
 }
 
 /** Time, chance, identity and the state of sockets, handed in by the shell. */
@@ -39,7 +44,7 @@ export interface Effects {
   /** Whose waiting claims have something to look at. */
   readonly wokenWorkers: Set<string>;
   /** To every worker with a socket. */
-  readonly broadcast: CoordinatorMessage[];
+  readonly broadcast: { readonly message: CoordinatorMessage; readonly except?: ReadonlySet<string> }[];
   /** Streams whose attempt is over, whatever their worker still says. */
   readonly cuts: StreamCut[];
   /** Jobs that are over, and whose bodies were held outside. */
@@ -48,13 +53,14 @@ export interface Effects {
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
   readonly changedTopics: Set<"killswitch" | "schedule" | "catalog" | "cost">;
-  /** Keys whose sockets must close, but for those opened with the digest beside it (null: all). */
-  readonly endedKeys: Map<string, string | null>;
+  /** Keys whose sockets must close, but for those opened with one of the digests beside it. */
+  readonly endedKeys: Map<string, readonly string[]>;
   readonly endedSessions: Set<string>;
   /** Workers that were forgotten. */
   readonly forgottenWorkers: Set<string>;
   /** Tries of webhooks' deliveries. */
   readonly deliveries: Outgoing[];
+  readonly log: LogLine[];
 }
 
 /** `error`: how the reader's stream ends; null where the job goes on with another attempt. */
@@ -66,6 +72,8 @@ export interface StreamCut {
 }
 
 const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
+
+const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
 
 export class Turn {
   readonly effects: Effects = {
@@ -82,11 +90,14 @@ export class Turn {
     endedSessions: new Set(),
     forgottenWorkers: new Set(),
     deliveries: [],
+    log: [],
   };
 
   /** Workers with new room, and groups with new jobs: what `assignWaiting` looks at. */
   readonly freedWorkers = new Set<string>();
   readonly openedGroups = new Set<string>();
+  /** Providers that were at their limit. */
+  readonly openedProviders = new Set<string>();
   isAllOpened = false;
   /** What webhooks hear of it. */
   readonly announcements: Announcement[] = [];
@@ -128,7 +139,8 @@ export class Turn {
     const { job } = decision;
     if (before === job) return;
     this.#reindex(before, job);
-    const dueAt = dueAtOf(job, this.memory.config);
+    this.#noteBeat(before, job);
+    const dueAt = dueAtOf(job, this.memory);
     this.due(dueAt);
     if (job.version === before?.version) this.store.jobs.touch(job, dueAt);
     else this.store.jobs.put(job, dueAt, this.#outbox.open(this.nowAt));
@@ -139,6 +151,7 @@ export class Turn {
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
     if (isFinal(job.status) && job.frontDoor?.isBodyHeld === true) this.effects.droppedBodies.push(job.id);
     if (before?.stream) this.#cutStream(before, job);
+    if (job.status === "failed") this.#logFailure(job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     this.#count(before, job);
   }
@@ -152,11 +165,27 @@ export class Turn {
     this.effects.cuts.push({ instance: before.assignedWorker, jobId: before.id, lease: before.lease, error });
   }
 
+  /** A running job was heard of. Its row may keep an older instant. */
+  noteBeat({ id, heartbeatAt }: Job): void {
+    this.memory.beats.set(id, { storedAt: heartbeatAt, heardAt: this.nowAt });
+  }
+
+  /** Looks again at jobs that some worker failed: whether another may have them may have changed. */
+  reopenAvoiding(): void {
+    for (const { key } of this.memory.queue.avoiding) this.openedGroups.add(key);
+  }
+
   putWorker(worker: Worker): void {
     this.store.workers.put(worker);
     this.memory.unstoredWorkers.delete(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);
     if (worker.pause?.untilAt != null) this.due(worker.pause.untilAt);
+    this.effects.changedWorkers.add(worker.instance);
+  }
+
+  /** A change that follows from what is stored elsewhere: in memory alone, worked out again when the object wakes. */
+  showWorker(worker: Worker): void {
+    this.memory.fleet.put(worker, this.nowAt);
     this.effects.changedWorkers.add(worker.instance);
   }
 
@@ -171,9 +200,21 @@ export class Turn {
   audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
     const { keyId, name } = by;
     this.#outbox.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
+    this.log("info", action, { key_id: keyId, actor: name, target });
     const event = AUDITED_EVENTS[action];
     if (event === undefined) return;
     this.#announce(() => ({ event, data: { target, by: name, ...(detail as object | null) }, tags: null }));
+  }
+
+  /** A line that is written once the turn is stored. */
+  log(level: LogLevel, event: string, fields: LogFields): void {
+    const { requestId } = this.caller;
+    this.effects.log.push({ level, event, fields: { request_id: requestId, ...fields } });
+  }
+
+  #logFailure({ id, assignedWorker, error, attempts }: Job): void {
+    const worker = assignedWorker === null ? {} : { worker: assignedWorker };
+    this.log("warn", "job.failed", { job_id: id, ...worker, code: error?.code, detail: `attempt ${attempts}` });
   }
 
   recordAttempt(attempt: Attempt): void {
@@ -207,6 +248,11 @@ export class Turn {
 
   send(instance: string, message: CoordinatorMessage): void {
     this.effects.frames.push({ instance, message });
+  }
+
+  #noteBeat(before: Job | null, after: Job): void {
+    if (after.status !== "running") this.memory.beats.delete(after.id);
+    else if (before?.heartbeatAt !== after.heartbeatAt) this.noteBeat(after);
   }
 
   /** Nothing is made of what no webhook could hear. */
@@ -250,7 +296,16 @@ export class Turn {
   #tell(job: Job, events: readonly JobEvent[]): void {
     const firstVersion = job.version - events.length + 1;
     if (events.length === 0) return;
-    this.#outbox.addEvents(events.map((event, index) => ({ ...event, version: firstVersion + index })));
+    this.#outbox.addEvents(
+      events.map((event, index) => ({ ...this.#withRequest(event), version: firstVersion + index })),
+    );
+  }
+
+  /** What an owner asks for bears the id of the request, so that it leads to the log. */
+  #withRequest(event: JobEvent): JobEvent {
+    const { requestId } = this.caller;
+    if (requestId === undefined || !ASKED_EVENTS.has(event.type)) return event;
+    return { ...event, detail: { ...(event.detail as object | null), request_id: requestId } };
   }
 
   #reindex(before: Job | null, after: Job): void {
@@ -266,24 +321,23 @@ export class Turn {
     const holds = isLeased(after) ? after.assignedWorker : null;
     if (heldBy === holds) return;
     if (heldBy !== null) {
-      this.#noteFreed(heldBy);
-      fleet.addLoad(heldBy, -1);
+      const provider = before?.workerProvider ?? "";
+      this.#noteFreed(heldBy, provider);
+      fleet.addLoad(heldBy, provider, -1);
     }
     if (holds !== null) {
-      fleet.addLoad(holds, 1);
+      fleet.addLoad(holds, after.workerProvider ?? "", 1);
       this.effects.changedWorkers.add(holds);
     }
   }
 
-  /** A worker has room again; where its provider was at its limit, so have all workers of that provider. */
-  #noteFreed(instance: string): void {
+  /** A worker has room again; where the provider was at its limit, all of its workers may be given something. */
+  #noteFreed(instance: string, provider: string): void {
     const { fleet, config } = this.memory;
     this.freedWorkers.add(instance);
     this.effects.changedWorkers.add(instance);
-    const provider = fleet.get(instance)?.worker.provider;
-    if (provider === undefined) return;
     const limit = config.providers.get(provider)?.rateLimit?.maxConcurrent ?? null;
-    if (limit !== null && fleet.providerLoad(provider) >= limit) this.isAllOpened = true;
+    if (limit !== null && fleet.providerLoad(provider) >= limit) this.openedProviders.add(provider);
   }
 }
 

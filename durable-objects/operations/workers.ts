@@ -3,11 +3,13 @@
 import { toIso } from "../../contract/field.ts";
 import type { JobResource } from "../../contract/job.ts";
 import { presentWorker, type WorkerDetail, type WorkerResource } from "../../contract/worker.ts";
+import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { loseJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import {
+  haltReasonOf,
   isOffline,
   pauseReasonOf,
   pauseWorker,
@@ -17,8 +19,8 @@ import {
   type WorkerView,
 } from "../../domain/worker.ts";
 import { presentOpenJob } from "./jobs.ts";
+import { lastSignOf } from "./last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
-import { lastSignOf } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 export const isSilent = (turn: Turn, member: Member): boolean =>
@@ -26,15 +28,23 @@ export const isSilent = (turn: Turn, member: Member): boolean =>
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;
+  const { killswitch } = turn.memory;
   const seenAt = lastSignOf(turn, member);
   return {
     worker,
     load,
     lastSeenAt: seenAt,
     status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
-    pauseReason: pauseReasonOf(worker, turn.nowAt),
+    pauseReason: shownPauseReason(turn, worker),
     connected: member.isConnected,
+    haltConfirmed: killswitch.level === 0 ? null : worker.confirmedHalt >= killswitch.haltActivation,
   };
+};
+
+/** While the killswitch is active there is nothing to do for the worker yet. */
+const shownPauseReason = (turn: Turn, worker: Worker): string | null => {
+  const reason = pauseReasonOf(worker, turn.nowAt);
+  return turn.memory.killswitch.level > 0 && reason === haltReasonOf(worker) ? "killswitch" : reason;
 };
 
 const newestFirst = (one: Member, other: Member): number =>
@@ -42,12 +52,14 @@ const newestFirst = (one: Member, other: Member): number =>
 
 const allWorkers = (turn: Turn): Member[] => [...turn.memory.fleet.members()].sort(newestFirst);
 
-export const listPresent = (turn: Turn): Result<WorkerResource[], Refusal> =>
-  ok(
-    allWorkers(turn)
-      .filter((member) => !isSilent(turn, member))
-      .map((member) => presentWorker(viewOf(turn, member))),
-  );
+export const listPresent = (
+  turn: Turn,
+  page: { limit: number; offset: number },
+): Result<{ workers: WorkerResource[]; total: number }, Refusal> => {
+  const present = allWorkers(turn).filter((member) => !isSilent(turn, member));
+  const shown = present.slice(page.offset, page.offset + page.limit);
+  return ok({ workers: shown.map((member) => presentWorker(viewOf(turn, member))), total: present.length });
+};
 
 export const listWorkers = (
   turn: Turn,
@@ -97,12 +109,22 @@ export const forgetWorker = (turn: Turn, request: { instance: string }): Result<
   const member = turn.memory.fleet.get(request.instance);
   if (member === undefined) return err(notFound("worker", request.instance));
   if (!isSilent(turn, member)) return err({ code: "worker_not_offline", instance: request.instance });
-  for (const job of turn.store.jobs.leasedBy(request.instance)) turn.record(job, loseJob(job, turn.nowAt));
-  turn.store.workers.remove(request.instance);
-  turn.memory.fleet.remove(request.instance);
-  turn.effects.forgottenWorkers.add(request.instance);
-  turn.audit("worker.forgotten", request.instance);
+  forget(turn, member);
   return ok(null);
+};
+
+/** What it held goes back to the queue. */
+export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
+  const { config, fleet, haltConfirmed } = turn.memory;
+  for (const job of turn.store.jobs.leasedBy(instance)) {
+    turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
+  }
+  turn.store.workers.remove(instance);
+  fleet.remove(instance);
+  haltConfirmed?.instances.delete(instance);
+  turn.reopenAvoiding();
+  turn.effects.forgottenWorkers.add(instance);
+  turn.audit("worker.forgotten", instance);
 };
 
 export const pause = (
@@ -111,6 +133,7 @@ export const pause = (
 ): Result<WorkerResource, Refusal> => {
   const paused = changeWorker(turn, request.instance, (worker) => pauseWorker(worker, request.reason, request.untilAt));
   if (!paused.ok) return paused;
+  turn.reopenAvoiding();
   const reason = paused.value.pause_reason ?? "";
   turn.send(request.instance, { type: "worker.paused", reason });
   turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });
@@ -118,7 +141,10 @@ export const pause = (
 };
 
 export const resume = (turn: Turn, request: { instance: string }): Result<WorkerResource, Refusal> => {
-  const resumed = changeWorker(turn, request.instance, resumeWorker);
+  const resumed = changeWorker(turn, request.instance, (worker) => ({
+    ...resumeWorker(worker),
+    resumedEpoch: turn.memory.killswitch.pauseEpoch,
+  }));
   if (!resumed.ok) return resumed;
   turn.freedWorkers.add(request.instance);
   turn.send(request.instance, { type: "worker.resumed" });

@@ -7,6 +7,8 @@ import { all, first, record, records, type Sql, scalar } from "./sql.ts";
 export interface Session {
   readonly id: string;
   readonly keyId: string;
+  /** Of the key's secret that opened it. */
+  readonly keyHash: string;
   readonly hash: string;
   readonly expiresAt: number;
 }
@@ -38,11 +40,12 @@ export const keysTable = (sql: Sql) => {
 
 export const sessionsTable = (sql: Sql) => ({
   find: (id: string): Session | null => {
-    const row = first(sql, "SELECT id, key_id, hash, expires_at FROM sessions WHERE id = ?", id);
+    const row = first(sql, "SELECT id, key_id, key_hash, hash, expires_at FROM sessions WHERE id = ?", id);
     if (row === null) return null;
     return {
       id: row.id as string,
       keyId: row.key_id as string,
+      keyHash: row.key_hash as string,
       hash: row.hash as string,
       expiresAt: row.expires_at as number,
     };
@@ -50,9 +53,10 @@ export const sessionsTable = (sql: Sql) => ({
 
   put: (session: Session): void => {
     sql.exec(
-      "INSERT OR REPLACE INTO sessions (id, key_id, hash, expires_at) VALUES (?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO sessions (id, key_id, key_hash, hash, expires_at) VALUES (?, ?, ?, ?, ?)",
       session.id,
       session.keyId,
+      session.keyHash,
       session.hash,
       session.expiresAt,
     );
@@ -62,8 +66,9 @@ export const sessionsTable = (sql: Sql) => ({
     sql.exec("DELETE FROM sessions WHERE id = ?", id);
   },
 
-  removeOfKey: (keyId: string): void => {
-    sql.exec("DELETE FROM sessions WHERE key_id = ?", keyId);
+  removeOpenedWithout: (keyId: string, keyHashes: readonly string[]): void => {
+    const kept = JSON.stringify(keyHashes);
+    sql.exec("DELETE FROM sessions WHERE key_id = ? AND key_hash NOT IN (SELECT value FROM json_each(?))", keyId, kept);
   },
 
   /** Answers the ids of those that it removed. */

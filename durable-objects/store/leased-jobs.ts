@@ -4,9 +4,15 @@ import type { Job } from "../../domain/job.ts";
 import { all, records, type Sql } from "./sql.ts";
 
 export const leasedJobs = (sql: Sql) => ({
-  leaseCounts: (): { worker: string; count: number }[] =>
-    all(sql, "SELECT worker, COUNT(*) AS count FROM jobs WHERE worker IS NOT NULL GROUP BY worker").map((row) => ({
+  /** By worker, and by the provider that it offered when it was given them. */
+  leaseCounts: (): { worker: string; provider: string; count: number }[] =>
+    all(
+      sql,
+      `SELECT worker, record ->> 'workerProvider' AS provider, COUNT(*) AS count FROM jobs
+       WHERE worker IS NOT NULL GROUP BY 1, 2`,
+    ).map((row) => ({
       worker: row.worker as string,
+      provider: row.provider as string,
       count: row.count as number,
     })),
 

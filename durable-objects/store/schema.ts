@@ -115,12 +115,42 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       error TEXT,
       next_attempt_at INTEGER,
       finished_at INTEGER,
+      traceparent TEXT,
       body TEXT NOT NULL
     )`,
     `CREATE INDEX deliveries_of ON deliveries (webhook_id, id)`,
     `CREATE INDEX deliveries_due ON deliveries (next_attempt_at, event) WHERE next_attempt_at IS NOT NULL`,
     `CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL`,
     `CREATE TABLE silent_workers (instance TEXT PRIMARY KEY) WITHOUT ROWID`,
+  ],
+  [
+    // What ran a job's last attempt stands in the job.
+    `UPDATE jobs SET record = json_set(record, '$.metadata', json('{}'),
+      '$.ranProvider', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.workerProvider' END,
+      '$.ranModel', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.model' END)`,
+  ],
+  [
+    // The secret that opened a session: of those that are open, the key's own.
+    `ALTER TABLE sessions ADD COLUMN key_hash TEXT NOT NULL DEFAULT ''`,
+    `UPDATE sessions SET key_hash = COALESCE(
+      (SELECT record ->> 'hash' FROM keys WHERE keys.id = sessions.key_id), ''
+    )`,
+  ],
+  [`UPDATE jobs SET record = json_set(record, '$.traceparent', NULL)`],
+  [
+    // Jobs of older releases: no worker has failed them, and what delays them is what their record says.
+    `UPDATE jobs SET record = json_set(record, '$.avoidedWorkers', json('[]'), '$.delayedBy', CASE
+        WHEN record ->> 'readyAt' IS NULL THEN NULL
+        WHEN record ->> 'releases' > 1 THEN 'release'
+        WHEN record ->> 'rateLimitRetries' > 0 THEN 'rate_limit'
+        ELSE 'run_at' END)`,
+  ],
+  [
+    // What a full halt cancels with the rest: put back by a lower level of the same halt.
+    `CREATE TABLE halted_jobs (job_id TEXT PRIMARY KEY) WITHOUT ROWID`,
+    // Paused by the killswitch: an epoch to compare, where a flag stood in each worker.
+    `UPDATE settings SET value = json_set(value, '$.pauseEpoch', 0, '$.resumedEpoch', -1) WHERE name = 'killswitch'`,
+    `UPDATE workers SET record = json_set(record, '$.resumedEpoch', -(record ->> 'isHalted'))`,
   ],
   [
     // Keys with limits: their requests in the minute under way, and what they spent.

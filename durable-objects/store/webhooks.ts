@@ -19,7 +19,7 @@ export const webhooksTable = (sql: Sql) => ({
 });
 
 const COLUMNS =
-  "id, webhook_id, event, at, status, attempts, response_status, error, next_attempt_at, finished_at, body";
+  "id, webhook_id, event, at, status, attempts, response_status, error, next_attempt_at, finished_at, traceparent, body";
 
 export const deliveriesTable = (sql: Sql) => ({
   find: (id: string): Delivery | null => {
@@ -28,10 +28,7 @@ export const deliveriesTable = (sql: Sql) => ({
   },
 
   put: (delivery: Delivery): void => {
-    const { id, webhookId, event, at, status, attempts, responseStatus, error, nextAttemptAt, finishedAt, body } =
-      delivery;
-    sql.exec(
-      `INSERT OR REPLACE INTO deliveries (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    const {
       id,
       webhookId,
       event,
@@ -42,6 +39,22 @@ export const deliveriesTable = (sql: Sql) => ({
       error,
       nextAttemptAt,
       finishedAt,
+      traceparent,
+      body,
+    } = delivery;
+    sql.exec(
+      `INSERT OR REPLACE INTO deliveries (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      id,
+      webhookId,
+      event,
+      at,
+      status,
+      attempts,
+      responseStatus,
+      error,
+      nextAttemptAt,
+      finishedAt,
+      traceparent,
       body,
     );
   },
@@ -135,5 +148,6 @@ const toDelivery = (row: Row): Delivery => ({
   error: row.error as string | null,
   nextAttemptAt: row.next_attempt_at as number | null,
   finishedAt: row.finished_at as number | null,
+  traceparent: row.traceparent as string | null,
   body: row.body as string,
 });

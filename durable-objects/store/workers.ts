@@ -1,10 +1,11 @@
 // Registered workers, and the back-offs of their providers.
 
-import type { Worker } from "../../domain/worker.ts";
+import { WORKER_DEFAULTS, type Worker } from "../../domain/worker.ts";
 import { all, records, type Sql, scalar } from "./sql.ts";
 
 export const workersTable = (sql: Sql) => ({
-  all: (): Worker[] => records<Worker>(all(sql, "SELECT record FROM workers")),
+  all: (): Worker[] =>
+    records<Worker>(all(sql, "SELECT record FROM workers")).map((worker) => ({ ...WORKER_DEFAULTS, ...worker })),
 
   put: (worker: Worker): void => {
     sql.exec(

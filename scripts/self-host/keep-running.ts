@@ -1,6 +1,7 @@
 // A child process that is started again when it dies, more slowly each time, until it is told to stop.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { log } from "../../contract/log.ts";
 import { describeExit, type Exit, type Supervised } from "./supervised.ts";
 
 export interface Pace {
@@ -27,7 +28,9 @@ export function keepRunning(what: string, pace: Pace, start: () => Supervised): 
       const exit: Exit = await current.exited.catch(() => ({ code: null, signal: null }));
       if (stopping.signal.aborted) return;
       if (performance.now() - startedAt > pace.healthyAfterMs) backoffMs = pace.firstMs;
-      console.error(`${what} ${describeExit(exit)}; starting it again in ${backoffMs / 1000} s.`);
+      log("error", "process.ended", {
+        detail: `${what} ${describeExit(exit)}; starting it again in ${backoffMs / 1000} s.`,
+      });
       await pause(backoffMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
       startedAt = performance.now();

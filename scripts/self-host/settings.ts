@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { logProblem } from "../../contract/log.ts";
 import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
 import { readProcessCount } from "./processes.ts";
@@ -12,7 +13,8 @@ const DEFAULT_PORT = 8787;
 const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** What the edge may read of this process's environment, beside the names that wrangler.toml has under [vars]. */
-const PASSED_ON = /^(SERVICE_CATALOG_SYNC|SERVICE_WEBHOOKS_PRIVATE|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+const PASSED_ON =
+  /^(SERVICE_(CATALOG_SYNC|WEBHOOKS_PRIVATE|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Of the 128 KiB that Linux takes in one variable of the environment. */
 const MAX_CATALOG_BYTES = 120 * 1024;
@@ -46,10 +48,17 @@ Environment:
   SERVICE_CATALOG_SYNC=0                   turns the catalog's sync off
   SERVICE_CATALOG_DIR                      a folder with more provider files
   SERVICE_RUNTIME_URL                      the local worker's model runtime
+  SERVICE_WEBHOOKS_PRIVATE=1               lets webhooks go to private addresses
+  SERVICE_LOG=text|json|off                how the log is written (text on a terminal, else json)
+  SERVICE_LOG_LEVEL=debug|info|warn|error  the least level that is logged (info)
+  SERVICE_LOG_REQUESTS=1                   logs every request, not only those that went wrong
+  SERVICE_OTLP_URL, SERVICE_OTLP_HEADERS   the OpenTelemetry collector (…/v1/traces), and headers for it: name=value,…
   PROVIDER_<NAME>_KEY                      a provider's key`;
 
 export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
   const flags = readFlags(args);
+  const wrongLog = logProblem(env);
+  if (wrongLog !== null) throw new ExitError(wrongLog);
   return {
     dataDir: path.resolve(ROOT, env.SERVICE_DATA_DIR || ".data"),
     host: env.SERVICE_HOST || DEFAULT_HOST,
@@ -87,7 +96,8 @@ function readPort(text: string | undefined): number {
 /** The operator's variables that the edge gets as they are: declared vars, catalog switch, provider keys, vault. */
 export function passedEnvironment(declared: Record<string, unknown>, env: NodeJS.ProcessEnv): Record<string, string> {
   const passed = Object.entries(env).filter(([name, value]) => value && (name in declared || PASSED_ON.test(name)));
-  return Object.fromEntries(passed) as Record<string, string>;
+  const format = env.SERVICE_LOG || (process.stderr.isTTY ? "text" : "json");
+  return { ...Object.fromEntries(passed), SERVICE_LOG: format } as Record<string, string>;
 }
 
 /**

@@ -3,11 +3,12 @@
 import { and, count, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Subscription } from "../../domain/catalog-subscription.ts";
-import { notFound } from "../../domain/refusal.ts";
+import { notFound, type RefusalOf } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { catalogSubscriptions } from "../../migrations/catalog.ts";
 import { subscriptionColumns, toSubscription } from "./subscription.ts";
-import type { NotFound } from "./subscriptions.ts";
+
+type NotFound = RefusalOf<"not_found">;
 
 export async function getSubscription(
   db: D1Database,

@@ -21,7 +21,7 @@ export interface NewSubscription {
 export type SubscriptionPatch = Omit<NewSubscription, "provider">;
 type Invalid = RefusalOf<"invalid_request">;
 type Exists = RefusalOf<"subscription_exists">;
-export type NotFound = RefusalOf<"not_found">;
+type NotFound = RefusalOf<"not_found">;
 
 /** Due at once, so that the next minute's pass fetches its first list. */
 export async function createSubscription(

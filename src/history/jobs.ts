@@ -1,17 +1,14 @@
 // Jobs and their timelines as history has them.
 
-import { fromIso } from "../../contract/field.ts";
-import {
-  type JobEventResource,
-  type JobListQuery,
-  type JobResource,
-  presentJob,
-  presentJobEvent,
-} from "../../contract/job.ts";
-import type { JobEventType } from "../../domain/event.ts";
+import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
+import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
+import type { JobEvent, JobEventType } from "../../domain/event.ts";
+import { type Archived, readJob } from "../../domain/job-record.ts";
 import type { Json } from "../../domain/json.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
-import { readJob } from "../../durable-objects/store/job-record.ts";
+import { invalid } from "../../domain/refusal.ts";
+import { Refused } from "../http/refused.ts";
+import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
+import { type JobSelection, selectionOf } from "./job-filter.ts";
 import { readHistory } from "./store.ts";
 
 /** A page of jobs stays within memory: longer values are shortened, and the job says which. */
@@ -46,57 +43,90 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
     };
   });
 
-/** The conditions of a list, each with its bindings; `?1` is the tenant. */
-const conditionsOf = (query: JobListQuery): { where: string; bindings: (string | number)[] } => {
-  const conditions = ["jobs.tenant = ?1"];
-  const bindings: (string | number)[] = [];
-  const add = (condition: (parameter: string) => string, value: string | number | undefined): void => {
-    if (value === undefined) return;
-    bindings.push(value);
-    conditions.push(condition(`?${bindings.length + 1}`));
-  };
-  add((p) => `jobs.status = ${p}`, query.status);
-  add((p) => `jobs.provider = ${p}`, query.provider);
-  add((p) => `jobs.schedule = ${p}`, query.schedule);
-  add((p) => `jobs.worker = ${p}`, query.worker);
-  add((p) => `jobs.created_at >= ${p}`, query.since === undefined ? undefined : fromIso(query.since));
-  add((p) => `EXISTS (SELECT 1 FROM json_each(jobs.tags) WHERE value = ${p})`, query.tag);
-  return { where: conditions.join(" AND "), bindings };
-};
-
 interface ListedRow extends JobRow {
+  readonly id: string;
+  readonly sorted_by: number | null;
   readonly prompt_chars: number;
   readonly input_chars: number;
   readonly result_chars: number;
 }
 
-/** A page of jobs, newest first, and how many there are in all. */
-export const listJobs = (
-  db: D1Database,
-  tenant: string,
-  query: JobListQuery,
-): Promise<{ jobs: JobResource[]; total: number }> =>
+export interface JobPage {
+  readonly jobs: JobResource[];
+  readonly total: number;
+  readonly total_is_capped: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** A page of the jobs that a query names, and how many there are in all, as far as they are counted. */
+export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): Promise<JobPage> =>
   readHistory(async () => {
-    const { where, bindings } = conditionsOf(query);
-    const limits = `?${bindings.length + 2} OFFSET ?${bindings.length + 3}`;
-    const page = db
-      .prepare(
-        `SELECT record, substr(prompt, 1, ${LISTED_CHARS}) AS prompt, length(prompt) AS prompt_chars,
-           substr(input, 1, ${LISTED_CHARS}) AS input, length(input) AS input_chars,
-           substr(COALESCE(result, 'null'), 1, ${LISTED_CHARS}) AS result, length(result) AS result_chars
-         FROM (SELECT tenant, id, record FROM jobs WHERE ${where}
-               ORDER BY created_at DESC, id DESC LIMIT ${limits}) AS listed
-           JOIN payloads ON payloads.tenant = listed.tenant AND payloads.job_id = listed.id
-           LEFT JOIN results ON results.tenant = listed.tenant AND results.job_id = listed.id
-         ORDER BY id DESC`,
-      )
-      .bind(tenant, ...bindings, query.limit, query.offset);
-    const count = db.prepare(`SELECT COUNT(*) AS total FROM jobs WHERE ${where}`).bind(tenant, ...bindings);
-    const [listed, counted] = await db.batch([page, count]);
+    if (query.cursor !== undefined && query.offset > 0)
+      throw new Refused(invalid("offset", "does not go with cursor: give one of the two"));
+    const selection = selectionOf(query);
+    const counted = countStatement(db, tenant, selection);
+    const [listed, count] = await db.batch([pageStatement(db, tenant, query, selection), counted]);
     const rows = (listed?.results ?? []) as unknown as ListedRow[];
-    const total = (counted?.results[0] as { total: number } | undefined)?.total ?? 0;
-    return { jobs: rows.map(presentListed), total };
+    const matching = (count?.results[0] as { total: number } | undefined)?.total ?? 0;
+    const shown = rows.slice(0, query.limit);
+    const last = shown.at(-1);
+    const isLastPage = last === undefined || rows.length <= query.limit;
+    return {
+      jobs: shown.map(presentListed),
+      total: Math.min(matching, MAX_COUNTED),
+      total_is_capped: matching > MAX_COUNTED,
+      next_cursor: isLastPage ? null : writeCursor(query.sort, { value: last.sorted_by, id: last.id }),
+    };
   });
+
+/** How many jobs match: counts one past what is told, and no further. */
+export const countStatement = (db: D1Database, tenant: string, { from, where, bindings }: JobSelection) =>
+  db
+    .prepare(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1})`)
+    .bind(tenant, ...bindings);
+
+const sortColumn = (sort: JobSort, { createdAt }: JobSelection): string =>
+  ({ created_at: createdAt, finished_at: "jobs.finished_at", cost_usd: "jobs.cost_nano_usd" })[sort];
+
+/** One job more than the page has: whether there is a next one. */
+const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, selection: JobSelection) => {
+  const isAscending = query.sort.startsWith("-");
+  const sort = query.sort.replace("-", "") as JobSort;
+  const column = sortColumn(sort, selection);
+  const bindings = [...selection.bindings];
+  const bind = (value: string | number): string => `?${bindings.push(value) + 1}`;
+  const from = query.cursor === undefined ? null : readCursor(query.sort, query.cursor);
+  const after = from === null ? "" : `AND ${afterPlace(from, column, selection.id, isAscending, bind)}`;
+  const order = (value: string, id: string): string =>
+    isAscending ? `${value} ASC NULLS LAST, ${id} ASC` : `${value} DESC, ${id} DESC`;
+  const sql = `SELECT id, sorted_by, record, substr(prompt, 1, ${LISTED_CHARS}) AS prompt, length(prompt) AS prompt_chars,
+      substr(input, 1, ${LISTED_CHARS}) AS input, length(input) AS input_chars,
+      substr(COALESCE(result, 'null'), 1, ${LISTED_CHARS}) AS result, length(result) AS result_chars
+    FROM (SELECT jobs.tenant, jobs.id, jobs.record, ${column} AS sorted_by FROM ${selection.from}
+          WHERE ${selection.where} ${after} ORDER BY ${order(column, selection.id)}
+          LIMIT ${bind(query.limit + 1)} OFFSET ${bind(query.offset)}) AS listed
+      JOIN payloads ON payloads.tenant = listed.tenant AND payloads.job_id = listed.id
+      LEFT JOIN results ON results.tenant = listed.tenant AND results.job_id = listed.id
+    ORDER BY ${order("sorted_by", "id")}`;
+  return db.prepare(sql).bind(tenant, ...bindings);
+};
+
+/** Past the last job of the page before; jobs without the value come after those with it. */
+const afterPlace = (
+  { value, id: lastId }: PlaceInList,
+  column: string,
+  id: string,
+  isAscending: boolean,
+  bind: (value: string | number) => string,
+): string => {
+  const past = isAscending ? ">" : "<";
+  if (value === null) return `${column} IS NULL AND ${id} ${past} ${bind(lastId)}`;
+  const isNullable = column.startsWith("jobs.") && column !== "jobs.created_at";
+  const [at, last] = [bind(value), bind(lastId)];
+  if (!isNullable) return `(${column}, ${id}) ${past} (${at}, ${last})`;
+  // The plus keeps the planner on the index that the list is in order of.
+  return `(+${column} ${past} ${at} OR (+${column} = ${at} AND ${id} ${past} ${last}) OR +${column} IS NULL)`;
+};
 
 const presentListed = (row: ListedRow): JobResource => {
   const truncated = (["prompt", "input", "result"] as const).filter(
@@ -115,16 +145,21 @@ interface EventRow {
   readonly detail: string;
 }
 
-/** A job's timeline, oldest first; null where there is no such job. */
+/** What happened to a job, oldest first. */
+export const readTimeline = async (db: D1Database, tenant: string, id: string): Promise<Omit<JobEvent, "jobId">[]> => {
+  const { results } = await db
+    .prepare(
+      `SELECT at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
+       ORDER BY version LIMIT ${MAX_EVENTS}`,
+    )
+    .bind(tenant, id)
+    .all<EventRow>();
+  return results.map((row) => ({ ...row, detail: JSON.parse(row.detail) as Json }));
+};
+
+/** A job's timeline for its readers; null where there is no such job. */
 export const jobTimeline = (db: D1Database, tenant: string, id: string): Promise<JobEventResource[] | null> =>
   readHistory(async () => {
-    const { results } = await db
-      .prepare(
-        `SELECT at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
-         ORDER BY version LIMIT ${MAX_EVENTS}`,
-      )
-      .bind(tenant, id)
-      .all<EventRow>();
-    if (results.length === 0) return null;
-    return results.map((row) => presentJobEvent({ ...row, detail: JSON.parse(row.detail) as Json }));
+    const timeline = await readTimeline(db, tenant, id);
+    return timeline.length === 0 ? null : timeline.map(presentJobEvent);
   });

@@ -1,11 +1,13 @@
 // The tenants of this service, with the jurisdiction that their objects live in.
 
-import { desc, eq, sql } from "drizzle-orm";
+import { desc, eq, getTableColumns, getTableName, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { toIso } from "../../contract/field.ts";
-import { tenants } from "../../migrations/schema.ts";
+import * as schema from "../../migrations/schema.ts";
 import type { TenantName } from "../http/tenant.ts";
 import { readHistory } from "./store.ts";
+
+const { tenants } = schema;
 
 export const listTenants = (db: D1Database): Promise<{ tenant: string; created_at: string }[]> =>
   readHistory(async () => {
@@ -24,6 +26,39 @@ export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number)
       .values({ tenant: name.tenant, jurisdiction: name.jurisdiction, createdAt: nowAt })
       .onConflictDoNothing();
     return (await tenantNamed(db, name.tenant)).jurisdiction === name.jurisdiction;
+  });
+
+/** Where the object of a tenant that exists is to be found; null where there is none of this name. */
+export const findTenant = (db: D1Database, tenant: string): Promise<TenantName | null> =>
+  readHistory(async () => {
+    const row = await drizzle(db)
+      .select({ jurisdiction: tenants.jurisdiction })
+      .from(tenants)
+      .where(eq(tenants.tenant, tenant))
+      .get();
+    return row === undefined ? null : { tenant, jurisdiction: row.jurisdiction as TenantName["jurisdiction"] };
+  });
+
+/** Every table of history that holds something of a tenant; its own row goes last, so that this can be repeated. */
+export const TENANT_TABLES: readonly string[] = [
+  ...Object.values(schema)
+    .filter((table) => "tenant" in getTableColumns(table))
+    .map(getTableName)
+    .filter((name) => name !== getTableName(tenants)),
+  getTableName(tenants),
+];
+
+const ROWS_A_DELETE = 5_000;
+
+/** Deletes all that history holds of a tenant, in bounded steps. */
+export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
+  readHistory(async () => {
+    for (const table of TENANT_TABLES) {
+      const some = db.prepare(
+        `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE tenant = ?1 LIMIT ${ROWS_A_DELETE})`,
+      );
+      while ((await some.bind(tenant).run()).meta.changes > 0);
+    }
   });
 
 /** Where a tenant's object is to be found. */

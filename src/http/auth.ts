@@ -4,11 +4,22 @@
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
 import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
+import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
 import type { Env } from "../env.ts";
 import { digest, read, type TokenFacts } from "./key-format.ts";
 import { Refused } from "./refused.ts";
 
-export type AppContext = Context<{ Bindings: Env; Variables: { requestId: string } }>;
+/** What is known of a request beside itself. */
+export interface Variables {
+  requestId: string;
+  /** Set once the token's tag was checked; whether the key lives the object decides. */
+  caller?: TokenFacts;
+  refusalCode?: RefusalCode;
+  /** Another process answers it. */
+  isPassedOn?: boolean;
+}
+
+export type AppContext = Context<{ Bindings: Env; Variables: Variables }>;
 
 /** Over https the browser keeps the first to this host alone; over plain http only the second is stored. */
 export const SESSION_COOKIES = ["__Host-signalbox", "signalbox"] as const;
@@ -48,16 +59,38 @@ export const authenticateCaller = async (c: AppContext): Promise<TokenFacts> => 
   const bearer = bearerOf(c);
   if (bearer === null) return authenticateSession(c);
   const facts = await factsOf(c.env, bearer);
-  if (facts === null || facts.kind !== "key") throw new Refused(AUTHENTICATION_FAILED);
-  return facts;
+  if (facts?.kind === "key") return facts;
+  throw new Refused((await isRootKey(c, bearer)) ? ROOT_KEY_MISPLACED : AUTHENTICATION_FAILED);
+};
+
+const ROOT_KEY_MISPLACED: Refusal = {
+  code: "authentication_failed",
+  detail: "this is the operator's root key, which manages tenants and nothing else: send a key of the tenant",
+};
+
+/** Compared by digest, so that time tells nothing. */
+const isRootKey = async (c: AppContext, bearer: string): Promise<boolean> => {
+  const rootKey = c.env.SERVICE_ROOT_KEY ?? "";
+  if (rootKey === "") return false;
+  const [given, expected] = await Promise.all([digest(bearer), digest(rootKey)]);
+  return given === expected;
+};
+
+const cookieOf = (c: AppContext): string | undefined =>
+  SESSION_COOKIES.map((name) => getCookie(c, name)).find((value) => value !== undefined);
+
+/** The session that the request's cookie is of, if it is one of ours. */
+export const sessionOf = async (c: AppContext): Promise<TokenFacts | null> => {
+  const cookie = cookieOf(c);
+  const facts = cookie === undefined ? null : await factsOf(c.env, cookie);
+  return facts?.kind === "session" ? facts : null;
 };
 
 const authenticateSession = async (c: AppContext): Promise<TokenFacts> => {
-  const cookie = SESSION_COOKIES.map((name) => getCookie(c, name)).find((value) => value !== undefined);
-  if (cookie === undefined) throw new Refused(AUTHENTICATION_FAILED);
+  if (cookieOf(c) === undefined) throw new Refused(AUTHENTICATION_FAILED);
   refuseForeignOrigin(c);
-  const facts = await factsOf(c.env, cookie);
-  if (facts === null || facts.kind !== "session") throw new Refused(AUTHENTICATION_FAILED);
+  const facts = await sessionOf(c);
+  if (facts === null) throw new Refused(AUTHENTICATION_FAILED);
   return facts;
 };
 
@@ -80,13 +113,11 @@ const isOwnOrigin = (c: AppContext, origin: string): boolean => {
   return URL.canParse(origin) && new URL(origin).host === host;
 };
 
-/** Whether the caller holds the operator's root key; compared by digest, so that time tells nothing. */
+/** Whether the caller holds the operator's root key. */
 export const authenticateOperator = async (c: AppContext): Promise<void> => {
-  const rootKey = c.env.SERVICE_ROOT_KEY ?? "";
   const bearer = bearerOf(c);
-  if (rootKey === "" || bearer === null) throw new Refused(AUTHENTICATION_FAILED);
-  const [given, expected] = await Promise.all([digest(bearer), digest(rootKey)]);
-  if (given === expected) return;
+  if (bearer === null) throw new Refused(AUTHENTICATION_FAILED);
+  if (await isRootKey(c, bearer)) return;
   const facts = await factsOf(c.env, bearer);
   if (facts === null) throw new Refused(AUTHENTICATION_FAILED);
   throw new Refused({ code: "forbidden", detail: "tenants are managed with the operator's root key" });

@@ -4,7 +4,14 @@
 import type { Role } from "../../domain/key.ts";
 
 const PREFIX = "sbx";
-const KINDS = { admin: "a", standard: "s", worker: "w", client: "c", session: "d" } as const;
+const KINDS = {
+  admin: "a",
+  standard: "s",
+  viewer: "v",
+  worker: "w",
+  client: "c",
+  session: "d",
+} as const satisfies Record<Role | "session", string>;
 
 export const MAX_TOKEN_CHARS = 512;
 const ID_CHARS = 12;
@@ -26,6 +33,8 @@ export interface TokenFacts {
   readonly id: string;
   /** SHA-256 of the whole token, hex. */
   readonly hash: string;
+  /** The request that it came with. */
+  readonly requestId?: string;
 }
 
 const encoder = new TextEncoder();

@@ -10,6 +10,7 @@ import { callTenant } from "./tenant.ts";
 export const LONGEST_WAIT_MS = 10_000;
 const LOOKS_AT_MOST = 200;
 const LOOK_AGAIN_MS = 10;
+const ALL_PRESENT = { limit: 1_000, offset: 0 };
 
 /** The awaited worker that has come, or has had its time. */
 let settled: string | undefined;
@@ -36,8 +37,8 @@ export const notePresent = (env: Env, token: TokenFacts, instance: string): void
  */
 export const noteConnected = async (env: Env, token: TokenFacts, instance: string): Promise<void> => {
   for (let looks = 0; looks < LOOKS_AT_MOST && isAwaited(env, token, instance); looks += 1) {
-    const present = await callTenant(env, token, "listPresent", null);
-    const worker = present.ok ? present.value.find((one) => one.instance === instance) : undefined;
+    const present = await callTenant(env, token, "listPresent", ALL_PRESENT);
+    const worker = present.ok ? present.value.workers.find((one) => one.instance === instance) : undefined;
     if (worker?.connected === true && worker.concurrency > 0) notePresent(env, token, instance);
     else await scheduler.wait(LOOK_AGAIN_MS);
   }

@@ -8,8 +8,9 @@ import type { Permission } from "../../domain/key.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
 import type { OperationName } from "../../durable-objects/api.ts";
 import type { Env } from "../env.ts";
-import { type AppContext, authenticateCaller, authenticateOperator } from "./auth.ts";
+import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "./auth.ts";
 import { readJson } from "./body.ts";
+import type { Home } from "./home.ts";
 import type { TokenFacts } from "./key-format.ts";
 import { Refused, unwrap } from "./refused.ts";
 import { callTenant } from "./tenant.ts";
@@ -111,12 +112,17 @@ const refuseIdleIdempotencyKey = (c: AppContext, { headers }: Description): void
 /** By the key's tag alone, before anything of the request is read; the handler's call asks the tenant's object. */
 const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | undefined> => {
   if (needs === "root") await authenticateOperator(c);
-  return needs === "none" || needs === "root" ? undefined : authenticateCaller(c);
+  if (needs === "none" || needs === "root") return undefined;
+  const token = { ...(await authenticateCaller(c)), requestId: c.get("requestId") };
+  c.set("caller", token);
+  return token;
 };
 
 const AUTHORIZATION = {
   work: "authorizeWork",
-  operate: "authorizeRead",
+  consult: "authorizeConsult",
+  operate: "authorizeOperate",
+  observe: "authorizeRead",
   administer: "authorizeAdmin",
   ask: "authorizeAsk",
   follow: "authorizeFollow",
@@ -175,12 +181,17 @@ const parse = (schema: z.ZodType | undefined, given: unknown, where: string): un
   throw new Refused(refusalOf(schema, parsed.error, given, where));
 };
 
+export const passOn = (c: AppContext, home: Home): Promise<Response> => {
+  c.set("isPassedOn", true);
+  return home.passOn(c);
+};
+
 /**
  * Mounts every endpoint, and for each path an answer to the methods that it does not take. One that is not portable is
  * answered only where all bindings are.
  */
 export const mount = (
-  app: Hono<{ Bindings: Env; Variables: { requestId: string } }>,
+  app: Hono<{ Bindings: Env; Variables: Variables }>,
   endpoints: readonly Endpoint[],
   isPortable: (endpoint: Endpoint) => boolean,
 ): void => {
@@ -188,7 +199,9 @@ export const mount = (
   for (const one of endpoints) {
     const { description, handle } = one;
     const path = description.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    const handleOrPassOn = isPortable(one) ? handle : (c: AppContext) => c.env.HOME?.passOn(c) ?? handle(c);
+    const handleOrPassOn = isPortable(one)
+      ? handle
+      : (c: AppContext) => (c.env.HOME === undefined ? handle(c) : passOn(c, c.env.HOME));
     app.on(description.method.toUpperCase(), path, handleOrPassOn);
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), description.method.toUpperCase()]);
   }

@@ -1,13 +1,14 @@
 // The way to a tenant's object. One function finds it, so it alone would know if a tenant were ever spread over several.
 
 import type { JobResource } from "../../contract/job.ts";
+import type { KeyResource } from "../../contract/key.ts";
 import type { ClaimAnswer } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { Asked, Asking, AskWait, Followed } from "../../durable-objects/operations/front-door.ts";
-import type { Credential, NewTenant } from "../../durable-objects/operations/keys.ts";
+import type { Credential, NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "./key-format.ts";
@@ -70,7 +71,12 @@ export const withTenant = async <T>(
   }
 };
 
-export const credentialOf = ({ kind, id, hash }: TokenFacts): Credential => ({ kind, id, hash });
+export const credentialOf = ({ kind, id, hash, requestId }: TokenFacts): Credential => ({
+  kind,
+  id,
+  hash,
+  ...(requestId === undefined ? {} : { requestId }),
+});
 
 /** One operation of the tenant that the token names. */
 export const callTenant = <Name extends OperationName>(
@@ -129,6 +135,15 @@ export const createTenant = async (env: Env, request: NewTenant): Promise<Result
   return created;
 };
 
+/** Another admin key for a tenant, whoever holds its others. */
+export const addAdminKey = (env: Env, name: TenantName, key: NewKey): Promise<Result<KeyResource, Refusal>> =>
+  withTenant(env, name, false, (stub) => remote(stub).addAdminKey(key));
+
+/** Ends the tenant's keys, sockets and live data; what is in history is left. */
+export const destroyTenant = async (env: Env, name: TenantName): Promise<void> => {
+  unwrap(await withTenant(env, name, true, async (stub) => ok(await stub.destroy())));
+};
+
 /** What a sync found, for the tenant's routing and cost; `models: null` where nothing follows the provider any more. */
 export const learnCatalog = async (env: Env, name: TenantName, report: CatalogReport): Promise<void> => {
   await withTenant(env, name, true, (stub) => remote(stub).learnCatalog(report));
@@ -136,7 +151,10 @@ export const learnCatalog = async (env: Env, name: TenantName, report: CatalogRe
 
 export const isSyncHalted = (env: Env, name: TenantName): Promise<boolean> => tenantObject(env, name).isSyncHalted();
 
-type Remote = Pick<Tenant, "ask" | "watch" | "call" | "getJobWaiting" | "claimWaiting" | "create" | "learnCatalog">;
+type Remote = Pick<
+  Tenant,
+  "ask" | "watch" | "call" | "getJobWaiting" | "claimWaiting" | "create" | "addAdminKey" | "learnCatalog"
+>;
 
 /** The stub's own types wrap every answer once more; what crosses is plain data, as the class says. */
 const remote = (stub: DurableObjectStub<Tenant>): Remote => stub as unknown as Remote;

@@ -39,7 +39,7 @@ export const mcpRoutes = (serve: Serve): readonly Endpoint[] => [
       method: "post",
       path: "/mcp",
       tag: "MCP",
-      needs: "work",
+      needs: "consult",
       summary: "The service as tools of an AI agent",
       description:
         "Model Context Protocol, specification 2026-07-28 (clients of 2025-11-25 are answered, too), stateless. A tool may do what the key's role may do; a refusal is a result with `isError` and the problem's title and detail.",

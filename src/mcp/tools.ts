@@ -3,7 +3,8 @@
 
 import * as z from "zod";
 import { explainQuery } from "../../contract/dispatch.ts";
-import { jobListQuery, newJobRequest } from "../../contract/job.ts";
+import { newJobRequest } from "../../contract/job.ts";
+import { jobListQuery } from "../../contract/job-list.ts";
 import { killswitchRequest } from "../../contract/killswitch.ts";
 import { MAX_WAIT_SECONDS } from "../../contract/values.ts";
 import { instanceParam, jobIdParam, pauseRequest } from "../../contract/worker.ts";

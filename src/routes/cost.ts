@@ -10,7 +10,7 @@ import { callTenant, drainTenant } from "../http/tenant.ts";
 const BASE = {
   method: "get",
   tag: "Cost",
-  needs: "operate",
+  needs: "observe",
   query: costQuery,
   refuses: ["history_unavailable"],
   description: "Periods are calendar days, ISO weeks and months in UTC, up to now.",

@@ -9,6 +9,7 @@ import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempote
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
+import { traced } from "../http/traced.ts";
 
 const TAG = "Jobs";
 
@@ -31,7 +32,7 @@ const dispatch = endpoint(
   },
   async (c, { body, query, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { job: toNewJob(body), mayQueue: query.queue === "true", idempotency };
+    const request = { job: traced(c, toNewJob(body)), mayQueue: query.queue === "true", idempotency };
     const dispatched = unwrap(await callTenant(c.env, token, "dispatch", request, idempotency !== null));
     return answer(c, dispatched.job, dispatched.isQueued ? 202 : 200, replayHeader(dispatched));
   },

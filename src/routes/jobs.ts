@@ -6,8 +6,6 @@ import {
   type JobResource,
   jobBatch,
   jobEventList,
-  jobList,
-  jobListQuery,
   jobResource,
   newJobBatchRequest,
   newJobRequest,
@@ -15,6 +13,7 @@ import {
   toJobPatch,
   toNewJob,
 } from "../../contract/job.ts";
+import { jobList, jobListQuery } from "../../contract/job-list.ts";
 import { jobIdParam } from "../../contract/worker.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
@@ -25,6 +24,7 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant, waitForJob } from "../http/tenant.ts";
+import { traced } from "../http/traced.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
@@ -42,7 +42,7 @@ const createJob = endpoint(
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { job: toNewJob(body), idempotency };
+    const request = { job: traced(c, toNewJob(body)), idempotency };
     const created = unwrap(await callTenant(c.env, token, "createJob", request, idempotency !== null));
     const { replayed: _replayed, ...job } = created;
     return answer(c, job, 201, replayHeader(created));
@@ -63,7 +63,7 @@ const createJobs = endpoint(
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { jobs: body.jobs.map((one) => toNewJob(one)), idempotency };
+    const request = { jobs: body.jobs.map((one) => traced(c, toNewJob(one))), idempotency };
     const created = unwrap(await callTenant(c.env, token, "createJobs", request, idempotency !== null));
     return answer(c, { jobs: created.jobs }, 201, replayHeader(created));
   },
@@ -76,15 +76,17 @@ const list = endpoint(
     tag: TAG,
     ...asks("authorizeRead", "history_unavailable"),
     summary: "List jobs, newest first",
+    description:
+      "Every filter narrows the list. `metadata.<name>=<value>` finds jobs by a pair of their metadata. `total` is exact to 10 000.",
     query: jobListQuery,
     answers: { 200: { description: "A page of jobs.", schema: jobList } },
   },
   async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     await drainTenant(c.env, token);
-    const { jobs, total } = await listJobs(c.env.DB, token.tenant, query);
+    const { jobs, ...counted } = await listJobs(c.env.DB, token.tenant, query);
     const { limit, offset } = query;
-    return answer(c, { jobs: await withLiveState(c, token, jobs), total, limit, offset });
+    return answer(c, { jobs: await withLiveState(c, token, jobs), ...counted, limit, offset });
   },
 );
 

@@ -6,7 +6,7 @@ import { sessionAnswer, sessionRequest } from "../../contract/session.ts";
 import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
-import { refuseForeignOrigin, SESSION_COOKIES, signingSecret } from "../http/auth.ts";
+import { type AppContext, refuseForeignOrigin, SESSION_COOKIES, sessionOf, signingSecret } from "../http/auth.ts";
 import { mint, read } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -19,6 +19,12 @@ const PLAIN_COOKIE = SESSION_COOKIES[1];
 
 const isHttps = (c: Context): boolean =>
   new URL(c.req.url).protocol === "https:" || c.req.header("x-forwarded-proto") === "https";
+
+/** Who signs in leaves the session that the browser was in: it would live on with nobody to end it. */
+const endOlderSession = async (c: AppContext): Promise<void> => {
+  const older = await sessionOf(c);
+  if (older !== null) await callTenant(c.env, older, "endSession", { id: older.id });
+};
 
 const signIn = endpoint(
   {
@@ -38,6 +44,7 @@ const signIn = endpoint(
     if (token === null || token.kind !== "key") throw new Refused(AUTHENTICATION_FAILED);
     const minted = await mint(signingSecret(c.env), "session", token.tenant, token.jurisdiction);
     const session = unwrap(await callTenant(c.env, token, "createSession", { id: minted.id, hash: minted.hash }));
+    await endOlderSession(c);
     const secure = isHttps(c);
     setCookie(c, secure ? SECURE_COOKIE : PLAIN_COOKIE, minted.token, {
       httpOnly: true,
@@ -72,13 +79,13 @@ const signOut = endpoint(
     method: "delete",
     path: "/session",
     tag: SESSIONS,
-    needs: "work",
+    needs: "consult",
     summary: "Sign the dashboard out",
     answers: { 204: { description: "The session is over." } },
   },
   async (c, { token }) => {
     if (token.kind === "session") unwrap(await callTenant(c.env, token, "endSession", { id: token.id }));
-    else unwrap(await callTenant(c.env, token, "authorizeWork", null));
+    else unwrap(await callTenant(c.env, token, "authorizeConsult", null));
     deleteCookie(c, PLAIN_COOKIE, { path: "/" });
     deleteCookie(c, SECURE_COOKIE, { path: "/", secure: true });
     return c.body(null, 204);

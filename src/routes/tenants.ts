@@ -1,14 +1,21 @@
 // Tenants, for the holder of the operator's root key.
 
-import { newTenantAnswer, newTenantRequest, tenantList } from "../../contract/tenant.ts";
+import { keyAnswer } from "../../contract/key.ts";
+import {
+  newAdminKeyRequest,
+  newTenantAnswer,
+  newTenantRequest,
+  tenantList,
+  tenantParam,
+} from "../../contract/tenant.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { claimTenantName, listTenants } from "../history/tenants.ts";
+import { claimTenantName, deleteHistory, findTenant, listTenants } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
 import { type AppContext, signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { createTenant, type TenantName, tenantObject } from "../http/tenant.ts";
+import { addAdminKey, createTenant, destroyTenant, type TenantName, tenantObject } from "../http/tenant.ts";
 
 const TENANTS = "Tenants";
 
@@ -61,4 +68,52 @@ const list = endpoint(
   },
 );
 
-export const tenantRoutes: readonly Endpoint[] = [create, list];
+const found = async (c: AppContext, tenant: string): Promise<TenantName> => {
+  const name = await findTenant(c.env.DB, tenant);
+  if (name === null) throw new Refused({ code: "not_found", kind: "tenant", id: tenant });
+  return name;
+};
+
+const addKey = endpoint(
+  {
+    method: "post",
+    path: "/admin/tenants/{tenant}/keys",
+    tag: TENANTS,
+    needs: "root",
+    summary: "Give a tenant another admin key",
+    description: "For a tenant whose admin keys are lost. It stands in the tenant's audit log.",
+    params: tenantParam,
+    body: newAdminKeyRequest,
+    answers: { 201: { description: "The key is shown this once.", schema: keyAnswer } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params, body }) => {
+    const name = await found(c, params.tenant);
+    const minted = await mint(signingSecret(c.env), "admin", name.tenant, name.jurisdiction);
+    const asked = { id: minted.id, name: body.name, role: "admin" as const, hash: minted.hash };
+    const { id, role } = unwrap(await addAdminKey(c.env, name, asked));
+    return answer(c, { id, name: body.name, role, key: minted.token }, 201);
+  },
+);
+
+const remove = endpoint(
+  {
+    method: "delete",
+    path: "/admin/tenants/{tenant}",
+    tag: TENANTS,
+    needs: "root",
+    summary: "Delete a tenant",
+    description: "Its keys and sockets end at once; its live data and its history are deleted, for good.",
+    params: tenantParam,
+    answers: { 204: { description: "Nothing of it is left." } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params }) => {
+    const name = await found(c, params.tenant);
+    await destroyTenant(c.env, name);
+    await deleteHistory(c.env.DB, name.tenant);
+    return c.body(null, 204);
+  },
+);
+
+export const tenantRoutes: readonly Endpoint[] = [create, list, addKey, remove];

@@ -20,6 +20,7 @@ import {
   pauseRequest,
   presenceAnswer,
   presenceList,
+  presenceListQuery,
   presenceRequest,
   toPause,
   toPresence,
@@ -67,11 +68,10 @@ const present = endpoint(
     tag: FLEET,
     ...asks("listPresent"),
     summary: "Workers that are not offline",
+    query: presenceListQuery,
     answers: { 200: { description: "Them.", schema: presenceList } },
   },
-  async (c, { token }) => {
-    return answer(c, { workers: unwrap(await callTenant(c.env, token, "listPresent", null)) });
-  },
+  async (c, { token, query }) => answer(c, unwrap(await callTenant(c.env, token, "listPresent", query))),
 );
 
 const list = endpoint(

@@ -8,7 +8,7 @@ import {
   bundledModuleText,
   providerFiles,
   readProviderFolder,
-} from "../../providers/folder.ts";
+} from "../../scripts/bundle-providers.ts";
 import { listModels } from "../../src/catalog/list-models.ts";
 import { describeProblem, parseProvider } from "../../src/catalog/provider-yaml.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
@@ -31,7 +31,7 @@ const problemsOf = (text: string): string[] => {
 describe("the bundled providers", () => {
   it("are those of providers/catalog, as bundled-providers.ts has them", async () => {
     const text = bundledModuleText(await readProviderFolder(BUNDLED_FOLDER));
-    expect(await readFile(BUNDLED_MODULE, "utf8"), "run: node providers/folder.ts").toBe(text);
+    expect(await readFile(BUNDLED_MODULE, "utf8"), "run: node scripts/bundle-providers.ts").toBe(text);
     expect([...loadProviders().values()]).toEqual(await readProviderFolder(BUNDLED_FOLDER));
   });
 

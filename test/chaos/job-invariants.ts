@@ -26,6 +26,7 @@ const STEPS: Record<Exclude<JobEventType, "job.created">, Step> = {
   "job.lost": BACK,
   "job.halted": BACK,
   "job.reaped": BACK,
+  "job.attempt_failed": BACK,
   "job.rate_limited": BACK,
   "job.fell_back": BACK,
   "job.retried": { from: [...LEASED, "failed"], to: "pending" },

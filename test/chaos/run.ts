@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Random } from "../simulation/random.ts";
+import { killChild } from "../support/child-processes.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { resumeEverybody, runClient, runOperator } from "./clients.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
@@ -65,10 +66,7 @@ export const runChaos = async (options: ChaosOptions): Promise<ChaosReport> => {
     for (let kill = 1; kill <= options.kills; kill += 1) {
       await pause(MIN_UPTIME_MS + random.next() * (MAX_UPTIME_MS - MIN_UPTIME_MS));
       options.signal?.throwIfAborted();
-      lead(proxies, null);
-      await server.kill();
-      server = await startSelfHosted(dataDir);
-      lead(proxies, server.url);
+      server = await killOne(dataDir, server, proxies, random);
       options.onKill?.(kill, stage.history);
     }
     stage.isRough = false;
@@ -86,6 +84,19 @@ export const runChaos = async (options: ChaosOptions): Promise<ChaosReport> => {
     await Promise.allSettled(players);
     rmSync(dataDir, { recursive: true, force: true });
   }
+};
+
+/** The whole server, or one of its processes, which it then starts again by itself. */
+const KILLED = ["all", "serving", "history"] as const;
+
+const killOne = async (dataDir: string, server: SelfHosted, proxies: Proxies, random: Random): Promise<SelfHosted> => {
+  const killed = KILLED[Math.floor(random.next() * KILLED.length)] ?? "all";
+  if (killed !== "all" && killChild(dataDir, killed)) return server;
+  lead(proxies, null);
+  await server.kill();
+  const next = await startSelfHosted(dataDir);
+  lead(proxies, next.url);
+  return next;
 };
 
 type Proxies = { readonly rough: CuttingProxy; readonly smooth: CuttingProxy };

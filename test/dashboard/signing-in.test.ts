@@ -32,6 +32,25 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("asks before the key of an address takes the place of who is signed in", async () => {
+    const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "another", role: "standard" });
+    const { page, faults } = await world.open("");
+    const offer = `${world.server.url}/#key=${key}`;
+    const whoIs = () => page.evaluate(async () => (await (await fetch("/session")).json()).name);
+    const before = await whoIs();
+    await page.goto(offer);
+    await page.getByText("This address brings another key").waitFor();
+    expect(page.url()).not.toContain("key=");
+    await page.getByRole("button", { name: "Stay signed in" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(await whoIs()).toBe(before);
+    await page.goto(offer);
+    await page.getByRole("button", { name: "Sign out and use the other key" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await expect.poll(whoIs).toBe("another");
+    expect(faults()).toEqual([]);
+  });
+
   it("says why a wrong key is refused", async () => {
     const { page } = await world.visit("/");
     await page.getByLabel("Key").fill("not a key");

@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import { APIS } from "../../domain/api.ts";
 import type { Bits } from "../../domain/bits.ts";
 import { Fleet } from "../../domain/fleet.ts";
+import { Postings } from "../../domain/posting.ts";
 import type { Requirements } from "../../domain/requirements.ts";
+import { SharedLists } from "../../domain/shared.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { MODELS, PROVIDERS, TAGS, worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
@@ -38,21 +40,28 @@ const steps = fc.array(
 type Step = (typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never) extends (infer One)[] ? One : never;
 
 /** The fleet as a plain map, every answer found by looking at every worker. */
-type Naive = Map<string, { worker: Worker; load: number }>;
+/** `heldFrom`: the provider that the worker offered when it was given each job that it has. */
+type Naive = Map<string, { worker: Worker; load: number; heldFrom: string[] }>;
 
 const apply = (fleet: Fleet, naive: Naive, step: Step): void => {
   if ("put" in step) {
     const record = worker(step.put);
     fleet.put(record, NOON);
-    naive.set(record.instance, { worker: record, load: naive.get(record.instance)?.load ?? 0 });
+    const { load = 0, heldFrom = [] } = naive.get(record.instance) ?? {};
+    naive.set(record.instance, { worker: record, load, heldFrom });
   } else if ("remove" in step) {
+    for (const provider of naive.get(step.remove)?.heldFrom ?? []) fleet.addLoad(step.remove, provider, -1);
     fleet.remove(step.remove);
     naive.delete(step.remove);
   } else if ("load" in step) {
     const known = naive.get(step.load);
     const change = Math.max(step.change, -(known?.load ?? 0));
-    fleet.addLoad(step.load, change);
-    if (known !== undefined) known.load += change;
+    if (known === undefined) return;
+    known.load += change;
+    if (change > 0) {
+      fleet.addLoad(step.load, known.worker.provider, change);
+      known.heldFrom.push(...Array.from({ length: change }, () => known.worker.provider));
+    } else for (const provider of known.heldFrom.splice(0, -change)) fleet.addLoad(step.load, provider, -1);
   } else {
     const known = naive.get(step.change);
     if (known === undefined) return;
@@ -78,7 +87,7 @@ const expectAlike = (fleet: Fleet, naive: Naive): void => {
   expect(fleet.size).toBe(naive.size);
   for (const name of INSTANCES) {
     const member = fleet.get(name);
-    expect(member?.worker).toBe(naive.get(name)?.worker);
+    expect(member?.worker).toEqual(naive.get(name)?.worker);
     expect(member?.load).toBe(naive.get(name)?.load);
     if (member !== undefined) expect(fleet.at(member.slot)).toBe(member);
   }
@@ -90,12 +99,17 @@ const expectAlike = (fleet: Fleet, naive: Naive): void => {
   );
   for (const tag of TAGS) expect(namesIn(fleet, fleet.withTag(tag))).toEqual(those((one) => one.tags.includes(tag)));
   for (const model of MODELS) {
-    expect(namesIn(fleet, fleet.servingModel(model))).toEqual(those((one) => one.models?.includes(model) ?? true));
+    expect(namesIn(fleet, fleet.servingModel(model))).toEqual(
+      those(
+        (one) =>
+          one.models?.some((own) => own === model || `${own}:latest` === model || own === `${model}:latest`) ?? true,
+      ),
+    );
   }
   for (const provider of PROVIDERS) {
     expect(namesIn(fleet, fleet.ofProvider(provider))).toEqual(those((one) => one.provider === provider));
-    const loads = [...naive.values()].filter((one) => one.worker.provider === provider).map((one) => one.load);
-    expect(fleet.providerLoad(provider)).toBe(loads.reduce((sum, load) => sum + load, 0));
+    const held = [...naive.values()].flatMap((one) => one.heldFrom).filter((one) => one === provider);
+    expect(fleet.providerLoad(provider)).toBe(held.length);
   }
 };
 
@@ -111,33 +125,6 @@ describe("the fleet", () => {
         }
       }),
       { numRuns: 200 },
-    );
-  });
-
-  test("finds everyone who offers what is required, whatever their state (property)", () => {
-    const requirements: fc.Arbitrary<Requirements> = fc.record({
-      provider: fc.constantFrom(null, ...PROVIDERS, "nobody's"),
-      model: fc.constantFrom(null, ...MODELS, "nobody's"),
-      tags: fc.subarray([...TAGS, "nobody's"], { maxLength: 2 }),
-      api: fc.constantFrom(null, null, ...APIS.slice(0, 3)),
-      excludedProviders: fc.subarray(PROVIDERS, { maxLength: 1 }),
-    });
-    fc.assert(
-      fc.property(steps, requirements, (given, asked) => {
-        const fleet = new Fleet();
-        const naive: Naive = new Map();
-        for (const step of given) apply(fleet, naive, step);
-        const expected = [...naive.values()].filter(
-          ({ worker: one }) =>
-            (asked.provider === null || one.provider === asked.provider) &&
-            (asked.api === null || one.apis.includes(asked.api)) &&
-            !asked.excludedProviders.includes(one.provider) &&
-            asked.tags.every((tag) => one.tags.includes(tag)) &&
-            (asked.model === null || one.models === null || one.models.includes(asked.model)),
-        );
-        expect(namesIn(fleet, fleet.offering(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
-      }),
-      { numRuns: 300 },
     );
   });
 
@@ -172,23 +159,92 @@ describe("the fleet", () => {
     expect(namesIn(fleet, fleet.servingModel("large"))).toEqual(["stays"]);
   });
 
-  test("keeps load, turn and last sign of life when a worker's record changes, and moves its load with its provider", () => {
+  test("keeps load, turn and last sign of life when a worker's record changes; its jobs stay with their provider", () => {
     const fleet = new Fleet();
     const member = fleet.put(worker({ concurrency: 3 }), NOON);
-    fleet.addLoad("w1", 2);
+    fleet.addLoad("w1", "openai", 2);
     fleet.noteSeen("w1", NOON + 5);
     const changed = fleet.put(worker({ provider: "local", concurrency: 2, lastHeartbeatAt: NOON - 1 }), NOON);
     expect(changed).toBe(member);
     expect(changed).toMatchObject({ load: 2, lastSeenAt: NOON + 5, lastTurn: 1 });
-    expect([fleet.providerLoad("openai"), fleet.providerLoad("local")]).toEqual([0, 2]);
+    expect([fleet.providerLoad("openai"), fleet.providerLoad("local")]).toEqual([2, 0]);
     expect(namesIn(fleet, fleet.withRoom)).toEqual([]);
+    fleet.addLoad("w1", "openai", -2);
+    expect(fleet.providerLoad("openai")).toBe(0);
+  });
+
+  test("finds everyone who offers what is required, whatever their state (property)", () => {
+    const requirements: fc.Arbitrary<Requirements> = fc.record({
+      provider: fc.constantFrom(null, ...PROVIDERS, "nobody's"),
+      model: fc.constantFrom(null, "small", "nobody's"),
+      tags: fc.subarray([...TAGS, "nobody's"], { maxLength: 2 }),
+      api: fc.constantFrom(null, null, ...APIS.slice(0, 3)),
+      excludedProviders: fc.subarray(PROVIDERS, { maxLength: 1 }),
+      avoidedWorkers: fc.constant([]),
+    });
+    fc.assert(
+      fc.property(steps, requirements, (given, asked) => {
+        const fleet = new Fleet();
+        const naive: Naive = new Map();
+        for (const step of given) apply(fleet, naive, step);
+        const expected = [...naive.values()].filter(
+          ({ worker: one }) =>
+            (asked.provider === null || one.provider === asked.provider) &&
+            (asked.api === null || one.apis.includes(asked.api)) &&
+            !asked.excludedProviders.includes(one.provider) &&
+            asked.tags.every((tag) => one.tags.includes(tag)) &&
+            (asked.model === null || one.models === null || one.models.includes(asked.model)),
+        );
+        expect(namesIn(fleet, fleet.offering(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("keeps a list of models or tags once for all workers that have the same, and forgets what is gone", () => {
+    const fleet = new Fleet();
+    const models = () => Array.from({ length: 50 }, (_, at) => `model-${at}`);
+    const members = ["a", "b"].map((instance) =>
+      fleet.put(worker({ instance, tags: ["gpu"], models: models() }), NOON),
+    );
+    expect(members[0]?.worker.models).toBe(members[1]?.worker.models);
+    expect(members[0]?.worker.tags).toBe(members[1]?.worker.tags);
+    const lists = new SharedLists();
+    const taken = [lists.take(models()), lists.take(models())];
+    expect(lists.size).toBe(1);
+    lists.giveBack(taken[0] ?? []);
+    expect(lists.size).toBe(1);
+    lists.giveBack(taken[1] ?? []);
+    expect(lists.size).toBe(0);
+  });
+
+  test("keeps no offer that nobody has any more, however often workers change theirs", () => {
+    const fleet = new Fleet();
+    for (let at = 0; at < 100; at += 1) fleet.put(worker({ provider: `p${at}` }), NOON);
+    fleet.put(worker({ instance: "other" }), NOON);
+    fleet.remove("other");
+    expect(fleet.columns.offers.length).toBeLessThanOrEqual(2);
+    expect([...fleet.providers()]).toEqual(["p99"]);
+  });
+
+  test("has the same workers with a feature, few or many", () => {
+    const postings = new Postings();
+    const slots = (): number[] => [...(postings.with("gpu")?.members() ?? [])];
+    for (let slot = 0; slot < 100; slot += 1) {
+      postings.place("gpu", slot * 7, true);
+      expect(slots()).toHaveLength(slot + 1);
+    }
+    for (let slot = 0; slot < 99; slot += 1) postings.place("gpu", slot * 7, false);
+    expect(slots()).toEqual([99 * 7]);
+    postings.place("gpu", 99 * 7, false);
+    expect([...postings.values()]).toEqual([]);
   });
 
   test("counts a turn for each job given, none for a job that ends", () => {
     const fleet = new Fleet();
     for (const name of ["a", "b"]) fleet.put(worker({ instance: name, concurrency: 9 }), NOON);
-    for (const name of ["a", "b", "a"]) fleet.addLoad(name, 1);
-    fleet.addLoad("b", -1);
+    for (const name of ["a", "b", "a"]) fleet.addLoad(name, "openai", 1);
+    fleet.addLoad("b", "openai", -1);
     expect([fleet.get("a")?.lastTurn, fleet.get("b")?.lastTurn]).toEqual([3, 2]);
   });
 
@@ -203,7 +259,7 @@ describe("the fleet", () => {
   test("takes no harm from workers that it does not know, and says so where a slot is empty", () => {
     const fleet = new Fleet();
     fleet.remove("unknown");
-    fleet.addLoad("unknown", 1);
+    fleet.addLoad("unknown", "openai", 0);
     fleet.refreshPause("unknown", NOON);
     expect([fleet.size, fleet.get("unknown"), fleet.providerLoad("openai")]).toEqual([0, undefined, 0]);
     expect(() => fleet.at(0)).toThrow("no worker in slot 0");

@@ -37,9 +37,11 @@ describe("a role", () => {
   const MAY: Record<Permission, Role[]> = {
     administer: ["admin"],
     operate: ["admin", "standard"],
+    observe: ["admin", "standard", "viewer"],
     work: ["admin", "standard", "worker"],
+    consult: ["admin", "standard", "viewer", "worker"],
     ask: ["admin", "standard", "client"],
-    follow: ["admin", "standard", "worker", "client"],
+    follow: ["admin", "standard", "viewer", "worker", "client"],
   };
   test.each(Object.entries(MAY))("may %s only as %j", (permission, holders) => {
     expect(ROLES.filter((role) => authorize(role, permission as Permission).ok)).toEqual(holders);

@@ -1,21 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { type FailurePolicy, failJob } from "../../domain/failure.ts";
 import { cancelJob, type Decision, isLeased, type Job, retryJob } from "../../domain/job.ts";
 import {
   completeJob,
   expireLease,
-  type FailurePolicy,
-  failJob,
   haltJob,
   heartbeatJob,
+  keepLease,
   loseJob,
-  RATE_LIMIT_MESSAGE,
   reapJob,
   releaseJob,
   startJob,
   timeOutJob,
 } from "../../domain/lease.ts";
-import { groupKeyOf } from "../../domain/queue.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import {
@@ -27,7 +25,6 @@ import {
   NO_POLICY,
   NOON,
   pendingJob,
-  QUOTA,
   RATE_LIMIT,
   RATE_LIMITED,
   RESULT,
@@ -65,7 +62,6 @@ describe("an attempt", () => {
   test.each([
     ["given back", (job: Job) => decided(releaseJob(job, job.lease, "shutting down", LATER)).job],
     ["halted by the killswitch", (job: Job) => haltJob(job, 2, LATER).job],
-    ["lost by its worker", (job: Job) => loseJob(job, LATER).job],
     ["rate limited", (job: Job) => limited(job).job],
   ])("is not counted when the job is %s, started or not", (_, end) => {
     expect(end(runningJob()).attempts).toBe(0);
@@ -79,7 +75,9 @@ describe("an attempt", () => {
     expect(expireLease(assignedJob(), LATER).job.attempts).toBe(0);
   });
 
-  test("is counted when it fell silent, failed, timed out or completed, also where its start was never told", () => {
+  test("is counted when it fell silent, was lost, failed, timed out or completed, started or told of later", () => {
+    expect(loseJob(runningJob(), 5, LATER).job.attempts).toBe(1);
+    expect(loseJob(assignedJob(), 1, LATER).job).toMatchObject({ status: "pending", attempts: 0 });
     expect(reapJob(runningJob(), 5, LATER).job.attempts).toBe(1);
     expect(timeOutJob(runningJob(), 900_000, LATER).job.attempts).toBe(1);
     for (const job of [assignedJob(), runningJob()]) {
@@ -107,11 +105,20 @@ describe("an attempt", () => {
     expect(decided(retryJob(last, false, LATER)).job).toMatchObject({ status: "pending", attempts: 0, error: null });
   });
 
+  test("whose worker dies of it and comes back without it is tried as often as allowed, and no more", () => {
+    const first = loseJob(runningJob(), 2, LATER);
+    expect(first.job).toMatchObject({ status: "pending", attempts: 1 });
+    expect(first.events).toMatchObject([{ type: "job.lost", worker: "w1", detail: { attempt: 1, of: 2 } }]);
+    expect(loseJob(run(first.job), 2, LATER).job).toMatchObject({
+      status: "failed",
+      error: { code: "attempts_exhausted", message: "its worker lost it on attempt 2 of 2" },
+    });
+  });
+
   test("any mix of endings that cost nothing leaves the count alone (property)", () => {
     const ending = fc.constantFrom<(job: Job) => Job>(
       (job) => decided(releaseJob(job, job.lease, "", LATER)).job,
       (job) => haltJob(job, 1, LATER).job,
-      (job) => loseJob(job, LATER).job,
       (job) => (job.status === "assigned" ? expireLease(job, LATER).job : haltJob(job, 3, LATER).job),
       (job) => ready(limited(job, null, { rateLimit: { ...RATE_LIMIT, maxRetries: 100 } }).job),
     );
@@ -140,12 +147,19 @@ describe("a heartbeat", () => {
     expect(decided(heartbeatJob(told, 1, undefined, BEAT_STORED_MS, LATER)).job.progress).toEqual({ step: 3 });
   });
 
-  test("of a job that was never started starts it", () => {
-    expect(decided(heartbeatJob(assignedJob(), 1, undefined, BEAT_STORED_MS, LATER)).job).toMatchObject({
+  test("of a job that was never started starts it, and its progress is kept", () => {
+    expect(decided(heartbeatJob(assignedJob(), 1, { step: 1 }, BEAT_STORED_MS, LATER)).job).toMatchObject({
       status: "running",
       startedAt: LATER,
       heartbeatAt: LATER,
+      progress: { step: 1 },
     });
+  });
+
+  test("of a worker that has a job and has not started it keeps the lease, and is no start", () => {
+    const kept = keepLease(assignedJob(), BEAT_STORED_MS, LATER);
+    expect(kept).toMatchObject({ job: { status: "assigned", attempts: 0, heartbeatAt: LATER }, events: [] });
+    expect(keepLease(kept.job, BEAT_STORED_MS, LATER + 1).job).toBe(kept.job);
   });
 });
 
@@ -162,7 +176,7 @@ describe("a report", () => {
 
   const taken: Record<string, (job: Job) => Job> = {
     "halted by the killswitch": (job) => haltJob(job, 1, NOON).job,
-    "lost by its worker": (job) => loseJob(job, NOON).job,
+    "lost by its worker": (job) => loseJob(job, 5, NOON).job,
     reaped: (job) => reapJob(job, 5, NOON).job,
     "reaped for the last time": (job) => reapJob(job, 1, NOON).job,
     "timed out": (job) => timeOutJob(job, 900_000, NOON).job,
@@ -219,125 +233,6 @@ describe("a report", () => {
     const broken = decided(failJob(runningJob(), 1, { ...failure(), ...spent }, NO_POLICY, LATER));
     expect(broken.job).toMatchObject({ ...spent, finishedAt: LATER, error: { code: "bad_request" } });
     expect(broken.result).toBeUndefined();
-  });
-});
-
-describe("a rate limit", () => {
-  test("without rate_limit configured fails the job with the specification's own words", () => {
-    expect(limited(runningJob(), 30_000, { rateLimit: null })).toMatchObject({
-      backoffUntilAt: null,
-      job: { status: "failed", error: { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429 } },
-    });
-    expect(RATE_LIMIT_MESSAGE).toBe("429 Too Many Requests / Rate limit exceeded");
-  });
-
-  test("waits and tries again max_retries times, each time longer, then fails", () => {
-    let job = pendingJob();
-    const waits: number[] = [];
-    for (let retry = 1; retry <= RATE_LIMIT.maxRetries; retry += 1) {
-      const outcome = limited(run(job));
-      expect(outcome.job).toMatchObject({ status: "pending", rateLimitRetries: retry, orderKey: null });
-      expect(outcome.events[0]?.detail).toMatchObject({ retry, of: 3, provider: "openai" });
-      expect(outcome.backoffUntilAt).toBe(outcome.job.readyAt);
-      waits.push((outcome.job.readyAt ?? 0) - NOON);
-      job = ready(outcome.job);
-    }
-    expect(waits).toEqual([5_000, 10_000, 20_000]);
-    expect(limited(run(job)).job).toMatchObject({
-      status: "failed",
-      error: { message: RATE_LIMIT_MESSAGE },
-      attempts: 1,
-    });
-  });
-
-  test("is known by its code as by its status; an exhausted quota is none", () => {
-    const status = (error: object) =>
-      decided(failJob(runningJob(), 1, failure(error), { ...NO_POLICY, rateLimit: RATE_LIMIT }, NOON)).job.status;
-    expect(status({ code: "rate_limited" })).toBe("pending");
-    expect(status({ code: "anything", status: 429 })).toBe("pending");
-    expect(status({ code: "provider_error", status: 503, retryable: true })).toBe("failed");
-    expect(status(QUOTA)).toBe("failed");
-    expect(status({ ...QUOTA, code: "quota_exhausted" })).toBe("failed");
-  });
-
-  test("never waits less than the provider asked for or the config says (property)", () => {
-    const ms = fc.integer({ min: 0, max: 86_400_000 });
-    fc.assert(
-      fc.property(
-        fc.option(ms),
-        ms,
-        fc.integer({ min: 0, max: 100 }),
-        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (askedMs, retryAfterMs, rateLimitRetries, jitter) => {
-          const job = { ...runningJob(), rateLimitRetries };
-          const outcome = limited(job, askedMs, { rateLimit: { retryAfterMs, maxRetries: 101 }, jitter });
-          const waitedMs = (outcome.backoffUntilAt ?? 0) - NOON;
-          expect(waitedMs).toBeGreaterThanOrEqual(Math.max(askedMs ?? 0, retryAfterMs));
-          expect(outcome.job.readyAt).toBe(waitedMs > 0 ? outcome.backoffUntilAt : null);
-        },
-      ),
-    );
-  });
-});
-
-describe("the fallback", () => {
-  const CHAIN = ["a", "b", "c"];
-  /** What the coordinator says of the chain after a failure on this job's provider. */
-  const policyFor = (job: Job): FailurePolicy => ({
-    ...NO_POLICY,
-    fallbackProviders: CHAIN.slice(CHAIN.indexOf(job.workerProvider ?? "") + 1),
-  });
-  const failOn = (job: Job, provider: string, error: object) => {
-    const running = run(job, { instance: `on-${provider}`, provider });
-    return decided(failJob(running, running.lease, failure(error), policyFor(running), NOON));
-  };
-
-  test("goes down the chain after retryable failures, leaving each provider behind, and fails at its end", () => {
-    const first = failOn(pendingJob(), "a", RETRYABLE);
-    expect(first.job).toMatchObject({ status: "pending", excludedProviders: ["a"], error: { code: "provider_error" } });
-    expect(first.job.groupKey).toBe(groupKeyOf({ ...first.job, excludedProviders: ["a"] }));
-    expect(first.events).toMatchObject([
-      { type: "job.fell_back", worker: "on-a", lease: 1, detail: { from: "a", remaining: ["b", "c"] } },
-    ]);
-    const second = failOn(first.job, "b", QUOTA);
-    expect(second.job).toMatchObject({ status: "pending", excludedProviders: ["a", "b"], readyAt: null });
-    expect(failOn(second.job, "c", RETRYABLE).job).toMatchObject({ status: "failed", error: { status: 502 } });
-  });
-
-  test("waits at no provider for a rate limit that has no configured retries", () => {
-    expect(failOn(pendingJob(), "a", RATE_LIMITED)).toMatchObject({
-      backoffUntilAt: null,
-      job: { status: "pending", excludedProviders: ["a"], readyAt: null },
-    });
-  });
-
-  test("gives the next provider all of its own rate-limit retries", () => {
-    const spent = { ...run(pendingJob(), { instance: "on-a", provider: "a" }), rateLimitRetries: 3 };
-    const next = limited(spent, null, { fallbackProviders: ["b"] }).job;
-    expect(next).toMatchObject({ status: "pending", excludedProviders: ["a"], rateLimitRetries: 0 });
-    expect(limited(run(next, { instance: "on-b", provider: "b" })).job).toMatchObject({
-      status: "pending",
-      rateLimitRetries: 1,
-    });
-  });
-
-  test("is not for a failure of the job itself, nor for a job that names its provider", () => {
-    expect(failOn(pendingJob(), "a", {}).job.status).toBe("failed");
-    expect(failOn(pendingJob({ provider: "a" }), "a", RETRYABLE).job.status).toBe("failed");
-    expect(failOn(pendingJob({ provider: "a" }), "a", QUOTA).job.status).toBe("failed");
-  });
-
-  test("starts at the top again after an explicit retry", () => {
-    const end = failOn(failOn(failOn(pendingJob(), "a", RETRYABLE).job, "b", RETRYABLE).job, "c", RETRYABLE).job;
-    const again = decided(retryJob(end, false, LATER));
-    expect(again.job).toMatchObject({
-      status: "pending",
-      excludedProviders: [],
-      rateLimitRetries: 0,
-      finishedAt: null,
-    });
-    expect(again.job.groupKey).toBe(pendingJob().groupKey);
-    expect(again.result).toBeNull();
   });
 });
 

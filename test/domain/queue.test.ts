@@ -23,6 +23,7 @@ const requirements: fc.Arbitrary<Requirements> = fc.record({
   tags: fc.shuffledSubarray(TAGS),
   api: fc.constantFrom(null, null, ...APIS),
   excludedProviders: fc.shuffledSubarray(PROVIDERS, { maxLength: 1 }),
+  avoidedWorkers: fc.shuffledSubarray(["w1", "w2"], { maxLength: 1 }),
 });
 const priority = fc.constantFrom(...PRIORITIES);
 const byPlace = (one: Place, other: Place): number => (isBefore(one, other) ? -1 : 1);
@@ -118,7 +119,14 @@ describe("a requirement group", () => {
   });
 
   test("does not confuse names that look like its own writing", () => {
-    const asked = { provider: "null", model: '"],["', tags: ["a,b", '"'], excludedProviders: [], api: null };
+    const asked = {
+      provider: "null",
+      model: '"],["',
+      tags: ["a,b", '"'],
+      excludedProviders: [],
+      api: null,
+      avoidedWorkers: [],
+    };
     expect(requirementsOf(groupKeyOf(asked))).toEqual({ ...asked, tags: ['"', "a,b"] });
     expect(groupKeyOf({ ...asked, provider: null })).not.toBe(groupKeyOf(asked));
   });
@@ -218,7 +226,15 @@ describe("the queue", () => {
   test("shows a worker no group that asks for a provider or a first tag that it has not", () => {
     const queue = new Queue();
     const asks = (asked: Partial<Requirements>) =>
-      groupKeyOf({ provider: null, model: null, tags: [], excludedProviders: [], api: null, ...asked });
+      groupKeyOf({
+        provider: null,
+        model: null,
+        tags: [],
+        excludedProviders: [],
+        api: null,
+        avoidedWorkers: [],
+        ...asked,
+      });
     const [anyone, gpu, openai, local] = [{}, { tags: ["gpu"] }, { provider: "openai" }, { provider: "local" }].map(
       asks,
     );

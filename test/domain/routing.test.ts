@@ -4,6 +4,7 @@ import { SCORE_PARTS, STRATEGIES } from "../../domain/config.ts";
 import { choose, explain, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
 import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
+import { haltReasonOf } from "../../domain/worker.ts";
 import {
   chosenOf,
   fleetOf,
@@ -24,23 +25,46 @@ const situation = (given: readonly Spec[], rules: RoutePolicy) => ({
   rules: { ...rules, lastSignOf: signsOf(given, NOON) },
 });
 
+const sameModel = (one: string, other: string): boolean =>
+  [one, other].map((name) => name.replace(/:latest$/, "")).every((name, _, [first]) => name === first);
+
 /** Who may have a job, in the contract's words and without any index. */
-const mayHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean => {
+const mayHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy, all: readonly Spec[] = []): boolean =>
+  mightHave(one, asked, rules) &&
+  (one.load ?? 0) < (one.concurrency ?? 1) &&
+  // One that failed the job stands back as long as any other might have it, busy or not.
+  (!asked.avoidedWorkers.includes(one.instance ?? "") ||
+    !all.some(
+      (other) =>
+        !asked.avoidedWorkers.includes(other.instance ?? "") &&
+        (other.concurrency ?? 1) > 0 &&
+        mightHave(other, asked, rules),
+    ));
+
+/** But for what it is busy with. */
+const mightHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean => {
   const provider = one.provider ?? "";
   const isBound = asked.provider !== null;
   const heardAt = Math.max(one.lastHeartbeatAt ?? 0, one.socketAgeMs == null ? 0 : NOON - one.socketAgeMs);
   return [
     !isBound || asked.provider === provider,
-    !asked.excludedProviders.includes(provider),
+    rules.strategy !== "fallback" ||
+      rules.chain.every((next) => asked.excludedProviders.includes(next)) ||
+      !asked.excludedProviders.includes(provider),
+    provider !== "echo" ||
+      isBound ||
+      !rules.isEchoAside ||
+      asked.model === "echo" ||
+      (rules.strategy === "fallback" && rules.chain.includes("echo")),
     isBound || rules.strategy !== "fallback" || rules.chain.includes(provider),
     asked.api === null || one.apis?.includes(asked.api) === true,
     asked.tags.every((tag) => one.tags?.includes(tag)),
-    asked.model === null || one.models == null || one.models.includes(asked.model),
+    asked.model === null || one.models == null || one.models.some((name) => sameModel(name, asked.model ?? "")),
     NOON - heardAt <= OFFLINE_AFTER_MS,
     !one.viaSocket || one.isConnected || one.isClaiming,
     one.pause == null || (one.pause.untilAt !== null && one.pause.untilAt <= NOON),
     !one.isHalted,
-    (one.load ?? 0) < (one.concurrency ?? 1),
+    one.unavailable == null,
     !rules.closedProviders.has(provider),
   ].every(Boolean);
 };
@@ -50,6 +74,9 @@ const filterOf = (reason: string): string => {
   const words: [string, RegExp][] = [
     ["api", /^does not offer the API "/],
     ["provider", /^provider is "|has failed this job already$/],
+    ["echo", /^echo answers only/],
+    ["unavailable", /^unavailable: /],
+    ["failed_before", /^failed this job/],
     ["chain", /is not in routing\.chain$/],
     ["tags", /^missing tag /],
     ["model", /^does not serve model /],
@@ -112,12 +139,12 @@ describe("for any fleet, request and policy", () => {
       const { fleet, rules: live } = situation(given, rules);
       for (const verdict of explain(fleet, asked, live).workers) {
         const one = given.find((candidate) => candidate.instance === verdict.instance);
-        expect([verdict.instance, verdict.eligible]).toEqual([one?.instance, mayHave(one ?? {}, asked, rules)]);
+        expect([verdict.instance, verdict.eligible]).toEqual([one?.instance, mayHave(one ?? {}, asked, rules, given)]);
         expect(verdict.reasons.length === 0).toBe(verdict.eligible);
         expect(verdict.score === null).toBe(!verdict.eligible);
       }
       const chosen = given.find((one) => one.instance === chosenOf(fleet, asked, live));
-      if (chosen !== undefined) expect(mayHave(chosen, asked, rules)).toBe(true);
+      if (chosen !== undefined) expect(mayHave(chosen, asked, rules, given)).toBe(true);
     });
   });
 
@@ -126,7 +153,7 @@ describe("for any fleet, request and policy", () => {
       const { fleet, rules: live } = situation(given, rules);
       const choice = choose(fleet, asked, live);
       if (choice === null) return;
-      const first = [...fleet.members()].map((member) => firstRefusal(member, asked, live));
+      const first = [...fleet.members()].map((member) => firstRefusal(member, asked, live, fleet));
       expect(choice.refused).toEqual(tally(first.filter((reason) => reason !== null).map(filterOf)));
     });
   });
@@ -135,11 +162,11 @@ describe("for any fleet, request and policy", () => {
     check((given, asked, rules) => {
       const { fleet, rules: live } = situation(given, rules);
       for (const member of fleet.members()) {
-        expect(firstRefusal(member, asked, live)).toBe(refusalsOf(member, asked, live)[0] ?? null);
+        expect(firstRefusal(member, asked, live, fleet)).toBe(refusalsOf(member, asked, live, fleet)[0] ?? null);
       }
       const choice = choose(fleet, asked, live);
-      if (choice !== null) expect(firstRefusal(choice.member, asked, live)).toBeNull();
-      else for (const member of fleet.members()) expect(firstRefusal(member, asked, live)).not.toBeNull();
+      if (choice !== null) expect(firstRefusal(choice.member, asked, live, fleet)).toBeNull();
+      else for (const member of fleet.members()) expect(firstRefusal(member, asked, live, fleet)).not.toBeNull();
     });
   });
 
@@ -197,7 +224,7 @@ describe("for any fleet, request and policy", () => {
         const score = scoreOf(scoreParts(member, asked, rules), weightsFor(asked.urgency, rules.weights));
         return [one.expiredLeases ?? 0, cost[strategy](one, asked, rules), -score, one.lastTurn ?? 0];
       };
-      const candidates = given.filter((one) => mayHave(one, asked, rules));
+      const candidates = given.filter((one) => mayHave(one, asked, rules, given));
       const chosen = candidates.find((one) => one.instance === choice.member.worker.instance);
       const chosenKey = keyOf(chosen ?? {});
       for (const other of candidates) {
@@ -227,9 +254,25 @@ describe("a worker is refused", () => {
       "whose provider failed it",
       {},
       { excludedProviders: ["openai"] },
-      {},
+      { strategy: "fallback", chain: ["openai", "anthropic"] },
       'provider "openai" has failed this job already',
-      "every provider has failed this job",
+      '"openai" failed this job, and no worker offers "anthropic", the rest of routing.chain',
+    ],
+    [
+      "that is the built-in echo, where others have registered",
+      { provider: "echo", models: ["echo"] },
+      {},
+      {},
+      'echo answers only jobs that ask for provider "echo" or model "echo"',
+      'worker "w1" is the built-in echo, and echo answers only jobs that ask for provider "echo" or model "echo"',
+    ],
+    [
+      "that says that it can take nothing",
+      { unavailable: "its runtime does not answer" },
+      {},
+      {},
+      "unavailable: its runtime does not answer",
+      'worker "w1" is unavailable: its runtime does not answer',
     ],
     [
       "outside the chain",
@@ -278,8 +321,8 @@ describe("a worker is refused", () => {
       { isHalted: true },
       {},
       {},
-      "paused: killswitch",
-      'worker "w1" is paused: killswitch',
+      `paused: ${haltReasonOf({ instance: "w1" })}`,
+      `worker "w1" is paused: ${haltReasonOf({ instance: "w1" })}`,
     ],
     ["that is full", { concurrency: 2, load: 2 }, {}, {}, "at capacity (2 of 2)", 'worker "w1" is at capacity'],
     ["that takes no jobs", { concurrency: 0 }, {}, {}, "at capacity (0 of 0)", 'worker "w1" is at capacity'],
@@ -313,6 +356,25 @@ describe("a worker is refused", () => {
     ["that names no models and so takes any", {}, { model: "large" }, {}],
     ["outside the chain, for a job that names its provider", {}, { provider: "openai" }, openaiOnly],
     ["with one place left", { concurrency: 3, load: 2 }, {}, {}],
+    ["that lists the model with its default tag", { models: ["llama3.2:latest"] }, { model: "llama3.2" }, {}],
+    ["that lists the model without its default tag", { models: ["llama3.2"] }, { model: "llama3.2:latest" }, {}],
+    ["that failed the job before, where there is no other", {}, { avoidedWorkers: ["w1"] }, {}],
+    ["whose provider failed it, under another strategy", {}, { excludedProviders: ["openai"] }, {}],
+    [
+      "whose provider failed it like the whole chain",
+      {},
+      { excludedProviders: ["openai"] },
+      { strategy: "fallback", chain: ["openai"] },
+    ],
+    ["that is the built-in echo, first of all", { provider: "echo", models: ["echo"] }, {}, { isEchoAside: false }],
+    ["that is the built-in echo, asked for by name", { provider: "echo" }, { provider: "echo" }, {}],
+    ["that is the built-in echo, asked for its model", { provider: "echo", models: ["echo"] }, { model: "echo" }, {}],
+    [
+      "that is the built-in echo, where the chain names it",
+      { provider: "echo" },
+      {},
+      { strategy: "fallback", chain: ["openai", "echo"] },
+    ],
   ])("but not one %s", (_, spec, asked, rules) => {
     const { fleet, rules: live } = situation([{ ...spec, instance: "w1" }], policy(rules));
     expect(chosenOf(fleet, request(asked), live)).toBe("w1");

@@ -10,9 +10,9 @@ import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import type { Outcome, Worker } from "../../domain/worker.ts";
 import { NOON } from "./sample-jobs.ts";
 
-export const PROVIDERS = ["openai", "anthropic", "local"];
+export const PROVIDERS = ["openai", "anthropic", "local", "echo"];
 export const TAGS = ["gpu", "eu", "a100"];
-export const MODELS = ["small", "large"];
+export const MODELS = ["small", "large", "large:latest", "echo"];
 export const OFFLINE_AFTER_MS = 60_000;
 
 export const worker = (offer: Partial<Worker> = {}): Worker => ({
@@ -24,6 +24,7 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   tier: null,
   version: null,
   concurrency: 1,
+  unavailable: null,
   apis: [],
   runtimeModels: null,
   viaSocket: false,
@@ -32,9 +33,11 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   lastHeartbeatAt: NOON,
   pause: null,
   isHalted: false,
+  resumedEpoch: 0,
   confirmedHalt: 0,
   outcomes: [],
   expiredLeases: 0,
+  rests: 0,
   ...offer,
 });
 
@@ -53,7 +56,7 @@ export const fleetOf = (specs: readonly Spec[], builtAt = NOON): Fleet => {
   for (const spec of specs) {
     const { load = 0, isConnected = false, isClaiming = false, lastTurn, socketAgeMs: _, ...offer } = spec;
     const member = fleet.put(worker(offer), builtAt);
-    if (load > 0) fleet.addLoad(member.worker.instance, load);
+    if (load > 0) fleet.addLoad(member.worker.instance, member.worker.provider, load);
     fleet.noteReach(member.worker.instance, { isConnected, isClaiming });
     Object.assign(member, { lastTurn: lastTurn ?? 0 });
     fleet.columns.lastTurn[member.slot] = lastTurn ?? 0;
@@ -66,6 +69,7 @@ export const request = (asked: Partial<RouteRequest> = {}): RouteRequest => ({
   model: null,
   tags: [],
   excludedProviders: [],
+  avoidedWorkers: [],
   api: null,
   tier: null,
   urgency: "normal",
@@ -79,6 +83,7 @@ export const policy = (given: Partial<RoutePolicy> = {}): RoutePolicy => ({
   chain: [],
   weights: DEFAULT_WEIGHTS,
   closedProviders: new Map(),
+  isEchoAside: true,
   priceOf: () => null,
   lastSignOf: (member) => member.lastSeenAt,
   ...given,
@@ -141,6 +146,7 @@ const anyhow = fc.record({
     { reason: "for a while", untilAt: NOON + 1 },
   ),
   isHalted: rarely(9),
+  unavailable: fc.constantFrom(null, null, null, "its runtime does not answer"),
   expiredLeases: fc.constantFrom(0, 0, 0, 1, 2),
 });
 
@@ -160,6 +166,10 @@ export const requests: fc.Arbitrary<RouteRequest> = fc.record({
   tags: fc.oneof(
     { weight: 2, arbitrary: fc.subarray(TAGS, { maxLength: 1 }) },
     { weight: 1, arbitrary: fc.subarray(TAGS) },
+  ),
+  avoidedWorkers: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<string[]>([]) },
+    { weight: 1, arbitrary: fc.subarray(["w0", "w1", "w2", "w3", "gone"]) },
   ),
   api: fc.constantFrom(null, null, null, "messages" as const),
   excludedProviders: fc.oneof(
@@ -192,6 +202,7 @@ export const policies: fc.Arbitrary<RoutePolicy> = fc
       { weight: 1, arbitrary: fc.subarray(PROVIDERS) },
     ),
     prices,
+    isEchoAside: fc.boolean(),
   })
   .map(({ closed, prices: known, ...given }) =>
     policy({

@@ -1,14 +1,8 @@
 // Jobs in every state of the contract, each brought there by the rules themselves.
 
+import { type FailurePolicy, type FailureReport, failJob } from "../../domain/failure.ts";
 import { createJob, type Decision, type Job, type JobError, makeReady, type NewJob } from "../../domain/job.ts";
-import {
-  assignJob,
-  completeJob,
-  type FailurePolicy,
-  type FailureReport,
-  failJob,
-  startJob,
-} from "../../domain/lease.ts";
+import { assignJob, completeJob, startJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 
@@ -61,7 +55,14 @@ export const failedJob = (): Job => decided(failJob(runningJob(), 1, failure(), 
 
 export const ready = (job: Job): Job => (job.readyAt === null ? job : makeReady(job).job);
 
-export const NO_POLICY: FailurePolicy = { rateLimit: null, fallbackProviders: [], jitter: 0 };
+export const NO_POLICY: FailurePolicy = {
+  maxAttempts: 5,
+  retry: { backoffMs: 1_000, maxBackoffMs: 300_000 },
+  rateLimit: null,
+  fallbackProviders: [],
+  unservedProviders: [],
+  jitter: 0,
+};
 export const RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 };
 
 export const failure = (error: Partial<JobError> = {}, retryAfterMs: number | null = null): FailureReport => ({

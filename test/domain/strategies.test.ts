@@ -14,8 +14,8 @@ describe("turns", () => {
         const rules = policy({ strategy, chain: ["openai"] });
         const turns = Array.from({ length: many * rounds }, () => {
           const instance = chosenOf(fleet, request(), rules) ?? "";
-          fleet.addLoad(instance, 1);
-          fleet.addLoad(instance, -1);
+          fleet.addLoad(instance, "openai", 1);
+          fleet.addLoad(instance, "openai", -1);
           return instance;
         });
         expect(new Set(turns.slice(0, many)).size).toBe(many);
@@ -31,7 +31,7 @@ describe("turns", () => {
     ]);
     const turns = Array.from({ length: 8 }, () => {
       const instance = chosenOf(fleet, request(), policy({ strategy: "round_robin" })) ?? "";
-      fleet.addLoad(instance, 1);
+      fleet.addLoad(instance, "openai", 1);
       return instance;
     });
     expect(turns).toEqual(["a", "b", "a", "b", "a", "b", "a", "a"]);
@@ -53,7 +53,9 @@ describe("the strategies", () => {
     expect(chosen({ strategy: "fallback", chain }, { excludedProviders: ["local"] })).toBe("o");
     expect(chosen({ strategy: "fallback", chain }, { excludedProviders: ["local", "openai"] })).toBe("a");
     expect(chosen({ strategy: "fallback", chain, closedProviders: new Map([["local", "backs off"]]) })).toBe("o");
-    expect(chosen({ strategy: "fallback", chain: ["openai"] }, { excludedProviders: ["openai"] })).toBeNull();
+    expect(
+      chosen({ strategy: "fallback", chain: ["openai", "nobody's"] }, { excludedProviders: ["openai"] }),
+    ).toBeNull();
     expect(chosen({ strategy: "fallback", chain: [] })).toBeNull();
   });
 
@@ -67,7 +69,7 @@ describe("the strategies", () => {
     const prices: Record<string, number> = { local: 5, openai: 3 };
     const priceOf = (provider: string) => prices[provider] ?? null;
     expect(chosen({ strategy: "cheapest", priceOf })).toBe("o");
-    expect(chosen({ strategy: "cheapest", priceOf }, { excludedProviders: ["openai"] })).toBe("l");
+    expect(chosen({ strategy: "cheapest", priceOf: (provider) => (provider === "openai" ? null : 5) })).toBe("a");
     expect(chosen({ strategy: "cheapest", priceOf }, { provider: "anthropic" })).toBe("a");
   });
 

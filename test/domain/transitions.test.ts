@@ -4,6 +4,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { JOB_EVENT_TYPES, type JobEventType } from "../../domain/event.ts";
+import type * as failureModule from "../../domain/failure.ts";
+import { failJob } from "../../domain/failure.ts";
 import type * as jobModule from "../../domain/job.ts";
 import { cancelJob, type Decision, isLeased, type Job, makeReady, patchJob, retryJob } from "../../domain/job.ts";
 import { isFinal, JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
@@ -13,9 +15,9 @@ import {
   assignJob,
   completeJob,
   expireLease,
-  failJob,
   haltJob,
   heartbeatJob,
+  keepLease,
   loseJob,
   reapJob,
   releaseJob,
@@ -53,7 +55,7 @@ type State = JobStatus | "delayed";
 type RuleOf<Module> = {
   [Name in keyof Module]: Module[Name] extends (job: Job, ...rest: never[]) => Decision | Outcome ? Name : never;
 }[keyof Module];
-type Rule = RuleOf<typeof jobModule> | RuleOf<typeof leaseModule>;
+type Rule = RuleOf<typeof jobModule> | RuleOf<typeof leaseModule> | RuleOf<typeof failureModule>;
 
 const SAMPLES = {
   pending: pendingJob,
@@ -121,6 +123,7 @@ const COMMANDS = {
   failJob: {
     fail: fails({}),
     "fail, retryable": fails(RETRYABLE),
+    "fail, retryable, spent": fails(RETRYABLE, { maxAttempts: 1 }),
     "fail, retryable, chain": fails(RETRYABLE, CHAIN),
     "fail, rate limited": fails(RATE_LIMITED),
     "fail, rate limited, config": fails(RATE_LIMITED, { rateLimit: RATE_LIMIT }),
@@ -143,7 +146,11 @@ const COMMANDS = {
   },
   timeOutJob: { "time out": swept(isBeingRun, (job, nowAt) => timeOutJob(job, 900_000, nowAt)) },
   haltJob: { "halt at level 1": haltAt(1), "halt at level 2": haltAt(2), "halt at level 3": haltAt(3) },
-  loseJob: { lose: swept(isLeased, (job, nowAt) => loseJob(job, nowAt)) },
+  loseJob: {
+    lose: swept(isLeased, (job, nowAt) => loseJob(job, 5, nowAt)),
+    "lose, exhausted": swept(isLeased, (job, nowAt) => loseJob(job, 1, nowAt)),
+  },
+  keepLease: { "keep the lease": swept(waitsForStart, (job, nowAt) => keepLease(job, 1, nowAt)) },
 } satisfies Record<Rule, Record<string, Command>>;
 
 type CommandName = { [Name in Rule]: keyof (typeof COMMANDS)[Name] }[Rule];
@@ -165,7 +172,8 @@ const TABLE: Record<CommandName, string> = {
   "first word": "                lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
   complete: "                    lease_lost lease_lost completed completed  same          lease_lost lease_lost  same",
   fail: "                        lease_lost lease_lost failed    failed     lease_lost    same       lease_lost  same",
-  "fail, retryable": "           lease_lost lease_lost failed    failed     lease_lost    same       lease_lost  same",
+  "fail, retryable": "           lease_lost lease_lost delayed   delayed    lease_lost    same       lease_lost  same",
+  "fail, retryable, spent": "    lease_lost lease_lost failed    failed     lease_lost    same       lease_lost  same",
   "fail, retryable, chain": "    lease_lost lease_lost pending   pending    lease_lost    same       lease_lost  same",
   "fail, rate limited": "        lease_lost lease_lost failed    failed     lease_lost    same       lease_lost  same",
   "fail, rate limited, config": "lease_lost lease_lost delayed   delayed    lease_lost    same       lease_lost  same",
@@ -190,6 +198,8 @@ const TABLE: Record<CommandName, string> = {
   "halt at level 3": "           -          -          pending   pending    -             -          -           -",
   "halt at level 4": "           -          -          cancelled cancelled  -             -          -           -",
   lose: "                        -          -          pending   pending    -             -          -           -",
+  "lose, exhausted": "           -          -          pending   failed     -             -          -           -",
+  "keep the lease": "            -          -          kept      -          -             -          -           same",
 };
 
 const names = Object.keys(TABLE) as CommandName[];
@@ -213,8 +223,9 @@ const expectWellFormed = (job: Job): void => {
   if (job.status === "pending")
     expect([job.assignedWorker, job.workerProvider, job.assignedAt]).toEqual([null, null, null]);
   if (isLeased(job)) expect([job.assignedWorker, job.workerProvider, job.assignedAt]).not.toContain(null);
-  if (job.status === "pending" || job.status === "assigned")
-    expect([job.startedAt, job.heartbeatAt]).toEqual([null, null]);
+  if (job.status === "pending") expect([job.startedAt, job.heartbeatAt]).toEqual([null, null]);
+  if (job.status === "assigned") expect(job.startedAt).toBeNull();
+  expect(job.delayedBy !== null).toBe(job.readyAt !== null);
   if (job.status === "running") expect([job.startedAt, job.heartbeatAt]).not.toContain(null);
   expect(job.attempts).toBeGreaterThanOrEqual(0);
   if (job.status === "running") expect(job.attempts).toBeGreaterThanOrEqual(1);
@@ -251,7 +262,7 @@ describe("a job of the front door whose client has heard the first word", () => 
       "provider_error",
     ],
     ["a release", () => decided(releaseJob(spoken(), 1, "shutting down", LATER)), "worker_lost"],
-    ["a worker that has lost it", () => loseJob(spoken(), LATER), "worker_lost"],
+    ["a worker that has lost it", () => loseJob(spoken(), 5, LATER), "worker_lost"],
     ["a silent worker", () => reapJob(spoken(), 5, LATER), "worker_lost"],
   ])("is never run again after %s", (_, end, code) => {
     expect(endOf(end())).toEqual(["failed", code]);
@@ -259,7 +270,7 @@ describe("a job of the front door whose client has heard the first word", () => 
 
   test("goes to another worker while nothing was said", () => {
     const silent = runningJob({ api: "messages", frontDoor: facts });
-    expect(loseJob(silent, LATER).job).toMatchObject({ status: "pending", queueUntilAt: LATER + 30_000 });
+    expect(loseJob(silent, 5, LATER).job).toMatchObject({ status: "pending", queueUntilAt: LATER + 30_000 });
   });
 });
 

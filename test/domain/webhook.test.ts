@@ -39,6 +39,7 @@ const delivery: Delivery = {
   error: null,
   nextAttemptAt: NOW,
   finishedAt: null,
+  traceparent: null,
   body: "{}",
 };
 const answered = (status: number | null, retryAfterMs: number | null = null): AttemptOutcome => ({

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  haltReasonOf,
   isOffline,
   isSameOffer,
   type Outcome,
@@ -28,6 +29,7 @@ const REPORT: PresenceReport = {
   tier: "premium",
   version: "1.2.3",
   concurrency: 4,
+  unavailable: null,
   apis: ["messages"],
   runtimeModels: null,
   jobs: null,
@@ -51,10 +53,24 @@ describe("presence", () => {
       lastHeartbeatAt: NOON,
       pause: null,
       isHalted: false,
+      resumedEpoch: 0,
       confirmedHalt: 0,
       outcomes: [],
       expiredLeases: 0,
+      rests: 0,
     });
+  });
+
+  test("of the built-in echo offers the one model echo; any other that names none takes any", () => {
+    const models = (provider: string) => registerWorker({ ...REPORT, provider, models: null }, null, FROM, NOON).models;
+    expect([models("echo"), models("openai")]).toEqual([["echo"], null]);
+    const echo = { ...REPORT, provider: "echo", models: null };
+    expect(isSameOffer(registerWorker(echo, null, FROM, NOON), echo)).toBe(true);
+  });
+
+  test("that says why it can take nothing is another offer than the one before", () => {
+    const known = registerWorker(REPORT, null, FROM, NOON);
+    expect(isSameOffer(known, { ...REPORT, unavailable: "its runtime does not answer" })).toBe(false);
   });
 
   test("of a known worker changes its offer; its pause, its record and its registration outlive its restarts", () => {
@@ -109,9 +125,13 @@ describe("a pause", () => {
     ["by hand", { pause: BY_HAND }, "mending"],
     ["until a moment from now", { pause: { reason: "lunch", untilAt: NOON + 1 } }, "lunch"],
     ["until now", { pause: { reason: "lunch", untilAt: NOON } }, null],
-    ["by the killswitch", { isHalted: true }, "killswitch"],
+    ["by the killswitch", { isHalted: true }, haltReasonOf(worker())],
     ["by hand under the killswitch", { isHalted: true, pause: BY_HAND }, "mending"],
-    ["that is over under the killswitch", { isHalted: true, pause: { reason: "lunch", untilAt: NOON } }, "killswitch"],
+    [
+      "over under the killswitch",
+      { isHalted: true, pause: { reason: "lunch", untilAt: NOON } },
+      haltReasonOf(worker()),
+    ],
   ])("%s: the reason is known", (_, state, reason) => {
     expect(pauseReasonOf(worker(state), NOON)).toBe(reason);
   });
@@ -127,21 +147,44 @@ describe("a pause", () => {
     const resumed = resumeWorker(
       worker({ pause: BY_HAND, isHalted: true, expiredLeases: 4, outcomes: outcomes(2, 9) }),
     );
-    expect(resumed).toMatchObject({ pause: null, isHalted: false, expiredLeases: 0, outcomes: outcomes(2, 0) });
+    expect(resumed).toMatchObject({
+      pause: null,
+      isHalted: false,
+      expiredLeases: 0,
+      rests: 0,
+      outcomes: outcomes(2, 0),
+    });
     expect(resumeWorker(resumed)).toEqual(resumed);
   });
 });
 
 describe("a worker that fails job after job", () => {
-  test("is paused at the tenth failure in a row within a minute, and told why and how to resume it", () => {
+  test("rests for a minute at the tenth failure in a row within a minute, and is told why", () => {
     expect(having(failures(9)).pause).toBeNull();
-    const paused = having(failures(10));
-    expect(paused.pause).toEqual({
+    const rested = having(failures(10));
+    const untilAt = NOON + 9_000 + 60_000;
+    expect(rested.pause).toEqual({
       reason:
-        'failed 10 jobs in a row within 60 s, the last with "provider_error"; mend it, then resume it ' +
-        "(POST /api/workers/w1/resume)",
-      untilAt: null,
+        'failed 10 jobs in a row within 60 s, the last with "provider_error"; it rests until ' +
+        `${new Date(untilAt).toISOString()}, then it is tried again (at once: POST /api/workers/w1/resume)`,
+      untilAt,
     });
+  });
+
+  test("rests twice as long each time that it fails again, half an hour at most, until a job goes well", () => {
+    let one = having(failures(10));
+    const rests: number[] = [];
+    for (let round = 0; round < 7; round += 1) {
+      const at = one.pause?.untilAt ?? 0;
+      one = recordOutcome({ ...one, pause: null }, failed(at));
+      rests.push(((one.pause?.untilAt ?? 0) - at) / 60_000);
+    }
+    expect(rests).toEqual([2, 4, 8, 16, 30, 30, 30]);
+    const well = recordOutcome({ ...one, pause: null }, completed(NOON));
+    expect(well.rests).toBe(0);
+    expect(recordOutcome(well, failed(NOON)).pause).toBeNull();
+    const blameless = recordOutcome({ ...one, pause: null }, failed(NOON, "rate_limited"));
+    expect(blameless.pause).toBeNull();
   });
 
   test.each<[string, Outcome[]]>([
@@ -182,15 +225,14 @@ describe("a worker that fails job after job", () => {
 
 describe("a worker that takes leases and never starts them", () => {
   const expired = (count: number, start = worker()): Worker =>
-    Array.from({ length: count }).reduce<Worker>((one) => recordExpiredLease(one), start);
+    Array.from({ length: count }).reduce<Worker>((one) => recordExpiredLease(one, NOON), start);
 
-  test("is paused at the fifth in a row, and told why", () => {
+  test("rests at the fifth in a row, and is told why; the next time at once", () => {
     expect(expired(4)).toMatchObject({ pause: null, expiredLeases: 4 });
-    expect(expired(5).pause).toEqual({
-      reason:
-        "let 5 leases in a row expire without starting them; mend it, then resume it (POST /api/workers/w1/resume)",
-      untilAt: null,
-    });
+    const { pause } = expired(5);
+    expect(pause?.reason).toMatch(/^let leases expire 5 times in a row without starting them; it rests until /);
+    expect(pause?.untilAt).toBe(NOON + 60_000);
+    expect(recordExpiredLease({ ...expired(5), pause: null }, NOON).pause?.untilAt).toBe(NOON + 120_000);
   });
 
   test("is forgiven with any job that it brings to an end, and when it is resumed", () => {

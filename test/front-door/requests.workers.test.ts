@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { newWorld } from "../support/workerd/client.ts";
-import { chat, chatAnswer, fakeWorker, post } from "./fake-worker.ts";
+import { chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
 const CHAT = "/v1/chat/completions";
 

@@ -1,7 +1,17 @@
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
-import { chat, chatAnswer, chunk, DONE, fakeWorker, joined, post, streamed, usageChunk } from "./fake-worker.ts";
+import {
+  chat,
+  chatAnswer,
+  chunk,
+  DONE,
+  fakeWorker,
+  joined,
+  post,
+  streamed,
+  usageChunk,
+} from "../support/workerd/fake-worker.ts";
 
 const CHAT = "/v1/chat/completions";
 const streaming = (more = {}) => chat({ stream: true, ...more });

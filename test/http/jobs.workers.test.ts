@@ -64,10 +64,14 @@ describe("a job", () => {
       progress: null,
       usage: null,
       cost_usd: null,
+      ran_provider: null,
+      ran_model: null,
+      metadata: {},
       api: null,
       stream: false,
       first_token_at: null,
       schedule: null,
+      traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
       timeout_seconds: 1.5,
       max_attempts: 2,
       waiting_reason: "no worker is registered",
@@ -321,7 +325,7 @@ describe("the list of jobs", () => {
     expect(await ids("status=assigned")).toEqual([assigned.id]);
     expect(await ids("status=pending")).toEqual([waiting.id]);
     expect(await ids("status=failed")).toEqual([]);
-    expect(await ids("provider=openai")).toEqual([waiting.id, assigned.id]);
+    expect(await ids("provider=openai")).toEqual([waiting.id, assigned.id, done.id]);
     expect(await ids("tag=gpu")).toEqual([assigned.id, done.id]);
     expect(await ids("tag=a%2Fb")).toEqual([assigned.id]);
     expect(await ids("worker=w1")).toEqual([assigned.id, done.id]);

@@ -12,8 +12,14 @@ const resultIn = ({ shell }: World, id: string): string => {
 };
 
 /** Changes that history does not hear of. */
-const projected = ({ heartbeatAt: _beat, progress: _progress, orderKey: _place, readyAt: _ready, ...rest }: Job) =>
-  JSON.stringify(rest);
+const projected = ({
+  heartbeatAt: _beat,
+  progress: _progress,
+  orderKey: _place,
+  readyAt: _ready,
+  delayedBy: _delay,
+  ...rest
+}: Job) => JSON.stringify(Object.entries(rest).sort());
 
 const differenceOf = (world: World, job: Job): string | null => {
   const archived = world.archived(job.id);

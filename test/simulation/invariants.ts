@@ -89,18 +89,12 @@ const limitOf = ({ config }: Snapshot, provider: string): number =>
   config.providers.get(provider)?.rateLimit?.maxConcurrent ?? Number.POSITIVE_INFINITY;
 
 const providerLimitHolds: Check = (before, now, { isShared }) => {
-  const isMoved = [...now.workers].some(
-    ([instance, { provider }]) => before.workers.get(instance)?.provider !== provider,
-  );
-  if (isMoved) return null;
   for (const { workerProvider } of newLeases(before, now)) {
     const provider = workerProvider ?? "";
     const [was, is] = [limitOf(before, provider), limitOf(now, provider)];
     if (isShared && was !== is) continue;
     const allowed = Math.max(was, is);
-    const load = [...now.jobs.values()].filter(
-      ({ worker }) => worker !== null && now.workers.get(worker)?.provider === provider,
-    ).length;
+    const load = [...now.jobs.values()].filter(({ job }) => isLeased(job) && job.workerProvider === provider).length;
     if (load > allowed) return `provider ${provider} runs ${load} jobs, and takes ${allowed}`;
   }
   return null;
@@ -117,6 +111,7 @@ const killswitchHolds: Check = (_before, now, { model }) => {
 const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =>
   worker !== undefined &&
   !worker.isHalted &&
+  worker.unavailable === null &&
   (worker.pause === null || (worker.pause.untilAt ?? Number.POSITIVE_INFINITY) <= nowAt) &&
   (job.provider === null || worker.provider === job.provider) &&
   job.tags.every((tag) => worker.tags.includes(tag)) &&

@@ -3,7 +3,7 @@
 import { isLeased } from "../../domain/job.ts";
 import { explain } from "../../domain/routing.ts";
 import type { RoutePolicy } from "../../domain/routing-filter.ts";
-import type { Memory } from "../../durable-objects/memory.ts";
+import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";
@@ -45,6 +45,10 @@ const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
 const loadsEqual = ({ fleet }: Memory, now: Snapshot): string | null => {
   if (fleet.size !== now.workers.size) return `memory has ${fleet.size} workers, and ${now.workers.size} are`;
   const byProvider = new Map<string, number>();
+  for (const { job } of now.jobs.values()) {
+    const provider = isLeased(job) ? job.workerProvider : null;
+    if (provider !== null) byProvider.set(provider, (byProvider.get(provider) ?? 0) + 1);
+  }
   for (const [instance, { provider, concurrency }] of now.workers) {
     const member = fleet.get(instance);
     const load = [...now.jobs.values()].filter((row) => isLeased(row.job) && row.worker === instance).length;
@@ -52,7 +56,6 @@ const loadsEqual = ({ fleet }: Memory, now: Snapshot): string | null => {
     if (member.worker.concurrency !== concurrency || member.worker.provider !== provider)
       return `memory has another offer of ${instance}`;
     if (fleet.withRoom.has(member.slot) !== load < concurrency) return `memory is wrong about room with ${instance}`;
-    byProvider.set(provider, (byProvider.get(provider) ?? 0) + load);
   }
   for (const [provider, load] of byProvider) {
     if (fleet.providerLoad(provider) !== load)
@@ -71,7 +74,8 @@ const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
 
 /**
  * The naive question to every worker about every waiting job. What only time has opened (the end of a pause or of a
- * back-off, a ping that woke nobody) is the alarm's to find, so it counts as closed here.
+ * back-off, a ping that woke nobody, the silence of others than a worker that failed the job) is the alarm's to find, so
+ * it counts as closed here.
  */
 export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
   const { memory } = shell;
@@ -84,13 +88,15 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, { shell }: W
     chain: config.routing.chain,
     weights: config.routing.weights,
     closedProviders: closedProviders(memory),
+    isEchoAside: memory.isEchoAside,
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
   };
   for (const { job, orderKey } of now.jobs.values()) {
     if (orderKey === null) continue;
     const eligible = explain(fleet, routeRequest({ memory, nowAt: now.nowAt }, job), policy).workers.find(
-      ({ instance, eligible }) => eligible && now.workers.get(instance)?.pause == null,
+      ({ instance, eligible }) =>
+        eligible && now.workers.get(instance)?.pause == null && !job.avoidedWorkers.includes(instance),
     );
     if (eligible !== undefined) return `job ${job.id} waits, and ${eligible.instance} may have it`;
   }

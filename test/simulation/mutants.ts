@@ -55,7 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
   mutant(
     "a report is taken under any lease",
-    "domain/lease.ts",
+    "domain/lease-fence.ts",
     "isLeased(job) && job.lease === lease",
     "isLeased(job) && job.lease >= 0 * lease",
   ),
@@ -81,7 +81,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a halted worker is given jobs",
     "domain/worker.ts",
-    'return worker.isHalted ? "killswitch" : null;',
+    "return worker.isHalted ? haltReasonOf(worker) : null;",
     "return null;",
   ),
   mutant(
@@ -129,18 +129,18 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "an assigned job may stay so for ever",
     "durable-objects/operations/deadline.ts",
-    "return job.assignedAt === null ? null : job.assignedAt + config.jobs.acceptWithinMs;",
+    "return expiresAtOf(job, memory.config);",
     "return null;",
   ),
   mutant(
     "nobody looks whether a running job's worker fell silent",
     "durable-objects/operations/deadline.ts",
-    "return earliest(staleAtOf(job, config), timeoutAtOf(job, config));",
-    "return timeoutAtOf(job, config);",
+    "earliest(staleAtOf(job, memory), timeoutAtOf(job, memory.config));",
+    "timeoutAtOf(job, memory.config);",
   ),
   mutant(
     "one rate-limit retry too many",
-    "domain/lease.ts",
+    "domain/failure.ts",
     "job.rateLimitRetries >= limit.maxRetries",
     "job.rateLimitRetries > limit.maxRetries",
   ),
@@ -164,11 +164,16 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "outbox numbers start again when it is empty",
-    "durable-objects/memory.ts",
+    "durable-objects/operations/memory.ts",
     "Math.max(store.outbox.lastSeq(), drainedSeq) + 1",
     "store.outbox.lastSeq() + 1",
   ),
-  mutant("a lease that ends frees no room", "durable-objects/operations/turn.ts", "fleet.addLoad(heldBy, -1);", ""),
+  mutant(
+    "a lease that ends frees no room",
+    "durable-objects/operations/turn.ts",
+    "fleet.addLoad(heldBy, provider, -1);",
+    "",
+  ),
   mutant(
     "the head of a group stays when it leaves",
     "domain/queue.ts",
@@ -209,7 +214,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox is emptied before history has it",
     "durable-objects/drain.ts",
-    "await apply(projectionOf(store, carried));\n      await removeUpTo(carried.at(-1)?.seq ?? 0);",
+    "await apply(projectionOf(store, carried));\n      noteStored?.(carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);",
     "const batch = projectionOf(store, carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
   ),
   mutant(
@@ -233,7 +238,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the sockets of a revoked key stay open",
     "durable-objects/operations/keys.ts",
-    "turn.effects.endedKeys.set(key.id, null);",
+    "turn.effects.endedKeys.set(key.id, live);",
     "turn.effects.endedKeys.delete(key.id);",
   ),
   mutant(

@@ -4,8 +4,8 @@
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
-import type { Memory } from "../../durable-objects/memory.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Memory } from "../../durable-objects/operations/memory.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { Clock } from "./clock.ts";
 import { Disk, DiskHandle, SimulatedFault } from "./disk.ts";

@@ -1,7 +1,8 @@
 // Everybody there is in one run: the object, its clients and workers, and what they know.
 
+import type { Archived } from "../../domain/job-record.ts";
+import { readJob } from "../../domain/job-record.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
-import type { Archived } from "../../durable-objects/operations/jobs.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
@@ -107,6 +108,11 @@ export class World {
     );
     if (row === undefined) return null;
     const json = (column: string) => JSON.parse(row[column] as string);
-    return { job: json("record"), prompt: row.prompt as string, input: json("input"), result: json("result") };
+    return {
+      job: readJob(row.record as string),
+      prompt: row.prompt as string,
+      input: json("input"),
+      result: json("result"),
+    };
   }
 }

@@ -1,6 +1,7 @@
 // What becomes of a job that fails, stalls, times out or waits, and of a worker that misbehaves. Time passes by ageing
 // the stored record and firing the alarm; the alarm may come twice, early, late or for nothing.
 
+import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { alarm, inStorage, newWorld } from "../support/workerd/client.ts";
 import { age, dispatch, fail, get, present, runningJob, start, typesOf } from "../support/workerd/job-steps.ts";
@@ -72,8 +73,35 @@ describe("a job whose worker falls silent", () => {
     const job = await runningJob(world);
     await present(world, "w", { jobs: [] });
     const back = await get(world, job);
-    expect(back).toMatchObject({ attempts: 0, lease: 2, status: "assigned" });
+    expect(back).toMatchObject({ attempts: 1, lease: 2, status: "assigned" });
     expect(await typesOf(world, job)).toContain("job.lost");
+  });
+
+  it("fails when it kills its worker again and again, though each comes back and lists what it has", async () => {
+    const world = await newWorld();
+    const job = await runningJob(world, { max_attempts: 2 });
+    await present(world, "w", { jobs: [] });
+    await start(world, await get(world, job));
+    await present(world, "w", { jobs: [] });
+    expect(await get(world, job)).toMatchObject({
+      status: "failed",
+      attempts: 2,
+      error: { code: "attempts_exhausted", message: "its worker lost it on attempt 2 of 2" },
+    });
+  });
+
+  it("is not taken for abandoned while it beats, whatever of that was stored", async () => {
+    const world = await newWorld();
+    const off = { timeout_seconds: null, reap_stale_after_seconds: null };
+    await world.ok("PUT", "/config", { jobs: off });
+    const job = await runningJob(world);
+    await age(world, job, 1_000);
+    await world.ok("PUT", "/config", { jobs: { ...off, reap_stale_after_seconds: 40 } });
+    await alarm(world);
+    expect(await get(world, job)).toMatchObject({ status: "running" });
+    await age(world, job, 41);
+    await alarm(world);
+    expect(await get(world, job)).toMatchObject({ lease: 2, attempts: 1 });
   });
 });
 
@@ -132,7 +160,7 @@ describe("a job with run_at", () => {
 });
 
 describe("a lease that nobody starts", () => {
-  it("goes to the next worker and costs no attempt; the idle one is paused in the end", async () => {
+  it("goes to the next worker and costs no attempt; the idle one rests in the end", async () => {
     const world = await newWorld();
     await present(world, "sleepy");
     const job = await dispatch(world);
@@ -144,7 +172,7 @@ describe("a lease that nobody starts", () => {
     const worker = await world.ok("GET", "/api/workers/sleepy");
     expect(worker).toMatchObject({
       paused: true,
-      pause_reason: expect.stringContaining("POST /api/workers/sleepy/resume"),
+      pause_reason: expect.stringMatching(/rests until .*POST \/api\/workers\/sleepy\/resume/),
     });
     expect(await get(world, job)).toMatchObject({
       status: "pending",
@@ -161,16 +189,27 @@ describe("a lease that nobody starts", () => {
 });
 
 describe("a worker that fails job after job", () => {
-  it("is paused with a reason that says so and how to resume it", async () => {
+  it("rests with a reason that says so, and comes back by itself", async () => {
     const world = await newWorld();
     await present(world);
     for (let count = 0; count < 10; count += 1) await fail(world, await dispatch(world), { code: "segfault" });
     const worker = await world.ok("GET", "/api/workers/w");
     expect(worker).toMatchObject({
       paused: true,
-      pause_reason: expect.stringMatching(/failed 10 jobs.*"segfault".*resume/),
+      pause_reason: expect.stringMatching(/failed 10 jobs.*"segfault".*rests until.*resume/),
     });
     expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(503);
+    const waiting = await world.ok("POST", "/api/jobs", { prompt: "y" });
+    await inStorage(world, (storage) => {
+      storage.sql.exec("UPDATE workers SET record = json_set(record, '$.pause.untilAt', ?)", Date.now() - 1);
+    });
+    await evictDurableObject(world.stub);
+    await alarm(world);
+    expect(await get(world, waiting)).toMatchObject({ status: "assigned" });
+    await fail(world, await get(world, waiting), { code: "segfault" });
+    expect(await world.ok("GET", "/api/workers/w")).toMatchObject({
+      pause_reason: expect.stringMatching(/again after/),
+    });
     await world.ok("POST", "/api/workers/w/resume");
     expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(200);
   });

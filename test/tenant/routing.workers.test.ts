@@ -82,9 +82,9 @@ describe("a provider's rate limit", () => {
     const world = await newWorld();
     await world.ok("PUT", "/config", limited({ retry_after_seconds: 30, max_retries: 0 }));
     await present(world);
+    // Its job is over, and the provider rests all the same.
     expect(await fail(world, await dispatch(world), { code: "rate_limited" })).toMatchObject({ status: "failed" });
-    await world.ok("PUT", "/config", limited({ retry_after_seconds: 30, max_retries: 1 }));
-    await fail(world, await dispatch(world), { code: "rate_limited" });
+    expect((await world.post("/dispatch", { prompt: "x" })).body.detail).toContain("backs off until");
     const waiting = await world.ok("POST", "/api/jobs", { prompt: "behind" });
     await evictDurableObject(world.stub);
     expect(await get(world, waiting)).toMatchObject({
@@ -105,7 +105,8 @@ describe("a provider's rate limit", () => {
     await world.ok("PUT", "/config", limited({ retry_after_seconds: 1, max_retries: 5 }));
     await present(world);
     for (const code of ["quota_exhausted", "insufficient_quota"]) {
-      expect(await fail(world, await dispatch(world), { code, status: 429 })).toMatchObject({
+      const final = { code, status: 429, retryable: false };
+      expect(await fail(world, await dispatch(world), final)).toMatchObject({
         status: "failed",
         error: { code },
       });
@@ -145,6 +146,7 @@ describe("routing strategies", () => {
     const assigned = (await events(world, job)).find((event) => event.type === "job.assigned");
     expect(assigned?.detail).toMatchObject({
       strategy: "score",
+      provider: expect.any(String),
       score: expect.any(Number),
       breakdown: expect.any(Object),
     });
@@ -219,9 +221,36 @@ describe("routing strategies", () => {
     expect(positions).toEqual([0, 1, 2]);
     expect(await typesOf(world, job)).toContain("job.fell_back");
     expect(await fail(world, third, { code: "upstream", status: 503 })).toMatchObject({
+      status: "pending",
+      attempts: 3,
+      error: { code: "upstream" },
+      waiting_reason: expect.stringMatching(/^attempt 3 of 5 on c failed with "upstream", it is tried again at /),
+    });
+    await age(world, job, 10);
+    await present(world, "a", { provider: "first" });
+    await alarm(world);
+    const fourth = await get(world, job);
+    expect(fourth).toMatchObject({ status: "assigned", assigned_worker: "a", lease: 4 });
+    await world.ok("PUT", "/config", { routing: { strategy: "score" }, jobs: { max_attempts: 4 } });
+    expect(await fail(world, fourth, { code: "upstream", status: 503 })).toMatchObject({
       status: "failed",
       error: { code: "upstream" },
     });
+  });
+
+  it("fallback with nobody on the next provider says so and tries again where somebody is", async () => {
+    const world = await newWorld();
+    await fleet(world, { a: { provider: "first" } });
+    await strategy(world, { strategy: "fallback", chain: ["first", "first", "second"] });
+    const failed = await fail(world, await dispatch(world), { code: "upstream", status: 503 });
+    expect(failed.waiting_reason).toMatch(/tried again at .*; no worker offers "second" of routing.chain$/);
+    // A quota that is used up leaves nothing to try again there.
+    const spent = await fail(world, await dispatch(world), { code: "quota_exhausted", retryable: false });
+    expect((await get(world, spent)).waiting_reason).toBe(
+      '"first" failed this job, and no worker offers "second", the rest of routing.chain',
+    );
+    await strategy(world, { strategy: "score" });
+    expect(await get(world, spent)).toMatchObject({ status: "assigned", assigned_worker: "a" });
   });
 
   it("fallback does not go on after a failure that is final, nor for a job that names its provider", async () => {
@@ -234,7 +263,8 @@ describe("routing strategies", () => {
     const bound = await dispatch(world, { provider: "second" });
     expect(bound.assigned_worker).toBe("b");
     const own = await dispatch(world, { provider: "first" });
-    expect(await fail(world, own, { code: "upstream", status: 503 })).toMatchObject({ status: "failed" });
+    const again = await fail(world, own, { code: "upstream", status: 503 });
+    expect(again).toMatchObject({ status: "pending", waiting_reason: expect.stringContaining("tried again at") });
   });
 
   it("a paused worker and one at its concurrency are never taken, by any strategy", async () => {

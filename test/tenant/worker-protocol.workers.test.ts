@@ -49,6 +49,7 @@ describe("presence", () => {
       current_load: 0,
       paused: false,
       pause_reason: null,
+      unavailable: null,
       last_heartbeat: expect.any(String),
       connected: false,
       version: "1.2",
@@ -133,7 +134,7 @@ describe("presence", () => {
       [second.id, 2],
       [third.id, 1],
     ]);
-    expect((await read(second.id)).attempts).toBe(0);
+    expect((await read(second.id)).attempts).toBe(1);
     expect((await read(first.id)).status).toBe("running");
     const late = await world.post(`/api/jobs/${second.id}/complete`, { lease: 1, result: "late" });
     expect([late.status, late.body.code]).toEqual([409, "lease_lost"]);

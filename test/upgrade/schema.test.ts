@@ -14,8 +14,8 @@ import { historyFile, storageOver, tenantFiles, use } from "./databases.ts";
 import { storedVersions, unpack } from "./fixture.ts";
 
 const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
-/** What the platform and wrangler keep in the same database, and SQLite's own. */
-const NOT_OURS = /^(_cf_|sqlite_|d1_migrations$)/;
+/** What the platform and wrangler keep in the same database, SQLite's own, and the full-text index, which drizzle does not know. */
+const NOT_OURS = /^(_cf_|sqlite_|d1_migrations$|job_words)/;
 
 let folder = "";
 

@@ -15,7 +15,7 @@ export interface Told {
   readonly data: Record<string, unknown>;
 }
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 25_000;
 
 export const openReceiver = async () => {
   const received: Received[] = [];

@@ -49,7 +49,7 @@ const deliveriesOf = async (id: string): Promise<Body[]> =>
   (await call("GET", `/api/webhooks/${id}/deliveries`)).deliveries;
 
 const untilDelivery = async (id: string, matches: (delivery: Body) => boolean): Promise<Body> => {
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 1_250; tries += 1) {
     const found = (await deliveriesOf(id)).find(matches);
     if (found !== undefined) return found;
     await sleep(20);

@@ -7,6 +7,7 @@ import { runJob } from "../../worker/run-job.ts";
 import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
+import { quietRun } from "./quiet-run.ts";
 
 const mock = new LLMock({ port: 0, latency: 0 });
 beforeAll(async () => {
@@ -20,7 +21,8 @@ const options = { keys, keyRefs: ["provider:mock"], runtimeUrl: null };
 
 function ask(runtime: Runtime, model: string | null) {
   const job = assignedJob({ id: "j1", prompt: "What is the capital of France?", model });
-  const settings = { runtime, configuredModel: null, offeredModels: [], timeoutSeconds: 30, onProgress: () => {} };
+  const loadInput = async () => ({ ok: true as const, input: null });
+  const settings = { ...quietRun(), runtime, timeoutSeconds: 30, loadInput, onContent: () => {} };
   return runJob(job, settings, new AbortController().signal);
 }
 
@@ -33,8 +35,9 @@ const answered = {
 test("a job completes on an OpenAI-compatible server with text and token counts", async () => {
   const outcome = await ask(openHosted("openai", { baseUrl: `${mock.url}/v1`, api: "openai" }, options), "gpt-4o");
   expect(outcome).toMatchObject(answered);
-  expect(outcome?.usage?.input_tokens).toBeGreaterThan(0);
-  expect(outcome?.usage?.output_tokens).toBeGreaterThan(0);
+  const usage = outcome.type === "job.completed" ? outcome.usage : undefined;
+  expect(usage?.input_tokens).toBeGreaterThan(0);
+  expect(usage?.output_tokens).toBeGreaterThan(0);
 });
 
 test("the same server as a local runtime is asked for its models, and one of them runs the job", async () => {

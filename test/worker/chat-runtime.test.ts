@@ -4,6 +4,7 @@ import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import type { ApiKind } from "../../worker/runtimes/providers.ts";
 import type { RunOptions, Runtime, Task } from "../../worker/runtimes/runtime.ts";
 import { type Answer, type Asked, event, FakeRuntime, openaiStream } from "./fake-runtime.ts";
+import { quietRun, taskOf } from "./quiet-run.ts";
 
 const KEY = "sk-secret-key-of-the-test";
 const USAGE = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
@@ -30,11 +31,7 @@ function hosted(name: string, api: ApiKind, baseUrl: string, renames?: Record<st
 }
 
 function run(runtime: Runtime, task: Partial<Task> = {}, options: Partial<RunOptions> = {}) {
-  const silent = { signal: new AbortController().signal, onProgress: () => {} };
-  return runtime.run(
-    { prompt: "Say hello.", input: null, model: null, ...task },
-    { configuredModel: null, offeredModels: [], ...silent, ...options },
-  );
+  return runtime.run(taskOf(task), quietRun(options));
 }
 
 /** A local server with these models that answers in OpenAI's way, or as told. */

@@ -1,4 +1,4 @@
-import { APICallError, RetryError } from "ai";
+import { APICallError } from "ai";
 import { describe, expect, test } from "vitest";
 import { classifyError, classifyFailure } from "../../worker/runtimes/classify.ts";
 
@@ -346,18 +346,6 @@ describe("what the AI SDK throws", () => {
       cause: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }),
     });
     expect(classifyError(broken, NOW)).toMatchObject({ code: "runtime_unreachable", retryable: true });
-  });
-
-  test("a wrapped error is classified by what it wraps", () => {
-    const inner = new APICallError({
-      ...call,
-      message: "x",
-      statusCode: 429,
-      responseBody: "",
-      responseHeaders: { "retry-after": "3" },
-    });
-    const error = new RetryError({ message: "failed after 1 attempt", reason: "maxRetriesExceeded", errors: [inner] });
-    expect(classifyError(error, NOW)).toMatchObject({ code: "rate_limited", retry_after_seconds: 3 });
   });
 
   test("a bug of the worker's own is not retried", () => {

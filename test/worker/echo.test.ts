@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
+import { quietRun, taskOf } from "./quiet-run.ts";
 
 const run = (input: unknown, signal = new AbortController().signal, seen: number[] = []) =>
   createEchoRuntime().run(
-    { prompt: "one two three", input, model: null },
-    { configuredModel: null, offeredModels: [], signal, onProgress: ({ output_chars }) => seen.push(output_chars) },
+    taskOf({ prompt: "one two three", input }),
+    quietRun({ signal, onProgress: ({ output_chars }) => seen.push(output_chars) }),
   );
 
 test("echo answers with the prompt and counts its words, each time the same", async () => {

@@ -258,6 +258,8 @@ export class FakeCoordinator {
         current_load: 0,
         paused: false,
         pause_reason: null,
+        halt_confirmed: null,
+        unavailable: null,
         last_heartbeat: AT,
         connected: true,
         version: null,

@@ -1,10 +1,10 @@
 // A job as the coordinator hands it out, with the fields that a test cares about.
 
-import type { JobResource } from "../../contract/job.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 
-export function assignedJob(fields: Partial<JobResource> & { id: string }): JobResource {
+export function assignedJob(fields: Partial<LeasedJob> & { id: string }): LeasedJob {
   return {
     status: "assigned",
     prompt: "say it",
@@ -22,10 +22,14 @@ export function assignedJob(fields: Partial<JobResource> & { id: string }): JobR
     progress: null,
     usage: null,
     cost_usd: null,
+    ran_provider: null,
+    ran_model: null,
+    metadata: {},
     api: null,
     stream: false,
     first_token_at: null,
     schedule: null,
+    traceparent: null,
     timeout_seconds: null,
     max_attempts: null,
     waiting_reason: null,

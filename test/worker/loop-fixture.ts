@@ -1,9 +1,12 @@
 // A loop on a session in memory, for tests with fake timers: jobs run until a test finishes them.
 
 import { vi } from "vitest";
+import type { LeasedJob } from "../../contract/worker.ts";
 import { Loop } from "../../worker/loop.ts";
-import type { Outcome, RunOptions, Task } from "../../worker/runtimes/runtime.ts";
+import { RuntimeWatch } from "../../worker/runtime-watch.ts";
+import type { Outcome, RunOptions, Runtime, RuntimeState, Task } from "../../worker/runtimes/runtime.ts";
 import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
+import type { Streams, WhenGone } from "../../worker/streams/streams.ts";
 import { assignedJob } from "./job-fixture.ts";
 
 type Run = { task: Task; options: RunOptions; finish: (text: string) => Promise<void> };
@@ -31,6 +34,40 @@ export class FakeSession implements Session {
   }
 }
 
+/** Streams that keep what is said in them. */
+export class FakeStreams implements Streams {
+  readonly said: string[] = [];
+  readonly dropped: string[] = [];
+  readonly whenGone = new Map<string, WhenGone>();
+  prepare(): void {}
+  open(jobId: string, _lease: number, whenGone: WhenGone) {
+    this.whenGone.set(jobId, whenGone);
+    return {
+      write: (events: readonly string[]) => {
+        this.said.push(...events);
+        return undefined;
+      },
+    };
+  }
+  end(jobId: string, lease: number, error: unknown): void {
+    this.said.push(`${jobId} ${lease} end ${JSON.stringify(error)}`);
+  }
+  drop(jobId: string, lease: number): void {
+    this.dropped.push(`${jobId} ${lease}`);
+  }
+  close(): void {}
+}
+
+/** Of a runtime that says nothing of itself. */
+export const quietProbe = async (): Promise<RuntimeState> => ({ unavailable: null, apis: [], models: null });
+
+/** What a loop needs beside its runtime, where a test is about something else. */
+export function partsFor(runtime: Runtime) {
+  const watch = new RuntimeWatch({ runtime, log: () => {}, random: () => 0 });
+  const loadInput = async () => ({ ok: true as const, input: null });
+  return { runtime, watch, loadInput, streams: new FakeStreams() };
+}
+
 export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") {
   const runs: Run[] = [];
   const refusals: string[] = [];
@@ -45,9 +82,12 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") 
       runs.push({ task, options, finish });
     });
   const refresh = vi.fn(async () => {});
+  const state: RuntimeState = { unavailable: null, apis: [], models: null };
+  const probe = vi.fn(async () => state);
+  const parts = partsFor({ name: "echo", address: null, probeEveryMs: 0, probe, run });
   const loop = new Loop({
     identity: { instance: "w1", provider: "echo", tags: "gpu", models: [], tier: null, concurrency, version: "1" },
-    runtime: { name: "echo", run },
+    ...parts,
     config: { current: () => config, refresh },
     log: () => {},
     onRefused: (reason) => refusals.push(reason),
@@ -55,9 +95,9 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") 
   });
   const session = new FakeSession(kind);
   loop.attach(session);
-  const assign = (id: string, lease = 1) =>
-    loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id }) });
-  return { loop, session, runs, refusals, config, refresh, assign };
+  const assign = (id: string, lease = 1, fields: Partial<LeasedJob> = {}) =>
+    loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id, ...fields }) });
+  return { loop, session, runs, refusals, config, refresh, assign, probe, state, ...parts };
 }
 
 export function ack(

@@ -8,10 +8,12 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { keepConnected } from "../../worker/connection.ts";
 import { openHttpSession } from "../../worker/http-session.ts";
 import { Loop } from "../../worker/loop.ts";
+import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
 import type { Outcome, Task } from "../../worker/runtimes/runtime.ts";
 import type { Opened, Session, SessionHost } from "../../worker/session.ts";
 import { openSocketSession } from "../../worker/socket-session.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { partsFor, quietProbe } from "./loop-fixture.ts";
 
 const HEARTBEAT_SECONDS = 0.5;
 const OFFLINE_AFTER_SECONDS = 2;
@@ -59,7 +61,7 @@ function startWorker(instance: string, { concurrency = 1, overSocket = true } = 
   };
   const loop = new Loop({
     identity: { instance, provider: "echo", tags: instance, models: [], tier: null, concurrency, version: "1" },
-    runtime: { name: "echo", run },
+    ...partsFor({ ...createEchoRuntime(), probe: quietProbe, run }),
     config: { current: () => ({ model: null, timeoutSeconds: null }), refresh: async () => {} },
     log: () => {},
     onRefused: () => {},

@@ -2,14 +2,25 @@ import { afterEach, expect, test, vi } from "vitest";
 import { runJob } from "../../worker/run-job.ts";
 import type { Outcome, RunOptions, Runtime } from "../../worker/runtimes/runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
+import { quietRun } from "./quiet-run.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
 function settings(run: (options: RunOptions) => Promise<Outcome>, timeoutSeconds: number | null = null) {
-  const runtime: Runtime = { name: "tested", run: (_task, options) => run(options) };
-  return { runtime, configuredModel: null, offeredModels: [], timeoutSeconds, onProgress: () => {} };
+  const probe = async () => ({ unavailable: null, apis: [], models: null });
+  const runtime: Runtime = {
+    name: "tested",
+    address: null,
+    probeEveryMs: 0,
+    probe,
+    run: (_task, options) => run(options),
+  };
+  const loadInput = async () => ({ ok: true as const, input: null });
+  const { onProgress, emit } = quietRun();
+  const onContent = () => {};
+  return { runtime, configuredModel: null, offeredModels: [], timeoutSeconds, loadInput, onProgress, onContent, emit };
 }
 
 const never = ({ signal }: RunOptions) =>
@@ -44,11 +55,42 @@ test("a timeout that the runtime puts into words of its own is still a timeout",
   expect(await outcome).toMatchObject({ error: { code: "timeout" } });
 });
 
-test("a halted job has no outcome", async () => {
+test("a halted job has no outcome but what it has spent", async () => {
   const halt = new AbortController();
   const outcome = runJob(assignedJob({ id: "j" }), settings(never), halt.signal);
   halt.abort();
-  expect(await outcome).toBeNull();
+  expect(await outcome).toEqual({ type: "job.spent" });
+  const usage = { input_tokens: 5, output_tokens: 2 };
+  const later = new AbortController();
+  const error = { code: "aborted", message: "aborted", retryable: false };
+  const spent = runJob(
+    assignedJob({ id: "j" }),
+    settings((options) => never(options).catch(() => ({ ok: false, error, usage }))),
+    later.signal,
+  );
+  later.abort();
+  expect(await spent).toEqual({ type: "job.spent", usage });
+});
+
+test("a job that never reached its runtime is given back", async () => {
+  const error = { code: "runtime_unreachable", message: "connect ECONNREFUSED", retryable: true };
+  const refused = async (): Promise<Outcome> => ({ ok: false, error, neverReached: true });
+  expect(await runJob(assignedJob({ id: "j" }), settings(refused), notHalted())).toEqual({
+    type: "job.released",
+    reason: "connect ECONNREFUSED",
+  });
+});
+
+test("the first content is told once, with the time that it took", async () => {
+  let told = 0;
+  const speaks = async ({ emit }: RunOptions): Promise<Outcome> => {
+    emit(["data: 1\n\n"]);
+    emit(["data: 2\n\n"]);
+    return { ok: true, result: "done" };
+  };
+  const outcome = await runJob(assignedJob({ id: "j" }), { ...settings(speaks), onContent: () => told++ }, notHalted());
+  expect(told).toBe(1);
+  expect(outcome).toMatchObject({ type: "job.completed", first_token_ms: expect.any(Number) });
 });
 
 test("a runtime that breaks fails its job, not the worker", async () => {

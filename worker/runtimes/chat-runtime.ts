@@ -1,21 +1,21 @@
-// Runs a job as one streamed chat call through the AI SDK, whoever serves it. One call is one attempt: the SDK retries
-// nothing, because the coordinator counts attempts and keeps the providers' limits. What was spent is reported also when
-// the call failed halfway.
+// A model runtime behind a backend: chooses the model, asks, and says what came of it. Ordinary jobs become one streamed
+// chat, whoever serves it; jobs of the front door are asked as their client asked.
 
-import { APICallError, type LanguageModel, type LanguageModelUsage, streamText } from "ai";
-import { type CallSettings, callSettings } from "./call-settings.ts";
-import { classifyError } from "./classify.ts";
+import type { Api } from "../../contract/values.ts";
+import { writeEvent } from "../apis/sse.ts";
+import { isObject, objectOf, parseJson } from "../json-object.ts";
+import type { Backend } from "./backend.ts";
+import { chatBody } from "./chat-body.ts";
+import { classifyError, isNeverReached } from "./classify.ts";
 import type { ModelList } from "./model-list.ts";
 import { isListedAs, isSameModel } from "./model-names.ts";
-import type { JobFailure, Outcome, RunOptions, Runtime, Spent, Task, Usage } from "./runtime.ts";
+import type { JobFailure, Outcome, RunOptions, Runtime, Task } from "./runtime.ts";
 import { failed } from "./runtime.ts";
 
 const MAX_NAMED_MODELS = 5;
 
 export type ChatRuntimeOptions = {
-  name: string;
-  /** Opens the model with the key as it is now; `secret` is kept out of every message. */
-  open: (model: string) => Promise<{ model: LanguageModel; secret: string | null }>;
+  backend: Backend;
   /** The runtime's own list, null for hosted providers: there a listed model need not be callable, nor the reverse. */
   models: ModelList | null;
   /**
@@ -24,29 +24,82 @@ export type ChatRuntimeOptions = {
    * for hosted providers, whose aliases answer under many names: there the answer's model is reported and priced.
    */
   checksAnswer: boolean;
-  nowMs: () => number;
-};
+} & Pick<Runtime, "name" | "address" | "probe" | "probeEveryMs">;
 
 type Choice = { ok: true; model: string } | { ok: false; error: JobFailure };
 
 export function createChatRuntime(options: ChatRuntimeOptions): Runtime {
-  return { name: options.name, run: (task, run) => runChat(options, task, run) };
+  const { name, address, probe, probeEveryMs } = options;
+  const run = async (task: Task, run: RunOptions): Promise<Outcome> => {
+    try {
+      return await (task.api === null ? runChat(options, task, run) : runRequest(options, task.api, task, run));
+    } catch (error) {
+      const failure = failed(classifyError(error, Date.now()));
+      return isNeverReached(error) ? { ...failure, neverReached: true } : failure;
+    }
+  };
+  return { name, address, probe, probeEveryMs, run };
 }
 
 async function runChat(runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<Outcome> {
-  const call = callSettings(task.prompt, task.input);
-  if (!call.ok) return failed({ code: "bad_request", message: call.message, retryable: false });
-  let secret: string | null = null;
-  try {
-    const choice = await chooseModel(runtime, task, run);
-    if (!choice.ok) return failed(choice.error);
-    const opened = await runtime.open(choice.model);
-    secret = opened.secret;
-    const outcome = await streamChat(opened.model, call.settings, run, runtime.nowMs);
-    return withoutSecret(runtime.checksAnswer ? checkAnswer(choice.model, outcome) : outcome, secret);
-  } catch (error) {
-    return withoutSecret(failed(classifyError(error, runtime.nowMs())), secret);
+  const built = chatBody(task.prompt, task.input);
+  if (!built.ok) return failed(built.error);
+  const choice = await chooseModel(runtime, task, run);
+  if (!choice.ok) return failed(choice.error);
+  let chars = 0;
+  const emit = (events: readonly string[]) => {
+    const text = events.map(textOf).join("");
+    if (text === "") return undefined;
+    chars += text.length;
+    run.onProgress({ output_chars: chars });
+    return run.emit([writeEvent({ text })]);
+  };
+  const outcome = await runtime.backend.chat({ model: choice.model, ...built.body }, { signal: run.signal, emit });
+  const told = outcome.ok ? { ...outcome, result: plainResult(outcome.result) } : outcome;
+  return runtime.checksAnswer ? checkAnswer(choice.model, told) : told;
+}
+
+/** The text that a chunk of a chat adds to the answer. */
+function textOf(event: string): string {
+  const chunk = objectOf(parseJson(event.replace(/^data: ?/, "")));
+  const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
+  const { content } = objectOf(objectOf(choice).delta);
+  return typeof content === "string" ? content : "";
+}
+
+/** An ordinary job's result: what was said, or which tools are to be called, and why it ended. */
+function plainResult(completion: unknown): unknown {
+  const { choices, model } = objectOf(completion);
+  const [choice] = Array.isArray(choices) ? choices : [];
+  const { message, finish_reason } = objectOf(choice);
+  const { content, tool_calls } = objectOf(message);
+  return {
+    text: typeof content === "string" ? content : "",
+    finish_reason,
+    model,
+    ...(Array.isArray(tool_calls) ? { tool_calls } : {}),
+  };
+}
+
+async function runRequest(runtime: ChatRuntimeOptions, api: Api, task: Task, run: RunOptions): Promise<Outcome> {
+  if (!isObject(task.input)) {
+    return failed({ code: "invalid_request", message: "the body must be an object", status: 400, retryable: false });
   }
+  const model = await nameOfModel(runtime, task, run);
+  const body = model === null ? task.input : { ...task.input, model };
+  return runtime.backend.request({ api, body, headers: task.headers }, run);
+}
+
+/** As the runtime's own list writes it. What is not on the list goes as it is: the runtime says what it thinks of it. */
+async function nameOfModel(runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<string | null> {
+  const listed = runtime.models === null ? null : await runtime.models(run.signal).catch(() => null);
+  const asked = task.model ?? run.configuredModel ?? run.offeredModels[0] ?? null;
+  if (asked === null || listed === null) return asked;
+  return listedName(listed, asked) ?? asked;
+}
+
+function listedName(listed: readonly string[], asked: string): string | undefined {
+  return listed.find((name) => name === asked) ?? listed.find((name) => isListedAs(name, asked));
 }
 
 /** The job's model, else the configured one, else the first offered, else the first that the runtime lists. */
@@ -59,51 +112,11 @@ async function chooseModel(runtime: ChatRuntimeOptions, task: Task, run: RunOpti
     return { ok: false, error: { code: "no_model_loaded", message, retryable: false } };
   }
   if (listed === null) return { ok: true, model: asked };
-  const model = listed.find((name) => name === asked) ?? listed.find((name) => isListedAs(name, asked));
+  const model = listedName(listed, asked);
   if (model !== undefined) return { ok: true, model };
   const some = listed.slice(0, MAX_NAMED_MODELS).join(", ") + (listed.length > MAX_NAMED_MODELS ? ", …" : "");
   const message = `Model not found: ${runtime.name} has no "${asked}"; it has ${some}`;
   return { ok: false, error: { code: "model_not_found", message, retryable: false } };
-}
-
-async function streamChat(
-  model: LanguageModel,
-  settings: CallSettings,
-  run: RunOptions,
-  nowMs: () => number,
-): Promise<Outcome> {
-  const { stream } = streamText({
-    ...settings,
-    model,
-    allowSystemInMessages: true,
-    maxRetries: 0,
-    abortSignal: run.signal,
-    // Errors come through the stream; without a handler the SDK would print them, prompt included.
-    onError: () => {},
-  });
-  let text = "";
-  let failure: unknown;
-  let finish: { reason: string; isSaid: boolean } | null = null;
-  let spent: Spent = {};
-  for await (const part of stream) {
-    if (part.type === "text-delta") {
-      text += part.text;
-      run.onProgress({ output_chars: text.length });
-    } else if (part.type === "error") {
-      failure ??= part.error ?? new Error("the stream failed without a reason");
-    } else if (part.type === "finish-step") {
-      finish = { reason: part.finishReason, isSaid: part.rawFinishReason !== undefined };
-      spent = spentOf(part.usage, part.response.modelId);
-    }
-  }
-  if (failure !== undefined) return failed(classifyError(failure, nowMs()), spent);
-  if (!finish?.isSaid) return failed(classifyError(brokenOff(), nowMs()), spent);
-  return { ok: true, result: { text, finish_reason: finish.reason, model: spent.model }, ...spent };
-}
-
-/** A stream that ended without saying why was cut: a half answer must not pass for a whole one. */
-function brokenOff(): APICallError {
-  return new APICallError({ message: "the answer broke off before its end", url: "", requestBodyValues: null });
 }
 
 function checkAnswer(asked: string, outcome: Outcome): Outcome {
@@ -111,44 +124,4 @@ function checkAnswer(asked: string, outcome: Outcome): Outcome {
   const { usage, model } = outcome;
   const message = `Asked for the model "${asked}", the runtime answered with "${model}": load the one or ask for the other`;
   return failed({ code: "model_mismatch", message, retryable: false }, usage ? { usage, model } : { model });
-}
-
-function spentOf(usage: LanguageModelUsage, model: string): Spent {
-  const reported = usageOf(usage);
-  const cost = usage.raw?.cost;
-  return {
-    ...(reported === null ? {} : { usage: reported }),
-    // OpenRouter says what it billed.
-    ...(typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? { cost_usd: cost } : {}),
-    ...(model === "" ? {} : { model }),
-  };
-}
-
-function usageOf(usage: LanguageModelUsage): Usage | null {
-  if (usage.inputTokens === undefined && usage.outputTokens === undefined) return null;
-  const input_tokens = count(usage.inputTokens);
-  const output_tokens = count(usage.outputTokens);
-  // The parts can never be more than the whole, whatever a runtime claims.
-  const cached = Math.min(count(usage.inputTokenDetails.cacheReadTokens), input_tokens);
-  const reasoning = Math.min(count(usage.outputTokenDetails.reasoningTokens), output_tokens);
-  return {
-    input_tokens,
-    output_tokens,
-    ...(cached > 0 ? { cached_input_tokens: cached } : {}),
-    ...(reasoning > 0 ? { reasoning_tokens: reasoning } : {}),
-  };
-}
-
-function count(tokens: number | undefined): number {
-  return tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0;
-}
-
-/** Providers quote the key, whole or in part, when they refuse it. */
-function withoutSecret(outcome: Outcome, secret: string | null): Outcome {
-  if (outcome.ok) return outcome;
-  const whole = secret ? outcome.error.message.replaceAll(secret, "[key]") : outcome.error.message;
-  return {
-    ...outcome,
-    error: { ...outcome.error, message: whole.replace(/\b(sk|gsk|xai|csk|hf|nvapi)[-_][\w*-]{4,}/g, "[key]") },
-  };
 }

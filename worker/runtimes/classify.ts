@@ -2,14 +2,7 @@
 // The status alone does not decide: LM Studio answers 400 for a missing model, Gemini 400 for a bad key, OpenAI 429 for
 // an empty account, so the words of the body are asked first.
 
-import {
-  APICallError,
-  InvalidResponseDataError,
-  JSONParseError,
-  RetryError,
-  StreamProviderError,
-  TypeValidationError,
-} from "ai";
+import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import type { JobFailure } from "./runtime.ts";
 
@@ -118,39 +111,55 @@ export function classifyFailure(failure: RuntimeFailure, nowMs: number): JobFail
   };
 }
 
-/** Whatever the AI SDK throws or puts into its stream. Errors that are no runtime's doing are `internal`, not retried. */
+const NOT_CONNECTED = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "EHOSTDOWN",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** No connection came about: the runtime has seen nothing of what it was to be asked. */
+export function isNeverReached(error: unknown): boolean {
+  return causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
+}
+
+/** Whatever fetch or the AI SDK throws or puts into its stream. Errors that are no runtime's doing are `internal`, not retried. */
 export function classifyError(error: unknown, nowMs: number): JobFailure {
-  const cause = RetryError.isInstance(error) ? error.lastError : error;
-  if (APICallError.isInstance(cause) && (cause.statusCode ?? 0) >= 400) {
-    const { statusCode = 500, responseHeaders = {}, responseBody, data, message } = cause;
-    return classifyFailure(
-      { status: statusCode, headers: responseHeaders, body: responseBody || data || message },
-      nowMs,
-    );
-  }
-  if (StreamProviderError.isInstance(cause)) return classifyStreamError(cause, nowMs);
-  if (TypeValidationError.isInstance(cause) && isErrorChunk(cause.value)) {
-    return classifyFailure({ body: cause.value }, nowMs);
-  }
-  if (isUnreachable(cause)) {
-    const message = withDetail("The runtime cannot be reached", reasonOf(cause));
+  const told = failureOf(error);
+  if (told !== null) return classifyFailure(told, nowMs);
+  if (isUnreachable(error)) {
+    const message = withDetail("The runtime cannot be reached", reasonOf(error));
     return { code: "runtime_unreachable", message, retryable: true };
   }
-  if (isUnreadable(cause)) {
-    return { code: UNKNOWN.code, message: withDetail(UNKNOWN.lead, reasonOf(cause)), retryable: UNKNOWN.retryable };
+  if (isUnreadable(error)) {
+    return { code: UNKNOWN.code, message: withDetail(UNKNOWN.lead, reasonOf(error)), retryable: UNKNOWN.retryable };
   }
-  if (cause instanceof Error) {
-    const message = withDetail("The worker could not run the job", cause.message);
-    return { code: "internal", message, retryable: false };
+  const message = withDetail(
+    "The worker could not run the job",
+    error instanceof Error ? error.message : String(error),
+  );
+  return { code: "internal", message, retryable: false };
+}
+
+/** What the runtime itself said, or null where it said nothing. */
+export function failureOf(error: unknown): RuntimeFailure | null {
+  if (APICallError.isInstance(error) && (error.statusCode ?? 0) >= 400) {
+    const { statusCode = 500, responseHeaders = {}, responseBody, data, message } = error;
+    return { status: statusCode, headers: responseHeaders, body: responseBody || data || message };
   }
-  return classifyFailure({ body: cause }, nowMs);
+  if (StreamProviderError.isInstance(error)) return streamFailure(error);
+  if (TypeValidationError.isInstance(error) && isErrorChunk(error.value)) return { body: error.value };
+  return error instanceof Error ? null : { body: error };
 }
 
 /** The status that the provider's own words stand for goes before the one that the SDK infers from them. */
-function classifyStreamError({ data, message, statusCode }: StreamProviderError, nowMs: number): JobFailure {
+function streamFailure({ data, message, statusCode }: StreamProviderError): RuntimeFailure {
   const body = data ?? message;
   const isInferred = readErrorBody(body).status === undefined && statusCode !== undefined;
-  return classifyFailure({ body, ...(isInferred ? { status: statusCode } : {}) }, nowMs);
+  return { body, ...(isInferred ? { status: statusCode } : {}) };
 }
 
 /** An answer came, and is not what this API answers: a proxy's page, a half-written event. */
@@ -206,14 +215,14 @@ function isUnreachable(error: unknown): boolean {
   );
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const causes = causesOf(error);
   return (causes.find(({ code }) => code !== undefined) ?? causes[0])?.message ?? "";
 }
 
 function causesOf(error: unknown): { code: string | undefined; message: string }[] {
   const causes = [];
-  for (let cause = error; cause instanceof Error && causes.length < 8; cause = cause.cause) {
+  for (let cause = error; cause instanceof Error && causes.length < 8; cause = innerCause(cause)) {
     const { code } = cause as { code?: unknown };
     const text = typeof code === "string" ? code : undefined;
     causes.push({ code: text, message: cause.message || (text ?? cause.name) });
@@ -221,7 +230,12 @@ function causesOf(error: unknown): { code: string | undefined; message: string }
   return causes;
 }
 
-function withDetail(lead: string, detail: string): string {
+/** A host of several addresses fails with the errors of all of them. */
+function innerCause(error: Error): unknown {
+  return error instanceof AggregateError ? error.errors[0] : error.cause;
+}
+
+export function withDetail(lead: string, detail: string): string {
   const message = detail === "" ? lead : `${lead}: ${detail}`;
   return message.length > MAX_MESSAGE_CHARS ? `${message.slice(0, MAX_MESSAGE_CHARS - 1)}…` : message;
 }

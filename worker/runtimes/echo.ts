@@ -1,48 +1,81 @@
-// The built-in runtime: answers every prompt with the prompt, at no cost and with no model, and the same way each time.
-// Usage counts whitespace-separated words. `input` may steer it, for tests and for trying the service out:
-//   {"delay_ms": 500}   answer after that long         {"chunks": 4}   report progress that many times on the way
+// The built-in runtime: answers with what it was asked, at no cost, and the same way each time. Usage counts
+// whitespace-separated words. It can be steered, for tests and for trying the service out: an ordinary job by its `input`,
+// a client's request by its `metadata` (whose values may be text):
+//   {"delay_ms": 500}   answer for that long           {"chunks": 4}   in that many pieces; default a word a piece
 //   {"fail": {"code": "rate_limited", "message": "…", "status": 429, "retryable": true, "retry_after_seconds": 2}}
-// Any other input is accepted and ignored.
+// A job that fails and names `chunks` says them first.
 
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
+import { APIS } from "../../contract/values.ts";
+import { DIALECTS } from "../apis/dialects.ts";
+import { writeEvent } from "../apis/sse.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "./chat-body.ts";
+import { ECHO_ANSWERS, type Echoed } from "./echo-answers.ts";
+import { echoEmbeddings } from "./echo-embeddings.ts";
 import type { JobFailure, Outcome, RunOptions, Runtime, Task } from "./runtime.ts";
 import { failed } from "./runtime.ts";
 
+export const ECHO_MODEL = "echo";
 const MAX_DELAY_MS = 3_600_000;
 const MAX_CHUNKS = 1000;
 
+const wholeNumber = (min: number, max: number) =>
+  z.preprocess(
+    (given) => (typeof given === "string" && /^\d+$/.test(given) ? Number(given) : given),
+    z.int().min(min).max(max),
+  );
+
 const steeringSchema = z.object({
-  delay_ms: z.number().int().min(0).max(MAX_DELAY_MS).default(0),
-  chunks: z.number().int().min(1).max(MAX_CHUNKS).default(1),
+  delay_ms: wholeNumber(0, MAX_DELAY_MS).default(0),
+  chunks: wholeNumber(1, MAX_CHUNKS).optional(),
   fail: z
-    .object({
-      code: z.string().min(1).default("internal"),
-      message: z.string().min(1).default("The job asked the echo runtime to fail"),
-      status: z.number().int().min(100).max(599).optional(),
-      retryable: z.boolean().default(false),
-      retry_after_seconds: z.number().min(0).optional(),
-    })
+    .preprocess(
+      (given) => (typeof given === "string" ? (parseJson(given) ?? { code: given }) : given),
+      z.object({
+        code: z.string().min(1).default("internal"),
+        message: z.string().min(1).default("The job asked the echo runtime to fail"),
+        status: z.number().int().min(100).max(599).optional(),
+        retryable: z.boolean().default(false),
+        retry_after_seconds: z.number().min(0).optional(),
+      }),
+    )
     .optional(),
 });
 
+type Steering = z.infer<typeof steeringSchema>;
+
+const KNOWN_INPUT = [...INPUT_FIELDS, ...Object.keys(steeringSchema.shape)];
+
 export function createEchoRuntime(): Runtime {
-  return { name: "echo", run: runEcho };
+  return {
+    name: "echo",
+    address: null,
+    probeEveryMs: Number.POSITIVE_INFINITY,
+    probe: async () => ({ unavailable: null, apis: APIS, models: [ECHO_MODEL] }),
+    run: (task, options) => (task.api === null ? runJob(task, options) : runRequest(task, options)),
+  };
 }
 
-async function runEcho(task: Task, options: RunOptions): Promise<Outcome> {
-  const parsed = steeringSchema.safeParse(isObject(task.input) ? task.input : {});
-  if (!parsed.success) {
-    return failed({ code: "bad_request", message: `echo input: ${z.prettifyError(parsed.error)}`, retryable: false });
-  }
-  const { delay_ms, chunks, fail } = parsed.data;
-  for (let chunk = 1; chunk <= chunks; chunk++) {
-    if (delay_ms > 0) await delay(delay_ms / chunks, undefined, { signal: options.signal });
-    options.onProgress({ output_chars: Math.round((task.prompt.length * chunk) / chunks) });
-  }
+async function runJob(task: Task, options: RunOptions): Promise<Outcome> {
+  const input = objectOf(task.input);
+  const unknown = unknownField(input, KNOWN_INPUT);
+  if (unknown !== null) return failed(unsupportedInput(unknown));
+  const steering = readSteering(input, "input", "bad_request");
+  if (!steering.ok) return failed(steering.error);
+  const settings = Object.fromEntries(Object.entries(input).filter(([field]) => INPUT_FIELDS.includes(field)));
+  const built = chatBody(task.prompt, isObject(task.input) ? settings : task.input);
+  if (!built.ok) return failed(built.error);
+  let chars = 0;
+  const said = await say(task.prompt, steering.value, options, async (piece) => {
+    chars += piece.length;
+    options.onProgress({ output_chars: chars });
+    await options.emit([writeEvent({ text: piece })]);
+  });
   const input_tokens = countWords(task.prompt);
-  if (fail) return failed(withoutUndefined(fail), { usage: { input_tokens, output_tokens: 0 } });
-  const model = task.model ?? "echo";
+  if (said !== null) return failed(said, { usage: { input_tokens, output_tokens: 0 } });
+  const model = task.model ?? ECHO_MODEL;
   return {
     ok: true,
     result: { text: task.prompt, finish_reason: "stop", model },
@@ -51,15 +84,96 @@ async function runEcho(task: Task, options: RunOptions): Promise<Outcome> {
   };
 }
 
+async function runRequest(task: Task, options: RunOptions): Promise<Outcome> {
+  const body = objectOf(task.input);
+  const model = task.model ?? (typeof body.model === "string" ? body.model : ECHO_MODEL);
+  const steering = readSteering(objectOf(body.metadata), "metadata", "invalid_request");
+  if (!steering.ok) return failed({ ...steering.error, status: 400 });
+  const api = task.api ?? "chat/completions";
+  const text = lastUserText(body);
+  const usage = { input_tokens: countWords(text), output_tokens: 0 };
+  if (api === "embeddings") {
+    const said = await say("", steering.value, options, async () => {});
+    if (said !== null) return failed(said, { usage });
+    return { ok: true, result: echoEmbeddings(body, model), usage, model };
+  }
+  const assembly = DIALECTS[api].assemble?.();
+  if (assembly === undefined) throw new Error(`${api} has no streams`);
+  const echoed: Echoed = { text, model, words: usage.input_tokens };
+  const answer = ECHO_ANSWERS[api](echoed);
+  let kept = answer.before;
+  const tell = async (events: string[]) => {
+    for (const event of events) assembly.take(event.replace(/^event: .*\n/, "").replace(/^data: |\n\n$/g, ""));
+    kept = [];
+    await options.emit(events);
+  };
+  const said = await say(text, steering.value, options, (piece) => tell([...kept, answer.piece(piece)]));
+  if (said !== null) return failed(said, { usage });
+  await tell([...kept, ...answer.after]);
+  return { ok: true, result: assembly.result(), usage: { ...usage, output_tokens: usage.input_tokens }, model };
+}
+
+/** Says the text piece by piece over `delay_ms`. @returns the failure that was asked for. */
+async function say(
+  text: string,
+  { delay_ms, chunks, fail }: Steering,
+  { signal }: RunOptions,
+  tell: (piece: string) => Promise<void>,
+): Promise<JobFailure | null> {
+  const pieces = fail !== undefined && chunks === undefined ? [] : piecesOf(text, chunks);
+  const startedAt = performance.now();
+  const pause = async (share: number) => {
+    const leftMs = startedAt + delay_ms * share - performance.now();
+    if (leftMs > 0) await delay(leftMs, undefined, { signal });
+    signal.throwIfAborted();
+  };
+  for (const [at, piece] of pieces.entries()) {
+    await pause((at + 1) / pieces.length);
+    await tell(piece);
+  }
+  await pause(1);
+  return fail === undefined ? null : withoutUndefined(fail);
+}
+
+function piecesOf(text: string, chunks: number | undefined): string[] {
+  const words = text.match(/\s*\S+\s*?(?=\s|$)|\s+/g) ?? [];
+  if (chunks === undefined && words.length <= MAX_CHUNKS) return words;
+  const count = chunks ?? MAX_CHUNKS;
+  const ends = Array.from({ length: count }, (_, at) => Math.round((text.length * (at + 1)) / count));
+  return ends.map((end, at) => text.slice(ends[at - 1] ?? 0, end));
+}
+
+function readSteering(
+  given: JsonObject,
+  where: string,
+  code: string,
+): { ok: true; value: Steering } | { ok: false; error: JobFailure } {
+  const parsed = steeringSchema.safeParse(given);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const message = `echo ${where}: ${z.prettifyError(parsed.error)}`;
+  return { ok: false, error: { code, message, retryable: false } };
+}
+
+/** The last thing that the user said, whatever the API calls it. */
+function lastUserText(body: JsonObject): string {
+  const turns = body.messages ?? body.input ?? body.prompt ?? "";
+  const last = Array.isArray(turns)
+    ? turns.findLast((turn) => typeof turn === "string" || objectOf(turn).role === "user")
+    : turns;
+  const content = isObject(last) ? last.content : last;
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((part) => objectOf(part).text)
+    .filter((text) => typeof text === "string")
+    .join("");
+}
+
 function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => word !== "").length;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function withoutUndefined(fail: NonNullable<z.infer<typeof steeringSchema>["fail"]>): JobFailure {
+function withoutUndefined(fail: NonNullable<Steering["fail"]>): JobFailure {
   const { status, retry_after_seconds, ...rest } = fail;
   return {
     ...rest,

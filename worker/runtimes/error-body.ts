@@ -6,6 +6,8 @@ export type ErrorBody = {
   message: string;
   /** All machine-readable words of the body (code, type, status, reasons), lower case. */
   words: readonly string[];
+  /** The provider's own `code`, or else its `type`, as it writes it. */
+  code?: string;
   /** The status that the body itself names, for errors inside a stream that had begun with 200. */
   status?: number;
   /** Google's RetryInfo. */
@@ -46,11 +48,13 @@ export function readErrorBody(body: unknown): ErrorBody {
   const words = [error.code, error.type, error.status, root.error_type, ...details.map((detail) => detail.reason)]
     .filter((word) => typeof word === "string")
     .map((word) => word.toLowerCase());
-  const status = numericStatus(error.code) ?? words.map((word) => STATUS_OF_WORD[word]).find((code) => code);
+  const status = numericStatus(error.code) ?? words.map(statusOfWord).find((code) => code !== undefined);
   const retryDelaySeconds = retryInfo(details);
+  const code = [error.code, error.type].find((word) => typeof word === "string" && word !== "");
   return {
     message: messageOf(root, error),
     words,
+    ...(typeof code === "string" && numericStatus(code) === undefined ? { code } : {}),
     ...(status === undefined ? {} : { status }),
     ...(retryDelaySeconds === undefined ? {} : { retryDelaySeconds }),
   };
@@ -69,6 +73,10 @@ function retryInfo(details: readonly Json[]): number | undefined {
     if (seconds !== undefined) return Number(seconds);
   }
   return undefined;
+}
+
+function statusOfWord(word: string): number | undefined {
+  return Object.hasOwn(STATUS_OF_WORD, word) ? STATUS_OF_WORD[word] : undefined;
 }
 
 function numericStatus(code: unknown): number | undefined {

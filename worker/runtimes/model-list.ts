@@ -29,8 +29,9 @@ export async function fetchModelList(
   url: string,
   key: string | null,
   fetchFn: typeof fetch,
+  keyHeaders: (key: string) => Record<string, string> = (secret) => ({ authorization: `Bearer ${secret}` }),
 ): Promise<readonly string[] | null> {
-  const headers = { accept: "application/json", ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
+  const headers = { accept: "application/json", ...(key === null ? {} : keyHeaders(key)) };
   const failure = { url, requestBodyValues: null };
   const response = await fetchFn(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) }).catch((cause) => {
     throw new APICallError({ ...failure, message: reasonOf(cause), cause });
@@ -50,7 +51,7 @@ export async function fetchModelList(
   return namesOf(responseBody);
 }
 
-/** Ollama: `models[].name`; all others `data[].id`; a list of null is an empty one; anything else is no list. */
+/** Ollama and Gemini (as `models/<name>`): `models[].name`; all others `data[].id`; a list of null is an empty one; anything else is no list. */
 function namesOf(text: string): readonly string[] | null {
   let body: { models?: unknown; data?: unknown };
   try {
@@ -62,7 +63,10 @@ function namesOf(text: string): readonly string[] | null {
   if (!("data" in body) && !("models" in body)) return null;
   const rows = body.data ?? body.models ?? [];
   if (!Array.isArray(rows)) return null;
-  return rows.map((row) => row?.id ?? row?.name).filter((name) => typeof name === "string" && name !== "");
+  return rows
+    .map((row) => row?.id ?? row?.name)
+    .filter((name) => typeof name === "string" && name !== "")
+    .map((name: string) => name.replace(/^models\//, ""));
 }
 
 function reasonOf(error: unknown): string {

@@ -1,14 +1,22 @@
 // From a runtime's name to the runtime: which API it speaks, where, and with which key.
 
-import { createAnthropic } from "@ai-sdk/anthropic";
-import { createGoogle } from "@ai-sdk/google";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import type { LanguageModel } from "ai";
+import { APIS, type Api } from "../../contract/values.ts";
 import type { ProviderKeys } from "../provider-keys.ts";
+import { createAnthropicBackend } from "./anthropic-backend.ts";
+import type { Backend } from "./backend.ts";
 import { createChatRuntime } from "./chat-runtime.ts";
 import { createEchoRuntime } from "./echo.ts";
+import { createGeminiBackend } from "./gemini-backend.ts";
 import { fetchModelList, rememberedList } from "./model-list.ts";
-import { HOSTED_PROVIDERS, type HostedProvider, LOCAL_PROVIDERS, type LocalProvider } from "./providers.ts";
+import { createOpenAiBackend } from "./openai-backend.ts";
+import { probeRuntime } from "./probe.ts";
+import {
+  type ApiKind,
+  HOSTED_PROVIDERS,
+  type HostedProvider,
+  LOCAL_PROVIDERS,
+  type LocalProvider,
+} from "./providers.ts";
 import type { Runtime } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 
@@ -16,9 +24,11 @@ export type OpenRuntimeOptions = {
   keys: ProviderKeys;
   /** References to try for the key, first match wins: the worker's provider, then the runtime's name. */
   keyRefs: readonly string[];
-  /** Where a local runtime listens; hosted providers have their own address, so that no key goes anywhere else. */
+  /** SERVICE_RUNTIME_URL: where a local runtime listens, or what stands in for a hosted provider's own address. */
   runtimeUrl: string | null;
 };
+
+const HOSTED_PROBE_EVERY_MS = 300_000;
 
 /** @throws Error on a name that is not in RUNTIME_NAMES: the settings have checked it. */
 export function openRuntime(name: string, options: OpenRuntimeOptions): Runtime {
@@ -31,45 +41,57 @@ export function openRuntime(name: string, options: OpenRuntimeOptions): Runtime 
 }
 
 export function openHosted(name: string, provider: HostedProvider, options: OpenRuntimeOptions): Runtime {
+  const baseUrl = hostedBaseUrl(provider.baseUrl, options.runtimeUrl);
+  const key = () => resolveKey(options);
+  const list = async () => fetchModelList(`${baseUrl}/models`, await key(), runtimeFetch, KEY_HEADERS[provider.api]);
+  const has = APIS_OF[provider.api](provider);
   return createChatRuntime({
     name,
+    address: baseUrl,
+    backend: BACKENDS[provider.api]({ ...provider, name, baseUrl, key }),
     models: null,
     checksAnswer: false,
-    nowMs: Date.now,
-    open: async (model) => {
-      const secret = await resolveKey(options);
-      return { model: openModel(name, provider, secret, model), secret };
-    },
+    probeEveryMs: HOSTED_PROBE_EVERY_MS,
+    probe: (before) => probeRuntime({ address: baseUrl, models: list, key, asks: [], has }, before),
   });
 }
 
 function openLocal(name: string, provider: LocalProvider, options: OpenRuntimeOptions): Runtime {
   const origin = runtimeOrigin(options.runtimeUrl ?? provider.origin);
-  const served = { baseUrl: `${origin}/v1`, api: "openai" } as const;
-  const list = async () => fetchModelList(origin + provider.listPath, await resolveKey(options), runtimeFetch);
+  const baseUrl = `${origin}/v1`;
+  const key = () => resolveKey(options);
+  const list = async () => fetchModelList(origin + provider.listPath, await key(), runtimeFetch);
+  const models = rememberedList(list, Date.now);
   return createChatRuntime({
     name,
-    models: rememberedList(list, Date.now),
+    address: origin,
+    backend: createOpenAiBackend({ name, baseUrl, key }),
+    models,
     checksAnswer: !provider.ignoresModel,
-    nowMs: Date.now,
-    open: async (model) => {
-      const secret = await resolveKey(options);
-      return { model: openModel(name, served, secret, model), secret };
-    },
+    probeEveryMs: 0,
+    probe: (before) => probeRuntime({ address: baseUrl, models: list, key, asks: APIS, has: [] }, before),
   });
 }
 
-function openModel(name: string, provider: HostedProvider, key: string | null, model: string): LanguageModel {
-  const { api, baseUrl: baseURL, renames } = provider;
-  // An empty key rather than none: the SDKs would else look for one in variables of their own.
-  if (api === "anthropic") return createAnthropic({ baseURL, apiKey: key ?? "", fetch: runtimeFetch })(model);
-  if (api === "gemini") return createGoogle({ baseURL, apiKey: key ?? "", fetch: runtimeFetch })(model);
-  const settings = { name, baseURL, includeUsage: true, fetch: runtimeFetch, ...(key === null ? {} : { apiKey: key }) };
-  if (renames === undefined) return createOpenAICompatible(settings)(model);
-  const transformRequestBody = (body: Record<string, unknown>) =>
-    Object.fromEntries(Object.entries(body).map(([field, value]) => [renames[field] ?? field, value]));
-  return createOpenAICompatible({ ...settings, transformRequestBody })(model);
-}
+type BackendOptions = HostedProvider & { name: string; key: () => Promise<string | null> };
+
+const BACKENDS: Record<ApiKind, (options: BackendOptions) => Backend> = {
+  openai: createOpenAiBackend,
+  anthropic: createAnthropicBackend,
+  gemini: createGeminiBackend,
+};
+
+const APIS_OF: Record<ApiKind, (provider: HostedProvider) => readonly Api[]> = {
+  openai: ({ apis = [] }) => ["chat/completions", ...apis],
+  anthropic: () => ["chat/completions", "messages"],
+  gemini: () => ["chat/completions", "embeddings"],
+};
+
+const KEY_HEADERS: Record<ApiKind, (key: string) => Record<string, string>> = {
+  openai: (key) => ({ authorization: `Bearer ${key}` }),
+  anthropic: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
+  gemini: (key) => ({ "x-goog-api-key": key }),
+};
 
 async function resolveKey({ keys, keyRefs }: OpenRuntimeOptions): Promise<string | null> {
   for (const ref of keyRefs) {
@@ -77,6 +99,13 @@ async function resolveKey({ keys, keyRefs }: OpenRuntimeOptions): Promise<string
     if (key !== null) return key;
   }
   return null;
+}
+
+/** An address without a path takes the provider's own: people give the host of their gateway, or all of its base. */
+export function hostedBaseUrl(own: string, given: string | null): string {
+  if (given === null) return own;
+  const { pathname } = new URL(given);
+  return pathname === "/" ? given.replace(/\/+$/, "") + new URL(own).pathname : given.replace(/\/+$/, "");
 }
 
 /** The address without a trailing slash or `/v1`, which people copy from their runtime's own page. */

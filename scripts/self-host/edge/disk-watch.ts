@@ -2,6 +2,7 @@
 // refused while there is still room for what ends work: reports, cancels, the killswitch.
 
 import { statfsSync } from "node:fs";
+import { log } from "../../../contract/log.ts";
 import type { Disk } from "../../../src/http/home.ts";
 
 const MIB = 1024 * 1024;
@@ -51,7 +52,7 @@ export const watchDisk = (directory: string): DiskWatch => {
   let disk = readDisk(directory);
   const say = (): void => {
     const left = disk.state === "ok" ? "" : ` (${Math.floor(disk.freeBytes / MIB)} MiB left in ${directory}).`;
-    console.error(`${SAID[disk.state]}${left}`);
+    log(disk.state === "ok" ? "info" : "error", `disk.${disk.state}`, { detail: `${SAID[disk.state]}${left}` });
   };
   if (disk.state !== "ok") say();
   const timer = setInterval(() => {

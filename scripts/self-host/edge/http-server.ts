@@ -2,7 +2,9 @@
 // edge of a network must do itself. Whatever it refuses on its own is a problem document, too, and never a 5xx.
 
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { presentRefusal } from "../../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../../domain/refusal.ts";
@@ -14,6 +16,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const HEADERS_WITHIN_MS = 15_000;
 /** Longer than the proxies in front of it keep theirs, so that none sends into a connection that is being closed. */
 const KEEP_ALIVE_MS = 75_000;
+const CLOSE_POLL_MS = 5;
 const CHECK_EVERY_MS = 5_000;
 
 export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
@@ -44,6 +47,25 @@ const rawProblem = (socket: Duplex, { status, refusal }: typeof MALFORMED | (typ
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 };
 
+const connectionsOf = new WeakMap<Server, Set<Socket>>();
+
+/** Takes nothing new, lets answers that are under way end for a moment, then ends every connection, sockets with them. */
+export const closeServer = async (server: Server, graceMs: number): Promise<void> => {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const giveUpAt = performance.now() + graceMs;
+  while ((answersUnderWay.get(server) ?? 0) > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS);
+  for (const socket of connectionsOf.get(server) ?? []) socket.destroy();
+  await closed;
+};
+
+const answersUnderWay = new WeakMap<Server, number>();
+
+const countAnswer = (server: Server, outgoing: ServerResponse): void => {
+  answersUnderWay.set(server, (answersUnderWay.get(server) ?? 0) + 1);
+  outgoing.once("close", () => answersUnderWay.set(server, (answersUnderWay.get(server) ?? 1) - 1));
+};
+
 const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
 
 export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
@@ -60,7 +82,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
         problemResponse(invalid("", "the request's address or Host is malformed"), crypto.randomUUID()),
     },
   );
-  const server = createServer(
+  const server: Server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_WITHIN_MS,
@@ -72,10 +94,17 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       shouldUpgradeCallback: isWebSocket,
     } as Parameters<typeof createServer>[0],
     (incoming, outgoing) => {
+      countAnswer(server, outgoing);
       void listener(incoming, outgoing);
     },
   );
   server.maxConnections = maxConnections;
+  const connections = new Set<Socket>();
+  connectionsOf.set(server, connections);
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => socket.destroy());
     const outgoing = new ServerResponse(incoming);

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { scheduler } from "node:timers/promises";
+import { log } from "../../../contract/log.ts";
 import { type Share, shareOf, shareText } from "../../../domain/share.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
@@ -23,7 +24,7 @@ import type { Exit } from "../supervised.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { watchDisk } from "./disk-watch.ts";
 import { historyDatabase } from "./history-database.ts";
-import { edgeServer } from "./http-server.ts";
+import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace } from "./object-namespace.ts";
 import { type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { PrivateLine } from "./private-line.ts";
@@ -99,13 +100,8 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     url: address.url,
     earlyExit,
     stop: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      const cut = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
-      server.closeIdleConnections();
-      await Promise.race([closed, scheduler.wait(LAST_ANSWERS_MS)]);
+      await closeServer(server, LAST_ANSWERS_MS);
       await Promise.all(children.map((child) => child.stop()));
-      clearTimeout(cut);
-      server.closeAllConnections();
       watch.stop();
       await Promise.all(
         [...historyLines.map(([, line]) => line), ...objects.map(({ line }) => line)].map((line) => line.close()),
@@ -117,7 +113,8 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
 
 /** What a handler leaves to be done after its answer: a failure of it must not end the process. */
 const CONTEXT = {
-  waitUntil: (work: Promise<unknown>) => void work.catch((error: unknown) => console.error("after an answer", error)),
+  waitUntil: (work: Promise<unknown>) =>
+    void work.catch((error: unknown) => log("error", "work.failed", { what: "after an answer" }, error)),
   passThroughOnException: () => undefined,
   props: {},
 } as unknown as ExecutionContext;

@@ -3,10 +3,11 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
+import type { Role } from "../../../domain/key.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 
 export const ORIGIN = "https://signalbox.test";
-const ROOT_KEY = "root-key-of-the-tests";
+export const ROOT_KEY = "root-key-of-the-tests";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
 export type Body = any;
@@ -82,10 +83,7 @@ export interface World extends Client {
   readonly tenant: string;
   readonly stub: DurableObjectStub<Tenant>;
   /** A client with a new key of a role. */
-  withKey(
-    role: "admin" | "standard" | "worker" | "client",
-    name?: string,
-  ): Promise<Client & { readonly keyId: string }>;
+  withKey(role: Role, name?: string): Promise<Client & { readonly keyId: string }>;
 }
 
 let count = 0;

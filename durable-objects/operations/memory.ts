@@ -1,26 +1,34 @@
 // What the object keeps in memory: indexes over its tables, rebuilt on waking and after a turn that broke. Whatever
 // is here can be read from the store again; a turn that changes a row changes its index in the same step.
 
-import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../contract/config.ts";
-import type { Config } from "../domain/config.ts";
-import { Fleet } from "../domain/fleet.ts";
-import type { Killswitch } from "../domain/killswitch.ts";
-import { periodAt } from "../domain/period.ts";
-import { Queue } from "../domain/queue.ts";
-import { Spending } from "../domain/spending.ts";
-import type { Webhook } from "../domain/webhook.ts";
+import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
+import type { Config } from "../../domain/config.ts";
+import { Fleet } from "../../domain/fleet.ts";
+import { isHaltedBy, type Killswitch } from "../../domain/killswitch.ts";
+import { periodAt } from "../../domain/period.ts";
+import { Queue } from "../../domain/queue.ts";
+import { Spending } from "../../domain/spending.ts";
+import type { Webhook } from "../../domain/webhook.ts";
+import type { CatalogFacts } from "../store/catalog.ts";
+import type { OpenStatus } from "../store/jobs.ts";
+import type { Store } from "../store/open.ts";
+import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
 import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
-import type { CatalogFacts } from "./store/catalog.ts";
-import type { OpenStatus } from "./store/jobs.ts";
-import type { Store } from "./store/open.ts";
-import type { BudgetNotice, StoredConfig } from "./store/settings.ts";
 
 export interface Memory {
   readonly fleet: Fleet;
   /** Workers whose outcomes are ahead of their rows; the next drain stores them. */
   readonly unstoredWorkers: Set<string>;
   readonly queue: Queue;
+  /** By running job, the last heartbeat that was heard, and the one that its row had then. Empty after a reload. */
+  readonly beats: Map<string, { readonly storedAt: number | null; readonly heardAt: number }>;
+  /** Another worker than the built-in echo has registered, once. */
+  isEchoAside: boolean;
+  /** When workers were last looked at whose state time alone changes. */
+  lookedAt: number;
+  /** No worker is to be forgotten before. */
+  forgetAt: number;
   /** Providers that back off, and until when. */
   readonly backoffs: Map<string, number>;
   /** By provider, what its catalog lists. */
@@ -28,6 +36,8 @@ export interface Memory {
   config: Config;
   storedConfig: StoredConfig;
   killswitch: Killswitch;
+  /** Who has acknowledged an activation; null until somebody asks. */
+  haltConfirmed: { readonly activation: number; readonly instances: Set<string> } | null;
   /** The budgets that are reached: the tenant's first. */
   budgetNotices: readonly BudgetNotice[];
   readonly spending: Spending;
@@ -54,26 +64,40 @@ export interface Memory {
   readonly stored: { bytes: number; readAt: number };
 }
 
+const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
+  [...fleet.members()].reduce(
+    (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.forgetAfterMs),
+    Number.POSITIVE_INFINITY,
+  );
+
 const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
 
 /** `counters` outlive a reload. */
 export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
   const fleet = new Fleet();
-  for (const worker of store.workers.all()) fleet.put(worker, nowAt);
-  for (const { worker, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, count);
+  const killswitch = store.settings.killswitch();
+  for (const worker of store.workers.all())
+    fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
+  for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();
   for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
+  const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
   return {
     fleet,
     unstoredWorkers: new Set(),
     queue,
+    beats: new Map(),
+    isEchoAside: store.settings.isEchoAside(),
+    lookedAt: nowAt,
+    forgetAt: firstForgetAt(fleet, config),
     backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
     catalog: store.catalog.all(),
-    config: toConfig(storedConfig.document),
+    config,
     storedConfig,
-    killswitch: store.settings.killswitch(),
+    killswitch,
+    haltConfirmed: null,
     budgetNotices: store.settings.budgetNotices(),
     spending: new Spending(store.spending.since(periodAt("month", nowAt).fromAt)),
     counters,

@@ -1,7 +1,7 @@
 // A worker with both its sockets, whose every word the test says.
 
 import { exports } from "cloudflare:workers";
-import { type Body, connectWorker, ORIGIN, type Socket, type World } from "../support/workerd/client.ts";
+import { type Body, connectWorker, ORIGIN, type Socket, type World } from "./client.ts";
 
 export const APIS = ["chat/completions", "completions", "embeddings", "responses", "messages"];
 

@@ -1,12 +1,12 @@
-// A folder of provider files on disk; Node only, the edge never imports it. Run as a program, it writes the files of
-// providers/catalog into src/catalog/bundled-providers.ts, which is how they get into the bundle on every runtime alike.
+// Writes the provider files of providers/catalog into src/catalog/bundled-providers.ts, which brings them into the bundle
+// on every runtime. Node only.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ProviderDefinition } from "../domain/catalog.ts";
 import { readFiles } from "../src/catalog/providers.ts";
 
-export const BUNDLED_FOLDER = path.join(import.meta.dirname, "catalog");
+export const BUNDLED_FOLDER = path.join(import.meta.dirname, "../providers/catalog");
 export const BUNDLED_MODULE = path.join(import.meta.dirname, "../src/catalog/bundled-providers.ts");
 
 /** The texts of the folder's YAML files by name: as JSON the value of SERVICE_CATALOG_FILES. */
@@ -25,14 +25,16 @@ export async function readProviderFolder(folder: string): Promise<ProviderDefini
 
 export function bundledModuleText(providers: readonly ProviderDefinition[]): string {
   const lines = providers.map((provider) => `  ${JSON.stringify(provider)},`).join("\n");
-  return `// Made from providers/catalog/*.yaml by providers/folder.ts. Do not edit: edit the YAML and run it again.
-import type { ProviderDefinition } from "../../domain/catalog.ts";
-
-// biome-ignore format: one provider a line
-export const bundledProviders: readonly ProviderDefinition[] = [
-${lines}
-];
-`;
+  return [
+    "// Made from providers/catalog/*.yaml by scripts/bundle-providers.ts. Do not edit: edit the YAML and run it again.",
+    'import type { ProviderDefinition } from "../../domain/catalog.ts";',
+    "",
+    "// biome-ignore format: one provider a line",
+    "export const bundledProviders: readonly ProviderDefinition[] = [",
+    lines,
+    "];",
+    "",
+  ].join("\n");
 }
 
 /** Returns whether the file changed. */

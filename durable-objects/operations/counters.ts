@@ -1,8 +1,8 @@
 // What a tenant's jobs came to, counted for the metrics and the dashboard. In memory, and stored with each drain: sleep
 // costs nothing, a crash a moment's counts. History has the truth.
 
-import { JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
-import type { Observed, StoredCounters } from "./store/settings.ts";
+import { JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
+import type { Observed, StoredCounters } from "../store/settings.ts";
 
 const BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800] as const;
 

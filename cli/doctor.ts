@@ -1,0 +1,141 @@
+// What stands between here and a finished job, asked in the order in which a job meets it. The first thing that is wrong
+// ends the questions that depend on it.
+
+import { ApiProblem } from "../contract/client/problem.ts";
+import { createClient } from "../contract/client.ts";
+import { VERSION } from "../contract/version.ts";
+import type { WorkerResource } from "../contract/worker.ts";
+import type { Signalbox } from "../sdk/signalbox.ts";
+
+export interface Check {
+  readonly what: "address" | "key" | "clock" | "killswitch" | "worker" | "runtime" | "model" | "job";
+  readonly verdict: "good" | "warning" | "bad";
+  readonly says: string;
+}
+
+interface Wanted {
+  readonly model?: string;
+  readonly provider?: string;
+  readonly tags: readonly string[];
+}
+
+const MAX_CLOCK_SKEW_MS = 30_000;
+const SMALL_JOB_MS = 60_000;
+
+const good = (what: Check["what"], says: string): Check => ({ what, verdict: "good", says });
+const warning = (what: Check["what"], says: string): Check => ({ what, verdict: "warning", says });
+const bad = (what: Check["what"], says: string): Check => ({ what, verdict: "bad", says });
+
+/** npx keeps what it fetched from an address for ever: the version in the query makes it another address. */
+export const packageAt = (url: string, version: string): string => `${url}/signalbox.tgz?${version}`;
+
+export async function* examine(
+  client: Signalbox,
+  { url, key }: { url: string; key: string | undefined },
+  wanted: Wanted,
+  runsJob: boolean,
+  signal: AbortSignal,
+): AsyncGenerator<Check> {
+  const address = await checkAddress(url, signal);
+  yield* address;
+  if (address.some(({ verdict }) => verdict === "bad")) return;
+  const caller = await checkKey(client, key, signal);
+  yield caller;
+  if (caller.verdict === "bad") return;
+  try {
+    yield await checkKillswitch(client, signal);
+    const { workers } = await client.workers.present({ signal });
+    yield* checkWorkers(workers);
+    yield await checkModel(client, wanted, signal);
+    if (runsJob) yield await checkJob(client, wanted, signal);
+  } catch (error) {
+    if (!(error instanceof ApiProblem) || error.status !== 403) throw error;
+    yield warning("worker", "this key may run jobs, but not look at the fleet: use a standard key to go on");
+  }
+}
+
+/** The service's clock comes with its answer. */
+const checkAddress = async (url: string, signal: AbortSignal): Promise<Check[]> => {
+  let date: string | null = null;
+  const noting: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    date = response.headers.get("date");
+    return response;
+  };
+  try {
+    const { version } = await createClient({ url, fetch: noting, retries: 0 }).service.health({ signal });
+    const found =
+      version === VERSION
+        ? good("address", `${url}, version ${version}`)
+        : warning("address", `${url} is version ${version}, this command ${VERSION}: use ${packageAt(url, version)}`);
+    return [found, checkClock(date)];
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    return [bad("address", error.message)];
+  }
+};
+
+const checkClock = (date: string | null): Check => {
+  if (date === null) return warning("clock", "the service does not tell its time");
+  const skewMs = Date.now() - Date.parse(date);
+  const seconds = Math.round(Math.abs(skewMs) / 1000);
+  if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return good("clock", "agrees with the service's");
+  return warning("clock", `${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} the service's: set this machine's time`);
+};
+
+const checkKey = async (client: Signalbox, key: string | undefined, signal: AbortSignal): Promise<Check> => {
+  if (key === undefined) return bad("key", "none: set SERVICE_API_KEY, or run `signalbox login`");
+  try {
+    const { name, role, tenant } = await client.session.get({ signal });
+    return good("key", `"${name}", role ${role}, tenant ${tenant}`);
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    return bad("key", error.message);
+  }
+};
+
+const checkKillswitch = async (client: Signalbox, signal: AbortSignal): Promise<Check> => {
+  const { active, level, reason } = await client.killswitch.get({ signal });
+  if (!active) return good("killswitch", "off");
+  return bad("killswitch", `at level ${level} (${reason}): \`signalbox killswitch off --resume-all\` clears it`);
+};
+
+/** A worker says why it can take nothing, in releases that have the field. */
+type AbleWorker = WorkerResource & { readonly unavailable?: string | null };
+
+const checkWorkers = (workers: readonly AbleWorker[]): Check[] => {
+  if (workers.length === 0) return [bad("worker", "none is online: start one with `signalbox worker`")];
+  const able = workers.filter(({ paused }) => !paused);
+  const names = able.map(({ instance }) => instance).join(", ");
+  if (able.length === 0)
+    return [bad("worker", `all ${workers.length} are paused: \`signalbox workers resume <name>\``)];
+  const unavailable = able.flatMap(({ instance, unavailable }) => (unavailable ? [`${instance}: ${unavailable}`] : []));
+  const runtime =
+    unavailable.length === 0
+      ? good("runtime", `answers: ${[...new Set(able.map(({ provider }) => provider))].join(", ")}`)
+      : (unavailable.length === able.length ? bad : warning)("runtime", unavailable.join("; "));
+  return [good("worker", `${able.length} of ${workers.length}: ${names}`), runtime];
+};
+
+const checkModel = async (client: Signalbox, { tags, ...wanted }: Wanted, signal: AbortSignal): Promise<Check> => {
+  const found = await client.jobs.explain({ ...wanted, job_tags: tags.join(",") }, { signal });
+  const what = wanted.model ?? "a job without a model";
+  if (found.selected !== null) return good("model", `${found.selected} would get ${what}`);
+  const reasons = found.workers.map(({ instance, reasons }) => `${instance}: ${reasons.join(", ")}`);
+  return bad("model", `nobody would get ${what}: ${[...found.notes, ...reasons].join("; ")}`);
+};
+
+const checkJob = async (client: Signalbox, { tags, ...wanted }: Wanted, signal: AbortSignal): Promise<Check> => {
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(SMALL_JOB_MS)]);
+  const created = await client.jobs.create({ prompt: "Say hello.", tags: [...tags], ...wanted }, { signal });
+  try {
+    const job = await client.jobs.wait(created.id, { signal: inTime });
+    if (job.status === "completed") return good("job", `${job.id} completed on ${job.assigned_worker}`);
+    return bad("job", `${job.id} ${job.status}: ${job.error?.message ?? ""}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!inTime.aborted) throw error;
+    const { status, waiting_reason } = await client.jobs.cancel(created.id, { signal });
+    return bad("job", `${created.id} was not done within a minute (${waiting_reason ?? status}); it is cancelled`);
+  }
+};

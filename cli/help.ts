@@ -1,0 +1,46 @@
+// Help, out of the same table as the parser.
+
+import { COMMON_FLAGS, shownArgument } from "./parse.ts";
+import type { Flag, Verb } from "./verb.ts";
+
+const INDENT = "  ";
+
+const rows = (lines: readonly (readonly [string, string])[]): string => {
+  const width = Math.max(...lines.map(([left]) => left.length));
+  return lines.map(([left, right]) => `${INDENT}${left.padEnd(width)}${INDENT}${right}`.trimEnd()).join("\n");
+};
+
+const usageOf = ({ name, args = [], flags = {}, passesOn }: Verb): string =>
+  [
+    `signalbox ${name}`,
+    ...args.map(shownArgument),
+    ...(Object.keys(flags).length > 0 || passesOn === true ? ["[--flag …]"] : []),
+  ].join(" ");
+
+const flagRow = ([name, { takes, says, isRepeated }]: [string, Flag]): readonly [string, string] => [
+  `--${name}${takes === null ? "" : ` <${takes}>`}`,
+  `${says}${isRepeated === true ? "; may be given more than once" : ""}`,
+];
+
+const ofVerb = (verb: Verb): string => {
+  const { says, args = [], flags = {} } = verb;
+  const parts = [`${says}\n\nUsage: ${usageOf(verb)}`];
+  if (args.length > 0) parts.push(rows(args.map((one) => [shownArgument(one), one.says])));
+  if (verb.passesOn !== true) parts.push(`Flags:\n${rows(Object.entries({ ...flags, ...COMMON_FLAGS }).map(flagRow))}`);
+  return parts.join("\n\n");
+};
+
+const ofMany = (verbs: readonly Verb[]): string =>
+  rows(verbs.map((verb) => [[verb.name, ...(verb.args ?? []).map(shownArgument)].join(" "), verb.says]));
+
+const ABOUT_ALL = `Environment: SERVICE_API_URL (http://127.0.0.1:8787), SERVICE_API_KEY; without them what \`signalbox login\` kept.
+NO_COLOR turns colours off. Data goes to stdout, words to stderr; --json prints the answer itself.
+Exit codes: 0 done, 1 refused or failed, 2 not understood, 130 interrupted.
+
+signalbox <command> --help tells what a command takes.`;
+
+export const helpAbout = (about: Verb | string | null, verbs: readonly Verb[]): string => {
+  if (about === null) return `Usage: signalbox <command>\n\n${ofMany(verbs)}\n\n${ABOUT_ALL}`;
+  if (typeof about === "string") return ofMany(verbs.filter(({ name }) => name.startsWith(`${about} `)));
+  return ofVerb(about);
+};

@@ -1,0 +1,59 @@
+// The address and key that `signalbox login` keeps, readable by their owner alone. The environment goes before them; a
+// kept key is used at the address that it was kept for, and nowhere else.
+
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { Failure } from "./failure.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Login {
+  readonly url: string;
+  readonly key: string;
+}
+
+export const DEFAULT_URL = "http://127.0.0.1:8787";
+
+export const loginFile = (env: Environment): string =>
+  path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || homedir(), ".config"), "signalbox", "config.json");
+
+const readLogin = (env: Environment): Login | null => {
+  let text: string;
+  try {
+    text = readFileSync(loginFile(env), "utf8");
+  } catch {
+    return null;
+  }
+  try {
+    const { url, key } = JSON.parse(text) as Partial<Login>;
+    if (typeof url === "string" && typeof key === "string") return { url, key };
+  } catch {
+    // Said below.
+  }
+  throw new Failure(`${loginFile(env)} is not what \`signalbox login\` writes: run it again.`);
+};
+
+/** Whole or not at all, and never readable by others, not even for a moment. */
+export const keepLogin = (env: Environment, login: Login): string => {
+  const file = loginFile(env);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+  return file;
+};
+
+/** Where to call, and by which key; no key where none is known for that address. */
+export const loginOf = (env: Environment): { url: string; key: string | undefined } => {
+  const given = { url: env.SERVICE_API_URL || undefined, key: env.SERVICE_API_KEY || undefined };
+  if (given.url !== undefined && given.key !== undefined) return { url: given.url, key: given.key };
+  const kept = readLogin(env);
+  const url = given.url ?? kept?.url ?? DEFAULT_URL;
+  const isKeptFor = kept !== null && sameOrigin(kept.url, url);
+  return { url, key: given.key ?? (isKeptFor ? kept.key : undefined) };
+};
+
+const sameOrigin = (one: string, other: string): boolean =>
+  URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin;

@@ -1,0 +1,95 @@
+// `signalbox`: reads what was typed, runs the verb, and says how it went by its exit code: 0 done, 1 refused or failed,
+// 2 not understood, 130 interrupted.
+
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { ApiProblem } from "../contract/client/problem.ts";
+import { Signalbox } from "../sdk/signalbox.ts";
+import { Failure, UsageError } from "./failure.ts";
+import { helpAbout } from "./help.ts";
+import { loginOf } from "./login.ts";
+import { Output, printable, type Sink } from "./output.ts";
+import { type Parsed, parse } from "./parse.ts";
+import type { Context } from "./verb.ts";
+import { VERBS } from "./verbs.ts";
+
+const EXIT = { done: 0, failed: 1, misunderstood: 2, interrupted: 130 } as const;
+
+const sinkOver = (stream: NodeJS.WriteStream): Sink => ({
+  write: (words) => {
+    stream.write(words);
+  },
+  isTerminal: stream.isTTY === true,
+  columns: stream.columns,
+});
+
+const readInput = (file: string): Promise<string> =>
+  file === "-"
+    ? text(process.stdin)
+    : readFile(file, "utf8").catch((error: Error) => {
+        throw new Failure(`${file} cannot be read: ${error.message}`);
+      });
+
+const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
+  const { env } = process;
+  const out = sinkOver(process.stdout);
+  // NO_COLOR counts where it is set and not empty (no-color.org).
+  const hasColour = out.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
+  return {
+    client: () => new Signalbox(loginOf(env)),
+    output: new Output({ out, err: sinkOver(process.stderr), isJson, hasColour }),
+    signal,
+    env,
+    readInput,
+  };
+};
+
+/** What went wrong, in words; a problem's fields each on a line. */
+const wordsOf = (error: ApiProblem | Failure): string => {
+  if (!(error instanceof ApiProblem)) return error.message;
+  const what = error.message === error.title ? error.title : `${error.title}: ${error.message}`;
+  const fields = error.errors.map(({ path, message }) => `  ${path}: ${message}`);
+  const hint = error.code === "authentication_failed" ? ["Set SERVICE_API_KEY, or run `signalbox login`."] : [];
+  const request = error.requestId === "" ? [] : [`(${error.code}, request ${error.requestId})`];
+  return [what, ...(fields.length > 1 ? fields : []), ...hint, ...request].map(printable).join("\n");
+};
+
+const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
+  const interrupted = new AbortController();
+  // A worker ends its jobs itself, on the same signals.
+  if (parsed.verb.passesOn !== true) process.once("SIGINT", () => interrupted.abort());
+  const context = contextOf(parsed.isJson, interrupted.signal);
+  try {
+    const code = (await parsed.verb.run(context, parsed.input)) ?? EXIT.done;
+    // A worker that has ended leaves sockets behind that need not be waited for.
+    if (parsed.verb.passesOn === true) process.exit(code);
+    return code;
+  } catch (error) {
+    if (interrupted.signal.aborted) return EXIT.interrupted;
+    if (error instanceof UsageError) throw error;
+    if (!(error instanceof ApiProblem || error instanceof Failure)) throw error;
+    context.output.say(wordsOf(error));
+    return EXIT.failed;
+  }
+};
+
+const main = async (argv: readonly string[]): Promise<number> => {
+  try {
+    const parsed = parse(argv, VERBS);
+    if (parsed.kind === "run") return await run(parsed);
+    process.stdout.write(`${helpAbout(parsed.about, VERBS)}\n`);
+    return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${error.message}\nsignalbox --help tells what there is.\n`);
+    return EXIT.misunderstood;
+  }
+};
+
+// The reader of a pipe may leave early (`| head`): that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(EXIT.done);
+  throw error;
+});
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,123 @@
+// What was typed, as a verb and its input, by the table of verbs. What is not in the table is refused, with the nearest
+// name that is.
+
+import { nearestOf } from "../contract/nearest.ts";
+import { UsageError } from "./failure.ts";
+import { Input } from "./input.ts";
+import type { Argument, Flag, Verb } from "./verb.ts";
+
+/** Of every verb. */
+export const COMMON_FLAGS: Readonly<Record<string, Flag>> = {
+  json: { takes: null, says: "print the answer as JSON" },
+  help: { takes: null, says: "what it does and takes" },
+};
+
+export type Parsed =
+  | { readonly kind: "run"; readonly verb: Verb; readonly input: Input; readonly isJson: boolean }
+  /** Null: of the command as a whole; a text: of the verbs that begin with it. */
+  | { readonly kind: "help"; readonly about: Verb | string | null };
+
+const KEY_FLAGS = ["key", "api-key", "token"];
+const HELP = new Set(["--help", "-h", "help"]);
+
+export const parse = (argv: readonly string[], verbs: readonly Verb[]): Parsed => {
+  const words = argv[0] === "help" ? argv.slice(1) : argv;
+  const found = findVerb(words, verbs);
+  if (found === null) {
+    const first = words[0];
+    if (first === undefined || HELP.has(first)) return { kind: "help", about: null };
+    if (first === "--version") return parse(["version"], verbs);
+    const isGroup = verbs.some(({ name }) => name.startsWith(`${first} `));
+    if (isGroup && (words.length === 1 || HELP.has(words[1] ?? ""))) return { kind: "help", about: first };
+    throw new UsageError(unknownVerb(words, verbs));
+  }
+  const { verb, rest } = found;
+  if (argv[0] === "help") return { kind: "help", about: verb };
+  if (verb.passesOn === true) return { kind: "run", verb, input: new Input({}, {}, rest), isJson: false };
+  const { flags, positionals } = readFlags(verb, rest);
+  if (flags.help !== undefined) return { kind: "help", about: verb };
+  const input = new Input(readArguments(verb, positionals), flags);
+  return { kind: "run", verb, input, isJson: flags.json !== undefined };
+};
+
+/** The longest name that the words begin with. */
+const findVerb = (words: readonly string[], verbs: readonly Verb[]): { verb: Verb; rest: readonly string[] } | null => {
+  for (const length of [2, 1]) {
+    const verb =
+      words.length >= length ? verbs.find(({ name }) => name === words.slice(0, length).join(" ")) : undefined;
+    if (verb !== undefined) return { verb, rest: words.slice(length) };
+  }
+  return null;
+};
+
+const unknownVerb = (words: readonly string[], verbs: readonly Verb[]): string => {
+  const group = verbs.filter(({ name }) => name.startsWith(`${words[0]} `));
+  const typed = group.length > 0 ? words.slice(0, 2).join(" ") : (words[0] ?? "");
+  const known =
+    group.length > 0 ? group.map(({ name }) => name) : [...new Set(verbs.map(({ name }) => firstWord(name)))];
+  const nearest = nearestOf(typed, known);
+  return `there is no command "${typed}"${nearest === null ? "" : `; did you mean "${nearest}"?`}`;
+};
+
+const firstWord = (name: string): string => name.split(" ")[0] ?? "";
+
+const readFlags = (verb: Verb, words: readonly string[]) => {
+  const known = { ...verb.flags, ...COMMON_FLAGS };
+  const flags: Record<string, string[]> = {};
+  const positionals: string[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? "";
+    if (word === "--") {
+      positionals.push(...words.slice(at + 1));
+      break;
+    }
+    if (word === "-h") flags.help = [""];
+    else if (!word.startsWith("--")) positionals.push(word);
+    else {
+      const [name = "", inline] = splitAtEquals(word.slice(2));
+      const flag = Object.hasOwn(known, name) ? known[name] : undefined;
+      if (flag === undefined) throw new UsageError(unknownFlag(name, Object.keys(known)));
+      const value = flag.takes === null ? noValue(name, inline) : (inline ?? words[++at]);
+      if (value === undefined) throw new UsageError(`--${name} needs a value: --${name} <${flag.takes}>`);
+      if (flags[name] !== undefined && flag.isRepeated !== true) throw new UsageError(`--${name} is given twice`);
+      flags[name] = [...(flags[name] ?? []), value];
+    }
+  }
+  return { flags, positionals };
+};
+
+const splitAtEquals = (text: string): [string, string | undefined] => {
+  const at = text.indexOf("=");
+  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+};
+
+const noValue = (name: string, inline: string | undefined): string => {
+  if (inline === undefined) return "";
+  throw new UsageError(`--${name} takes no value`);
+};
+
+const unknownFlag = (name: string, known: readonly string[]): string => {
+  // Arguments are seen by every process of the machine, and stay in the shell's history.
+  if (KEY_FLAGS.includes(name)) return "a key is never an argument: set SERVICE_API_KEY, or use `signalbox login`";
+  const nearest = nearestOf(name, known);
+  return `there is no flag --${name}${nearest === null ? "" : `; did you mean --${nearest}?`}`;
+};
+
+const readArguments = ({ args = [] }: Verb, given: readonly string[]): Record<string, readonly string[]> => {
+  const read: Record<string, readonly string[]> = {};
+  let left = given;
+  for (const argument of args) {
+    const taken = argument.isMany === true ? left : left.slice(0, 1);
+    if (taken.length === 0 && argument.isOptional !== true)
+      throw new UsageError(`${shownArgument(argument)} is missing`);
+    if (taken.length > 0) read[argument.name] = taken;
+    left = left.slice(taken.length);
+  }
+  if (left.length > 0) throw new UsageError(`"${left[0]}" is one argument too many`);
+  return read;
+};
+
+export const shownArgument = ({ name, isOptional, isMany }: Argument): string => {
+  const shown = `<${name}>${isMany === true ? " …" : ""}`;
+  return isOptional === true ? `[${shown}]` : shown;
+};

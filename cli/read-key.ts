@@ -1,0 +1,30 @@
+// A key from stdin: a line of a pipe, or typed at a terminal without being shown.
+
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { Failure } from "./failure.ts";
+import type { Output } from "./output.ts";
+
+export const readKey = async (output: Output, signal: AbortSignal): Promise<string> => {
+  const isTerminal = process.stdin.isTTY === true;
+  if (isTerminal) output.say("The key (it is not shown):");
+  // Readline echoes what is typed into its output: this one keeps nothing.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: isTerminal });
+  try {
+    const leave = new Promise<never>((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+    );
+    // In raw mode the terminal sends no SIGINT by itself.
+    lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+    const line = new Promise<string>((resolve) => {
+      lines.once("line", resolve);
+      lines.once("close", () => resolve(""));
+    });
+    const key = (await Promise.race([line, leave])).trim();
+    if (key === "") throw new Failure("no key was given: pipe it in, or set SERVICE_API_KEY");
+    return key;
+  } finally {
+    lines.close();
+  }
+};

@@ -1,0 +1,18 @@
+// The table of verbs, in the order in which help tells them.
+
+import type { Verb } from "./verb.ts";
+import { administrationCommands } from "./verbs/administration.ts";
+import { catalogCommands } from "./verbs/catalog.ts";
+import { fleetCommands } from "./verbs/fleet.ts";
+import { jobCommands } from "./verbs/jobs.ts";
+import { scheduleCommands } from "./verbs/schedules.ts";
+import { serviceCommands } from "./verbs/service.ts";
+
+export const VERBS: readonly Verb[] = [
+  ...jobCommands,
+  ...fleetCommands,
+  ...scheduleCommands,
+  ...administrationCommands,
+  ...catalogCommands,
+  ...serviceCommands,
+];

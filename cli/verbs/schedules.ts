@@ -1,0 +1,122 @@
+// Schedules.
+
+import type { NewScheduleRequest, ScheduleResource } from "../../contract/schedule.ts";
+import { PRIORITIES, TIERS } from "../../contract/values.ts";
+import type { Column } from "../output.ts";
+import type { Context, Verb } from "../verb.ts";
+import { REQUIREMENTS } from "./jobs.ts";
+
+const NAME = { name: "name", says: "the schedule's name" } as const;
+
+const timing = ({ cron, interval }: ScheduleResource): string => cron ?? `every ${interval}`;
+
+const COLUMNS: readonly Column<ScheduleResource>[] = [
+  { title: "name", of: ({ name }) => name },
+  { title: "status", of: ({ status }) => status },
+  { title: "runs", of: timing },
+  { title: "next", of: ({ next_run_at }) => next_run_at },
+  { title: "last", of: ({ last_run_at }) => last_run_at },
+  { title: "prompt", of: ({ prompt, warning }) => warning ?? prompt },
+];
+
+const show = ({ output }: Context, schedule: ScheduleResource): void =>
+  output.record(schedule, [
+    ["name", schedule.name],
+    ["status", schedule.status],
+    ["runs", timing(schedule)],
+    ["time zone", schedule.timezone],
+    ["next", schedule.next_run_at],
+    ["last", schedule.last_run_at],
+    ["prompt", schedule.prompt],
+    ["warning", schedule.warning],
+  ]);
+
+/** One verb that turns a schedule on or off. */
+const turn = (verb: "pause" | "resume", status: "paused" | "active", says: string): Verb => ({
+  name: `schedules ${verb}`,
+  says,
+  args: [NAME],
+  run: async (context, input) =>
+    show(context, await context.client().schedules.edit(input.arg("name"), { status }, { signal: context.signal })),
+});
+
+export const scheduleCommands: readonly Verb[] = [
+  {
+    name: "schedules list",
+    says: "Every schedule",
+    run: async ({ client, output, signal }) => {
+      const schedules: ScheduleResource[] = [];
+      const pages = client().schedules.list({ limit: 200 }, { signal });
+      for await (const schedule of pages) schedules.push(schedule);
+      output.table({ schedules, total: (await pages).total }, schedules, COLUMNS);
+    },
+  },
+  {
+    name: "schedules get",
+    says: "One schedule",
+    args: [NAME],
+    run: async (context, input) =>
+      show(context, await context.client().schedules.get(input.arg("name"), { signal: context.signal })),
+  },
+  {
+    name: "schedules create",
+    says: "Sends a job by the clock",
+    args: [NAME, { name: "prompt", says: "what is to be done" }],
+    flags: {
+      cron: { takes: "fields", says: "five fields: minute, hour, day, month, weekday" },
+      interval: { takes: "duration", says: "instead of cron: 30s, 15m, 2h, 1d" },
+      timezone: { takes: "zone", says: "IANA name, of the cron fields (UTC)" },
+      ...REQUIREMENTS,
+    },
+    run: async (context, input) => {
+      input.choice("priority", PRIORITIES);
+      input.choice("tier", TIERS);
+      const wanted = {
+        name: input.arg("name"),
+        prompt: input.arg("prompt"),
+        ...input.given("cron", "interval", "timezone", "model", "provider", "priority", "tier"),
+        ...(input.texts("tag").length === 0 ? {} : { tags: [...input.texts("tag")] }),
+      } as NewScheduleRequest;
+      show(context, await context.client().schedules.create(wanted, { signal: context.signal }));
+    },
+  },
+  turn("pause", "paused", "It does not run until it is resumed"),
+  turn("resume", "active", "It runs again"),
+  {
+    name: "schedules run",
+    says: "Runs it now, once",
+    args: [NAME],
+    run: async ({ client, output, signal }, input) => {
+      const run = await client().schedules.run(input.arg("name"), { signal });
+      output.record(run, [
+        ["outcome", run.outcome],
+        ["job", run.job_id],
+        ["reason", run.reason],
+      ]);
+    },
+  },
+  {
+    name: "schedules history",
+    says: "Its last runs, newest first",
+    args: [NAME],
+    run: async ({ client, output, signal }, input) => {
+      const found = await client().schedules.history(input.arg("name"), {}, { signal });
+      output.table(found, found.history, [
+        { title: "due", of: ({ scheduled_for }) => scheduled_for },
+        { title: "outcome", of: ({ outcome }) => outcome },
+        { title: "job", of: ({ job_id }) => job_id },
+        { title: "status", of: ({ job_status }) => job_status },
+        { title: "reason", of: ({ reason }) => reason },
+      ]);
+    },
+  },
+  {
+    name: "schedules delete",
+    says: "Removes it and its history; its jobs stay",
+    args: [NAME],
+    run: async ({ client, output, signal }, input) => {
+      await client().schedules.remove(input.arg("name"), { signal });
+      output.say(`${input.arg("name")} is deleted.`);
+    },
+  },
+];

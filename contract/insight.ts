@@ -1,0 +1,99 @@
+// What an operator asks first, on the wire: what waits and why, what fails and where, and how a job's attempts went.
+
+import * as z from "zod";
+import { APIS } from "../domain/api.ts";
+import type { Attempt } from "../domain/attempt.ts";
+import { usdFromNano } from "../domain/price.ts";
+import { count, instant, toIso, toIsoOrNull } from "./field.ts";
+import { jobError, presentUsage, usage } from "./job.ts";
+
+export const MAX_QUEUE_GROUPS = 200;
+export const MAX_FAILURES = 200;
+
+export const queueGroup = z
+  .object({
+    provider: z.string().nullable(),
+    model: z.string().nullable(),
+    tags: z.array(z.string()),
+    api: z.enum(APIS).nullable(),
+    excluded_providers: z.array(z.string()).meta({ description: "that a fallback has left behind" }),
+    count,
+    oldest_at: instant.meta({ description: "when the first in line was created" }),
+    reason: z.string().meta({ description: "what the first in line waits for" }),
+  })
+  .meta({ id: "QueueGroup" });
+
+export const queueView = z
+  .object({
+    groups: z.array(queueGroup).meta({ description: `oldest first, at most ${MAX_QUEUE_GROUPS}` }),
+    groups_total: count,
+    total: count.meta({ description: "jobs that wait and may run now" }),
+    delayed: count.meta({ description: "pending jobs beside them that may not run yet: run_at, or a back-off" }),
+  })
+  .meta({ id: "Queue" });
+
+export const failuresQuery = z.strictObject({
+  since: instant.optional().meta({ description: "default: an hour before `until`" }),
+  until: instant.optional().meta({ description: "default: now" }),
+});
+
+export const failure = z
+  .object({
+    code: z.string(),
+    provider: z.string().nullable(),
+    model: z.string().nullable(),
+    count,
+    previous_count: count.meta({ description: "in the span of the same length before" }),
+    last_at: instant,
+    message: z.string().meta({ description: "of the last one" }),
+    job_id: z.string().meta({ description: "the last one" }),
+  })
+  .meta({ id: "Failure" });
+
+export const failureList = z
+  .object({ since: instant, until: instant, failures: z.array(failure) })
+  .meta({ id: "FailureList" });
+
+export const attemptResource = z
+  .object({
+    lease: count,
+    worker: z.string().nullable(),
+    provider: z.string().nullable(),
+    model: z.string().nullable(),
+    assigned_at: instant,
+    started_at: instant.nullable(),
+    first_token_at: instant.nullable(),
+    finished_at: instant.nullable(),
+    outcome: z.string().nullable().meta({ description: "the event that ended it; null while it goes on" }),
+    error: jobError.nullable(),
+    usage: usage.nullable(),
+    cost_usd: z.number().nullable(),
+    price_source: z.string().nullable().meta({ description: "reported, config, catalog, table, local or unknown" }),
+  })
+  .meta({ id: "Attempt" });
+
+export const attemptList = z.object({ attempts: z.array(attemptResource) }).meta({ id: "AttemptList" });
+
+export type QueueView = z.infer<typeof queueView>;
+export type FailuresQuery = z.infer<typeof failuresQuery>;
+export type FailureList = z.infer<typeof failureList>;
+export type AttemptList = z.infer<typeof attemptList>;
+
+export const presentAttempt = (attempt: Attempt): z.infer<typeof attemptResource> => {
+  const { lease, worker, provider, model, outcome, error, spending } = attempt;
+  return {
+    lease,
+    worker,
+    provider,
+    model,
+    assigned_at: toIso(attempt.assignedAt),
+    started_at: toIsoOrNull(attempt.startedAt),
+    first_token_at: toIsoOrNull(attempt.firstTokenAt),
+    finished_at: toIsoOrNull(attempt.finishedAt),
+    outcome,
+    error: error === null ? null : { ...error },
+    usage: spending === null ? null : presentUsage(spending.usage),
+    cost_usd: spending === null || spending.costNanoUsd === null ? null : usdFromNano(spending.costNanoUsd),
+    price_source: spending?.source ?? null,
+  };
+};

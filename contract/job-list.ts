@@ -1,0 +1,128 @@
+// Lists of jobs on the wire: one filter for the list, for bulk changes and for what the dashboard saves.
+
+import * as z from "zod";
+import {
+  CLEAN_TEXT,
+  count,
+  instanceName,
+  instant,
+  isCleanText,
+  label,
+  listQuery,
+  modelName,
+  page,
+  providerName,
+} from "./field.ts";
+import { jobResource, jobStatus, metadataName, metadataValue } from "./job.ts";
+
+/** Counting stops here: a list that is longer says so. */
+export const MAX_COUNTED = 10_000;
+export const JOB_SORTS = ["created_at", "finished_at", "cost_usd"] as const;
+export type JobSort = (typeof JOB_SORTS)[number];
+
+const METADATA_PREFIX = "metadata.";
+
+const filterFields = {
+  status: jobStatus.optional(),
+  provider: providerName.optional().meta({ description: "what was asked for, or what ran it" }),
+  ran_provider: providerName.optional(),
+  model: modelName.optional().meta({ description: "what was asked for, or what ran it" }),
+  tag: z.string().max(64).optional(),
+  schedule: z.string().max(64).optional(),
+  worker: instanceName.optional(),
+  key: z.string().max(64).optional().meta({ description: "the id of the key that created it" }),
+  error_code: label(64).optional(),
+  since: instant.optional().meta({ description: "created at this time or later" }),
+  until: instant.optional().meta({ description: "created before this time" }),
+  q: z
+    .string()
+    .min(1)
+    .max(200)
+    .refine(isCleanText, CLEAN_TEXT)
+    .optional()
+    .meta({ description: "the beginning of an id, or beginnings of words of the prompt and of the error" }),
+};
+
+/** Beside its own fields it takes `metadata.<name>`; any other name is unknown, as in a strict object. */
+const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z
+    .object(shape)
+    .catchall(z.any())
+    .superRefine((given, ctx) => {
+      for (const [name, value] of Object.entries(given)) {
+        if (Object.hasOwn(shape, name)) continue;
+        if (!name.startsWith(METADATA_PREFIX)) {
+          ctx.addIssue({ code: "unrecognized_keys", keys: [name], input: given });
+        } else if (!metadataName.safeParse(name.slice(METADATA_PREFIX.length)).success) {
+          ctx.addIssue({ code: "custom", path: [name], message: "a name of metadata has 1 to 64 characters" });
+        } else if (!metadataValue.safeParse(value).success) {
+          ctx.addIssue({ code: "custom", path: [name], message: "must be text of at most 256 characters" });
+        }
+      }
+    });
+
+export const jobFilter = withMetadata(filterFields).meta({
+  id: "JobFilter",
+  description: "The filter of `GET /api/jobs`; `metadata.<name>` finds jobs by a pair of their metadata.",
+});
+
+export const jobListQuery = withMetadata({
+  ...listQuery,
+  ...filterFields,
+  sort: z
+    .enum([...JOB_SORTS, ...JOB_SORTS.map((name) => `-${name}` as const)])
+    .default("created_at")
+    .meta({ description: "newest or most expensive first; with `-` the other way; what has no value comes last" }),
+  cursor: z
+    .string()
+    .max(512)
+    .optional()
+    .meta({ description: "`next_cursor` of the page before; goes on past offset 10 000" }),
+});
+
+export const jobList = z
+  .object({
+    jobs: z.array(jobResource),
+    ...page,
+    total_is_capped: z.boolean().meta({ description: `there are more than ${MAX_COUNTED}; counting stopped there` }),
+    next_cursor: z.string().nullable().meta({ description: "null on the last page" }),
+  })
+  .meta({ id: "JobList" });
+
+export const MAX_BULK_JOBS = 1_000;
+export const BULK_ACTIONS = ["retry", "cancel"] as const;
+export type BulkAction = (typeof BULK_ACTIONS)[number];
+
+export const bulkRequest = z
+  .strictObject({
+    action: z.enum(BULK_ACTIONS),
+    filter: jobFilter,
+    expected: count.optional().meta({ description: "refused with `count_changed` where another number matches" }),
+  })
+  .meta({ id: "BulkRequest" });
+
+export const bulkReport = z
+  .object({
+    matched: count,
+    changed: count,
+    refused: z.record(z.string(), count).meta({ description: "how many, by the refusal's code" }),
+    remaining: count.meta({ description: "not looked at in this call: call again" }),
+  })
+  .meta({ id: "BulkReport" });
+
+/** The named fields of a loose object, and what else it takes. */
+type AndMetadata<T> = { [Name in keyof T as string extends Name ? never : Name]: T[Name] } & {
+  readonly [name: `metadata.${string}`]: string | undefined;
+};
+
+export type JobFilter = AndMetadata<z.infer<typeof jobFilter>>;
+export type JobListQuery = AndMetadata<z.infer<typeof jobListQuery>>;
+export type JobList = z.infer<typeof jobList>;
+export type BulkRequest = Omit<z.infer<typeof bulkRequest>, "filter"> & { readonly filter: JobFilter };
+export type BulkReport = z.infer<typeof bulkReport>;
+
+/** The pairs of metadata that a filter asks for. */
+export const metadataOf = (filter: Readonly<Record<string, unknown>>): [name: string, value: string][] =>
+  Object.entries(filter)
+    .filter(([name, value]) => name.startsWith(METADATA_PREFIX) && typeof value === "string")
+    .map(([name, value]) => [name.slice(METADATA_PREFIX.length), value as string]);

@@ -1,0 +1,88 @@
+// The service's log: one line an event, as text for people or as JSON for collectors. Lines bear names, ids and codes;
+// never a key, a body, a prompt or a result. Errors of our own are logged with their stack.
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export const LOG_FORMATS = ["text", "json", "off"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+export interface LogFields {
+  readonly request_id?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly key_id?: string | null | undefined;
+  readonly method?: string;
+  /** The endpoint's path with its parameters' names, e.g. `/api/jobs/:id`. */
+  readonly route?: string;
+  readonly status?: number;
+  readonly ms?: number;
+  readonly job_id?: string;
+  readonly worker?: string;
+  readonly code?: string | undefined;
+  /** What an audited event is about. */
+  readonly target?: string;
+  readonly actor?: string;
+  /** The row of the timetable that failed, the file that cannot be read, … */
+  readonly what?: string;
+  readonly detail?: string;
+}
+
+/** A line that is not written yet: what a turn leaves to be logged after its commit. */
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly event: string;
+  readonly fields: LogFields;
+}
+
+export interface LogSettings {
+  readonly SERVICE_LOG?: string | undefined;
+  readonly SERVICE_LOG_LEVEL?: string | undefined;
+}
+
+interface Output {
+  readonly format: LogFormat;
+  readonly level: LogLevel;
+}
+
+let output: Output = { format: "json", level: "info" };
+
+const isFormat = (given: string | undefined): given is LogFormat => LOG_FORMATS.some((one) => one === given);
+const isLevel = (given: string | undefined): given is LogLevel => LOG_LEVELS.some((one) => one === given);
+
+/** What is wrong with the settings, or null. */
+export const logProblem = ({ SERVICE_LOG, SERVICE_LOG_LEVEL }: LogSettings): string | null => {
+  if (SERVICE_LOG && !isFormat(SERVICE_LOG)) return `SERVICE_LOG=${SERVICE_LOG} is none of ${LOG_FORMATS.join(", ")}.`;
+  if (SERVICE_LOG_LEVEL && !isLevel(SERVICE_LOG_LEVEL))
+    return `SERVICE_LOG_LEVEL=${SERVICE_LOG_LEVEL} is none of ${LOG_LEVELS.join(", ")}.`;
+  return null;
+};
+
+/** Settings that are not given, or not known, leave what they are about as it is. */
+export const configureLog = ({ SERVICE_LOG, SERVICE_LOG_LEVEL }: LogSettings): void => {
+  output = {
+    format: isFormat(SERVICE_LOG) ? SERVICE_LOG : output.format,
+    level: isLevel(SERVICE_LOG_LEVEL) ? SERVICE_LOG_LEVEL : output.level,
+  };
+};
+
+export const log = (level: LogLevel, event: string, fields: LogFields = {}, error?: unknown): void => {
+  const { format, level: least } = output;
+  if (format === "off" || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
+  const at = new Date().toISOString();
+  const write = level === "error" || level === "warn" ? console.error : console.log;
+  write(format === "json" ? jsonLine(at, level, event, fields, error) : textLine(at, level, event, fields, error));
+};
+
+const told = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+const jsonLine = (at: string, level: LogLevel, event: string, fields: LogFields, error: unknown): string =>
+  JSON.stringify({ at, level, event, ...fields, ...(error === undefined ? {} : { error: told(error) }) });
+
+const PLAIN = /^[\w./:@%+-]+$/;
+
+const textLine = (at: string, level: LogLevel, event: string, fields: LogFields, error: unknown): string => {
+  const pairs = Object.entries(fields)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]) => `${name}=${PLAIN.test(String(value)) ? value : JSON.stringify(value)}`);
+  const line = [at, level.toUpperCase().padEnd(5), event, ...pairs].join(" ");
+  return error === undefined ? line : `${line}\n${told(error)}`;
+};

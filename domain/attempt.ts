@@ -1,0 +1,129 @@
+// A job's attempts, read from its timeline: one for each lease, from its assignment to whatever ended it, with what it
+// is known to have spent.
+
+import type { JobEvent, JobEventType } from "./event.ts";
+import { RATE_LIMIT_MESSAGE } from "./failure.ts";
+import type { JobError, Usage } from "./job.ts";
+
+/** What a worker reported that an attempt spent. */
+export interface AttemptSpending {
+  readonly lease: number;
+  readonly provider: string;
+  readonly model: string | null;
+  readonly usage: Usage;
+  readonly costNanoUsd: number | null;
+  readonly source: string;
+}
+
+export interface Attempt {
+  readonly lease: number;
+  readonly worker: string | null;
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly assignedAt: number;
+  readonly startedAt: number | null;
+  readonly firstTokenAt: number | null;
+  readonly finishedAt: number | null;
+  /** The event that ended it, without `job.`; null while it goes on. */
+  readonly outcome: string | null;
+  readonly error: JobError | null;
+  readonly spending: AttemptSpending | null;
+}
+
+type Part = "opens" | "starts" | "speaks" | "ends" | "none";
+
+/** What an event is to the attempt of its lease. */
+const PART_OF: Readonly<Record<JobEventType, Part>> = {
+  "job.created": "none",
+  "job.updated": "none",
+  "job.assigned": "opens",
+  "job.accept_expired": "ends",
+  "job.started": "starts",
+  "job.streaming": "speaks",
+  "job.completed": "ends",
+  "job.failed": "ends",
+  "job.cancelled": "ends",
+  "job.released": "ends",
+  "job.lost": "ends",
+  "job.retried": "ends",
+  "job.reaped": "ends",
+  "job.timed_out": "ends",
+  "job.halted": "ends",
+  "job.attempt_failed": "ends",
+  "job.rate_limited": "ends",
+  "job.fell_back": "ends",
+};
+
+/** Ends that a worker reports: it has worked, whether its start was told or not. */
+const REPORTED: ReadonlySet<JobEventType> = new Set([
+  "job.completed",
+  "job.failed",
+  "job.attempt_failed",
+  "job.rate_limited",
+  "job.fell_back",
+]);
+
+type TimelineEvent = Omit<JobEvent, "jobId">;
+
+/** Oldest first, as `timeline` is. `askedModel` is the job's own. */
+export const attemptsOf = (
+  timeline: readonly TimelineEvent[],
+  spendings: readonly AttemptSpending[],
+  askedModel: string | null,
+): Attempt[] => {
+  const byLease = new Map<number, Attempt>();
+  for (const event of timeline) {
+    const known = byLease.get(event.lease);
+    const next = PART_OF[event.type] === "opens" ? opened(event, askedModel) : known && advanced(known, event);
+    if (next !== undefined) byLease.set(event.lease, next);
+  }
+  for (const spending of spendings) {
+    const known = byLease.get(spending.lease);
+    if (known === undefined) continue;
+    const { provider, model } = spending;
+    byLease.set(spending.lease, { ...known, provider, model: model ?? known.model, spending });
+  }
+  return [...byLease.values()];
+};
+
+const opened = ({ lease, worker, at, detail }: TimelineEvent, model: string | null): Attempt => ({
+  lease,
+  worker,
+  provider: textIn(detail, "provider"),
+  model,
+  assignedAt: at,
+  startedAt: null,
+  firstTokenAt: null,
+  finishedAt: null,
+  outcome: null,
+  error: null,
+  spending: null,
+});
+
+const advanced = (attempt: Attempt, event: TimelineEvent): Attempt => {
+  // What comes after its end is not about it: a cancelled job may have had leases before.
+  if (attempt.outcome !== null) return attempt;
+  const part = PART_OF[event.type];
+  if (part === "starts") return { ...attempt, startedAt: event.at };
+  if (part === "speaks") return { ...attempt, firstTokenAt: event.at };
+  if (part !== "ends") return attempt;
+  const startedAt = attempt.startedAt ?? (REPORTED.has(event.type) ? event.at : null);
+  const outcome = event.type.slice("job.".length);
+  return { ...attempt, startedAt, finishedAt: event.at, outcome, error: errorOf(event) };
+};
+
+/** What an ending says went wrong, in its detail or by its kind. */
+const errorOf = ({ type, detail }: TimelineEvent): JobError | null => {
+  if (type === "job.rate_limited")
+    return { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true };
+  const told = fieldOf(detail, "error") ?? detail;
+  return textIn(told, "code") === null ? null : (told as JobError);
+};
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+
+const textIn = (detail: unknown, name: string): string | null => {
+  const value = fieldOf(detail, name);
+  return typeof value === "string" ? value : null;
+};

@@ -1,0 +1,143 @@
+// What a failure leads to: another try, the next provider of a chain, a rest for the provider, or the job's end. Each
+// rule answers with a decision; an attempt that failed is spent, a rate limit has its own count.
+//
+//   rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
+//   retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
+//   all else, and whatever comes after the client heard the first word ──▶ failed
+
+import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
+import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import { type AttemptSpending, asRunning, failed, hasSpoken, holds, leaseLost, unchanged } from "./lease-fence.ts";
+import type { Refusal } from "./refusal.ts";
+import { err, ok, type Result } from "./result.ts";
+
+/** The specification's own words for a provider that will take no more. */
+export const RATE_LIMIT_MESSAGE = "429 Too Many Requests / Rate limit exceeded";
+/** Of the workers that failed a job so many are remembered, the latest. */
+const MAX_AVOIDED_WORKERS = 16;
+
+export interface FailurePolicy {
+  readonly maxAttempts: number;
+  readonly retry: { readonly backoffMs: number; readonly maxBackoffMs: number };
+  /** Of the provider that the job ran on; null where none is configured. */
+  readonly rateLimit: { readonly retryAfterMs: number; readonly maxRetries: number } | null;
+  /** Providers that a fallback may still try after this one; empty under any other strategy. */
+  readonly fallbackProviders: readonly string[];
+  /** Those of them that no registered worker offers. */
+  readonly unservedProviders: readonly string[];
+  /** In [0, 1): spreads the retries of many jobs. */
+  readonly jitter: number;
+}
+
+export interface FailureReport extends AttemptSpending {
+  readonly error: JobError;
+  readonly retryAfterMs: number | null;
+}
+
+export interface Failure extends Decision {
+  /** The provider takes no new job before this instant. */
+  readonly backoffUntilAt: number | null;
+}
+
+const isRateLimited = (error: JobError): boolean =>
+  error.code === "rate_limited" || (error.status === 429 && !isQuota(error));
+const isQuota = (error: JobError): boolean => error.code === "quota_exhausted" || error.code === "insufficient_quota";
+
+export const failJob = (
+  job: Job,
+  lease: number,
+  report: FailureReport,
+  policy: FailurePolicy,
+  nowAt: number,
+): Result<Failure, Refusal> => {
+  if (job.lease === lease && job.settledBy === "failed") return ok({ ...unchanged(job), backoffUntilAt: null });
+  if (!holds(job, lease)) return err(leaseLost(job, lease));
+  const running = asRunning(job, nowAt);
+  if (hasSpoken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
+  if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
+  const { retryable } = report.error;
+  const mayRetry = retryable && running.attempts < policy.maxAttempts;
+  if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry)) {
+    return ok({ ...fellBack(running, report, policy, nowAt), backoffUntilAt: null });
+  }
+  const decision = mayRetry ? retried(running, report, policy, nowAt) : failed(running, report, report.error, nowAt);
+  return ok({ ...decision, backoffUntilAt: null });
+};
+
+/** To a provider that nobody serves a job goes only where it has no other chance. */
+const mayFallBack = (job: Job, policy: FailurePolicy, mayRetry: boolean): boolean => {
+  if (job.provider !== null || policy.fallbackProviders.length === 0) return false;
+  return !mayRetry || policy.fallbackProviders.some((next) => !policy.unservedProviders.includes(next));
+};
+
+/** Waits, and then another worker has it, where there is one; at the end of a chain it starts from the top. */
+const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
+  const { maxAttempts, retry, jitter, unservedProviders } = policy;
+  const delayMs = attemptDelayMs(job.attempts, retry.backoffMs, retry.maxBackoffMs, jitter);
+  const failedOn = job.assignedWorker === null ? [] : [job.assignedWorker];
+  const others = job.avoidedWorkers.filter((instance) => instance !== job.assignedWorker);
+  const next = requeueJob(
+    job,
+    nowAt,
+    { until: nowAt + delayMs, by: "retry" },
+    {
+      avoidedWorkers: [...others, ...failedOn].slice(-MAX_AVOIDED_WORKERS),
+      excludedProviders: [],
+      rateLimitRetries: 0,
+      settledBy: "failed",
+      error: report.error,
+    },
+  );
+  const detail = {
+    attempt: job.attempts,
+    of: maxAttempts,
+    delay_ms: delayMs,
+    error: { ...report.error },
+    ...(unservedProviders.length === 0 ? {} : { unserved_providers: [...unservedProviders] }),
+  };
+  const event = { ...jobEvent(next, "job.attempt_failed", nowAt, detail), worker: job.assignedWorker };
+  return { job: next, events: [event] };
+};
+
+/** A provider that said so rests, whatever becomes of the job. */
+const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Failure => {
+  const limit = policy.rateLimit;
+  const error: JobError = { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true };
+  const delayMs =
+    limit === null
+      ? null
+      : rateLimitDelayMs(job.rateLimitRetries, limit.retryAfterMs, report.retryAfterMs, policy.jitter);
+  const backoffUntilAt = delayMs === null ? null : nowAt + delayMs;
+  if (limit === null || delayMs === null || job.rateLimitRetries >= limit.maxRetries) {
+    const goesOn = mayFallBack(job, policy, false);
+    const decision = goesOn ? fellBack(job, report, policy, nowAt) : failed(job, report, error, nowAt);
+    return { ...decision, backoffUntilAt };
+  }
+  const next = requeueJob(
+    job,
+    nowAt,
+    { until: nowAt + delayMs, by: "rate_limit" },
+    { attempts: job.attempts - 1, rateLimitRetries: job.rateLimitRetries + 1, settledBy: "failed", error },
+  );
+  const detail = {
+    retry: next.rateLimitRetries,
+    of: limit.maxRetries,
+    delay_ms: delayMs,
+    provider: job.workerProvider,
+  };
+  const event = { ...jobEvent(next, "job.rate_limited", nowAt, detail), worker: job.assignedWorker };
+  return { job: next, events: [event], backoffUntilAt };
+};
+
+const fellBack = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
+  const left = job.workerProvider;
+  const next = requeueJob(job, nowAt, null, {
+    excludedProviders: left === null ? job.excludedProviders : [...job.excludedProviders, left],
+    // `max_retries` is each provider's own: the next one starts counting from zero.
+    rateLimitRetries: 0,
+    settledBy: "failed",
+    error: report.error,
+  });
+  const detail = { from: left, remaining: [...policy.fallbackProviders], error: { ...report.error } };
+  return { job: next, events: [{ ...jobEvent(next, "job.fell_back", nowAt, detail), worker: job.assignedWorker }] };
+};

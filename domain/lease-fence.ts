@@ -1,0 +1,78 @@
+// What the rules of an attempt share: the fence of its lease, its start, and its failure.
+
+import {
+  changeJob,
+  type Decision,
+  isLeased,
+  type Job,
+  type JobError,
+  jobEvent,
+  type Settlement,
+  type Usage,
+} from "./job.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** Its client has heard the beginning of an answer: no other attempt may continue or repeat it. */
+export const hasSpoken = (job: Job): boolean => job.api !== null && job.firstTokenAt !== null;
+
+export const leaseLost = (job: Job, lease: number): Refusal => ({
+  code: "lease_lost",
+  id: job.id,
+  lease,
+  current: job.lease,
+});
+
+export const holds = (job: Job, lease: number): boolean => isLeased(job) && job.lease === lease;
+
+/** Nothing to change: the same report was taken before, or the beat brings nothing new. */
+export const unchanged = (job: Job): Decision => ({ job, events: [] });
+
+export const started = (job: Job, nowAt: number): Job =>
+  changeJob(
+    job,
+    {
+      status: "running",
+      startedAt: nowAt,
+      heartbeatAt: nowAt,
+      attempts: job.attempts + 1,
+      ranProvider: job.workerProvider,
+      ranModel: job.model,
+    },
+    nowAt,
+  );
+
+/** A job that is reported on is being worked on, whether its start was told or lost. */
+export const asRunning = (job: Job, nowAt: number): Job => (job.status === "assigned" ? started(job, nowAt) : job);
+
+export interface AttemptSpending {
+  readonly usage: Usage | null;
+  /** The model that answered, where the worker says so. */
+  readonly model?: string | null;
+  readonly costNanoUsd: number | null;
+}
+
+/** The end of a job that did not succeed. */
+export const failed = (
+  job: Job,
+  spent: AttemptSpending,
+  error: JobError,
+  nowAt: number,
+  settledBy: Settlement | null = "failed",
+): Decision => {
+  const next = changeJob(
+    job,
+    {
+      status: "failed",
+      settledBy,
+      error,
+      usage: spent.usage,
+      costNanoUsd: spent.costNanoUsd,
+      ...(spent.model == null ? {} : { ranModel: spent.model }),
+      progress: null,
+      finishedAt: nowAt,
+      orderKey: null,
+    },
+    nowAt,
+  );
+  return { job: next, events: [jobEvent(next, "job.failed", nowAt, { ...error })] };
+};

@@ -1,0 +1,38 @@
+// Lists that many workers have in common, kept once: ten thousand workers of one kind share one list of models. Each
+// taken must be given back; a list that nobody has any more is forgotten.
+
+interface Kept {
+  readonly list: readonly string[];
+  readonly key: string;
+  takers: number;
+}
+
+const SEPARATOR = "\u0000";
+
+export class SharedLists {
+  readonly #byKey = new Map<string, Kept>();
+  readonly #byList = new Map<readonly string[], Kept>();
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** The list that equals this one. */
+  take(list: readonly string[]): readonly string[] {
+    const key = list.join(SEPARATOR);
+    const kept = this.#byKey.get(key) ?? { list: [...list], key, takers: 0 };
+    kept.takers += 1;
+    this.#byKey.set(key, kept);
+    this.#byList.set(kept.list, kept);
+    return kept.list;
+  }
+
+  giveBack(list: readonly string[]): void {
+    const kept = this.#byList.get(list);
+    if (kept === undefined) return;
+    kept.takers -= 1;
+    if (kept.takers > 0) return;
+    this.#byKey.delete(kept.key);
+    this.#byList.delete(list);
+  }
+}

@@ -1,0 +1,57 @@
+// One change of many jobs. The edge finds them in history and brings them in portions, a turn each; a portion's jobs
+// are changed one by one, and what one is refused keeps no other from its change.
+
+import type { BulkAction, BulkReport } from "../../contract/job-list.ts";
+import type { Json } from "../../domain/json.ts";
+import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
+import { ok, type Result } from "../../domain/result.ts";
+import { type Idempotency, type Replayable, recall, withIdempotency } from "./idempotency.ts";
+import { cancel, type JobCommand, retry } from "./jobs.ts";
+import type { Turn } from "./turn.ts";
+
+const VERBS = { retry, cancel } as const satisfies Record<BulkAction, unknown>;
+
+export interface BulkPortion {
+  readonly changed: number;
+  readonly refused: Partial<Record<RefusalCode, number>>;
+  /** Jobs that have left the object: to be brought along from history. */
+  readonly goneIds: readonly string[];
+}
+
+export const changeJobs = (
+  turn: Turn,
+  request: { readonly action: BulkAction; readonly jobs: readonly JobCommand[] },
+): Result<BulkPortion, Refusal> => {
+  const refused: Partial<Record<RefusalCode, number>> = {};
+  const goneIds: string[] = [];
+  let changed = 0;
+  for (const command of request.jobs) {
+    const done = VERBS[request.action](turn, command);
+    if (done.ok) changed += 1;
+    else if (done.error.code === "not_found" && command.archived === undefined) goneIds.push(command.id);
+    else refused[done.error.code] = (refused[done.error.code] ?? 0) + 1;
+  }
+  return ok({ changed, refused, goneIds });
+};
+
+/** The report of the same request, where it came before. */
+export const recallBulk = (
+  turn: Turn,
+  request: { readonly idempotency: Idempotency },
+): Result<Replayable<BulkReport> | null, Refusal> => recall<BulkReport>(turn, "bulk", request.idempotency);
+
+/** What was done: in the audit log, and for the same request when it comes again. */
+export const finishBulk = (
+  turn: Turn,
+  request: {
+    readonly action: BulkAction;
+    readonly filter: Json;
+    readonly report: BulkReport;
+    readonly idempotency: Idempotency | null;
+  },
+): Result<Replayable<BulkReport>, Refusal> =>
+  withIdempotency(turn, "bulk", request.idempotency, () => {
+    const { action, filter, report } = request;
+    if (report.changed > 0) turn.audit(`jobs.bulk_${action}`, "", { filter, changed: report.changed });
+    return ok(report);
+  });

@@ -1,0 +1,57 @@
+// Workers whose state time alone changes: a ping that wakes nobody brings one back, silence takes one away. While jobs
+// wait for that, somebody looks; and a worker that stays away is forgotten.
+
+import type { Member } from "../../domain/fleet.ts";
+import { lastSignOf } from "./last-sign.ts";
+import type { Turn } from "./turn.ts";
+import { forget, isSilent } from "./workers.ts";
+
+/** However short the heartbeat interval is, nobody looks more often. */
+const LOOK_EVERY_AT_LEAST_MS = 1_000;
+const FORGOTTEN_A_SWEEP = 500;
+
+const silentButConnected = (turn: Turn): readonly number[] => {
+  const { fleet, config } = turn.memory;
+  return [...fleet.silentButConnected(turn.nowAt - config.presence.offlineAfterMs).members()];
+};
+
+/** When to look next whether a waiting job may be had by a worker that pings again, or that failed it before. */
+export const nextLookAt = (turn: Turn): number | null => {
+  const { queue, killswitch, config, lookedAt } = turn.memory;
+  if (queue.count === 0 || killswitch.level > 0) return null;
+  if (queue.avoiding.size === 0 && silentButConnected(turn).length === 0) return null;
+  return lookedAt + Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
+};
+
+/** Notices pings, and opens the jobs that waited for another worker than one that failed them. */
+export const lookAgain = (turn: Turn): void => {
+  const { fleet, config } = turn.memory;
+  turn.memory.lookedAt = turn.nowAt;
+  turn.reopenAvoiding();
+  for (const slot of silentButConnected(turn)) {
+    const member = fleet.at(slot);
+    const signAt = lastSignOf(turn, member);
+    if (turn.nowAt - signAt > config.presence.offlineAfterMs) continue;
+    fleet.noteSeen(member.worker.instance, signAt);
+    turn.freedWorkers.add(member.worker.instance);
+  }
+};
+
+/** No worker is to be forgotten before. */
+export const nextForgetAt = (turn: Turn): number | null => {
+  const { fleet, forgetAt } = turn.memory;
+  return fleet.size === 0 || !Number.isFinite(forgetAt) ? null : forgetAt;
+};
+
+/** Forgets workers that have been offline for long, and says when the next may be due. */
+export const forgetAbsent = (turn: Turn): void => {
+  const { fleet, config } = turn.memory;
+  const forgottenAt = (member: Member): number => lastSignOf(turn, member) + config.presence.forgetAfterMs;
+  const absent = [...fleet.members()].filter((member) => forgottenAt(member) <= turn.nowAt && isSilent(turn, member));
+  for (const member of absent.slice(0, FORGOTTEN_A_SWEEP)) forget(turn, member);
+  turn.memory.forgetAt = [...fleet.members()].reduce(
+    (earliest, member) => Math.min(earliest, Math.max(forgottenAt(member), turn.nowAt)),
+    Number.POSITIVE_INFINITY,
+  );
+  turn.due(nextForgetAt(turn));
+};

@@ -1,0 +1,108 @@
+// The SDK's types for people who have no zod: the declarations that the compiler writes, with each `z.infer` of a schema
+// written out. Invariant: nothing in the result refers to a package.
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import * as z from "zod";
+import { ExitError } from "../exit-error.ts";
+import { ROOT, runCommand } from "../run-command.ts";
+import { statementsOf } from "./declaration-statements.ts";
+import { typeOf } from "./schema-type.ts";
+
+const ENTRY = "sdk/signalbox.d.ts";
+const INFERRED = /z\.(infer|input|output)<typeof (\w+)>/g;
+const SPECIFIER = /(from |import\()"(\.[^"]+)\.ts"/g;
+
+export async function writePackageTypes(target: string): Promise<void> {
+  const emitted = mkdtempSync(path.join(ROOT, "dist", "types-"));
+  try {
+    await emitDeclarations(emitted);
+    const seen = new Set<string>();
+    const waiting = [ENTRY];
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      if (seen.has(file)) continue;
+      seen.add(file);
+      const text = await withoutZod(file, readFileSync(path.join(emitted, file), "utf8"));
+      waiting.push(...importsOf(file, text));
+      const place = path.join(target, file);
+      mkdirSync(path.dirname(place), { recursive: true });
+      writeFileSync(place, text.replaceAll(SPECIFIER, '$1"$2.js"'));
+    }
+  } finally {
+    rmSync(emitted, { recursive: true, force: true });
+  }
+}
+
+async function emitDeclarations(directory: string): Promise<void> {
+  const config = path.join(directory, "tsconfig.json");
+  const compilerOptions = {
+    lib: ["ES2024", "DOM", "DOM.Iterable"],
+    types: [],
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    outDir: directory,
+    rootDir: ROOT,
+  };
+  const settings = {
+    extends: path.join(ROOT, "tsconfig.base.json"),
+    compilerOptions,
+    files: [path.join(ROOT, "sdk/signalbox.ts")],
+  };
+  writeFileSync(config, JSON.stringify(settings));
+  const { code, output } = await runCommand("tsc", ["-p", config], { isQuiet: true });
+  if (code !== 0 || !existsSync(path.join(directory, ENTRY))) {
+    throw new ExitError(`The SDK's types were not written (${readdirSync(directory).join(", ")}):\n${output}`);
+  }
+}
+
+/** The files that a declaration file refers to, from its own place. */
+function importsOf(file: string, text: string): string[] {
+  return [...text.matchAll(SPECIFIER)].map(([, , specifier]) =>
+    path.posix.join(path.posix.dirname(file), `${specifier}.d.ts`),
+  );
+}
+
+/** Schemas go, types that were inferred from them stay, written out. */
+async function withoutZod(file: string, text: string): Promise<string> {
+  if (!/from "zod"/.test(text)) return text;
+  const schemas = (await import(pathToFileURL(path.join(ROOT, file.replace(/\.d\.ts$/, ".ts"))).href)) as Record<
+    string,
+    unknown
+  >;
+  const types = statementsOf(text)
+    .filter((statement) => IS_TYPE.test(statement))
+    .map((type) =>
+      type.replaceAll(INFERRED, (_all, mode: string, name: string) => writtenOut(file, schemas[name], name, mode)),
+    );
+  // Types may still name values (`typeof JOB_SORTS`) and other files; what nothing names goes.
+  const named = types.join("\n");
+  const others = statementsOf(text).filter(
+    (statement) => !IS_TYPE.test(statement) && !/\bz\.|from "zod"/.test(statement) && isNamedIn(named, statement),
+  );
+  return `${[...others, ...types, "export {};"].join("\n")}\n`;
+}
+
+const IS_TYPE = /^(\/\*[\s\S]*?\*\/\s*)?(export )?(type|interface) /;
+const IMPORTED = /\{([^}]*)\} from/;
+const DECLARED = /declare const (\w+)/;
+
+/** Whether an import or a declaration brings a name that the types use. */
+function isNamedIn(types: string, statement: string): boolean {
+  const names = (IMPORTED.exec(statement)?.[1] ?? DECLARED.exec(statement)?.[1] ?? "").split(",");
+  return names.some((name) => {
+    const bare =
+      name
+        .replace(/^\s*type /, "")
+        .trim()
+        .split(" as ")
+        .at(-1) ?? "";
+    return bare !== "" && new RegExp(`\\b${bare}\\b`).test(types);
+  });
+}
+
+function writtenOut(file: string, schema: unknown, name: string, mode: string): string {
+  if (!(schema instanceof z.ZodType)) throw new ExitError(`${file}: the schema ${name} is not exported`);
+  return typeOf(schema, mode === "input" ? "input" : "output");
+}

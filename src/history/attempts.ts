@@ -1,0 +1,50 @@
+// A job's attempts: its timeline, and what its attempts are known to have spent.
+
+import { type AttemptList, presentAttempt } from "../../contract/insight.ts";
+import { type AttemptSpending, attemptsOf } from "../../domain/attempt.ts";
+import { readTimeline } from "./jobs.ts";
+import { readHistory } from "./store.ts";
+
+interface SpendingRow {
+  readonly lease: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly reasoning_tokens: number;
+  readonly nano_usd: number | null;
+  readonly source: string;
+}
+
+/** Null where there is no such job. */
+export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise<AttemptList | null> =>
+  readHistory(async () => {
+    const [timeline, job, { results }] = await Promise.all([
+      readTimeline(db, tenant, id),
+      db
+        .prepare("SELECT record ->> '$.model' AS model FROM jobs WHERE tenant = ?1 AND id = ?2")
+        .bind(tenant, id)
+        .first<{ model: string | null }>(),
+      db
+        .prepare("SELECT * FROM attempts WHERE tenant = ?1 AND job_id = ?2 ORDER BY lease")
+        .bind(tenant, id)
+        .all<SpendingRow>(),
+    ]);
+    if (job === null) return null;
+    return { attempts: attemptsOf(timeline, results.map(spendingOf), job.model).map(presentAttempt) };
+  });
+
+const spendingOf = (row: SpendingRow): AttemptSpending => ({
+  lease: row.lease,
+  provider: row.provider,
+  model: row.model === "" ? null : row.model,
+  usage: {
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    reasoningTokens: row.reasoning_tokens,
+  },
+  costNanoUsd: row.nano_usd,
+  source: row.source,
+});

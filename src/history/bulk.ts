@@ -1,0 +1,70 @@
+// Which jobs a bulk change is about: all that its filter names are counted, the oldest that it may change are named.
+
+import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
+import { type Archived, readJob } from "../../domain/job-record.ts";
+import type { JobStatus } from "../../domain/job-status.ts";
+import { selectionOf } from "./job-filter.ts";
+import { readHistory } from "./store.ts";
+
+/** A job in any other status is refused by its status alone. */
+const CHANGEABLE = {
+  retry: ["failed", "assigned", "running"],
+  cancel: ["pending", "assigned", "running"],
+} as const satisfies Record<BulkAction, readonly JobStatus[]>;
+
+export interface BulkSelection {
+  readonly matched: number;
+  /** Of them, those in a status that the action may change. */
+  readonly changeable: number;
+  /** The oldest of these, at most `MAX_BULK_JOBS`. */
+  readonly ids: readonly string[];
+}
+
+export const selectForBulk = (
+  db: D1Database,
+  tenant: string,
+  action: BulkAction,
+  filter: JobFilter,
+): Promise<BulkSelection> =>
+  readHistory(async () => {
+    const { from, where, bindings, createdAt, id } = selectionOf(filter);
+    const isChangeable = `+jobs.status IN (${CHANGEABLE[action].map((status) => `'${status}'`).join(", ")})`;
+    const [counted, found] = await db.batch([
+      db
+        .prepare(`SELECT COUNT(*) AS matched, SUM(${isChangeable}) AS changeable FROM ${from} WHERE ${where}`)
+        .bind(tenant, ...bindings),
+      db
+        .prepare(
+          `SELECT ${id} AS id FROM ${from} WHERE ${where} AND ${isChangeable}
+           ORDER BY ${createdAt}, ${id} LIMIT ${MAX_BULK_JOBS}`,
+        )
+        .bind(tenant, ...bindings),
+    ]);
+    const counts = counted?.results[0] as { matched: number; changeable: number | null } | undefined;
+    return {
+      matched: counts?.matched ?? 0,
+      changeable: counts?.changeable ?? 0,
+      ids: ((found?.results ?? []) as { id: string }[]).map((row) => row.id),
+    };
+  });
+
+/** Jobs that have left the object, with what a command on them needs. */
+export const findManyArchived = (
+  db: D1Database,
+  tenant: string,
+  ids: readonly string[],
+): Promise<{ id: string; archived: Archived }[]> =>
+  readHistory(async () => {
+    const { results } = await db
+      .prepare(
+        `SELECT record, prompt, input FROM jobs
+           JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
+         WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`,
+      )
+      .bind(tenant, JSON.stringify(ids))
+      .all<{ record: string; prompt: string; input: string }>();
+    return results.map(({ record, prompt, input }) => {
+      const job = readJob(record);
+      return { id: job.id, archived: { job, prompt, input: JSON.parse(input), result: null } };
+    });
+  });

@@ -1,0 +1,36 @@
+// Where a page of a list ended, as its reader hands it back: how the list is sorted, and the last job's place in it.
+
+import * as z from "zod";
+import { invalid } from "../../domain/refusal.ts";
+import { Refused } from "../http/refused.ts";
+
+const cursor = z.tuple([z.string(), z.number().nullable(), z.string()]);
+
+export interface PlaceInList {
+  /** What the list is sorted by; null where the job has none of it. */
+  readonly value: number | null;
+  readonly id: string;
+}
+
+export const writeCursor = (sort: string, { value, id }: PlaceInList): string =>
+  btoa(JSON.stringify([sort, value, id]))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+
+export const readCursor = (sort: string, text: string): PlaceInList => {
+  const parsed = cursor.safeParse(decoded(text));
+  if (!parsed.success) throw new Refused(invalid("cursor", "is none that this service gave: start without it"));
+  const [of, value, id] = parsed.data;
+  if (of !== sort)
+    throw new Refused(invalid("cursor", `is of a list with sort=${of}: keep the sort, or start without it`));
+  return { value, id };
+};
+
+const decoded = (text: string): unknown => {
+  try {
+    return JSON.parse(atob(text.replaceAll("-", "+").replaceAll("_", "/")));
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,32 @@
+// A line for each request that went wrong, or for every one with SERVICE_LOG_REQUESTS=1. Where Node passes a request
+// on, the app that answers it writes the line.
+
+import { routePath } from "hono/route";
+import { type LogLevel, log } from "../../contract/log.ts";
+import type { AppContext } from "./auth.ts";
+
+const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
+const SERVER_ERROR = 500;
+
+/** A refusal by design is a warning; only what broke is an error. */
+const levelOf = (status: number): LogLevel => {
+  if (status < 400) return "info";
+  return status === SERVER_ERROR ? "error" : "warn";
+};
+
+export const logRequest = (c: AppContext, startedAt: number): void => {
+  const { status } = c.res;
+  const isLogged = status >= SERVER_ERROR || LOGGED_STATUSES.has(status) || c.env.SERVICE_LOG_REQUESTS === "1";
+  if (!isLogged || c.get("isPassedOn") === true) return;
+  const caller = c.get("caller");
+  log(levelOf(status), "request", {
+    request_id: c.get("requestId"),
+    tenant: caller?.tenant,
+    key_id: caller?.kind === "key" ? caller.id : undefined,
+    method: c.req.method,
+    route: routePath(c, -1),
+    status,
+    ms: Date.now() - startedAt,
+    code: c.get("refusalCode"),
+  });
+};

@@ -1,0 +1,10 @@
+// The trace of the request that makes a job goes with the job: to its worker, its runtime and its webhooks.
+
+import { traceparentOf } from "../../contract/traceparent.ts";
+import type { NewJob } from "../../domain/job.ts";
+import type { AppContext } from "./auth.ts";
+
+export const traced = (c: AppContext, job: NewJob): NewJob => ({
+  ...job,
+  traceparent: traceparentOf(c.req.header("traceparent")),
+});

@@ -1,0 +1,95 @@
+// One change of many jobs: found in history, counted against what the operator saw, changed in portions by the object.
+
+import { type BulkAction, type BulkReport, bulkReport, bulkRequest } from "../../contract/job-list.ts";
+import type { Json } from "../../domain/json.ts";
+import type { RefusalCode } from "../../domain/refusal.ts";
+import type { BulkPortion } from "../../durable-objects/operations/bulk.ts";
+import type { JobCommand } from "../../durable-objects/operations/jobs.ts";
+import { findManyArchived, selectForBulk } from "../history/bulk.ts";
+import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
+import type { AppContext } from "../http/auth.ts";
+import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant, drainTenant } from "../http/tenant.ts";
+
+/** Other turns run between two portions. */
+const JOBS_A_PORTION = 100;
+/** With their prompts and inputs they stay well below what one call may carry. */
+const ARCHIVED_A_PORTION = 20;
+
+const changeMany = endpoint(
+  {
+    method: "post",
+    path: "/api/jobs/bulk",
+    tag: "Jobs",
+    ...asks("changeJobs", "count_changed", "idempotency_key_reused", "history_unavailable"),
+    summary: "Retry or cancel all jobs that a filter names",
+    description:
+      "At most 1 000 jobs a call, the oldest first; call again while `remaining` is more than 0. `expected` is the number that you saw: where another number matches now, nothing is changed.",
+    headers: idempotencyHeader,
+    body: bulkRequest,
+    answers: { 200: { description: "What was done.", schema: bulkReport } },
+  },
+  async (c, { body, token }) => {
+    const { action, filter, expected } = body;
+    const idempotency = await idempotencyOf(c, body);
+    unwrap(await callTenant(c.env, token, "changeJobs", { action, jobs: [] }));
+    if (idempotency !== null) {
+      const known = unwrap(await callTenant(c.env, token, "recallBulk", { idempotency }));
+      if (known !== null) return reported(c, known);
+    }
+    await drainTenant(c.env, token);
+    const { matched, changeable, ids } = await selectForBulk(c.env.DB, token.tenant, action, filter);
+    if (expected !== undefined && expected !== matched) throw new Refused({ code: "count_changed", expected, matched });
+    const tally = new Tally();
+    tally.refuse("job_state", matched - changeable);
+    for (const portion of portions(ids, JOBS_A_PORTION)) await change(c, token, action, portion, tally);
+    const report = { matched, changed: tally.changed, refused: tally.refused, remaining: changeable - ids.length };
+    const request = { action, filter: filter as Json, report, idempotency };
+    return reported(c, unwrap(await callTenant(c.env, token, "finishBulk", request)));
+  },
+);
+
+const reported = (c: AppContext, { replayed, ...report }: BulkReport & { replayed?: boolean }): Response =>
+  answer(c, report, 200, replayHeader(replayed === undefined ? {} : { replayed }));
+
+class Tally {
+  changed = 0;
+  readonly refused: Record<string, number> = {};
+
+  refuse(code: RefusalCode, count: number): void {
+    if (count > 0) this.refused[code] = (this.refused[code] ?? 0) + count;
+  }
+
+  add({ changed, refused }: BulkPortion): void {
+    this.changed += changed;
+    for (const [code, count] of Object.entries(refused)) this.refuse(code as RefusalCode, count);
+  }
+}
+
+/** Those that the object has at once; those that have left it are brought along. */
+const change = async (
+  c: AppContext,
+  token: TokenFacts,
+  action: BulkAction,
+  ids: readonly string[],
+  tally: Tally,
+): Promise<void> => {
+  const ask = async (jobs: readonly JobCommand[]): Promise<BulkPortion> => {
+    const portion = unwrap(await callTenant(c.env, token, "changeJobs", { action, jobs }));
+    tally.add(portion);
+    return portion;
+  };
+  const { goneIds } = await ask(ids.map((id) => ({ id })));
+  for (const gone of portions(goneIds, ARCHIVED_A_PORTION)) {
+    await ask(await findManyArchived(c.env.DB, token.tenant, gone));
+  }
+};
+
+const portions = <T>(all: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
+
+export const bulkRoutes: readonly Endpoint[] = [changeMany];

@@ -1,0 +1,100 @@
+// What may be typed, and what each mistake is told.
+
+import { describe, expect, it } from "vitest";
+import { UsageError } from "../../cli/failure.ts";
+import { helpAbout } from "../../cli/help.ts";
+import { Output } from "../../cli/output.ts";
+import { parse } from "../../cli/parse.ts";
+import { VERBS } from "../../cli/verbs.ts";
+
+const parsed = (...argv: string[]) => parse(argv, VERBS);
+
+const refusal = (...argv: string[]): string => {
+  try {
+    parsed(...argv);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+  }
+  return "";
+};
+
+describe("the command line", () => {
+  it("takes the longest name, arguments in order, flags anywhere", () => {
+    const found = parsed("jobs", "list", "--status", "failed", "--json", "--limit=5");
+    expect(found).toMatchObject({ kind: "run", verb: { name: "jobs list" }, isJson: true });
+    if (found.kind !== "run") throw new Error("not run");
+    expect([found.input.text("status"), found.input.number("limit")]).toEqual(["failed", 5]);
+    const run = parsed("run", "--tag", "a", "--tag", "b", "--", "--help me");
+    if (run.kind !== "run") throw new Error("not run");
+    expect([run.input.arg("prompt"), run.input.texts("tag")]).toEqual(["--help me", ["a", "b"]]);
+  });
+
+  it("passes a worker's flags on unread", () => {
+    const found = parsed("worker", "--runtime", "ollama", "--help");
+    if (found.kind !== "run") throw new Error("not run");
+    expect(found.input.rest).toEqual(["--runtime", "ollama", "--help"]);
+  });
+
+  it.each([
+    [["jbs"], 'there is no command "jbs"; did you mean "jobs"?'],
+    [["jobs", "lits"], 'there is no command "jobs lits"; did you mean "jobs list"?'],
+    [["run"], "<prompt> is missing"],
+    [["run", "a", "b"], '"b" is one argument too many'],
+    [["run", "a", "--modle", "x"], "there is no flag --modle; did you mean --model?"],
+    [["run", "a", "--model"], "--model needs a value: --model <name>"],
+    [["run", "a", "--wait=yes"], "--wait takes no value"],
+    [["run", "a", "--model", "x", "--model", "y"], "--model is given twice"],
+    [["run", "a", "--key", "secret"], "a key is never an argument: set SERVICE_API_KEY, or use `signalbox login`"],
+  ])("%j is refused", (argv, says) => expect(refusal(...argv)).toBe(says));
+
+  it("helps with everything, with a group, and with each command, from the table that it parses by", () => {
+    const all = helpAbout(null, VERBS);
+    for (const { name, flags = {}, passesOn } of VERBS) {
+      expect(all).toContain(`  ${name}`);
+      if (passesOn === true) continue;
+      const about = parsed(...name.split(" "), "--help");
+      if (about.kind !== "help") throw new Error(`${name} --help is not help`);
+      const text = helpAbout(about.about, VERBS);
+      for (const flag of [...Object.keys(flags), "json", "help"]) expect(text).toContain(`--${flag}`);
+    }
+    expect(parsed("jobs")).toEqual({ kind: "help", about: "jobs" });
+    expect(parsed()).toEqual({ kind: "help", about: null });
+  });
+
+  it("has no two commands of one name", () => {
+    expect(new Set(VERBS.map(({ name }) => name)).size).toBe(VERBS.length);
+  });
+});
+
+describe("output", () => {
+  const shown = (isTerminal: boolean, isJson = false, columns = 40) => {
+    const out: string[] = [];
+    const sink = { write: (text: string) => void out.push(text), isTerminal, columns };
+    const output = new Output({ out: sink, err: { write: () => undefined, isTerminal }, isJson, hasColour: false });
+    const rows = [
+      { name: "one", text: "a long text that does not fit into the terminal" },
+      { name: "tw\u001b[31mo", text: "b" },
+    ];
+    output.table({ rows }, rows, [
+      { title: "name", of: ({ name }) => name },
+      { title: "text", of: ({ text }) => text },
+    ]);
+    return out.join("");
+  };
+
+  it("is a table on a terminal, cut to its width, without control sequences of others", () => {
+    const lines = shown(true).split("\n");
+    expect(lines[0]).toBe("NAME      TEXT");
+    expect(lines[1]).toMatch(/^one {7}a long .*…$/);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(40);
+    expect(shown(true)).not.toContain("\u001b");
+  });
+
+  it("has tabs in a pipe, whole texts and no head", () => {
+    expect(shown(false).split("\n")[0]).toBe("one\ta long text that does not fit into the terminal");
+  });
+
+  it("is the answer itself with --json", () => {
+    expect(JSON.parse(shown(true, true))).toMatchObject({ rows: [{ name: "one" }, {}] });
+  });
+});

@@ -1,0 +1,97 @@
+// After a rotation: a session and a socket end with the secret that opened them, and with no other.
+
+import { describe, expect, it } from "vitest";
+import {
+  type Client,
+  connect,
+  connectWorker,
+  newWorld,
+  ORIGIN,
+  request,
+  type World,
+} from "../support/workerd/client.ts";
+
+const signIn = async (key: string | null, headers: Record<string, string> = {}): Promise<string> => {
+  const answer = await request(null, "POST", "/session", { key }, { headers: { origin: ORIGIN, ...headers } });
+  if (answer.status !== 200) throw new Error(answer.text);
+  return (answer.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+};
+
+const see = async (cookie: string): Promise<number> =>
+  (await request(null, "GET", "/api/jobs", undefined, { headers: { cookie } })).status;
+
+const watch = async (headers: Record<string, string>) => {
+  const { socket } = await connect("/live", { origin: ORIGIN, ...headers });
+  if (socket === null) throw new Error("no socket");
+  await socket.next((message) => message.type === "snapshot");
+  return socket;
+};
+
+const isOpen = (socket: { readonly socket: WebSocket }): boolean => socket.socket.readyState === WebSocket.OPEN;
+
+const rotate = (world: World, key: { keyId: string }, grace_seconds: number): Promise<{ key: string }> =>
+  world.ok("POST", `/api/keys/${key.keyId}/rotate`, { grace_seconds });
+
+const presence = (instance: string) => ({ instance, status: "idle", provider: "p", tags: "" });
+
+describe("a session", () => {
+  it("that was opened with the old secret in its grace ends with the grace, its live view too", async () => {
+    const world = await newWorld();
+    const old = await world.withKey("standard");
+    const fresh = await rotate(world, old, 2);
+    const [byOld, byNew] = [await signIn(old.key), await signIn(fresh.key)];
+    const watching = [await watch({ cookie: byOld }), await watch({ cookie: byNew })] as const;
+    expect([await see(byOld), await see(byNew)]).toEqual([200, 200]);
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    expect([await see(byOld), await see(byNew)]).toEqual([401, 200]);
+    expect((await watching[0].closed).code).toBe(4401);
+    expect(isOpen(watching[1])).toBe(true);
+  });
+
+  it("that was open before a rotation with grace goes on until the old secret ends", async () => {
+    const world = await newWorld();
+    const old = await world.withKey("standard");
+    const cookie = await signIn(old.key);
+    await rotate(world, old, 3600);
+    expect(await see(cookie)).toBe(200);
+    await rotate(world, old, 0);
+    expect(await see(cookie)).toBe(401);
+  });
+
+  it("ends when the same browser signs in again", async () => {
+    const world = await newWorld();
+    const other = await newWorld();
+    const first = await signIn(world.key);
+    const view = await watch({ cookie: first });
+    const second = await signIn(other.key, { cookie: first });
+    expect([await see(first), await see(second)]).toEqual([401, 200]);
+    expect((await view.closed).code).toBe(4401);
+  });
+});
+
+describe("a socket", () => {
+  const open = (client: Pick<Client, "key">, instance: string) => connectWorker(client.key ?? "", presence(instance));
+
+  it("of the first secret ends with the second rotation, whatever grace that gives", async () => {
+    const world = await newWorld();
+    const key = await world.withKey("worker");
+    const first = await open(key, "first");
+    const second = await rotate(world, key, 600);
+    const ofSecond = await open({ key: second.key }, "second");
+    await rotate(world, key, 600);
+    expect((await first.closed).code).toBe(4401);
+    expect(isOpen(ofSecond)).toBe(true);
+  });
+
+  it("of the new secret outlives the grace of the old", async () => {
+    const world = await newWorld();
+    const key = await world.withKey("worker");
+    const ofOld = await open(key, "old");
+    const fresh = await rotate(world, key, 1);
+    const ofNew = await open({ key: fresh.key }, "new");
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect((await ofOld.closed).code).toBe(4401);
+    ofNew.send({ type: "presence", id: "still", ...presence("new") });
+    expect(await ofNew.next((message) => message.id === "still")).toMatchObject({ ok: true });
+  });
+});

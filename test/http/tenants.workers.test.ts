@@ -1,0 +1,92 @@
+// The operator's hold on tenants: a lost key locks nobody out for ever, and what is deleted is gone.
+
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { TENANT_TABLES } from "../../src/history/tenants.ts";
+import { type Body, connectWorker, newWorld, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
+
+const asOperator = (method: string, path: string, body?: unknown) => request(ROOT_KEY, method, path, body);
+
+const rowsOf = async (tenant: string): Promise<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for (const table of TENANT_TABLES) {
+    const row = await env.DB.prepare(`SELECT COUNT(*) AS count FROM ${table} WHERE tenant = ?`).bind(tenant).first();
+    if ((row?.count as number) > 0) counts[table] = row?.count as number;
+  }
+  return counts;
+};
+
+const withWork = async (): Promise<{ world: World; id: string }> => {
+  const world = await newWorld();
+  await world.ok("POST", "/presence", { instance: "w", status: "idle", provider: "p", tags: "" });
+  const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+  await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: "done", cost_usd: 1 });
+  await world.ok("GET", "/api/jobs");
+  return { world, id: job.id };
+};
+
+describe("another admin key", () => {
+  it("is made by the operator, works at once, and stands in the tenant's audit log", async () => {
+    const world = await newWorld();
+    const made = await asOperator("POST", `/admin/tenants/${world.tenant}/keys`, { name: "found again" });
+    expect(made).toMatchObject({ status: 201, body: { name: "found again", role: "admin", key: expect.any(String) } });
+    const { entries } = (await request(made.body.key, "GET", "/api/audit")).body;
+    expect(entries[0]).toMatchObject({
+      action: "key.created",
+      target: made.body.id,
+      actor: { key_id: null, name: "operator" },
+      detail: { name: "found again", role: "admin" },
+    });
+    const listed = (await world.ok("GET", "/api/keys")).keys.map((key: Body) => key.id);
+    expect(listed).toContain(made.body.id);
+  });
+
+  it("is the operator's alone to make, for a tenant that exists", async () => {
+    const world = await newWorld();
+    const path = `/admin/tenants/${world.tenant}/keys`;
+    expect((await world.post(path, { name: "x" })).status).toBe(403);
+    expect((await request(null, "POST", path, { name: "x" })).status).toBe(401);
+    for (const tenant of ["nobody", "NOT-A-NAME"])
+      expect((await asOperator("POST", `/admin/tenants/${tenant}/keys`, { name: "x" })).status).toBe(404);
+    expect((await asOperator("POST", path, { name: "x", role: "worker" })).status).toBe(400);
+  });
+});
+
+describe("a tenant that is deleted", () => {
+  it("ends at once: keys, sessions and sockets; nothing of it is left, live or in history", async () => {
+    const { world, id } = await withWork();
+    const other = await withWork();
+    const key = await world.withKey("worker");
+    const socket = await connectWorker(key.key ?? "", { instance: "s", status: "idle", provider: "p", tags: "" });
+    expect(Object.keys(await rowsOf(world.tenant))).toEqual(expect.arrayContaining(["tenants", "jobs", "cost_hours"]));
+    const gone = await asOperator("DELETE", `/admin/tenants/${world.tenant}`);
+    expect([gone.status, gone.text]).toEqual([204, ""]);
+    expect((await socket.closed).code).toBe(4401);
+    for (const client of [world, key]) expect((await client.get("/config")).status).toBe(401);
+    expect(await rowsOf(world.tenant)).toEqual({});
+    const tenants = (await asOperator("GET", "/admin/tenants")).body.tenants.map((one: Body) => one.tenant);
+    expect(tenants).not.toContain(world.tenant);
+    expect(await other.world.ok("GET", `/api/jobs/${other.id}`)).toMatchObject({ status: "completed" });
+    expect((await asOperator("DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(404);
+    const again = await asOperator("POST", "/admin/tenants", { tenant: world.tenant });
+    expect(again.status).toBe(201);
+    expect((await request(again.body.admin_key, "GET", `/api/jobs/${id}`)).status).toBe(404);
+    expect((await request(again.body.admin_key, "GET", "/api/jobs")).body.total).toBe(0);
+    expect((await world.get("/config")).status).toBe(401);
+  });
+
+  it("is the operator's alone to delete", async () => {
+    const world = await newWorld();
+    expect((await world.delete(`/admin/tenants/${world.tenant}`)).status).toBe(403);
+    expect((await world.get("/config")).status).toBe(200);
+  });
+});
+
+describe("the operator's root key", () => {
+  it("on a route of a tenant is 401, and says what it is for", async () => {
+    const refused = await asOperator("GET", "/api/jobs");
+    expect([refused.status, refused.body.detail]).toEqual([401, expect.stringContaining("manages tenants")]);
+    const wrong = await request("nonsense", "GET", "/api/jobs");
+    expect(wrong.body.detail).not.toContain("root");
+  });
+});

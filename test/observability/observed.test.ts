@@ -1,0 +1,179 @@
+// What an operator sees from outside: a request id leads from the answer to the log and to the job, and a trace from
+// the caller to the collector.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
+const CALLER_SPAN = "b7ad6b7169203331";
+
+interface Attribute {
+  readonly key: string;
+  readonly value: Record<string, unknown>;
+}
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  readonly name: string;
+  readonly attributes: readonly Attribute[];
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+}
+
+let dataDir = "";
+let server: SelfHosted;
+let collector: Server;
+const collected: { readonly authorization: string | undefined; readonly spans: Span[] }[] = [];
+
+beforeAll(async () => {
+  collector = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on("end", () => {
+      const { resourceSpans } = JSON.parse(body);
+      const spans = resourceSpans[0].scopeSpans[0].spans as Span[];
+      collected.push({ authorization: request.headers.authorization, spans });
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+  });
+  await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
+  const address = collector.address();
+  const port = address !== null && typeof address === "object" ? address.port : 0;
+  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+  server = await startSelfHosted(dataDir, {
+    env: {
+      SERVICE_LOG: "json",
+      SERVICE_OTLP_URL: `http://127.0.0.1:${port}/v1/traces`,
+      SERVICE_OTLP_HEADERS: "authorization=Bearer%20collector-key",
+    },
+  });
+}, 90_000);
+
+afterAll(async () => {
+  await server.stop();
+  await new Promise<void>((resolve) => collector.close(() => resolve()));
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
+type Body = any;
+
+const call = async (method: string, route: string, body?: unknown, headers: Record<string, string> = {}) => {
+  const answer = await fetch(`${server.url}${route}`, {
+    method,
+    headers: { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json", ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    id: answer.headers.get("x-request-id"),
+    body: (text === "" ? null : JSON.parse(text)) as Body,
+  };
+};
+
+const logged = (): Record<string, unknown>[] =>
+  server
+    .output()
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const untilLogged = async (matches: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> => {
+  for (let tries = 0; tries < 1_000; tries += 1) {
+    const found = logged().find(matches);
+    if (found !== undefined) return found;
+    await sleep(20);
+  }
+  throw new Error(`no such line in\n${server.output()}`);
+};
+
+const register = () =>
+  call("POST", "/presence", { instance: "w", provider: "p", status: "online", tags: "", concurrency: 10 });
+
+test("a refused stranger is one line, with the id of the answer and no key", async () => {
+  const refused = await call("GET", "/api/jobs", undefined, { authorization: "Bearer nonsense" });
+  expect(refused.status).toBe(401);
+  const line = await untilLogged(({ request_id }) => request_id === refused.id);
+  expect(line).toMatchObject({
+    level: "warn",
+    event: "request",
+    method: "GET",
+    route: "/api/jobs",
+    status: 401,
+    code: "authentication_failed",
+  });
+  expect(server.output()).not.toContain("nonsense");
+});
+
+test("a request that goes well is no line", async () => {
+  const fine = await call("GET", "/killswitch");
+  expect(fine.status).toBe(200);
+  await sleep(200);
+  expect(logged().filter(({ request_id }) => request_id === fine.id)).toEqual([]);
+});
+
+test("a new key, a new config, the killswitch and a worker that comes are lines with who did it", async () => {
+  await register();
+  await untilLogged(({ event, worker }) => event === "worker.registered" && worker === "w");
+  const made = await call("POST", "/api/keys", { name: "ci", role: "standard" });
+  const line = await untilLogged(({ event, target }) => event === "key.created" && target === made.body.id);
+  expect(line).toMatchObject({ tenant: "default", request_id: made.id });
+  expect(server.output()).not.toContain(made.body.key);
+  await call("POST", "/killswitch", { level: 1, reason: "smoke" });
+  await untilLogged(({ event }) => event === "killswitch.activated");
+  await call("DELETE", "/killswitch?resume_all=true");
+});
+
+test("the request's id stands in the job's first event, and a failed job is a line with its code", async () => {
+  await register();
+  const created = await call("POST", "/dispatch", { prompt: "a secret prompt" });
+  const { body } = await call("GET", `/api/jobs/${created.body.id}/events`);
+  expect(body.events[0]).toMatchObject({ type: "job.created", detail: { request_id: created.id } });
+  const report = { lease: created.body.lease, error: { code: "boom", message: "a secret message" } };
+  await call("POST", `/api/jobs/${created.body.id}/fail`, report);
+  const line = await untilLogged(({ event, job_id }) => event === "job.failed" && job_id === created.body.id);
+  expect(line).toMatchObject({ level: "warn", worker: "w", code: "boom", tenant: "default" });
+  expect(server.output()).not.toContain("secret");
+});
+
+test("a job's spans join the caller's trace: the job, its time in the queue, its run with tokens", async () => {
+  await register();
+  const traceparent = `00-${TRACE_ID}-${CALLER_SPAN}-01`;
+  const { body: job } = await call("POST", "/dispatch", { prompt: "hello", model: "m" }, { traceparent });
+  expect(job.traceparent).toBe(traceparent);
+  await call("POST", `/api/jobs/${job.id}/start`, { lease: job.lease });
+  await call("POST", `/api/jobs/${job.id}/complete`, {
+    lease: job.lease,
+    result: "a secret result",
+    usage: { input_tokens: 7, output_tokens: 11 },
+  });
+  const spansOfJob = () => collected.flatMap(({ spans }) => spans).filter(({ traceId }) => traceId === TRACE_ID);
+  for (let tries = 0; tries < 1_250 && spansOfJob().length < 3; tries += 1) await sleep(20);
+  const [root, queue, run] = spansOfJob();
+  expect(spansOfJob().map(({ name }) => name)).toEqual(["signalbox job", "queue", "chat m"]);
+  expect(root?.parentSpanId).toBe(CALLER_SPAN);
+  expect([queue?.parentSpanId, run?.parentSpanId]).toEqual([root?.spanId, root?.spanId]);
+  expect(BigInt(run?.endTimeUnixNano ?? 0) >= BigInt(run?.startTimeUnixNano ?? 1)).toBe(true);
+  const value = (key: string) => run?.attributes.find((one) => one.key === key)?.value;
+  expect(value("gen_ai.usage.output_tokens")).toEqual({ intValue: "11" });
+  expect(value("gen_ai.provider.name")).toEqual({ stringValue: "p" });
+  expect(JSON.stringify(collected)).not.toContain("secret");
+  expect(collected[0]?.authorization).toBe("Bearer collector-key");
+});
+
+test("a job without a caller's trace gets one of its own, and a malformed one is no trace", async () => {
+  const { body: fresh } = await call("POST", "/api/jobs", { prompt: "x" });
+  expect(fresh.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  const { body: odd } = await call("POST", "/api/jobs", { prompt: "x" }, { traceparent: `00-${"0".repeat(32)}-x-01` });
+  expect(odd.traceparent).toMatch(/^00-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+});

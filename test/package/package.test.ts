@@ -1,0 +1,185 @@
+// What a coordinator serves at /signalbox.tgz, used from an empty folder with nothing but Node and npm: a worker, the
+// command line, the SDK and its types.
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { VERSION } from "../../contract/version.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
+const TIMEOUT_MS = 120_000;
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+let folder: string;
+let server: SelfHosted;
+let environment: NodeJS.ProcessEnv;
+
+/** In the empty folder, with no setting of ours but what is given. */
+const run = (command: string, args: string[], env: Record<string, string> = {}, input = ""): Promise<Ran> =>
+  new Promise((resolve) => {
+    const options = { cwd: path.join(folder, "empty"), env: { ...environment, ...env }, timeout: 60_000 };
+    const child = execFile(command, args, options, (error, out, err) => {
+      const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
+      resolve({ code, out, err });
+    });
+    // A command that reads nothing may be gone before it is told so.
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.end(input);
+  });
+
+const signalbox = (args: string[], env: Record<string, string> = {}, input?: string): Promise<Ran> =>
+  run("npx", ["--yes", `${server.url}/signalbox.tgz`, ...args], env, input);
+
+const withKey = () => ({ SERVICE_API_URL: server.url, SERVICE_API_KEY: server.adminKey });
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "signalbox-package-"));
+  mkdirSync(path.join(folder, "empty"));
+  const { PATH = "" } = process.env;
+  environment = {
+    PATH: PATH.split(path.delimiter)
+      .filter((place) => !place.startsWith(ROOT))
+      .join(path.delimiter),
+    HOME: path.join(folder, "home"),
+    npm_config_update_notifier: "false",
+    // Nothing may be fetched but the package itself.
+    npm_config_registry: "http://127.0.0.1:9/",
+  };
+  server = await startSelfHosted(path.join(folder, "data"));
+}, TIMEOUT_MS);
+
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const untilExit = (child: ChildProcess): Promise<number | null> =>
+  new Promise((resolve) => child.once("exit", (code) => resolve(code)));
+
+describe("the package that the coordinator serves", () => {
+  it("is a gzip that may be asked for again with its tag, and of no key", async () => {
+    const first = await fetch(`${server.url}/signalbox.tgz`);
+    expect(first.status).toBe(200);
+    const bytes = new Uint8Array(await first.arrayBuffer());
+    expect([bytes[0], bytes[1]]).toEqual([0x1f, 0x8b]);
+    const again = await fetch(`${server.url}/signalbox.tgz`, {
+      headers: { "if-none-match": first.headers.get("etag") ?? "" },
+    });
+    expect(again.status).toBe(304);
+  });
+
+  it("has its version, no dependencies, no scripts, and less than 4 MB", async () => {
+    await run("npm", ["init", "--yes"]);
+    const installed = await run("npm", ["install", "--no-audit", "--no-fund", `${server.url}/signalbox.tgz`]);
+    expect(installed.err).toBe("");
+    const at = path.join(folder, "empty/node_modules/signalbox");
+    const manifest = JSON.parse(readFileSync(path.join(at, "package.json"), "utf8")) as Record<string, unknown>;
+    expect(manifest).toMatchObject({ name: "signalbox", version: VERSION, engines: { node: ">=20" } });
+    expect([manifest.dependencies, manifest.scripts]).toEqual([undefined, undefined]);
+    const { out } = await run("du", ["-sb", at]);
+    expect(Number(out.split("\t")[0])).toBeLessThan(MAX_UNPACKED_BYTES);
+  });
+
+  it("type-checks by itself, and tells a wrong field", async () => {
+    const source = `import { ApiProblem, Signalbox, verifyWebhook } from "signalbox";
+const box = new Signalbox({ url: "http://127.0.0.1:8787", key: "k" });
+const job = await box.jobs.run({ prompt: "hi", tags: ["gpu"] }, { signal: AbortSignal.timeout(1000) });
+const status: "pending" | "assigned" | "running" | "completed" | "failed" | "cancelled" = job.status;
+for await (const { id } of box.jobs.list({ status: "failed" })) console.log(id satisfies string, status);
+for await (const event of box.jobs.stream("x")) console.log(event.data);
+for (const { name, role } of (await box.keys.list()).keys) console.log(name, role satisfies string);
+const event = await verifyWebhook("", {}, "whsec_x");
+console.log(event.type, new ApiProblem({ status: 1, title: "x" }).code);
+// @ts-expect-error: there is no such field
+await box.jobs.create({ promt: "hi" });
+// @ts-expect-error: a status is no number
+const wrong: number = job.status;
+console.log(wrong);
+`;
+    writeFileSync(path.join(folder, "empty/use.mts"), source);
+    const flags = ["--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom,dom.asynciterable"];
+    const checked = await run(path.join(ROOT, "node_modules/.bin/tsc"), [
+      "--noEmit",
+      ...flags,
+      "--types",
+      "",
+      "use.mts",
+    ]);
+    expect(checked.out).toBe("");
+    expect(checked.code).toBe(0);
+  });
+
+  it("is a command: data on stdout, words on stderr, an exit code for each end", async () => {
+    expect(await signalbox(["version"])).toMatchObject({ code: 0, out: `${VERSION}\n` });
+    const refused = await signalbox(["jobs", "get", "nope"], withKey());
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("not_found");
+    expect(await signalbox(["jobs", "gte"], withKey())).toMatchObject({ code: 2, out: "" });
+    const config = await signalbox(["config", "get", "--json"], withKey());
+    expect(JSON.parse(config.out)).toMatchObject({ jobs: { max_attempts: 5 } });
+  });
+
+  it("keeps a key that came by a pipe, readable by its owner alone, and sends it nowhere else", async () => {
+    const kept = await signalbox(["login", server.url], {}, `${server.adminKey}\n`);
+    expect([kept.code, kept.out]).toEqual([0, ""]);
+    expect(kept.err).not.toContain(server.adminKey);
+    const file = path.join(folder, "home/.config/signalbox/config.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await signalbox(["workers", "list"])).code).toBe(0);
+    const elsewhere = await signalbox(["workers", "list"], {
+      SERVICE_API_URL: server.url.replace("127.0.0.1", "localhost"),
+    });
+    expect(elsewhere.err).toContain("SERVICE_API_KEY");
+  });
+
+  it("is a worker that runs a job from its beginning to its end", async () => {
+    const doctor = await signalbox(["doctor", "--json"], withKey());
+    expect(doctor.code).toBe(1);
+    expect(JSON.parse(doctor.out).checks).toContainEqual(expect.objectContaining({ what: "worker", verdict: "bad" }));
+
+    const args = ["--yes", `${server.url}/signalbox.tgz`, "worker", "--runtime", "echo", "--instance", "from-npx"];
+    const worker = spawn("npx", args, {
+      cwd: path.join(folder, "empty"),
+      env: { ...environment, ...withKey() },
+      detached: true,
+    });
+    const exited = untilExit(worker);
+    try {
+      const ran = await signalbox(["run", "Say hello.", "--wait"], withKey());
+      expect(ran).toMatchObject({ code: 0, out: "Say hello.\n" });
+      const [job] = (await signalbox(["jobs", "list"], withKey())).out.split("\n");
+      expect(job).toContain("completed\tfrom-npx");
+      const well = await signalbox(["doctor", "--run"], withKey());
+      expect([well.code, well.err]).toEqual([0, ""]);
+    } finally {
+      process.kill(-(worker.pid ?? 0), "SIGTERM");
+    }
+    await exited;
+  });
+
+  it("ends with 130 when it is interrupted, and says that the job goes on", async () => {
+    const main = path.join(folder, "empty/node_modules/signalbox/cli/main.js");
+    const child = spawn("node", [main, "run", "nobody takes this", "--tag", "no-such-tag", "--wait"], {
+      env: { ...environment, ...withKey() },
+    });
+    let err = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      err += chunk.toString();
+    });
+    const exited = untilExit(child);
+    await pause(2_000);
+    child.kill("SIGINT");
+    expect(await exited).toBe(130);
+    expect(err).toMatch(/The job goes on: signalbox jobs get \S+/);
+  });
+});

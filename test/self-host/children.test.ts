@@ -1,0 +1,196 @@
+// What an operator relies on when a process of the server dies: the server outlives it, says what is away while it is,
+// and goes on with all that was acknowledged.
+
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import WebSocket from "ws";
+import { shareOf } from "../../domain/share.ts";
+import { childProcesses, killChild } from "../support/child-processes.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const ROOT_KEY = "root-key-of-the-children-0123456789";
+
+let dataDir = "";
+let server: SelfHosted | null = null;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+});
+
+afterEach(async () => {
+  await server?.kill();
+  server = null;
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly body: Record<string, unknown>;
+}
+
+const call = async (key: string, method: string, route: string, body?: unknown): Promise<Answer> => {
+  const answer = await fetch(`${server?.url}${route}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body: text ? JSON.parse(text) : {} };
+};
+
+const worker = { instance: "w", provider: "p", status: "online", tags: "", concurrency: 100 };
+
+test("with the history's process gone, work goes on and reads of history say so; it comes back by itself", async () => {
+  server = await startSelfHosted(dataDir);
+  const key = server.adminKey;
+  await call(key, "POST", "/presence", worker);
+  expect(killChild(dataDir, "history")).toBe(true);
+  const dispatched = await call(key, "POST", "/dispatch", { prompt: "goes on" });
+  expect(dispatched).toMatchObject({ status: 200, body: { assigned_worker: "w" } });
+  const health = await call(key, "GET", "/health");
+  expect(health).toMatchObject({ status: 200, body: { status: "ok" } });
+  await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status, { timeout: 20_000 }).toBe(200);
+  expect((await call(key, "GET", "/api/jobs")).body).toMatchObject({ total: 1 });
+  expect(server.output()).toContain("The process of the history was ended by SIGKILL");
+}, 60_000);
+
+test("with the tenants' process gone, requests are 503 with Retry-After and /health tells the truth, until it is back", async () => {
+  server = await startSelfHosted(dataDir);
+  const key = server.adminKey;
+  const made = await call(key, "POST", "/api/jobs", { prompt: "stays" });
+  const seen: Answer[] = [];
+  for (let kills = 0; kills < 3; kills += 1) {
+    expect(killChild(dataDir, "serving")).toBe(true);
+    for (let looks = 0; looks < 400; looks += 1) {
+      const [job, health] = [await call(key, "GET", `/api/jobs/${made.body.id}`), await call(key, "GET", "/health")];
+      seen.push(job, health);
+      if (job.status === 200 && health.status === 200) break;
+    }
+  }
+  expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200, 503]));
+  const refused = seen.filter(({ status }) => status === 503);
+  expect(refused.filter(({ retryAfter }) => retryAfter === null)).toEqual([]);
+  const codes = new Set(refused.map(({ body }) => body.code ?? body.status));
+  expect([...codes].sort()).toEqual(["starting", "tenant_unavailable"]);
+  expect(await server.stop()).toBe(0);
+  server = null;
+}, 60_000);
+
+test("what creates is never repeated on a broken connection: each key creates once, whatever died meanwhile", async () => {
+  server = await startSelfHosted(dataDir);
+  const key = server.adminKey;
+  const client = async (name: number): Promise<number> => {
+    let created = 0;
+    for (let count = 0; count < 60; count += 1) {
+      const { status } = await call(key, "POST", "/api/jobs", {
+        prompt: `job ${name}-${count}`,
+        tags: [`from-${name}`],
+      });
+      if (status === 201) created += 1;
+      else expect(status).toBe(503);
+    }
+    return created;
+  };
+  const clients = Promise.all([0, 1, 2, 3].map(client));
+  for (let kills = 0; kills < 3; kills += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    killChild(dataDir, "serving");
+  }
+  const created = (await clients).reduce((sum, one) => sum + one, 0);
+  await expect.poll(async () => (await call(key, "GET", "/health")).status, { timeout: 20_000 }).toBe(200);
+  const listed = async () =>
+    (await call(key, "GET", "/api/jobs?limit=200")).body as { jobs: { prompt: string }[]; total: number };
+  await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status, { timeout: 20_000 }).toBe(200);
+  const { jobs, total } = await listed();
+  expect(total).toBeGreaterThanOrEqual(created);
+  expect(new Set(jobs.map(({ prompt }) => prompt)).size).toBe(jobs.length);
+}, 60_000);
+
+test("tenants are spread over processes, each with its sockets, its crons and its data after a restart", async () => {
+  const env = { SERVICE_PROCESSES: "2", SERVICE_ROOT_KEY: ROOT_KEY };
+  server = await startSelfHosted(dataDir, { env });
+  const names = ["alpha", "bravo", "charlie", "delta"];
+  expect(new Set(names.map((name) => shareOf(name, 2)))).toEqual(new Set([0, 1]));
+  const keys = new Map<string, string>();
+  for (const tenant of names) {
+    const made = await call(ROOT_KEY, "POST", "/admin/tenants", { tenant });
+    expect(made.status).toBe(201);
+    keys.set(tenant, String(made.body.admin_key));
+  }
+  for (const [tenant, key] of keys) {
+    await call(key, "POST", "/api/jobs", { prompt: `of ${tenant}` });
+    expect((await call(key, "GET", "/catalog/subscriptions")).status).toBe(200);
+    expect(await firstFrame(`${server.url}/live`, key)).toMatchObject({ type: "snapshot" });
+  }
+  expect(
+    childProcesses(dataDir)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(["history", "serving", "serving-1"]);
+  const objects = (folder: string) => readdirSync(path.join(dataDir, "state", folder, "signalbox-Tenant")).length;
+  expect(objects("objects")).toBeGreaterThan(0);
+  expect(objects("objects-1")).toBeGreaterThan(0);
+  expect(await server.stop()).toBe(0);
+  await expect(startSelfHosted(dataDir, { env: { SERVICE_PROCESSES: "3" } })).rejects.toThrow(
+    "was made for 2 object processes",
+  );
+  server = await startSelfHosted(dataDir);
+  for (const [tenant, key] of keys) {
+    const { body } = await call(key, "GET", "/api/jobs");
+    expect(body).toMatchObject({ total: 1, jobs: [{ prompt: `of ${tenant}` }] });
+  }
+}, 90_000);
+
+const firstFrame = (url: string, key: string): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const socket = new WebSocket(url.replace("http", "ws"), { headers: { authorization: `Bearer ${key}` } });
+    socket.once("error", reject);
+    socket.once("message", (frame) => {
+      resolve(JSON.parse(String(frame)));
+      socket.close();
+    });
+  });
+
+/** A request to one of the private sockets. */
+const privately = (socket: string, route: string, authorization: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const asked = request(
+      { socketPath: socket, path: route, method: "POST", headers: { authorization }, agent: false },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      },
+    );
+    asked.on("error", reject);
+    asked.end("[]");
+  });
+
+test("the private door opens to nobody without its secret, and its folder to nobody else", async () => {
+  server = await startSelfHosted(dataDir);
+  const folder = path.join(dataDir, "run");
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  const door = path.join(folder, "door-0.sock");
+  for (const secret of ["", "undefined", "Bearer", server.adminKey]) {
+    expect(await privately(door, "/TENANT/default/callMany", secret)).toBe(404);
+  }
+  // The door is its own socket: the app's socket does not lead there.
+  expect(await privately(path.join(folder, "edge-0.sock"), "/TENANT/default/callMany", "")).toBe(404);
+}, 60_000);
+
+test("SIGTERM ends the server only after its processes have ended", async () => {
+  server = await startSelfHosted(dataDir);
+  const socket = new WebSocket(`${server.url.replace("http", "ws")}/live`, {
+    headers: { authorization: `Bearer ${server.adminKey}` },
+  });
+  await new Promise((resolve) => socket.once("message", resolve));
+  socket.on("error", () => undefined);
+  expect(childProcesses(dataDir)).toHaveLength(2);
+  expect(await server.stop()).toBe(0);
+  expect(childProcesses(dataDir)).toEqual([]);
+  expect(existsSync(path.join(dataDir, "run"))).toBe(false);
+  server = null;
+}, 60_000);

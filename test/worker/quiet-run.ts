@@ -1,0 +1,18 @@
+// What a runtime is run with when a test asks for nothing of it.
+
+import type { RunOptions, Task } from "../../worker/runtimes/runtime.ts";
+
+export function quietRun(options: Partial<RunOptions> = {}): RunOptions {
+  return {
+    configuredModel: null,
+    offeredModels: [],
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    emit: () => undefined,
+    ...options,
+  };
+}
+
+export function taskOf(task: Partial<Task> = {}): Task {
+  return { prompt: "Say hello.", input: null, model: null, api: null, headers: {}, ...task };
+}

@@ -1,0 +1,15 @@
+// The APIs that can be passed through, total by type.
+
+import type { Api } from "../../contract/values.ts";
+import type { Dialect } from "./dialect.ts";
+import { messages } from "./messages.ts";
+import { chatCompletions, completions, openaiSpent } from "./openai-chunks.ts";
+import { responses } from "./responses.ts";
+
+export const DIALECTS: Record<Api, Dialect> = {
+  "chat/completions": chatCompletions,
+  completions,
+  embeddings: { assemble: null, spentOf: openaiSpent },
+  responses,
+  messages,
+};

@@ -1,0 +1,62 @@
+// Adds a delta of OpenAI's streams to what there is. Fields are not listed: text grows, rows with an `index` (tool calls)
+// grow one by one, other rows are appended, objects are merged; so a field that an API gains tomorrow is kept, too.
+
+import { isObject, type JsonObject } from "../json-object.ts";
+
+/** Text that names something comes whole, and perhaps again with each delta. */
+const NAMES = new Set(["id", "type", "role", "name", "object", "model"]);
+const MAX_ROWS = 10_000;
+const MAX_DEPTH = 32;
+
+/** @returns about how many characters were added. */
+export function mergeDelta(into: JsonObject, delta: JsonObject, depth = 0): number {
+  if (depth > MAX_DEPTH) return 0;
+  let added = 0;
+  for (const [field, value] of Object.entries(delta)) {
+    if (field === "__proto__" || value === null || value === undefined) continue;
+    const old = into[field];
+    if (typeof value === "string" && typeof old === "string" && !NAMES.has(field)) {
+      into[field] = old + value;
+      added += value.length;
+    } else if (Array.isArray(value)) {
+      const rows = Array.isArray(old) ? old : [];
+      into[field] = rows;
+      added += mergeRows(rows, value, depth);
+    } else if (isObject(value)) {
+      const inner = isObject(old) ? old : {};
+      into[field] = inner;
+      added += mergeDelta(inner, value, depth + 1);
+    } else {
+      into[field] = value;
+      added += typeof value === "string" ? value.length : 0;
+    }
+  }
+  return added;
+}
+
+function mergeRows(rows: unknown[], delta: readonly unknown[], depth: number): number {
+  let added = 0;
+  for (const row of delta) {
+    const same =
+      isObject(row) && row.index !== undefined
+        ? rows.find((one) => isObject(one) && one.index === row.index)
+        : undefined;
+    if (isObject(row) && isObject(same)) added += mergeDelta(same, row, depth + 1);
+    else if (rows.length < MAX_ROWS) {
+      rows.push(row);
+      added += JSON.stringify(row)?.length ?? 0;
+    }
+  }
+  return added;
+}
+
+/** Whether a delta says anything: a role or an empty text does not. */
+export function hasContent(delta: JsonObject): boolean {
+  return Object.entries(delta).some(
+    ([field, value]) =>
+      field !== "role" &&
+      ((typeof value === "string" && value !== "") ||
+        (Array.isArray(value) && value.length > 0) ||
+        (isObject(value) && Object.keys(value).length > 0)),
+  );
+}

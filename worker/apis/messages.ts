@@ -1,0 +1,121 @@
+// messages, Anthropic's: a message that starts empty, blocks that grow by index, a delta of the message, its stop.
+
+import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import type { Spent } from "../runtimes/runtime.ts";
+import { type Assembly, CONTENT, type Dialect, type Noted, OTHER } from "./dialect.ts";
+import { tokenUsage } from "./token-usage.ts";
+
+const MAX_BLOCKS = 10_000;
+
+/** What a delta adds to its block: the field of the delta, and the field of the block that it grows. */
+const GROWS: ReadonlyMap<string, readonly [string, string]> = new Map([
+  ["text_delta", ["text", "text"]],
+  ["thinking_delta", ["thinking", "thinking"]],
+  ["signature_delta", ["signature", "signature"]],
+  ["input_json_delta", ["partial_json", "partial_json"]],
+] as const);
+
+class MessageAssembly implements Assembly {
+  #message: JsonObject = {};
+  readonly #blocks = new Map<number, JsonObject>();
+  #size = 0;
+  #isWhole = false;
+
+  take(data: string): Noted {
+    if (data === "") return OTHER;
+    const event = parseJson(data);
+    if (!isObject(event)) return { kind: "error", error: "the runtime sent an event that is not JSON" };
+    switch (event.type) {
+      case "error":
+        return { kind: "error", error: event };
+      case "message_start":
+        this.#message = { ...objectOf(event.message) };
+        return OTHER;
+      case "content_block_start":
+        return this.#startBlock(event);
+      case "content_block_delta":
+        this.#growBlock(event);
+        return CONTENT;
+      case "message_delta":
+        Object.assign(this.#message, objectOf(event.delta));
+        this.#message.usage = { ...objectOf(this.#message.usage), ...known(objectOf(event.usage)) };
+        return CONTENT;
+      case "message_stop":
+        this.#isWhole = true;
+        return OTHER;
+      default:
+        return event.error === undefined ? OTHER : { kind: "error", error: event };
+    }
+  }
+
+  #startBlock({ index, content_block: block }: JsonObject): Noted {
+    if (typeof index !== "number" || this.#blocks.size >= MAX_BLOCKS) return OTHER;
+    this.#blocks.set(index, { ...objectOf(block) });
+    this.#size += JSON.stringify(block ?? null).length;
+    const { type, text } = objectOf(block);
+    return (type === "text" || type === "thinking") && !text ? OTHER : CONTENT;
+  }
+
+  #growBlock({ index, delta }: JsonObject): void {
+    const block = this.#blocks.get(Number(index));
+    const told = objectOf(delta);
+    if (block === undefined) return;
+    if (told.type === "citations_delta") {
+      block.citations = [...(Array.isArray(block.citations) ? block.citations : []), told.citation];
+      this.#size += JSON.stringify(told.citation ?? null).length;
+      return;
+    }
+    const [from, into] = GROWS.get(String(told.type)) ?? [];
+    const text = from === undefined ? undefined : told[from];
+    if (into === undefined || typeof text !== "string") return;
+    block[into] = `${block[into] ?? ""}${text}`;
+    this.#size += text.length;
+  }
+
+  isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  closing(): string {
+    return "";
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  result(): unknown {
+    const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => wholeBlock(block));
+    return { ...this.#message, content };
+  }
+}
+
+/** A tool's input arrives as text and stands in the message as the object that it is. */
+function wholeBlock({ partial_json: text, ...block }: JsonObject): JsonObject {
+  if (typeof text !== "string" || text === "") return block;
+  return { ...block, input: parseJson(text) ?? text };
+}
+
+function known(usage: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
+}
+
+/** Input is counted whole here, what was read from or written to the cache included. */
+function messageSpent(result: unknown): Spent {
+  const { usage, model } = objectOf(result);
+  const told = objectOf(usage);
+  const [fresh, read, written] = [told.input_tokens, told.cache_read_input_tokens, told.cache_creation_input_tokens];
+  const input = typeof fresh === "number" ? fresh + (Number(read) || 0) + (Number(written) || 0) : undefined;
+  const reported = tokenUsage({
+    input,
+    output: told.output_tokens,
+    cached: read,
+    reasoning: objectOf(told.output_tokens_details).thinking_tokens,
+  });
+  return {
+    ...(reported === null ? {} : { usage: reported }),
+    ...(typeof model === "string" && model !== "" ? { model } : {}),
+  };
+}
+
+export const messages: Dialect = { assemble: () => new MessageAssembly(), spentOf: messageSpent };

@@ -1,0 +1,118 @@
+// chat/completions and completions: chunks with choices, each a delta or a piece of text, then `[DONE]`.
+
+import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import type { Spent } from "../runtimes/runtime.ts";
+import { type Assembly, CONTENT, type Dialect, type Noted, OTHER } from "./dialect.ts";
+import { hasContent, mergeDelta } from "./merge-delta.ts";
+import { writeEvent } from "./sse.ts";
+import { tokenUsage } from "./token-usage.ts";
+
+const MAX_CHOICES = 128;
+const DONE = "[DONE]";
+
+class ChunkAssembly implements Assembly {
+  readonly #object: string;
+  readonly #head: JsonObject = {};
+  readonly #choices = new Map<number, JsonObject>();
+  #size = 0;
+  #isDone = false;
+
+  constructor(object: string) {
+    this.#object = object;
+  }
+
+  take(data: string): Noted {
+    if (data === "") return OTHER;
+    if (data === DONE) {
+      this.#isDone = true;
+      return OTHER;
+    }
+    const chunk = parseJson(data);
+    if (!isObject(chunk)) return { kind: "error", error: "the runtime sent an event that is not JSON" };
+    if (chunk.error !== undefined && chunk.error !== null) return { kind: "error", error: chunk };
+    const { choices, object: _object, __proto__: _, ...head } = chunk;
+    for (const [field, value] of Object.entries(head)) if (value !== null) this.#head[field] = value;
+    const rows = Array.isArray(choices) ? choices.filter(isObject) : [];
+    return rows.map((row) => this.#takeChoice(row)).some((isContent) => isContent) ? CONTENT : OTHER;
+  }
+
+  #takeChoice(row: JsonObject): boolean {
+    const index = typeof row.index === "number" ? row.index : 0;
+    const { index: _index, delta, finish_reason, ...rest } = row;
+    const choice = this.#choices.get(index) ?? { index };
+    if (this.#choices.size < MAX_CHOICES) this.#choices.set(index, choice);
+    this.#size += mergeDelta(choice, rest);
+    if (isObject(delta)) {
+      const message = objectOf(choice.message);
+      choice.message = message;
+      this.#size += mergeDelta(message, delta);
+    }
+    const isFinished = finish_reason !== null && finish_reason !== undefined;
+    if (isFinished) choice.finish_reason = finish_reason;
+    return isFinished || hasContent(objectOf(delta)) || (typeof rest.text === "string" && rest.text !== "");
+  }
+
+  isWhole(): boolean {
+    const choices = [...this.#choices.values()];
+    return choices.length > 0 && choices.every(({ finish_reason: reason }) => reason !== undefined);
+  }
+
+  closing(): string {
+    return this.#isDone ? "" : writeEvent(DONE);
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  result(): unknown {
+    const isChat = this.#object === "chat.completion";
+    const { id, ...head } = this.#head;
+    const choices = [...this.#choices.values()]
+      .sort((a, b) => Number(a.index) - Number(b.index))
+      .map(({ index, message, text, logprobs, finish_reason, ...rest }) => ({
+        index,
+        ...(isChat ? { message: wholeMessage(objectOf(message)) } : { text: text ?? "" }),
+        logprobs: logprobs ?? null,
+        finish_reason: finish_reason ?? null,
+        ...rest,
+      }));
+    return { id, object: this.#object, ...head, choices };
+  }
+}
+
+/** Rows of a whole message have no `index`: that belongs to deltas. */
+function wholeMessage({ tool_calls: calls, ...message }: JsonObject): JsonObject {
+  const whole = { role: "assistant", content: null, ...message };
+  if (!Array.isArray(calls) || calls.length === 0) return whole;
+  const ordered = calls.map(objectOf).sort((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0));
+  return { ...whole, tool_calls: ordered.map(({ index: _index, ...call }) => call) };
+}
+
+/** Usage of the OpenAI kind: totals include what was cached and what was thought. OpenRouter says what it billed. */
+export function openaiSpent(result: unknown): Spent {
+  const { usage, model } = objectOf(result);
+  const told = objectOf(usage);
+  const { cost } = told;
+  const reported = tokenUsage({
+    input: told.prompt_tokens,
+    output: told.completion_tokens ?? (told.total_tokens === undefined ? undefined : 0),
+    cached: objectOf(told.prompt_tokens_details).cached_tokens,
+    reasoning: objectOf(told.completion_tokens_details).reasoning_tokens ?? told.reasoning_tokens,
+  });
+  return {
+    ...(reported === null ? {} : { usage: reported }),
+    ...(typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? { cost_usd: cost } : {}),
+    ...(typeof model === "string" && model !== "" ? { model } : {}),
+  };
+}
+
+export const chatCompletions: Dialect = {
+  assemble: () => new ChunkAssembly("chat.completion"),
+  spentOf: openaiSpent,
+};
+
+export const completions: Dialect = {
+  assemble: () => new ChunkAssembly("text_completion"),
+  spentOf: openaiSpent,
+};

@@ -1,0 +1,60 @@
+// responses: typed events; the last one (completed, incomplete, failed) bears the whole answer.
+
+import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import type { Spent } from "../runtimes/runtime.ts";
+import { type Assembly, CONTENT, type Dialect, type Noted, OTHER } from "./dialect.ts";
+import { tokenUsage } from "./token-usage.ts";
+
+const LAST = new Set(["response.completed", "response.incomplete"]);
+
+class ResponseAssembly implements Assembly {
+  #response: JsonObject = {};
+  #size = 0;
+  #isWhole = false;
+
+  take(data: string): Noted {
+    if (data === "" || data === "[DONE]") return OTHER;
+    const event = parseJson(data);
+    if (!isObject(event)) return { kind: "error", error: "the runtime sent an event that is not JSON" };
+    const type = String(event.type ?? "");
+    if (type === "error" || (event.error !== undefined && type === "")) return { kind: "error", error: event };
+    if (type === "response.failed") return { kind: "error", error: { error: objectOf(event.response).error } };
+    if (isObject(event.response)) this.#response = event.response;
+    if (typeof event.delta === "string") this.#size += event.delta.length;
+    this.#isWhole ||= LAST.has(type);
+    return this.#isWhole || type.endsWith(".delta") ? CONTENT : OTHER;
+  }
+
+  isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  closing(): string {
+    return "";
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  result(): unknown {
+    return this.#response;
+  }
+}
+
+function responseSpent(result: unknown): Spent {
+  const { usage, model } = objectOf(result);
+  const told = objectOf(usage);
+  const reported = tokenUsage({
+    input: told.input_tokens,
+    output: told.output_tokens,
+    cached: objectOf(told.input_tokens_details).cached_tokens,
+    reasoning: objectOf(told.output_tokens_details).reasoning_tokens,
+  });
+  return {
+    ...(reported === null ? {} : { usage: reported }),
+    ...(typeof model === "string" && model !== "" ? { model } : {}),
+  };
+}
+
+export const responses: Dialect = { assemble: () => new ResponseAssembly(), spentOf: responseSpent };

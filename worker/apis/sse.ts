@@ -1,0 +1,70 @@
+// Cuts a stream of server-sent events into whole events, each as the runtime wrote it, whatever the chunks and line ends.
+// An event that grows past the bound is refused while it is read.
+
+export type SseEvent = {
+  /** The event with its empty line, as it came: what a reader is sent. */
+  raw: string;
+  /** Its `data` lines joined; empty for a comment. */
+  data: string;
+};
+
+export class EventTooLarge extends Error {}
+
+/** An empty line ends an event; lines end with LF, CR LF or CR. */
+const END = /\r\n\r\n|\n\n|\r\r/g;
+const LINE = /\r\n|\n|\r/;
+const LONGEST_END = 4;
+const MAX_BYTES_A_CHAR = 3;
+
+export class EventSplitter {
+  readonly #decoder = new TextDecoder();
+  readonly #maxBytes: number;
+  #rest = "";
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** @throws EventTooLarge */
+  take(bytes: Uint8Array): SseEvent[] {
+    // An end may lie across two chunks: the last characters of the rest are looked at again.
+    END.lastIndex = Math.max(0, this.#rest.length - LONGEST_END);
+    this.#rest += this.#decoder.decode(bytes, { stream: true });
+    const events: SseEvent[] = [];
+    let start = 0;
+    for (let end = END.exec(this.#rest); end !== null; end = END.exec(this.#rest)) {
+      const raw = this.#rest.slice(start, END.lastIndex);
+      this.#check(raw);
+      events.push({ raw, data: dataOf(raw) });
+      start = END.lastIndex;
+    }
+    this.#rest = this.#rest.slice(start);
+    this.#check(this.#rest);
+    return events;
+  }
+
+  #check(text: string): void {
+    if (text.length * MAX_BYTES_A_CHAR <= this.#maxBytes) return;
+    if (Buffer.byteLength(text) > this.#maxBytes) throw new EventTooLarge();
+  }
+
+  /** What stands after the last empty line: some runtimes leave out the one at the very end. */
+  finish(): SseEvent[] {
+    const raw = this.#rest + this.#decoder.decode();
+    this.#rest = "";
+    return raw.trim() === "" ? [] : [{ raw: `${raw.trimEnd()}\n\n`, data: dataOf(raw) }];
+  }
+}
+
+function dataOf(raw: string): string {
+  return raw
+    .split(LINE)
+    .filter((line) => line.startsWith("data:"))
+    .map((line) => line.slice(line[5] === " " ? 6 : 5))
+    .join("\n");
+}
+
+export function writeEvent(data: unknown, name?: string): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  return `${name === undefined ? "" : `event: ${name}\n`}data: ${text}\n\n`;
+}

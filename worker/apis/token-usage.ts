@@ -1,0 +1,24 @@
+// A runtime's token counts as the contract has them, or null where it told none. They are never guessed, and the parts are
+// never more than the whole, whatever a runtime claims.
+
+import type { Usage } from "../runtimes/runtime.ts";
+
+type Told = { input: unknown; output: unknown; cached?: unknown; reasoning?: unknown };
+
+export function tokenUsage({ input, output, cached, reasoning }: Told): Usage | null {
+  if (typeof input !== "number" && typeof output !== "number") return null;
+  const input_tokens = count(input);
+  const output_tokens = count(output);
+  const cached_input_tokens = Math.min(count(cached), input_tokens);
+  const reasoning_tokens = Math.min(count(reasoning), output_tokens);
+  return {
+    input_tokens,
+    output_tokens,
+    ...(cached_input_tokens > 0 ? { cached_input_tokens } : {}),
+    ...(reasoning_tokens > 0 ? { reasoning_tokens } : {}),
+  };
+}
+
+function count(tokens: unknown): number {
+  return typeof tokens === "number" && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0;
+}

@@ -1,0 +1,74 @@
+// The jobs that this worker holds a lease of. A job is held from its assignment until its last report is acknowledged, and
+// every presence lists the jobs held, so that the coordinator never takes one for lost whose result is on its way.
+//
+//   waiting ──slot free──▶ running ──outcome──▶ reporting ──ack──▶ gone
+//      └──drain: released──────┼── halted ──▶ stopping ──run has ended──▶ gone
+//                              └── reader gone, run has ended ──▶ leaving ──halted──▶ gone
+
+import type { LeasedJob } from "../contract/worker.ts";
+import type { Progress } from "./runtimes/runtime.ts";
+
+export type HeldJob = {
+  job: LeasedJob;
+  state: "waiting" | "running" | "reporting" | "stopping" | "leaving";
+  halt: AbortController;
+  progress: Progress | null;
+  progressSentAtMs: number;
+};
+
+const MAX_REMEMBERED_LEASES = 10_000;
+
+export class HeldJobs {
+  readonly #held = new Map<string, HeldJob>();
+  /** The last leases done with, so that a stale answer that names one again starts nothing. */
+  readonly #settledLeases = new Map<string, number>();
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  get ids(): string[] {
+    return [...this.#held.keys()];
+  }
+
+  /** As they are now: what happens to them meanwhile changes nothing in it. */
+  all(state?: HeldJob["state"]): HeldJob[] {
+    return [...this.#held.values()].filter((held) => state === undefined || held.state === state);
+  }
+
+  find(jobId: string): HeldJob | undefined {
+    return this.#held.get(jobId);
+  }
+
+  isCurrent(held: HeldJob): boolean {
+    return this.#held.get(held.job.id) === held;
+  }
+
+  isKnown({ id, lease }: LeasedJob): boolean {
+    return lease <= (this.#held.get(id)?.job.lease ?? this.#settledLeases.get(id) ?? -1);
+  }
+
+  hold(job: LeasedJob): HeldJob {
+    const held: HeldJob = { job, state: "waiting", halt: new AbortController(), progress: null, progressSentAtMs: 0 };
+    this.#held.set(job.id, held);
+    return held;
+  }
+
+  /** Jobs whose run occupies the runtime, also while it is being stopped. */
+  get runningCount(): number {
+    return this.all().filter(({ state }) => state === "running" || state === "stopping").length;
+  }
+
+  /** Jobs that take up a slot: those that wait have one, too. */
+  get takenCount(): number {
+    return this.all().filter(({ state }) => state !== "reporting" && state !== "leaving").length;
+  }
+
+  settle({ job: { id, lease } }: HeldJob): void {
+    this.#held.delete(id);
+    this.#settledLeases.delete(id);
+    this.#settledLeases.set(id, lease);
+    const oldest = this.#settledLeases.keys().next().value;
+    if (this.#settledLeases.size > MAX_REMEMBERED_LEASES && oldest !== undefined) this.#settledLeases.delete(oldest);
+  }
+}

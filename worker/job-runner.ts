@@ -1,0 +1,188 @@
+// Runs what the worker holds: no more at a time than it has slots, each to its one report. A job that is halted says
+// nothing more but what it has spent; one that never reached the runtime is given back, for it counts as no attempt.
+
+import type { ReaderGone } from "../contract/data-line.ts";
+import type { LeasedJob } from "../contract/worker.ts";
+import type { WorkerConfig } from "./config.ts";
+import type { HeldJob, HeldJobs } from "./held-jobs.ts";
+import type { InputLoader } from "./load-input.ts";
+import type { Report } from "./outbox.ts";
+import type { Reports, Unnumbered } from "./reports.ts";
+import { runJob } from "./run-job.ts";
+import type { Progress, Runtime } from "./runtimes/runtime.ts";
+import type { Streams } from "./streams/streams.ts";
+
+export const PROGRESS_EVERY_MS = 1_000;
+/** How long after its reader has left a job waits for the coordinator's word, before it says itself what became of it. */
+const HALT_GRACE_MS = 10_000;
+
+export type JobRunnerOptions = {
+  held: HeldJobs;
+  reports: Reports;
+  runtime: Runtime;
+  streams: Streams;
+  loadInput: InputLoader;
+  concurrency: number;
+  offeredModels: readonly string[];
+  /** The config for the next job, as fresh as can be had at once. */
+  config: () => Promise<WorkerConfig> | WorkerConfig;
+  log: (line: string) => void;
+  /** The runtime cannot be reached. Called before the job that found it out is given back. */
+  onNeverReached: (reason: string) => void;
+  /** A slot became free, or a job is gone. */
+  onChange: () => void;
+  /** Gone without an acknowledged report. */
+  onDropped: () => void;
+};
+
+export class JobRunner {
+  readonly #options: JobRunnerOptions;
+  /** Why nothing may start now. */
+  #closedFor: string | null = null;
+
+  constructor(options: JobRunnerOptions) {
+    this.#options = options;
+  }
+
+  assign(job: LeasedJob): void {
+    const { held: jobs } = this.#options;
+    if (jobs.isKnown(job)) return;
+    // A newer lease voids the older run, if there is one.
+    this.halt(job.id, job.lease - 1, "it has a newer lease");
+    const held = jobs.hold(job);
+    if (job.stream) this.#options.streams.prepare();
+    if (this.#closedFor !== null) this.release(held, this.#closedFor);
+    else this.#startWaiting();
+  }
+
+  /** Gives back what waits, and what comes from now on. */
+  close(reason: string): void {
+    this.#closedFor = reason;
+    for (const held of this.#options.held.all("waiting")) this.release(held, reason);
+  }
+
+  open(): void {
+    this.#closedFor = null;
+    this.#startWaiting();
+  }
+
+  release(held: HeldJob, reason: string): void {
+    held.state = "reporting";
+    this.#options.reports.add({ type: "job.released", job_id: held.job.id, lease: held.job.lease, reason });
+  }
+
+  /** The coordinator took the job back: its run ends. */
+  halt(jobId: string, lease: number, reason: string): void {
+    const { held: jobs, reports, streams, log } = this.#options;
+    const held = jobs.find(jobId);
+    if (held === undefined || held.job.lease > lease) return;
+    reports.forget(jobId, held.job.lease);
+    streams.drop(jobId, held.job.lease);
+    if (held.state === "stopping") return;
+    log(`job ${jobId} halted: ${reason}`);
+    if (held.state === "running") {
+      held.state = "stopping";
+      held.halt.abort();
+    } else this.#drop(held);
+  }
+
+  /** Nobody reads the stream any more: the runtime stops at once, the coordinator says what becomes of the job. */
+  readerGone({ job_id: jobId, lease }: Pick<ReaderGone, "job_id" | "lease">): void {
+    const { held: jobs, reports, log } = this.#options;
+    const held = jobs.find(jobId);
+    if (held === undefined || held.job.lease !== lease || held.state !== "running") return;
+    log(`job ${jobId}: its reader has left`);
+    held.halt.abort();
+    setTimeout(() => {
+      if (!jobs.isCurrent(held) || held.state !== "leaving") return;
+      held.state = "reporting";
+      const error = { code: "client_closed", message: "The client left before the answer was whole", retryable: false };
+      reports.add({ type: "job.failed", job_id: jobId, lease, error });
+    }, HALT_GRACE_MS).unref();
+  }
+
+  heartbeat(held: HeldJob): void {
+    held.progressSentAtMs = Date.now();
+    const progress = held.progress === null ? {} : { progress: held.progress };
+    this.#options.reports.add({ type: "job.heartbeat", job_id: held.job.id, lease: held.job.lease, ...progress });
+  }
+
+  #startWaiting(): void {
+    const { held: jobs, concurrency } = this.#options;
+    for (const held of jobs.all("waiting")) {
+      if (jobs.runningCount >= concurrency) return;
+      void this.#run(held);
+    }
+  }
+
+  async #run(held: HeldJob): Promise<void> {
+    const { job, halt } = held;
+    const { reports, streams, runtime, offeredModels, loadInput } = this.#options;
+    const lease = { job_id: job.id, lease: job.lease };
+    held.state = "running";
+    held.progressSentAtMs = Date.now();
+    reports.add({ type: "job.started", ...lease });
+    const current = this.#options.config();
+    const { timeoutSeconds, model: configuredModel } = current instanceof Promise ? await current : current;
+    const stream =
+      job.stream && !halt.signal.aborted ? streams.open(job.id, job.lease, () => this.readerGone(lease)) : null;
+    const outcome = await runJob(
+      job,
+      {
+        runtime,
+        configuredModel,
+        offeredModels,
+        timeoutSeconds,
+        loadInput,
+        onProgress: (progress) => this.#progress(held, progress),
+        onContent: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
+        emit: (events) => stream?.write(events),
+      },
+      halt.signal,
+    );
+    this.#ended(held, outcome);
+    this.#startWaiting();
+    this.#options.onChange();
+  }
+
+  #ended(held: HeldJob, outcome: Awaited<ReturnType<typeof runJob>>): void {
+    const { held: jobs, streams, onNeverReached, log } = this.#options;
+    const { id, lease } = held.job;
+    const isSpent = outcome.type === "job.spent";
+    if (isSpent && (outcome.usage !== undefined || outcome.cost_usd !== undefined)) this.#report(held, outcome);
+    if (!jobs.isCurrent(held)) return;
+    if (held.state === "stopping") this.#drop(held);
+    if (held.state !== "running") return;
+    if (isSpent) {
+      held.state = "leaving";
+      return;
+    }
+    if (outcome.type === "job.released") {
+      log(`job ${id} given back: ${outcome.reason}`);
+      onNeverReached(outcome.reason);
+      streams.drop(id, lease);
+    } else if (outcome.type === "job.failed") {
+      const { code, message, status } = outcome.error;
+      log(`job ${id} failed: ${code}: ${message}`);
+      streams.end(id, lease, { code, message, ...(status === undefined ? {} : { status }) });
+    } else streams.end(id, lease, null);
+    held.state = "reporting";
+    this.#report(held, outcome);
+  }
+
+  #report(held: HeldJob, outcome: object): void {
+    this.#options.reports.add({ ...outcome, job_id: held.job.id, lease: held.job.lease } as Unnumbered<Report>);
+  }
+
+  #progress(held: HeldJob, progress: Progress): void {
+    held.progress = progress;
+    if (held.state !== "running" || Date.now() - held.progressSentAtMs < PROGRESS_EVERY_MS) return;
+    this.heartbeat(held);
+  }
+
+  #drop(held: HeldJob): void {
+    this.#options.held.settle(held);
+    this.#options.onDropped();
+    this.#options.onChange();
+  }
+}

@@ -1,0 +1,34 @@
+// The input of a job that was too large to come with it: fetched when the job runs, from the coordinator alone.
+
+import type { LeasedJob } from "../contract/worker.ts";
+import { reasonOf } from "./runtimes/classify.ts";
+import type { JobFailure } from "./runtimes/runtime.ts";
+
+/** As large as a client's request may be. */
+const MAX_INPUT_BYTES = 32 * 1024 * 1024;
+
+export type LoadedInput = { ok: true; input: unknown } | { ok: false; error: JobFailure };
+export type InputLoader = (job: LeasedJob, signal: AbortSignal) => Promise<LoadedInput>;
+
+export function inputLoader({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): InputLoader {
+  return async (job, signal) => {
+    const { input_url: path = "" } = job;
+    // A path of the coordinator's, whatever it looks like: the key goes nowhere else.
+    const url = apiUrl + (path.startsWith("/") ? path : `/${path}`);
+    try {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` }, redirect: "error", signal });
+      if (!response.ok) return unavailable(`HTTP ${response.status}`);
+      const text = await response.text();
+      if (Buffer.byteLength(text) > MAX_INPUT_BYTES) return unavailable("it is too large");
+      return { ok: true, input: JSON.parse(text) };
+    } catch (error) {
+      signal.throwIfAborted();
+      return unavailable(reasonOf(error));
+    }
+  };
+}
+
+function unavailable(why: string): LoadedInput {
+  const message = `The worker could not fetch the job's input: ${why}`;
+  return { ok: false, error: { code: "input_unavailable", message, retryable: true } };
+}

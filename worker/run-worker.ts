@@ -1,0 +1,127 @@
+// The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after a
+// signal, 1 when the settings or the key are wrong. A second signal ends it at once.
+
+import { VERSION } from "../contract/version.ts";
+import { watchConfig } from "./config.ts";
+import { keepConnected } from "./connection.ts";
+import { openHttpSession } from "./http-session.ts";
+import { inputLoader } from "./load-input.ts";
+import { Loop } from "./loop.ts";
+import { environmentKeys, keyVariable, type ProviderKeys } from "./provider-keys.ts";
+import { RuntimeWatch } from "./runtime-watch.ts";
+import { discoverRuntime, identifyRuntime } from "./runtimes/discovery.ts";
+import { ECHO_MODEL } from "./runtimes/echo.ts";
+import { openRuntime } from "./runtimes/open-runtime.ts";
+import { HOSTED_PROVIDERS } from "./runtimes/providers.ts";
+import type { Runtime } from "./runtimes/runtime.ts";
+import { readSettings, type Settings, USAGE } from "./settings.ts";
+import { openSocketSession } from "./socket-session.ts";
+import { openStreams } from "./streams/streams.ts";
+
+/** Supervisors kill 10 s (Docker, `npm start`) to 30 s after SIGTERM: this leaves time to give back what is not done. */
+const GRACE_MS = 8_000;
+
+const log = (line: string) => console.log(`worker: ${line}`);
+
+class Mistake extends Error {}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Runs until a signal. @returns the exit code; what went wrong has been told. */
+export async function runWorker(args: readonly string[], env: Environment): Promise<number> {
+  // Keys and prompts could stand in the SDK's warnings.
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+  try {
+    return await run(args, env);
+  } catch (error) {
+    // A mistake of the operator's is told in a line; anything else is a bug and comes with its stack.
+    console.error(error instanceof Mistake ? `worker: ${error.message}` : error);
+    return 1;
+  }
+}
+
+async function run(args: readonly string[], env: Environment): Promise<number> {
+  const read = readSettings(args, env);
+  if (read.ok === "help") {
+    console.log(USAGE);
+    return 0;
+  }
+  if (!read.ok) throw new Mistake(`${read.problems.join("\n  ")}\n\n${USAGE}`);
+  const { settings } = read;
+  const runtime = await chooseRuntime(settings, environmentKeys(env));
+  const refused = await work(settings, runtime);
+  if (refused !== null) throw new Mistake(refused);
+  return 0;
+}
+
+/** @returns why the coordinator refused this worker, or null after a signal. */
+async function work(settings: Settings, runtime: Runtime): Promise<string | null> {
+  const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency } = settings;
+  const provider = settings.provider ?? runtime.name;
+  // Echo offers one model, so that it never answers for another.
+  const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
+  const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
+  const stop = new AbortController();
+  let refusal: string | null = null;
+  const onRefused = (reason: string) => {
+    refusal ??= reason;
+    stop.abort();
+  };
+  const config = watchConfig({ configUrl, apiUrl, apiKey, runtime: runtime.name, log });
+  const line = { apiUrl, apiKey, instance };
+  const watch = new RuntimeWatch({ runtime, log });
+  const streams = openStreams(line, log);
+  const loadInput = inputLoader(line);
+  const at = runtime.address === null ? "" : ` at ${runtime.address}`;
+  log(`${instance} serves ${provider} with ${runtime.name}${at}, ${concurrency} at a time, for ${apiUrl}`);
+  await Promise.all([config.refresh(), watch.look()]);
+  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
+  const drain = async () => {
+    await loop.drain(GRACE_MS);
+    streams.close();
+    stop.abort();
+  };
+  onSignal(() => void drain());
+  const ended = await keepConnected({
+    loop,
+    log,
+    stop: stop.signal,
+    openSocket: (host) => openSocketSession(line, host),
+    openHttp: (host) => openHttpSession(line, host),
+  });
+  watch.stop();
+  streams.close();
+  return refusal ?? ended;
+}
+
+async function chooseRuntime(settings: Settings, keys: ProviderKeys): Promise<Runtime> {
+  const { name, url } = await findRuntime(settings);
+  const keyRefs = [...new Set([settings.provider ?? name, name])].map((provider) => `provider:${provider}`);
+  if (HOSTED_PROVIDERS[name] !== undefined) {
+    const found = await Promise.all(keyRefs.map((ref) => keys.resolve(ref)));
+    if (found.every((key) => key === null)) throw new Mistake(`no key for ${name}: set ${keyVariable(name)}`);
+  }
+  return openRuntime(name, { keys, keyRefs, runtimeUrl: url });
+}
+
+async function findRuntime({ runtime, runtimeUrl }: Settings): Promise<{ name: string; url: string | null }> {
+  if (runtime !== null) return { name: runtime, url: runtimeUrl };
+  if (runtimeUrl === null) return (await discoverRuntime()) ?? { name: "echo", url: null };
+  const name = await identifyRuntime(runtimeUrl);
+  if (name !== null) return { name, url: runtimeUrl };
+  throw new Mistake(
+    `no model runtime answers at SERVICE_RUNTIME_URL ${runtimeUrl}: start it, or name its kind with --runtime`,
+  );
+}
+
+function onSignal(drain: () => void): void {
+  let isDraining = false;
+  const handle = (signal: NodeJS.Signals) => {
+    if (isDraining) process.exit(1);
+    isDraining = true;
+    log(`${signal}: taking no new jobs, ending those that run`);
+    drain();
+  };
+  process.on("SIGTERM", handle);
+  process.on("SIGINT", handle);
+}

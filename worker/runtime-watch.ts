@@ -1,0 +1,98 @@
+// How the runtime is: asked at the start, with each full presence and after a job that could not reach it; while it is
+// unavailable, again and again until it is back. A line in the log when it goes and when it comes.
+
+import { backoffMs } from "./backoff.ts";
+import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
+
+const RETRY_FLOOR_MS = 1_000;
+const RETRY_CEILING_MS = 15_000;
+/** APIs come and go with a restart of the runtime, which a list that stays the same does not show. */
+const FULL_LOOK_EVERY_MS = 60_000;
+
+export type RuntimeWatchOptions = {
+  runtime: Runtime;
+  log: (line: string) => void;
+  random?: () => number;
+};
+
+export class RuntimeWatch {
+  readonly #options: RuntimeWatchOptions;
+  #state: RuntimeState = { unavailable: null, apis: [], models: null };
+  #onChange: (state: RuntimeState) => void = () => {};
+  #underWay: Promise<void> | null = null;
+  #fullLookAtMs = Number.NEGATIVE_INFINITY;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(options: RuntimeWatchOptions) {
+    this.#options = options;
+  }
+
+  get state(): RuntimeState {
+    return this.#state;
+  }
+
+  /** Called with every state that differs from the one before. */
+  watch(onChange: (state: RuntimeState) => void): void {
+    this.#onChange = onChange;
+  }
+
+  /** With a beat: as often as the runtime bears it. */
+  lookIfDue(): void {
+    const { probeEveryMs } = this.#options.runtime;
+    if (performance.now() - this.#lookedAtMs >= probeEveryMs) void this.look();
+  }
+
+  look(): Promise<void> {
+    this.#underWay ??= this.#probe().finally(() => {
+      this.#underWay = null;
+    });
+    return this.#underWay;
+  }
+
+  /** A job found it out. */
+  lost(reason: string): void {
+    this.#become({ ...this.#state, unavailable: reason });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#retry);
+  }
+
+  async #probe(): Promise<void> {
+    this.#lookedAtMs = performance.now();
+    const isFull = performance.now() - this.#fullLookAtMs >= FULL_LOOK_EVERY_MS || this.#state.unavailable !== null;
+    if (isFull) this.#fullLookAtMs = performance.now();
+    const next = await this.#options.runtime.probe(isFull ? null : this.#state);
+    // What it offers while it is away is what it offered before.
+    this.#become(next.unavailable === null ? next : { ...this.#state, unavailable: next.unavailable });
+  }
+
+  #become(next: RuntimeState): void {
+    const before = this.#state;
+    const { runtime, log } = this.#options;
+    this.#state = next;
+    if (next.unavailable === null) {
+      this.#failures = 0;
+      clearTimeout(this.#retry);
+      if (before.unavailable !== null) log(`the runtime ${runtime.name} at ${runtime.address} is back`);
+    } else {
+      if (before.unavailable === null) log(`taking no jobs: ${next.unavailable}`);
+      this.#lookAgain();
+    }
+    if (JSON.stringify(before) !== JSON.stringify(next)) this.#onChange(next);
+  }
+
+  #lookAgain(): void {
+    clearTimeout(this.#retry);
+    if (this.#isStopped) return;
+    const { random = Math.random } = this.#options;
+    const ms = Math.min(RETRY_CEILING_MS, RETRY_FLOOR_MS + backoffMs(this.#failures, random()));
+    this.#failures += 1;
+    this.#retry = setTimeout(() => void this.look(), ms);
+    this.#retry.unref();
+  }
+}

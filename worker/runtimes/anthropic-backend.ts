@@ -1,0 +1,44 @@
+// Anthropic: its own API passes through; chat is converted.
+
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { DIALECTS } from "../apis/dialects.ts";
+import type { Backend } from "./backend.ts";
+import { converted, convertedRequest } from "./converted-chat.ts";
+import { exchange } from "./exchange.ts";
+import { hidingSecret } from "./hide-secret.ts";
+import { requestFailure } from "./request-failure.ts";
+import { failed } from "./runtime.ts";
+import { runtimeFetch } from "./runtime-fetch.ts";
+
+const API_VERSION = "2023-06-01";
+
+export type AnthropicBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
+
+export function createAnthropicBackend({ name, baseUrl, key }: AnthropicBackendOptions): Backend {
+  const open = (secret: string | null) => (model: string) =>
+    createAnthropic({ baseURL: baseUrl, apiKey: secret ?? "", fetch: runtimeFetch })(model);
+  return {
+    chat: async (body, run) => {
+      const secret = await key();
+      return hidingSecret(secret, () => converted({ name, kind: "anthropic", open: open(secret) }, body, run));
+    },
+    request: async ({ api, body, headers }, run) => {
+      const secret = await key();
+      if (api === "chat/completions") {
+        return hidingSecret(secret, () => convertedRequest({ name, kind: "anthropic", open: open(secret) }, body, run));
+      }
+      if (api !== "messages") {
+        return failed({ code: "not_found", message: `${name} has no API "${api}"`, status: 404, retryable: false });
+      }
+      const request = {
+        url: `${baseUrl}/messages`,
+        headers: { "anthropic-version": API_VERSION, ...headers, "x-api-key": secret ?? "" },
+        body: JSON.stringify(body),
+        dialect: DIALECTS.messages,
+        explain: (failure: object) => requestFailure(name, failure, Date.now()),
+        nowMs: Date.now,
+      };
+      return hidingSecret(secret, () => exchange(request, run));
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// From a job's `prompt` and `input` to the body of one chat request, in OpenAI's words. Pure.
+// Text as `input` follows the prompt; the fields of an object are settings of the call, and `messages` the turns before the
+// prompt, which always comes last as the user's. A field that is not known is refused by name: it is never dropped, and
+// never pasted into the prompt.
+
+import * as z from "zod";
+import { nearestOf } from "../../contract/nearest.ts";
+import { isObject, type JsonObject } from "../json-object.ts";
+import type { JobFailure } from "./runtime.ts";
+
+export type ChatBody = { messages: unknown[]; [field: string]: unknown };
+
+const MAX_MESSAGES = 1000;
+
+const turn = z.looseObject({ role: z.enum(["system", "developer", "user", "assistant", "tool"]) });
+const anyObject = z.looseObject({});
+
+/** What a model call takes. `system` becomes the first turn, all else goes on under its own name. */
+const inputSchema = z.object({
+  system: z.string().optional(),
+  messages: z.array(turn).max(MAX_MESSAGES).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().positive().optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  top_k: z.int().positive().optional(),
+  min_p: z.number().min(0).max(1).optional(),
+  presence_penalty: z.number().min(-2).max(2).optional(),
+  frequency_penalty: z.number().min(-2).max(2).optional(),
+  repetition_penalty: z.number().positive().optional(),
+  logit_bias: z.record(z.string(), z.number()).optional(),
+  stop: z.union([z.string(), z.array(z.string())]).optional(),
+  seed: z.int().optional(),
+  tools: z.array(anyObject).optional(),
+  tool_choice: z.union([z.string(), anyObject]).optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  response_format: anyObject.optional(),
+  reasoning_effort: z.string().optional(),
+});
+
+export const INPUT_FIELDS: readonly string[] = Object.keys(inputSchema.shape);
+
+export type ChatBodyResult = { ok: true; body: ChatBody } | { ok: false; error: JobFailure };
+
+export function chatBody(prompt: string, input: unknown): ChatBodyResult {
+  if (input === null || input === undefined) return { ok: true, body: { messages: [userTurn(prompt)] } };
+  if (typeof input === "string") return { ok: true, body: { messages: [userTurn(`${prompt}\n\n${input}`)] } };
+  if (!isObject(input)) return refused("input must be text, or an object of what a model call takes");
+  const unknown = unknownField(input, INPUT_FIELDS);
+  if (unknown !== null) return refused(unknown);
+  const parsed = inputSchema.safeParse(input);
+  if (!parsed.success) {
+    const message = `input: ${z.prettifyError(parsed.error)}`;
+    return { ok: false, error: { code: "bad_request", message, retryable: false } };
+  }
+  const { system, messages = [], ...settings } = parsed.data;
+  const first = system === undefined ? [] : [{ role: "system", content: system }];
+  return { ok: true, body: { messages: [...first, ...messages, userTurn(prompt)], ...settings } };
+}
+
+/** Names the first field that is not among `known`, and the one that may be meant. */
+export function unknownField(input: JsonObject, known: readonly string[]): string | null {
+  const field = Object.keys(input).find((name) => !known.includes(name));
+  if (field === undefined) return null;
+  const nearest = nearestOf(field, known);
+  const hint = nearest === null ? `it takes ${known.join(", ")}` : `did you mean "${nearest}"?`;
+  return `input.${field.slice(0, 64)} is nothing that a model call takes; ${hint}`;
+}
+
+export function unsupportedInput(message: string): JobFailure {
+  return { code: "unsupported_input", message, retryable: false };
+}
+
+function refused(message: string): ChatBodyResult {
+  return { ok: false, error: unsupportedInput(message) };
+}
+
+function userTurn(content: string): { role: "user"; content: string } {
+  return { role: "user", content };
+}

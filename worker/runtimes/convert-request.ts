@@ -1,0 +1,132 @@
+// From OpenAI's chat to a call of a model that speaks something else. Pure. Nothing that could change the answer is
+// dropped: a field that cannot be carried is named.
+
+import { isObject, type JsonObject, objectOf } from "../json-object.ts";
+import { convertMessages } from "./convert-messages.ts";
+import { type CallOptions, CannotCarry } from "./convertible.ts";
+
+export type ConvertedKind = "anthropic" | "gemini";
+type Tool = NonNullable<CallOptions["tools"]>[number];
+
+/** Fields about the transport, the account or the books, which change no word of the answer. */
+const IMMATERIAL = new Set([
+  "model",
+  "stream",
+  "stream_options",
+  "user",
+  "metadata",
+  "store",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "service_tier",
+]);
+
+/** Values that ask for what happens anyway. */
+const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["n", (value) => value === 1],
+  ["logprobs", (value) => value === false],
+  ["presence_penalty", (value) => value === 0],
+  ["frequency_penalty", (value) => value === 0],
+  ["parallel_tool_calls", (value) => value === true],
+  ["logit_bias", (value) => isObject(value) && Object.keys(value).length === 0],
+  ["modalities", (value) => Array.isArray(value) && value.length === 1 && value[0] === "text"],
+] as const);
+
+type Carry = (value: never, kind: ConvertedKind) => Partial<CallOptions>;
+
+const CARRIED: ReadonlyMap<string, Carry> = new Map<string, Carry>([
+  ["messages", (value: unknown) => ({ prompt: convertMessages(value) })],
+  ["temperature", (temperature: number, kind) => ({ temperature: inRange(temperature, kind) })],
+  ["max_tokens", (maxOutputTokens: number) => ({ maxOutputTokens })],
+  ["max_completion_tokens", (maxOutputTokens: number) => ({ maxOutputTokens })],
+  ["top_p", (topP: number) => ({ topP })],
+  ["top_k", (topK: number) => ({ topK })],
+  ["stop", (stop: string | string[]) => ({ stopSequences: Array.isArray(stop) ? stop : [stop] })],
+  ["seed", (seed: number, kind) => ({ seed: only("gemini", kind, "seed", seed) })],
+  ["presence_penalty", (value: number, kind) => ({ presencePenalty: only("gemini", kind, "presence_penalty", value) })],
+  [
+    "frequency_penalty",
+    (value: number, kind) => ({ frequencyPenalty: only("gemini", kind, "frequency_penalty", value) }),
+  ],
+  ["tools", (tools: unknown) => ({ tools: toolsOf(tools) })],
+  ["tool_choice", (choice: unknown) => ({ toolChoice: toolChoiceOf(choice) })],
+  ["response_format", (format: unknown, kind) => responseFormatOf(objectOf(format), kind)],
+  [
+    "parallel_tool_calls",
+    (value: boolean, kind) => {
+      only("anthropic", kind, "parallel_tool_calls", value);
+      return { providerOptions: { anthropic: { disableParallelToolUse: true } } };
+    },
+  ],
+]);
+
+/** @throws CannotCarry */
+export function convertRequest(body: JsonObject, kind: ConvertedKind): CallOptions {
+  let options: Partial<CallOptions> = {};
+  for (const [field, value] of Object.entries(body)) {
+    if (value === null || value === undefined || IMMATERIAL.has(field) || NEUTRAL.get(field)?.(value)) continue;
+    const carry = CARRIED.get(field);
+    if (carry === undefined) throw cannot(field, kind);
+    options = { ...options, ...carry(value as never, kind) };
+  }
+  return { prompt: [], ...options };
+}
+
+function cannot(field: string, kind: ConvertedKind): CannotCarry {
+  return new CannotCarry(field, `${kind} cannot carry "${field}"`);
+}
+
+function only<T>(able: ConvertedKind, kind: ConvertedKind, field: string, value: T): T {
+  if (kind !== able) throw cannot(field, kind);
+  return value;
+}
+
+function inRange(temperature: number, kind: ConvertedKind): number {
+  if (kind === "anthropic" && temperature > 1) {
+    throw new CannotCarry("temperature", "anthropic takes a temperature from 0 to 1");
+  }
+  return temperature;
+}
+
+function toolsOf(tools: unknown): Tool[] {
+  if (!Array.isArray(tools)) throw new CannotCarry("tools", "tools must be an array");
+  return tools.map((tool) => {
+    const { type, function: called } = objectOf(tool);
+    const { name, description, parameters, strict } = objectOf(called);
+    if (type !== "function" || typeof name !== "string") {
+      throw new CannotCarry("tools", `only tools of type "function" with a name can be carried`);
+    }
+    return {
+      type: "function",
+      name,
+      inputSchema: isObject(parameters) ? parameters : { type: "object", properties: {} },
+      ...(typeof description === "string" ? { description } : {}),
+      ...(typeof strict === "boolean" ? { strict } : {}),
+    };
+  });
+}
+
+function toolChoiceOf(choice: unknown): NonNullable<CallOptions["toolChoice"]> {
+  if (choice === "auto" || choice === "none" || choice === "required") return { type: choice };
+  const { name } = objectOf(objectOf(choice).function);
+  if (typeof name !== "string") throw new CannotCarry("tool_choice", "tool_choice is of no known kind");
+  return { type: "tool", toolName: name };
+}
+
+function responseFormatOf({ type, json_schema }: JsonObject, kind: ConvertedKind): Partial<CallOptions> {
+  if (type === "text") return {};
+  const { schema, name, description } = objectOf(json_schema);
+  if (type === "json_object" && kind === "gemini") return { responseFormat: { type: "json" } };
+  if (type !== "json_schema" || !isObject(schema)) {
+    throw new CannotCarry("response_format", `${kind} cannot carry a response_format of type "${type}"`);
+  }
+  return {
+    responseFormat: {
+      type: "json",
+      schema,
+      ...(typeof name === "string" ? { name } : {}),
+      ...(typeof description === "string" ? { description } : {}),
+    },
+  };
+}

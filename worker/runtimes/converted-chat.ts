@@ -1,0 +1,76 @@
+// OpenAI's chat on a model that speaks something else, by the AI SDK's providers: their stream becomes chunks of a chat
+// completion, read by the same reader as those of a runtime that speaks it.
+
+import { DIALECTS } from "../apis/dialects.ts";
+import { writeEvent } from "../apis/sse.ts";
+import type { JsonObject } from "../json-object.ts";
+import type { Answering } from "./backend.ts";
+import { unsupportedInput } from "./chat-body.ts";
+import { ChatChunks } from "./chat-chunks.ts";
+import { classifyError, isNeverReached } from "./classify.ts";
+import { type ConvertedKind, convertRequest } from "./convert-request.ts";
+import { CannotCarry, type ConvertibleModel } from "./convertible.ts";
+import { requestFailureOf } from "./request-failure.ts";
+import type { JobFailure, Outcome } from "./runtime.ts";
+import { failed } from "./runtime.ts";
+import { StreamReader } from "./stream-reader.ts";
+
+export type ConvertedModel = {
+  name: string;
+  kind: ConvertedKind;
+  open: (model: string) => Pick<ConvertibleModel, "doStream">;
+};
+
+type Explain = { error: (error: unknown) => JobFailure; cannotCarry: (refused: CannotCarry) => JobFailure };
+
+/** An ordinary job. */
+export function converted(model: ConvertedModel, body: JsonObject, run: Answering): Promise<Outcome> {
+  const error = (thrown: unknown) => classifyError(thrown, Date.now());
+  const cannotCarry = ({ parameter, message }: CannotCarry) => unsupportedInput(`input.${parameter}: ${message}`);
+  return convert(model, body, run, { error, cannotCarry });
+}
+
+/** A client's request. */
+export function convertedRequest(model: ConvertedModel, body: JsonObject, run: Answering): Promise<Outcome> {
+  const error = (thrown: unknown) => requestFailureOf(model.name, thrown, Date.now());
+  const cannotCarry = ({ message }: CannotCarry) =>
+    ({ code: "unsupported_parameter", message, status: 400, retryable: false }) as const;
+  return convert(model, body, run, { error, cannotCarry });
+}
+
+async function convert(model: ConvertedModel, body: JsonObject, run: Answering, explain: Explain): Promise<Outcome> {
+  const dialect = DIALECTS["chat/completions"];
+  const assembly = dialect.assemble?.();
+  if (assembly === undefined) throw new Error("chat has streams");
+  const explainEvent = ({ body: told }: { body?: unknown }) => explain.error(told);
+  const reader = new StreamReader({ dialect, explain: explainEvent }, assembly, run.emit);
+  const halt = new AbortController();
+  try {
+    const options = convertRequest(body, model.kind);
+    const abortSignal = AbortSignal.any([run.signal, halt.signal]);
+    const { stream } = await model.open(String(body.model ?? "")).doStream({ ...options, abortSignal });
+    const chunks = new ChatChunks(String(body.model ?? ""));
+    for await (const part of stream) {
+      if (part.type === "error") return failed(explain.error(part.error), dialect.spentOf(assembly.result()));
+      if (part.type === "stream-start") refuseDropped(part.warnings);
+      const events = chunks.of(part).map((chunk) => ({ raw: writeEvent(chunk), data: JSON.stringify(chunk) }));
+      const refused = await reader.take(events);
+      if (refused !== null) return refused;
+    }
+    return await reader.end();
+  } catch (error) {
+    if (error instanceof CannotCarry) return failed(explain.cannotCarry(error));
+    const failure = failed(explain.error(error), dialect.spentOf(assembly.result()));
+    return isNeverReached(error) ? { ...failure, neverReached: true } : failure;
+  } finally {
+    halt.abort();
+  }
+}
+
+/** The SDK's providers say which setting they have left out. */
+function refuseDropped(warnings: readonly { type: string; feature?: string; details?: string | undefined }[]): void {
+  const dropped = warnings.find(({ type }) => type === "unsupported");
+  if (dropped === undefined) return;
+  const feature = dropped.feature ?? "a setting";
+  throw new CannotCarry(feature, `"${feature}" cannot be carried${dropped.details ? `: ${dropped.details}` : ""}`);
+}

@@ -1,0 +1,37 @@
+// Embeddings of the echo runtime: a small vector of length one that depends on the text alone.
+
+import type { JsonObject } from "../json-object.ts";
+
+const DIMENSIONS = 8;
+const MAX_DIMENSIONS = 4096;
+const MAX_TEXTS = 2048;
+
+export function echoEmbeddings(body: JsonObject, model: string): JsonObject {
+  const texts = (Array.isArray(body.input) ? body.input : [body.input]).slice(0, MAX_TEXTS).map(String);
+  const size =
+    typeof body.dimensions === "number" ? Math.min(Math.max(1, body.dimensions), MAX_DIMENSIONS) : DIMENSIONS;
+  const words = texts
+    .join(" ")
+    .split(/\s+/)
+    .filter((word) => word !== "").length;
+  const data = texts.map((text, index) => {
+    const vector = vectorOf(text, size);
+    const isBase64 = body.encoding_format === "base64";
+    const embedding = isBase64 ? Buffer.from(new Float32Array(vector).buffer).toString("base64") : vector;
+    return { object: "embedding", index, embedding };
+  });
+  return { object: "list", data, model, usage: { prompt_tokens: words, total_tokens: words } };
+}
+
+function vectorOf(text: string, size: number): number[] {
+  // FNV-1a: any function of the text will do.
+  let state = 2_166_136_261;
+  const next = (code: number) => {
+    state = Math.imul(state ^ code, 16_777_619) >>> 0;
+    return state / 2 ** 31 - 1;
+  };
+  for (const character of text) next(character.codePointAt(0) ?? 0);
+  const raw = Array.from({ length: Math.floor(size) }, (_, at) => next(at + 1));
+  const length = Math.hypot(...raw) || 1;
+  return raw.map((value) => value / length);
+}

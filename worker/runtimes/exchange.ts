@@ -1,0 +1,107 @@
+// One request to a runtime, in the dialect of its API, and its answer, whole or as events that are passed on as they come.
+// The answer is bounded while it is read: what could not be kept is not read on.
+
+import { MAX_RESULT_BYTES } from "../../contract/field.ts";
+import type { Assembly, Dialect } from "../apis/dialect.ts";
+import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
+import { parseJson } from "../json-object.ts";
+import { classifyError, isNeverReached } from "./classify.ts";
+import type { JobFailure, Outcome, RunOptions } from "./runtime.ts";
+import { failed } from "./runtime.ts";
+import { runtimeFetch } from "./runtime-fetch.ts";
+import { MAX_EVENT_BYTES, StreamReader, tooLarge } from "./stream-reader.ts";
+
+const MAX_ERROR_BYTES = 64 * 1024;
+
+export type Exchange = {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  dialect: Dialect;
+  /** What a refusal or an error in the stream means, in the words that fit who asked. */
+  explain: (failure: { status?: number; headers?: Record<string, string>; body?: unknown }) => JobFailure;
+  nowMs: () => number;
+};
+
+export async function exchange(request: Exchange, run: Pick<RunOptions, "signal" | "emit">): Promise<Outcome> {
+  // Ends the reading, too, when the answer is refused halfway.
+  const done = new AbortController();
+  const signal = AbortSignal.any([run.signal, done.signal]);
+  const { url, body, headers } = request;
+  let assembly: Assembly | null = null;
+  try {
+    const response = await runtimeFetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+      signal,
+    });
+    if (!response.ok) {
+      const text = await readStart(response, MAX_ERROR_BYTES);
+      return failed(
+        request.explain({ status: response.status, headers: Object.fromEntries(response.headers), body: text }),
+      );
+    }
+    const isStream = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+    if (!isStream || request.dialect.assemble === null) return await readWhole(request, response);
+    assembly = request.dialect.assemble();
+    return await readStream(request, response, assembly, run.emit);
+  } catch (error) {
+    const spent = assembly === null ? {} : request.dialect.spentOf(assembly.result());
+    if (error instanceof EventTooLarge) return failed(tooLarge(), spent);
+    const failure = failed(classifyError(error, request.nowMs()), spent);
+    return isNeverReached(error) ? { ...failure, neverReached: true } : failure;
+  } finally {
+    done.abort();
+  }
+}
+
+async function readWhole({ dialect, explain }: Exchange, response: Response): Promise<Outcome> {
+  const text = await readBounded(response, MAX_RESULT_BYTES);
+  if (text === null) return failed(tooLarge());
+  const result = parseJson(text);
+  if (result === undefined) return failed(explain({ body: "it answered with something that is not JSON" }));
+  if (typeof result === "object" && result !== null && "error" in result && result.error) {
+    return failed(explain({ body: result }));
+  }
+  return { ok: true, result, ...dialect.spentOf(result) };
+}
+
+async function readStream(
+  request: Exchange,
+  response: Response,
+  assembly: Assembly,
+  emit: RunOptions["emit"],
+): Promise<Outcome> {
+  const reader = new StreamReader(request, assembly, emit);
+  const splitter = new EventSplitter(MAX_EVENT_BYTES);
+  for await (const bytes of response.body ?? []) {
+    const refused = await reader.take(splitter.take(bytes));
+    if (refused !== null) return refused;
+  }
+  return (await reader.take(splitter.finish())) ?? reader.end();
+}
+
+/** The body as text, or null where it is longer. */
+async function readBounded(response: Response, maxBytes: number): Promise<string | null> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) return null;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** As much of an error's body as is worth reading. */
+async function readStart(response: Response, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > maxBytes) break;
+  }
+  return text.slice(0, maxBytes);
+}

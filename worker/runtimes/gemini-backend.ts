@@ -1,0 +1,24 @@
+// Gemini: clients' requests go to its own OpenAI surface; ordinary jobs to its native API, whose token counts say what was
+// thought.
+
+import { createGoogle } from "@ai-sdk/google";
+import type { Backend } from "./backend.ts";
+import { converted } from "./converted-chat.ts";
+import { hidingSecret } from "./hide-secret.ts";
+import { createOpenAiBackend } from "./openai-backend.ts";
+import { runtimeFetch } from "./runtime-fetch.ts";
+
+export type GeminiBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
+
+export function createGeminiBackend({ name, baseUrl, key }: GeminiBackendOptions): Backend {
+  const surface = createOpenAiBackend({ name, baseUrl: `${baseUrl}/openai`, key });
+  return {
+    chat: async (body, run) => {
+      const secret = await key();
+      const open = (model: string) =>
+        createGoogle({ baseURL: baseUrl, apiKey: secret ?? "", fetch: runtimeFetch })(model);
+      return hidingSecret(secret, () => converted({ name, kind: "gemini", open }, body, run));
+    },
+    request: surface.request,
+  };
+}

@@ -1,0 +1,60 @@
+// A runtime that speaks OpenAI's API, and perhaps more of the five: requests go to it as they are.
+
+import type { Api } from "../../contract/values.ts";
+import { DIALECTS } from "../apis/dialects.ts";
+import type { JsonObject } from "../json-object.ts";
+import type { Answering, Backend } from "./backend.ts";
+import { unsupportedInput } from "./chat-body.ts";
+import { classifyFailure } from "./classify.ts";
+import { type Exchange, exchange } from "./exchange.ts";
+import { hidingSecret } from "./hide-secret.ts";
+import { requestFailure } from "./request-failure.ts";
+import { failed } from "./runtime.ts";
+
+export type OpenAiBackendOptions = {
+  name: string;
+  /** Up to where `/chat/completions` begins. */
+  baseUrl: string;
+  /** Fields of an ordinary job's chat that this provider knows by another name. */
+  renames?: Readonly<Record<string, string>>;
+  /** Fields of a model call that this provider does not have. */
+  lacks?: readonly string[];
+  /** The key as it is now, or null; it is kept out of every message. */
+  key: () => Promise<string | null>;
+};
+
+export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
+  const { name, baseUrl, renames = {}, lacks = [] } = options;
+  const ask = async (
+    api: Api,
+    body: JsonObject,
+    headers: Readonly<Record<string, string>>,
+    explain: Exchange["explain"],
+    run: Answering,
+  ) => {
+    const secret = await options.key();
+    const keyHeaders: Record<string, string> = secret === null ? {} : { authorization: `Bearer ${secret}` };
+    const request = {
+      url: `${baseUrl}/${api}`,
+      headers: { ...headers, ...keyHeaders },
+      body: JSON.stringify(body),
+      dialect: DIALECTS[api],
+      explain,
+      nowMs: Date.now,
+    };
+    return hidingSecret(secret, () => exchange(request, run));
+  };
+  return {
+    chat: async (body, run) => {
+      const missing = lacks.find((field) => body[field] !== undefined);
+      if (missing !== undefined) return failed(unsupportedInput(`input.${missing}: ${name} has no such setting`));
+      const renamed = Object.fromEntries(
+        Object.entries(body).map(([field, value]) => [renames[field] ?? field, value]),
+      );
+      const streamed = { ...renamed, stream: true, stream_options: { include_usage: true } };
+      return ask("chat/completions", streamed, {}, (failure) => classifyFailure(failure, Date.now()), run);
+    },
+    request: ({ api, body, headers }, run) =>
+      ask(api, body, headers, (failure) => requestFailure(name, failure, Date.now()), run),
+  };
+}

@@ -1,0 +1,71 @@
+// Asks a runtime how it is: whether it answers, which models it lists, which of the APIs it has. An empty request tells
+// whether an API is there: 404 and 405 mean no, a complaint about the request means yes.
+
+import { APIS, type Api } from "../../contract/values.ts";
+import { isNeverReached, reasonOf } from "./classify.ts";
+import type { ModelList } from "./model-list.ts";
+import type { RuntimeState } from "./runtime.ts";
+import { runtimeFetch } from "./runtime-fetch.ts";
+
+const PROBE_TIMEOUT_MS = 5_000;
+const MAX_PROBE_CHARS = 4096;
+
+export type ProbeOptions = {
+  address: string;
+  models: ModelList;
+  key: () => Promise<string | null>;
+  /** Which APIs to ask for; those that need no question are told by a hosted provider's entry. */
+  asks: readonly Api[];
+  has: readonly Api[];
+};
+
+export async function probeRuntime(options: ProbeOptions, before: RuntimeState | null): Promise<RuntimeState> {
+  try {
+    const models = await options.models(AbortSignal.timeout(PROBE_TIMEOUT_MS));
+    // A list that has not changed is a sign of the same runtime: its APIs are asked for again only with a full look.
+    const isKnown = before !== null && before.unavailable === null && String(before.models) === String(models);
+    const apis = isKnown ? before.apis : [...options.has, ...(await presentApis(options))];
+    return { unavailable: null, apis, models };
+  } catch (error) {
+    return {
+      unavailable: whyUnavailable(options.address, error),
+      apis: before?.apis ?? [],
+      models: before?.models ?? null,
+    };
+  }
+}
+
+async function presentApis({ address, asks, key }: ProbeOptions): Promise<Api[]> {
+  const secret = await key();
+  const headers = {
+    "content-type": "application/json",
+    ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+  };
+  const found = await Promise.all(
+    asks.map(async (api) => ((await isThere(`${address}/${api}`, headers)) ? [api] : [])),
+  );
+  const present = new Set(found.flat());
+  return APIS.filter((api) => present.has(api));
+}
+
+async function isThere(url: string, headers: Record<string, string>): Promise<boolean> {
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  const response = await runtimeFetch(url, { method: "POST", headers, body: "{}", signal }).catch(() => null);
+  if (response === null) return false;
+  const said = (await response.text().catch(() => "")).slice(0, MAX_PROBE_CHARS);
+  // Ollama answers 404 for the model that an empty request does not name, LM Studio 200 for a path that it does not know.
+  if (response.status === 404) return /model/i.test(said) && !/not found: \/|404 page/i.test(said);
+  if (response.ok) return !/unexpected endpoint/i.test(said);
+  return response.status !== 405 && response.status !== 501;
+}
+
+function whyUnavailable(address: string, error: unknown): string {
+  const { statusCode: status } = error as { statusCode?: number };
+  const where = `the runtime at ${address}`;
+  if (status === 401 || status === 403) return `${where} refuses the key`;
+  if (status !== undefined) return `${where} answers with HTTP ${status}`;
+  const reason = reasonOf(error)
+    .replace(/\p{Cc}/gu, " ")
+    .slice(0, 200);
+  return isNeverReached(error) ? `${where} cannot be reached: ${reason}` : `${where} does not answer: ${reason}`;
+}

@@ -1,0 +1,46 @@
+// What a runtime refused, in the words that a client of its API knows: its own status, code and message. Only what is about
+// the worker's key becomes the worker's trouble: the client can do nothing about it.
+
+import { classifyError, classifyFailure, failureOf, type RuntimeFailure } from "./classify.ts";
+import { readErrorBody } from "./error-body.ts";
+import type { JobFailure } from "./runtime.ts";
+
+const MAX_MESSAGE_CHARS = 2000;
+const MAX_CODE_CHARS = 64;
+
+/** The code where the runtime gives none. */
+const CODE_OF: ReadonlyMap<string, string> = new Map([
+  ["model_not_found", "model_not_found"],
+  ["no_model_loaded", "model_not_found"],
+  ["context_length", "context_length_exceeded"],
+  ["rate_limited", "rate_limit_exceeded"],
+  ["quota_exhausted", "insufficient_quota"],
+]);
+const CODE_OF_STATUS: ReadonlyMap<number, string> = new Map([
+  [404, "not_found"],
+  [413, "payload_too_large"],
+]);
+
+/** @param runtime its name, for the message about its key. */
+export function requestFailure(runtime: string, failure: RuntimeFailure, nowMs: number): JobFailure {
+  const known = classifyFailure(failure, nowMs);
+  if (known.code === "unauthorized") {
+    const message = `${runtime} refused this worker's key, not yours: its operator must set a key that is valid`;
+    return { code: "provider_refused", message, status: 502, retryable: false };
+  }
+  const { status } = known;
+  if (status === undefined || status >= 500) return known;
+  const body = readErrorBody(failure.body ?? "");
+  const fallback = CODE_OF.get(known.code) ?? CODE_OF_STATUS.get(status) ?? "invalid_request";
+  return {
+    ...known,
+    code: (body.code ?? fallback).replace(/\p{Cc}/gu, " ").slice(0, MAX_CODE_CHARS),
+    message: (body.message || known.message).slice(0, MAX_MESSAGE_CHARS),
+  };
+}
+
+/** The same of what the AI SDK throws. */
+export function requestFailureOf(runtime: string, error: unknown, nowMs: number): JobFailure {
+  const told = failureOf(error);
+  return told === null ? classifyError(error, nowMs) : requestFailure(runtime, told, nowMs);
+}

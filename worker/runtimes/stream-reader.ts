@@ -1,0 +1,82 @@
+// Reads the events of an answer: puts it together, passes the events on, and stops where there is no use in reading on.
+// Events before the first with content are kept back, so that an attempt that fails until then can be made again
+// elsewhere without anybody having heard of it.
+
+import { MAX_RESULT_BYTES } from "../../contract/field.ts";
+import type { Assembly, Dialect } from "../apis/dialect.ts";
+import type { SseEvent } from "../apis/sse.ts";
+import type { JobFailure, Outcome, RunOptions, Spent } from "./runtime.ts";
+import { failed } from "./runtime.ts";
+
+/** An event travels whole in a part of the data line, whose head is far shorter than what is left out here. */
+export const MAX_EVENT_BYTES = MAX_RESULT_BYTES - 1024;
+
+export type Reading = {
+  dialect: Dialect;
+  /** What an error in the stream means, in the words that fit who asked. */
+  explain: (failure: { body?: unknown }) => JobFailure;
+};
+
+const BROKEN_OFF: JobFailure = {
+  code: "runtime_unreachable",
+  message: "The runtime broke off its answer before the end",
+  retryable: true,
+};
+
+export class StreamReader {
+  readonly #request: Reading;
+  readonly #assembly: Assembly;
+  readonly #emit: RunOptions["emit"];
+  #keptBack: string[] = [];
+  #keptChars = 0;
+  #hasContent = false;
+
+  constructor(request: Reading, assembly: Assembly, emit: RunOptions["emit"]) {
+    this.#request = request;
+    this.#assembly = assembly;
+    this.#emit = emit;
+  }
+
+  /** @returns the outcome where there is no use in reading on. */
+  async take(events: readonly SseEvent[]): Promise<Outcome | null> {
+    let failure: JobFailure | null = null;
+    for (const { raw, data } of events) {
+      const noted = this.#assembly.take(data);
+      if (noted.kind === "error") failure = this.#request.explain({ body: noted.error });
+      else if (this.#assembly.size() > MAX_RESULT_BYTES) failure = tooLarge();
+      if (failure !== null) break;
+      this.#keptBack.push(raw);
+      this.#keptChars += raw.length;
+      this.#hasContent ||= noted.kind === "content" || this.#keptChars > MAX_EVENT_BYTES;
+    }
+    if (this.#hasContent) await this.#passOn();
+    return failure === null ? null : failed(failure, this.#spent());
+  }
+
+  async end(): Promise<Outcome> {
+    // A stream that ended without saying why was cut: a half answer must not pass for a whole one.
+    if (!this.#assembly.isWhole()) return failed(BROKEN_OFF, this.#spent());
+    const closing = this.#assembly.closing();
+    if (closing !== "") this.#keptBack.push(closing);
+    await this.#passOn();
+    const result = this.#assembly.result();
+    return { ok: true, result, ...this.#request.dialect.spentOf(result) };
+  }
+
+  async #passOn(): Promise<void> {
+    const events = this.#keptBack;
+    if (events.length === 0) return;
+    this.#keptBack = [];
+    this.#keptChars = 0;
+    await this.#emit(events);
+  }
+
+  #spent(): Spent {
+    return this.#request.dialect.spentOf(this.#assembly.result());
+  }
+}
+
+export function tooLarge(): JobFailure {
+  const message = `The runtime wrote more than the ${MAX_RESULT_BYTES} bytes that a result may have, and was stopped; ask for less output`;
+  return { code: "result_too_large", message, retryable: false };
+}

@@ -1,0 +1,234 @@
+// The data line: a second WebSocket, opened with the first streamed job, kept, and opened again when it drops. Streams that
+// had begun on a line that dropped end with `stream_lost`: nobody can tell what of them arrived, and a text with a hole must
+// not pass for a whole one. Those that had not begun wait for the next line.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { readerGone, type StreamError } from "../../contract/data-line.ts";
+import { backoffMs } from "../backoff.ts";
+import type { SessionSettings } from "../session.ts";
+import { FrameGatherer } from "./frame-gatherer.ts";
+import type { Streams, StreamWriter, WhenGone } from "./streams.ts";
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+const PING_EVERY_MS = 15_000;
+const MAX_RECEIVED_BYTES = 1024 * 1024;
+const CLOSE_TIMEOUT_MS = 2_000;
+/** Above this much that is not sent, the runtimes are read no further. */
+const FULL_BYTES = 8 * 1024 * 1024;
+const FULL_WAITING_BYTES = 1024 * 1024;
+const LOOK_EVERY_MS = 10;
+/** So long a reader waits for a line that is away; after that nothing is kept for it. */
+const AWAY_MS = 5_000;
+const LOST: StreamError = { code: "stream_lost", message: "The worker's line for streams dropped while it wrote" };
+
+type Stream = {
+  jobId: string;
+  lease: number;
+  whenGone: WhenGone;
+  /** Waits for the line, writes on it, has lost it. */
+  state: "waiting" | "begun" | "lost";
+  waiting: string[];
+  waitingBytes: number;
+  ending: { error: StreamError | null } | null;
+  /** Of who has taken over. */
+  writer: StreamWriter | null;
+};
+
+export type DataLineOptions = {
+  log: (line: string) => void;
+  /** There is no WebSocket to be had: who takes over. */
+  fallBack: () => Streams;
+};
+
+export class DataLine implements Streams {
+  readonly #settings: SessionSettings;
+  readonly #options: DataLineOptions;
+  readonly #streams = new Map<string, Stream>();
+  readonly #gatherer: FrameGatherer;
+  #socket: WebSocket | null = null;
+  #isOpen = false;
+  #wasOpen = false;
+  #isClosed = false;
+  #failures = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #awaySinceMs = performance.now();
+  /** Has taken over for good. */
+  #fallback: Streams | null = null;
+
+  constructor(settings: SessionSettings, options: DataLineOptions) {
+    this.#settings = settings;
+    this.#options = options;
+    this.#gatherer = new FrameGatherer({ send: (frame) => this.#isOpen && this.#socket?.send(frame) });
+  }
+
+  prepare(): void {
+    const isUnderWay = this.#socket !== null || this.#retry !== undefined || this.#fallback !== null;
+    if (!isUnderWay && !this.#isClosed) this.#connect();
+  }
+
+  open(jobId: string, lease: number, whenGone: WhenGone): StreamWriter {
+    if (this.#fallback !== null) return this.#fallback.open(jobId, lease, whenGone);
+    this.prepare();
+    const state = this.#isOpen ? "begun" : "waiting";
+    const stream: Stream = { jobId, lease, whenGone, state, waiting: [], waitingBytes: 0, ending: null, writer: null };
+    this.#streams.set(keyOf(jobId, lease), stream);
+    return { write: (events) => this.#write(stream, events) };
+  }
+
+  end(jobId: string, lease: number, error: StreamError | null): void {
+    const stream = this.#streams.get(keyOf(jobId, lease));
+    if (stream === undefined) {
+      this.#fallback?.end(jobId, lease, error);
+      return;
+    }
+    stream.ending = { error };
+    if (stream.state === "begun") this.#deliver(stream);
+  }
+
+  drop(jobId: string, lease: number): void {
+    this.#fallback?.drop(jobId, lease);
+    this.#streams.delete(keyOf(jobId, lease));
+    this.#gatherer.drop(jobId, lease);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#fallback?.close();
+    clearTimeout(this.#retry);
+    this.#gatherer.flush();
+    const socket = this.#socket;
+    socket?.close(1000);
+    setTimeout(() => socket?.terminate(), CLOSE_TIMEOUT_MS).unref();
+  }
+
+  #write(stream: Stream, events: readonly string[]): Promise<void> | undefined {
+    if (stream.writer !== null) return stream.writer.write(events);
+    const isDropped = this.#streams.get(keyOf(stream.jobId, stream.lease)) !== stream;
+    if (isDropped || stream.state === "lost") return undefined;
+    if (stream.state === "begun") this.#gatherer.write(stream.jobId, stream.lease, events);
+    else {
+      stream.waiting.push(...events);
+      for (const event of events) stream.waitingBytes += event.length;
+    }
+    return this.#isFull(stream) ? this.#hasRoom(stream) : undefined;
+  }
+
+  #isFull(stream: Stream): boolean {
+    if (stream.state === "lost") return false;
+    const inLine = this.#gatherer.waitingBytes + (this.#socket?.bufferedAmount ?? 0);
+    return stream.state === "waiting" ? stream.waitingBytes > FULL_WAITING_BYTES : inLine > FULL_BYTES;
+  }
+
+  /** Ends, too, when the reader cannot wait any longer: what is written from then on is not kept. */
+  async #hasRoom(stream: Stream): Promise<void> {
+    while (this.#isFull(stream) && this.#streams.has(keyOf(stream.jobId, stream.lease))) {
+      await delay(LOOK_EVERY_MS);
+      if (!this.#isOpen && performance.now() - this.#awaySinceMs > AWAY_MS) this.#lose(stream);
+    }
+  }
+
+  /** Says all that a stream has to say by now. */
+  #deliver(stream: Stream): void {
+    const { jobId, lease, waiting, ending } = stream;
+    const isLost = stream.state === "lost";
+    stream.state = "begun";
+    stream.waiting = [];
+    if (isLost) this.#gatherer.end(jobId, lease, LOST);
+    else if (waiting.length > 0) this.#gatherer.write(jobId, lease, waiting);
+    if (!isLost && ending !== null) this.#gatherer.end(jobId, lease, ending.error);
+    if (isLost || ending !== null) this.#streams.delete(keyOf(jobId, lease));
+  }
+
+  #connect(): void {
+    const { apiUrl, apiKey, instance } = this.#settings;
+    const url = `${apiUrl.replace(/^http/, "ws")}/api/workers/${encodeURIComponent(instance)}/stream`;
+    const socket = new WebSocket(url, {
+      headers: { authorization: `Bearer ${apiKey}` },
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      maxPayload: MAX_RECEIVED_BYTES,
+      perMessageDeflate: false,
+    });
+    this.#socket = socket;
+    let isRefused = false;
+    socket.on("open", () => this.#opened(socket));
+    socket.on("message", (data, isBinary) => !isBinary && this.#heard(String(data)));
+    socket.on("unexpected-response", (request, response) => {
+      request.destroy();
+      isRefused = ![429, 503].includes(response.statusCode ?? 0);
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => this.#gone(isRefused));
+  }
+
+  #opened(socket: WebSocket): void {
+    this.#isOpen = true;
+    this.#wasOpen = true;
+    this.#failures = 0;
+    const pings = setInterval(() => socket.send("ping"), PING_EVERY_MS);
+    pings.unref();
+    socket.once("close", () => clearInterval(pings));
+    for (const stream of [...this.#streams.values()]) this.#deliver(stream);
+  }
+
+  /** @param isRefused somebody answered, and gave no WebSocket. */
+  #gone(isRefused: boolean): void {
+    this.#socket = null;
+    if (this.#isOpen) {
+      this.#awaySinceMs = performance.now();
+      for (const stream of this.#streams.values()) this.#lose(stream);
+      this.#gatherer.clear();
+    }
+    this.#isOpen = false;
+    if (this.#isClosed) return;
+    if (isRefused && !this.#wasOpen) this.#fallBack();
+    else this.#connectLater();
+  }
+
+  #connectLater(): void {
+    const again = () => {
+      this.#retry = undefined;
+      this.#connect();
+    };
+    this.#retry = setTimeout(again, backoffMs(this.#failures, Math.random()));
+    this.#retry.unref();
+    this.#failures += 1;
+  }
+
+  #lose(stream: Stream): void {
+    stream.state = "lost";
+    stream.waiting = [];
+  }
+
+  /** What was written until now goes with it. */
+  #fallBack(): void {
+    const fallback = this.#options.fallBack();
+    this.#fallback = fallback;
+    for (const [key, stream] of this.#streams) {
+      const { jobId, lease, waiting, ending, whenGone } = stream;
+      stream.writer = fallback.open(jobId, lease, whenGone);
+      void stream.writer.write(waiting);
+      if (ending !== null) fallback.end(jobId, lease, ending.error);
+      this.#streams.delete(key);
+    }
+  }
+
+  #heard(text: string): void {
+    let message: unknown;
+    try {
+      message = text === "pong" ? null : JSON.parse(text);
+    } catch {
+      return;
+    }
+    for (const one of Array.isArray(message) ? message : [message]) {
+      const parsed = readerGone.safeParse(one);
+      if (!parsed.success) continue;
+      const { job_id, lease } = parsed.data;
+      const stream = this.#streams.get(keyOf(job_id, lease));
+      this.drop(job_id, lease);
+      stream?.whenGone();
+    }
+  }
+}
+
+const keyOf = (jobId: string, lease: number): string => `${jobId} ${lease}`;

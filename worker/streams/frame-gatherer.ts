@@ -1,0 +1,138 @@
+// Gathers what many streams write into few frames. The first words of a stream leave at once; beyond that at most one frame
+// leaves every 20 ms, with all that is ready. The order within a stream is kept. Knows no network: time and sending are
+// given.
+
+import {
+  FRAME_EVERY_MS,
+  MAX_DATA_FRAME_BYTES,
+  MAX_PART_BYTES,
+  PART_SEPARATOR,
+  type StreamError,
+  writePart,
+} from "../../contract/data-line.ts";
+
+/** The head line of a part, with the longest id and lease there are. */
+const MAX_HEAD_BYTES = 128;
+
+type Part = { jobId: string; lease: number; events: string[]; bytes: number };
+type Ended = { jobId: string; lease: number; text: string; bytes: number };
+
+export type FrameGathererOptions = {
+  send: (frame: string) => void;
+  nowMs?: () => number;
+};
+
+export class FrameGatherer {
+  readonly #send: (frame: string) => void;
+  readonly #nowMs: () => number;
+  #parts: (Part | Ended)[] = [];
+  /** The last part of each stream, to which more of it may be added. */
+  readonly #open = new Map<string, Part>();
+  readonly #begun = new Set<string>();
+  #lastFrameAtMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #immediate: NodeJS.Immediate | undefined;
+  #bytes = 0;
+
+  constructor({ send, nowMs = () => performance.now() }: FrameGathererOptions) {
+    this.#send = send;
+    this.#nowMs = nowMs;
+  }
+
+  /** Not sent yet. */
+  get waitingBytes(): number {
+    return this.#bytes;
+  }
+
+  write(jobId: string, lease: number, events: readonly string[]): void {
+    const key = keyOf(jobId, lease);
+    for (const event of events) {
+      const bytes = Buffer.byteLength(event);
+      const open = this.#open.get(key);
+      if (open !== undefined && open.bytes + bytes + MAX_HEAD_BYTES <= MAX_PART_BYTES) {
+        open.events.push(event);
+        open.bytes += bytes;
+      } else {
+        const part = { jobId, lease, events: [event], bytes };
+        this.#parts.push(part);
+        this.#open.set(key, part);
+      }
+      this.#bytes += bytes;
+    }
+    const isFirst = !this.#begun.has(key);
+    this.#begun.add(key);
+    this.#schedule(isFirst);
+  }
+
+  end(jobId: string, lease: number, error: StreamError | null): void {
+    const text = writePart({ kind: "end", jobId, lease, error });
+    const bytes = Buffer.byteLength(text);
+    this.#parts.push({ jobId, lease, text, bytes });
+    this.#bytes += bytes;
+    this.#close(jobId, lease);
+    this.#schedule(false);
+  }
+
+  /** Forgets what of this stream is not sent yet. */
+  drop(jobId: string, lease: number): void {
+    this.#parts = this.#parts.filter((part) => {
+      const isDropped = part.jobId === jobId && part.lease === lease;
+      if (isDropped) this.#bytes -= part.bytes;
+      return !isDropped;
+    });
+    this.#close(jobId, lease);
+  }
+
+  /** Forgets all that is not sent yet. */
+  clear(): void {
+    this.#parts = [];
+    this.#open.clear();
+    this.#begun.clear();
+    this.#bytes = 0;
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    clearImmediate(this.#immediate);
+    this.#timer = undefined;
+    this.#immediate = undefined;
+    if (this.#parts.length === 0) return;
+    this.#lastFrameAtMs = this.#nowMs();
+    const parts = this.#parts;
+    this.#parts = [];
+    this.#open.clear();
+    this.#bytes = 0;
+    for (const frame of framesOf(parts)) this.#send(frame);
+  }
+
+  #schedule(isFirst: boolean): void {
+    if (this.#immediate !== undefined) return;
+    const waitMs = this.#lastFrameAtMs + FRAME_EVERY_MS - this.#nowMs();
+    if (isFirst || waitMs <= 0) this.#immediate = setImmediate(() => this.flush());
+    else this.#timer ??= setTimeout(() => this.flush(), waitMs);
+  }
+
+  #close(jobId: string, lease: number): void {
+    const key = keyOf(jobId, lease);
+    this.#open.delete(key);
+    this.#begun.delete(key);
+  }
+}
+
+const keyOf = (jobId: string, lease: number): string => `${jobId} ${lease}`;
+
+function* framesOf(parts: readonly (Part | Ended)[]): Generator<string> {
+  let frame: string[] = [];
+  let bytes = 0;
+  for (const part of parts) {
+    const size = part.bytes + MAX_HEAD_BYTES;
+    if (bytes + size > MAX_DATA_FRAME_BYTES && frame.length > 0) {
+      yield frame.join(PART_SEPARATOR);
+      frame = [];
+      bytes = 0;
+    }
+    frame.push("text" in part ? part.text : writePart({ ...part, kind: "events", events: part.events.join("") }));
+    bytes += size;
+  }
+  if (frame.length > 0) yield frame.join(PART_SEPARATOR);
+}

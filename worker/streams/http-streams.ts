@@ -1,0 +1,108 @@
+// Streams without a WebSocket: a request a job, whose body is the events as they come. The coordinator answers it early when
+// nobody reads it any more. How a stream ended is told by the job's report.
+
+import type { StreamError } from "../../contract/data-line.ts";
+import { runtimeFetch } from "../runtimes/runtime-fetch.ts";
+import type { SessionSettings } from "../session.ts";
+import type { Streams, StreamWriter, WhenGone } from "./streams.ts";
+
+/** Above this much that is not sent, the runtime is read no further. */
+const FULL_BYTES = 1024 * 1024;
+
+type Open = { body: ReadableStreamDefaultController<Uint8Array>; halt: AbortController };
+
+export class HttpStreams implements Streams {
+  readonly #settings: SessionSettings;
+  readonly #open = new Map<string, Open>();
+
+  constructor(settings: SessionSettings) {
+    this.#settings = settings;
+  }
+
+  prepare(): void {}
+
+  open(jobId: string, lease: number, whenGone: WhenGone): StreamWriter {
+    const encoder = new TextEncoder();
+    let stream: Open | null = null;
+    let hasRoom = () => {};
+    let room: Promise<void> | null = null;
+    const begin = (): Open => {
+      const halt = new AbortController();
+      let controller: Open["body"] | null = null;
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start: (given) => {
+            controller = given;
+          },
+          pull: () => hasRoom(),
+        },
+        new ByteLengthQueuingStrategy({ highWaterMark: FULL_BYTES }),
+      );
+      void this.#post(jobId, lease, body, halt.signal).then((isGone) => {
+        this.#open.delete(keyOf(jobId, lease));
+        hasRoom();
+        if (isGone) whenGone();
+      });
+      if (controller === null) throw new Error("a stream starts at once");
+      const opened = { body: controller as Open["body"], halt };
+      this.#open.set(keyOf(jobId, lease), opened);
+      return opened;
+    };
+    return {
+      write: (events) => {
+        if (events.length === 0) return undefined;
+        stream ??= begin();
+        if (this.#open.get(keyOf(jobId, lease)) !== stream) return undefined;
+        stream.body.enqueue(encoder.encode(events.join("")));
+        if ((stream.body.desiredSize ?? 1) > 0) return undefined;
+        room ??= new Promise<void>((resolve) => {
+          hasRoom = () => {
+            room = null;
+            resolve();
+          };
+        });
+        return room;
+      },
+    };
+  }
+
+  /** An error is not part of the events: it stands in the job's report. */
+  end(jobId: string, lease: number, error: StreamError | null): void {
+    const stream = this.#open.get(keyOf(jobId, lease));
+    this.#open.delete(keyOf(jobId, lease));
+    if (error === null) stream?.body.close();
+    else stream?.halt.abort();
+  }
+
+  drop(jobId: string, lease: number): void {
+    this.#open.get(keyOf(jobId, lease))?.halt.abort();
+    this.#open.delete(keyOf(jobId, lease));
+  }
+
+  close(): void {
+    for (const { halt } of this.#open.values()) halt.abort();
+    this.#open.clear();
+  }
+
+  /** @returns whether the coordinator wants no more of it. */
+  async #post(jobId: string, lease: number, body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<boolean> {
+    const { apiUrl, apiKey } = this.#settings;
+    const url = `${apiUrl}/api/jobs/${encodeURIComponent(jobId)}/stream?lease=${lease}`;
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "text/event-stream" };
+    try {
+      const response = await runtimeFetch(url, {
+        method: "POST",
+        headers,
+        body,
+        signal,
+        duplex: "half",
+      } as RequestInit);
+      await response.body?.cancel();
+      return response.status === 409;
+    } catch {
+      return false;
+    }
+  }
+}
+
+const keyOf = (jobId: string, lease: number): string => `${jobId} ${lease}`;
