@@ -1,5 +1,6 @@
 // How good a worker is for a job: named parts in [0,1], weighted by the tenant and by urgency. The score is the weighted
-// mean, 0 to 100. Turns of a conversation score higher on the worker that had the last one, which has read it already. One function computes the parts, for the choice as for its explanation.
+// mean, 0 to 100. A turn of a conversation scores higher on the worker that had the last one. The choice scores by slot,
+// its explanation by worker; a test holds both to the same numbers.
 
 import { type Offer, offerOf } from "./columns.ts";
 import { DEFAULT_WEIGHTS, SCORE_PARTS, type Weights } from "./config.ts";
@@ -134,10 +135,7 @@ export const scoreOf = (parts: Parts, weights: PartWeights): number =>
       (parts.affinity ?? 0) * (weights.affinity ?? 0),
   );
 
-/**
- * Scores the workers of a fleet for one request, by their slots, before rounding; what their offers are worth is worked
- * out but once.
- */
+/** Score by slot, unrounded. The offer's part is computed once per distinct offer. */
 export const scorerFor = (
   fleet: Fleet,
   asked: ScoringRequest,
