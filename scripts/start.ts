@@ -16,6 +16,7 @@ import {
   markFirstStart,
   TENANT,
 } from "./self-host/default-tenant.ts";
+import { serveFreezing } from "./self-host/freeze.ts";
 import { keepSecret, readSecret } from "./self-host/kept-secret.ts";
 import { startLocalWorker } from "./self-host/local-worker.ts";
 import { keepProcessCount } from "./self-host/processes.ts";
@@ -130,6 +131,7 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
   const instance = settings.workerInstance;
   const key = settings.runsWorker ? readSecret(dir.workerKey) : undefined;
   const served = await serve(plan, address, key && `${TENANT}/${instance}`);
+  const freezing = await serveFreezing(dir, served);
   const worker = key ? startLocalWorker({ url: address.url, key, instance }) : undefined;
   const serving = async (): Promise<"stop"> => {
     await waitUntilHealthy(served);
@@ -140,6 +142,7 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
     await Promise.race([stop, serving()]);
   } finally {
     await worker?.stop();
+    freezing.close();
     await served.stop();
   }
 }
