@@ -10,6 +10,7 @@ import {
   SCORE_PARTS,
   STRATEGIES,
 } from "../domain/config.ts";
+import { LOCAL_RUNTIME_NAMES } from "../domain/local-runtime.ts";
 import { modelName, providerName, usd } from "./field.ts";
 
 const MAX_PROVIDERS = 200;
@@ -53,21 +54,7 @@ const weights = z.strictObject(
   Object.fromEntries(SCORE_PARTS.map((part) => [part, weight.default(DEFAULT_WEIGHTS[part])])),
 );
 
-/** Local runtimes whose model the config names: `ollama: {model: llama3.2}`. */
-export const LOCAL_RUNTIMES = [
-  "echo",
-  "ollama",
-  "lmstudio",
-  "llama.cpp",
-  "llamacpp",
-  "vllm",
-  "localai",
-  "jan",
-  "sglang",
-  "tgi",
-  "nim",
-] as const;
-
+/** A section for each local runtime names its model: `ollama: {model: llama3.2}`. */
 const runtime = z.strictObject({ model: modelName.nullish() });
 
 export const configDocument = z
@@ -119,7 +106,7 @@ export const configDocument = z
         on_reached: z.enum(BUDGET_ACTIONS).default("reject"),
       })
       .prefault({}),
-    ...Object.fromEntries(LOCAL_RUNTIMES.map((name) => [name, runtime.optional()])),
+    ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
     path: ["presence", "offline_after_seconds"],

@@ -2,7 +2,10 @@
 
 import * as z from "zod";
 import type { Killswitch } from "../domain/killswitch.ts";
+import { WORKER_STATUSES } from "../domain/worker.ts";
 import { count, instant, label, toIsoOrNull } from "./field.ts";
+
+export const MAX_UNCONFIRMED = 200;
 
 export const killswitchRequest = z
   .strictObject({ level: z.int().min(0).max(4), reason: label(500) })
@@ -10,7 +13,8 @@ export const killswitchRequest = z
 
 export const clearKillswitchQuery = z.strictObject({ resume_all: z.enum(["true", "false"]).default("false") });
 
-export const killswitchResource = z
+/** What a worker is told. */
+export const killswitchState = z
   .object({
     level: z.int().min(0).max(4),
     reason: z.string().nullable(),
@@ -21,12 +25,27 @@ export const killswitchResource = z
     paused_workers: count,
     confirmed_workers: count,
   })
+  .meta({ id: "KillswitchState" });
+
+const unconfirmedWorker = z.object({ instance: z.string(), status: z.enum(WORKER_STATUSES), last_heartbeat: instant });
+
+/** What an operator is told: also who has not acknowledged the halt. */
+export const killswitchResource = killswitchState
+  .extend({
+    workers_to_confirm: count.meta({
+      description: "who acknowledged the halt, and who may yet: an offline worker is not waited for",
+    }),
+    unconfirmed: z.array(unconfirmedWorker).meta({
+      description: `who has not acknowledged it, at most ${MAX_UNCONFIRMED}, offline ones last`,
+    }),
+  })
   .meta({ id: "Killswitch" });
 
 export type KillswitchRequest = z.infer<typeof killswitchRequest>;
+export type KillswitchState = z.infer<typeof killswitchState>;
 export type KillswitchResource = z.infer<typeof killswitchResource>;
 
-export const presentKillswitch = (state: Killswitch, confirmedWorkers: number): KillswitchResource => ({
+export const presentKillswitch = (state: Killswitch, confirmedWorkers: number): KillswitchState => ({
   level: state.level,
   reason: state.reason,
   active: state.level > 0,

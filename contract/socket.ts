@@ -2,7 +2,7 @@
 // `ping` (bare text) is answered `pong` by the platform and counts as a heartbeat.
 
 import * as z from "zod";
-import { killswitchResource } from "./killswitch.ts";
+import { killswitchState } from "./killswitch.ts";
 import { problemResource } from "./problem.ts";
 import { completeFields, failFields, heartbeatFields, releaseFields, spentFields, startFields } from "./report.ts";
 import { leasedJob, presenceAnswer, presenceRequest } from "./worker.ts";
@@ -41,7 +41,7 @@ export const coordinatorMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("job.halted"), job_id: z.string(), lease: z.int(), reason: z.string() }),
   z.object({ type: z.literal("worker.paused"), reason: z.string() }),
   z.object({ type: z.literal("worker.resumed") }),
-  z.object({ type: z.literal("killswitch"), killswitch: killswitchResource }),
+  z.object({ type: z.literal("killswitch"), killswitch: killswitchState }),
   acknowledgement,
 ]);
 

@@ -6,6 +6,12 @@ export { BUDGET_ACTIONS, SCORE_PARTS, type ScorePart, STRATEGIES } from "../doma
 export { isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
 export type { Json } from "../domain/json.ts";
 export { ROLES, type Role } from "../domain/key.ts";
+export {
+  LOCAL_RUNTIMES,
+  type LocalRuntimeName,
+  localRuntimeOf,
+  SOUGHT_RUNTIMES,
+} from "../domain/local-runtime.ts";
 export { PERIODS, type Period } from "../domain/period.ts";
 export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/requirements.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";

@@ -22,7 +22,7 @@ import {
   toIso,
 } from "./field.ts";
 import { jobResource, presentJob } from "./job.ts";
-import { killswitchResource } from "./killswitch.ts";
+import { killswitchState } from "./killswitch.ts";
 
 const MAX_MODELS = 500;
 const MAX_REPORTED_JOBS = 1000;
@@ -87,6 +87,9 @@ export const workerResource = z
     current_load: count,
     paused: z.boolean(),
     pause_reason: z.string().nullable(),
+    halt_confirmed: z.boolean().nullable().meta({
+      description: "whether it has acknowledged the killswitch's halt; null while nothing is halted",
+    }),
     unavailable: z.string().nullable().meta({ description: "why it says that it can take nothing now" }),
     last_heartbeat: instant,
     connected: z.boolean(),
@@ -110,7 +113,7 @@ export const presenceAnswer = z
     worker: workerResource,
     jobs: z.array(leasedJob),
     halted: z.array(z.string()),
-    killswitch: killswitchResource,
+    killswitch: killswitchState,
     heartbeat_interval_seconds: z.number(),
     server_time: instant,
   })
@@ -149,6 +152,13 @@ export const claimAnswer = z
   .object({ jobs: z.array(leasedJob), skipped: z.record(z.string(), count) })
   .meta({ id: "ClaimAnswer" });
 
+export const completeQuery = z.strictObject({
+  claim: digits(0, MAX_CONCURRENCY).optional().meta({
+    description: "take leases for up to so many jobs in the same call: the answer is then {job, jobs, skipped}",
+  }),
+});
+export const completeAndClaimAnswer = claimAnswer.extend({ job: jobResource }).meta({ id: "CompleteAndClaimAnswer" });
+
 export const instanceParam = z.object({ instance: instanceName });
 export const jobIdParam = z.object({ id: identifier(/^[A-Za-z0-9_-]+$/, 64, "characters from A-Z a-z 0-9 _ -") });
 
@@ -161,6 +171,7 @@ export type WorkerList = z.infer<typeof workerList>;
 export type PauseRequest = z.infer<typeof pauseRequest>;
 export type ClaimRequest = z.input<typeof claimRequest>;
 export type LeasedJob = z.infer<typeof leasedJob>;
+export type CompleteAndClaimAnswer = z.infer<typeof completeAndClaimAnswer>;
 export type ClaimAnswer = z.infer<typeof claimAnswer>;
 
 export const toPresence = (body: PresenceRequest): PresenceReport => ({
@@ -204,6 +215,7 @@ export const presentWorker = (view: WorkerView): WorkerResource => ({
   current_load: view.load,
   paused: view.pauseReason !== null,
   pause_reason: view.pauseReason,
+  halt_confirmed: view.haltConfirmed,
   unavailable: view.worker.unavailable,
   last_heartbeat: toIso(view.lastSeenAt),
   connected: view.connected,

@@ -4,29 +4,13 @@
 
 import type { ModelPrice } from "./catalog-price.ts";
 import type { Usage } from "./job.ts";
+import { isLocalProvider } from "./local-runtime.ts";
 import { nanoFromUsd, type PriceInUsd } from "./price.ts";
-
-/** Providers whose models run on the owner's own machines: 0 unless someone says otherwise. */
-export const LOCAL_PROVIDERS: ReadonlySet<string> = new Set([
-  "echo",
-  "ollama",
-  "lmstudio",
-  "lm-studio",
-  "vllm",
-  "llama.cpp",
-  "llamacpp",
-  "llama-cpp",
-  "localai",
-  "jan",
-  "sglang",
-  "tgi",
-  "local",
-]);
 
 /** Whether work on a provider may cost money: all but a local runtime, and what the config prices at nothing. */
 export const mayCost = (provider: string, pricing: Readonly<Record<string, PriceInUsd>> = {}): boolean => {
   if (Object.values(pricing).some((price) => Object.values(price).some((usd) => (usd ?? 0) > 0))) return true;
-  return !LOCAL_PROVIDERS.has(provider) && !Object.hasOwn(pricing, "*");
+  return !isLocalProvider(provider) && !Object.hasOwn(pricing, "*");
 };
 
 export type CostSource = "reported" | "config" | "catalog" | "table" | "local" | "unknown";

@@ -14,6 +14,10 @@ export interface Killswitch {
   readonly activatedBy: string | null;
   /** Grows with each activation from level 0; workers confirm an activation by its number. */
   readonly haltActivation: number;
+  /** Grows with each order to pause; a worker is paused by it while neither it nor all were resumed since. */
+  readonly pauseEpoch: number;
+  /** The last epoch after which all were resumed. */
+  readonly resumedEpoch: number;
   readonly haltedJobs: number;
   readonly pausedWorkers: number;
 }
@@ -24,6 +28,8 @@ export const KILLSWITCH_OFF: Killswitch = {
   activatedAt: null,
   activatedBy: null,
   haltActivation: 0,
+  pauseEpoch: 0,
+  resumedEpoch: 0,
   haltedJobs: 0,
   pausedWorkers: 0,
 };
@@ -39,6 +45,14 @@ export const permit = (killswitch: Killswitch, kind: WriteKind): Result<null, Re
   killswitch.level >= REFUSED_FROM[kind]
     ? err({ code: "killswitch_active", level: killswitch.level, reason: killswitch.reason ?? "" })
     : ok(null);
+
+/** Whether a worker that was resumed last after `resumedEpoch` is paused by the killswitch. */
+export const isHaltedBy = (killswitch: Killswitch, resumedEpoch: number): boolean =>
+  Math.max(resumedEpoch, killswitch.resumedEpoch) < killswitch.pauseEpoch;
+
+/** For a worker that registers now: paused with all others while the killswitch is active. */
+export const epochOfNewWorker = ({ level, pauseEpoch }: Killswitch): number =>
+  level > 0 ? pauseEpoch - 1 : pauseEpoch;
 
 export const stopsSchedules = (killswitch: Killswitch): boolean => killswitch.level >= 2;
 export const cancelsWork = (killswitch: Killswitch): boolean => killswitch.level >= FULL_HALT;
@@ -57,11 +71,15 @@ export const engage = (
   activatedAt: current.level > 0 ? current.activatedAt : nowAt,
   activatedBy: order.by,
   haltActivation: current.level > 0 ? current.haltActivation : current.haltActivation + 1,
+  pauseEpoch: current.pauseEpoch + 1,
+  resumedEpoch: current.resumedEpoch,
   haltedJobs: current.level > 0 ? current.haltedJobs : 0,
   pausedWorkers: current.level > 0 ? current.pausedWorkers : 0,
 });
 
-export const clear = (current: Killswitch): Killswitch => ({
+export const clear = (current: Killswitch, resumeAll: boolean): Killswitch => ({
   ...KILLSWITCH_OFF,
   haltActivation: current.haltActivation,
+  pauseEpoch: current.pauseEpoch,
+  resumedEpoch: resumeAll ? current.pauseEpoch : current.resumedEpoch,
 });

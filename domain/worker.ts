@@ -62,7 +62,10 @@ export interface Worker {
   readonly lastHeartbeatAt: number;
   /** By hand, or for misbehaving; kept across the worker's restarts and the killswitch. */
   readonly pause: Pause | null;
+  /** Paused by the killswitch: worked out from the epochs when the object wakes and when they change. */
   readonly isHalted: boolean;
+  /** The killswitch's epoch after which it was resumed, or registered. */
+  readonly resumedEpoch: number;
   /** The killswitch activation that this worker has acknowledged last. */
   readonly confirmedHalt: number;
   /** Newest first, at most RECENT_OUTCOMES. */
@@ -87,6 +90,8 @@ export interface WorkerView {
   readonly pauseReason: string | null;
   readonly lastSeenAt: number;
   readonly connected: boolean;
+  /** Whether it has acknowledged the halt; null while nothing is halted. */
+  readonly haltConfirmed: boolean | null;
 }
 
 export const RECENT_OUTCOMES = 20;
@@ -114,6 +119,7 @@ export const registerWorker = (
   registeredAt: nowAt,
   pause: null,
   isHalted: false,
+  resumedEpoch: 0,
   confirmedHalt: 0,
   outcomes: [],
   expiredLeases: 0,
@@ -169,11 +175,15 @@ export const statusOf = (
   return load === 0 ? "idle" : "online";
 };
 
+/** It outlasts the killswitch until somebody resumes the worker, so it says how. */
+export const haltReasonOf = ({ instance }: Pick<Worker, "instance">): string =>
+  `killswitch; once that is cleared, resume it: POST /api/workers/${instance}/resume, or all with DELETE /killswitch?resume_all=true`;
+
 /** Why a worker takes no new jobs, in words for its operator; null while it does. */
 export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
   if (worker.pause !== null && (worker.pause.untilAt === null || nowAt < worker.pause.untilAt))
     return worker.pause.reason;
-  return worker.isHalted ? "killswitch" : null;
+  return worker.isHalted ? haltReasonOf(worker) : null;
 };
 
 export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => ({

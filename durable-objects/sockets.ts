@@ -26,12 +26,16 @@ export const PONG = "pong";
 const NORMAL_CLOSURE = 1000;
 /** The platform's bound for one object is 32,768: past it `acceptWebSocket` throws. */
 const MAX_SOCKETS = 32_000;
+/** Between two of these other turns go on. */
+const SOCKETS_A_FLUSH = 500;
 const MAX_CLOSE_REASON = 120;
 
 export class Sockets {
   readonly #state: DurableObjectState;
   readonly #workers = new Map<string, WebSocket>();
-  readonly #outgoing = new Map<WebSocket, CoordinatorMessage[]>();
+  /** What is queued waits for a task of its own. */
+  #isFlushLater = false;
+  readonly #outgoing = new Map<WebSocket, string[]>();
 
   constructor(state: DurableObjectState) {
     this.#state = state;
@@ -97,19 +101,44 @@ export class Sockets {
   }
 
   queue(socket: WebSocket, message: CoordinatorMessage): void {
-    const queued = this.#outgoing.get(socket);
-    if (queued === undefined) this.#outgoing.set(socket, [message]);
-    else queued.push(message);
+    this.#queueText(socket, JSON.stringify(message));
   }
 
-  queueForAll(message: CoordinatorMessage): void {
-    for (const socket of this.#workers.values()) this.queue(socket, message);
+  /** Written as JSON once, however many hear it; sent after whoever asked for it has their answer. */
+  queueForAll(message: CoordinatorMessage, except: ReadonlySet<string> = new Set()): void {
+    const text = JSON.stringify(message);
+    for (const [instance, socket] of this.#workers) if (!except.has(instance)) this.#queueText(socket, text);
+    this.#flushLater();
+  }
+
+  #queueText(socket: WebSocket, text: string): void {
+    const queued = this.#outgoing.get(socket);
+    if (queued === undefined) this.#outgoing.set(socket, [text]);
+    else queued.push(text);
+  }
+
+  #flushLater(): void {
+    if (this.#isFlushLater) return;
+    this.#isFlushLater = true;
+    setTimeout(() => {
+      this.#isFlushLater = false;
+      this.flush();
+    }, 0);
   }
 
   /** Sends what is queued: one frame a socket, or a few where it is much. The platform holds it until the write before it is durable. */
   flush(): void {
-    for (const [socket, messages] of this.#outgoing) for (const frame of framesOf(messages)) send(socket, frame);
-    this.#outgoing.clear();
+    if (this.#isFlushLater) return;
+    let count = 0;
+    for (const [socket, texts] of this.#outgoing) {
+      if (count === SOCKETS_A_FLUSH) {
+        this.#flushLater();
+        return;
+      }
+      this.#outgoing.delete(socket);
+      for (const frame of framesOf(texts)) send(socket, frame);
+      count += 1;
+    }
   }
 
   /** `liveHashes`: of the secrets that still open the key. */
@@ -141,7 +170,7 @@ export class Sockets {
 /** Prompts may be large: a frame is closed once it is about this long. */
 const FULL_FRAME_CHARS = 1_000_000;
 
-const framesOf = (messages: readonly CoordinatorMessage[]): string[] => {
+const framesOf = (messages: readonly string[]): string[] => {
   const frames: string[] = [];
   let texts: string[] = [];
   let chars = 0;
@@ -150,8 +179,7 @@ const framesOf = (messages: readonly CoordinatorMessage[]): string[] => {
     texts = [];
     chars = 0;
   };
-  for (const message of messages) {
-    const text = JSON.stringify(message);
+  for (const text of messages) {
     if (chars + text.length > FULL_FRAME_CHARS) close();
     texts.push(text);
     chars += text.length;

@@ -404,8 +404,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   #tell(effects: Effects): void {
     for (const { instance, message } of effects.frames) this.#sockets.queueFor(instance, message);
     for (const instance of effects.wokenWorkers) this.#waiters.notify(`claim ${instance}`);
-    for (const message of effects.broadcast) {
-      this.#sockets.queueForAll(message);
+    for (const { message, except } of effects.broadcast) {
+      this.#sockets.queueForAll(message, except);
       this.#waiters.notifyAll("claim ");
     }
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);

@@ -4,6 +4,7 @@
 
 import type { ModelPrice } from "../domain/catalog-price.ts";
 import type { Usage } from "../domain/job.ts";
+import { isLocalProvider } from "../domain/local-runtime.ts";
 import { priceFromUsd } from "../domain/price.ts";
 import { PRICE_DATA } from "./price-data.ts";
 import type { ProviderPrices } from "./provider-prices.ts";
@@ -44,7 +45,8 @@ const modelsById = new Map<string, readonly ListedModel[]>();
 
 /** What the table says a request cost at an instant; the tier follows from the usage. */
 export const tablePrice = (provider: string, model: string, usage: Usage | null, at: number): ModelPrice | null => {
-  const listed = findListed(provider.toLowerCase().trim());
+  const name = provider.toLowerCase().trim();
+  const listed = isLocalProvider(name) ? undefined : findListed(name);
   if (listed === undefined) return null;
   const found = findModel(listed, model.toLowerCase().trim());
   const rates = found === undefined ? undefined : ratesAt(found.prices, at);

@@ -4,6 +4,7 @@
 
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
+import { localRuntimeOf } from "../contract/values.ts";
 
 export type WorkerConfig = { model: string | null; timeoutSeconds: number | null };
 
@@ -61,6 +62,12 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   };
 }
 
+/** The section of a local runtime stands under its name or under one of its aliases. */
+function sectionOf(config: Readonly<Record<string, unknown>>, runtime: string): unknown {
+  const named = Object.keys(config).find((name) => name !== runtime && localRuntimeOf(name) === runtime);
+  return config[runtime] ?? (named === undefined ? {} : config[named]);
+}
+
 /** @throws Error saying what is wrong with which field. Fields of others are not looked at. */
 export function readConfig(text: string, runtime: string): WorkerConfig {
   // YAML holds JSON. Looking for keys that stand twice costs the square of their number: the coordinator has done it.
@@ -68,7 +75,7 @@ export function readConfig(text: string, runtime: string): WorkerConfig {
   if (!parsed.success) throw new Error("it is not a mapping of sections");
   const jobs = jobsSection.safeParse(parsed.data.jobs ?? {});
   if (!jobs.success) throw new Error("jobs.timeout_seconds must be a positive number or null");
-  const section = runtimeSection.safeParse(parsed.data[runtime] ?? {});
+  const section = runtimeSection.safeParse(sectionOf(parsed.data, runtime));
   if (!section.success) throw new Error(`${runtime}.model must be the name of a model`);
   const { timeout_seconds: timeout } = jobs.data;
   return {

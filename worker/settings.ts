@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { instanceName, modelName, providerName, tags } from "../contract/field.ts";
-import { MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
+import { localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
 export type Settings = {
@@ -27,7 +27,7 @@ export type Settings = {
 export type SettingsResult = { ok: true; settings: Settings } | { ok: false; problems: string[] } | { ok: "help" };
 
 const DEFAULT_API_URL = "http://127.0.0.1:8787";
-const RUNTIME_ALIASES: Readonly<Record<string, string>> = { "llama.cpp": "llamacpp", google: "gemini" };
+const HOSTED_ALIASES: Readonly<Record<string, string>> = { google: "gemini" };
 
 const FLAGS = {
   instance: "name of this worker, kept over restarts (default: the machine's name)",
@@ -47,7 +47,7 @@ ${Object.entries(FLAGS)
   .join("\n")}
 
 Environment: SERVICE_API_KEY (needed), SERVICE_API_URL (${DEFAULT_API_URL}), SERVICE_CONFIG_URL (<api>/config),
-SERVICE_RUNTIME_URL (where the local runtime listens), PROVIDER_<NAME>_KEY (the key of a hosted provider).`;
+SERVICE_RUNTIME_URL (where the runtime listens; for a hosted one, what stands in for its own address), PROVIDER_<NAME>_KEY (the key of a hosted provider).`;
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: "must be an address that starts with http:// or https://" })
@@ -75,7 +75,7 @@ const settingsSchema = z.object({
     .default(1),
   "--runtime": z
     .string()
-    .transform((name) => RUNTIME_ALIASES[name] ?? name)
+    .transform((name) => localRuntimeOf(name) ?? HOSTED_ALIASES[name] ?? name)
     .superRefine((name, context) => {
       if (RUNTIME_NAMES.includes(name)) return;
       context.addIssue(

@@ -38,7 +38,7 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   turn.memory.config = toConfig(next.document);
   // Workers that only ping hear of nothing else.
   const isNewPace = turn.memory.config.presence.heartbeatIntervalMs !== heartbeatIntervalMs;
-  if (isNewPace) turn.effects.broadcast.push({ type: "welcome", ...greeting(turn) });
+  if (isNewPace) turn.effects.broadcast.push({ message: { type: "welcome", ...greeting(turn) } });
   turn.audit("config.replaced", request.etag, changedParts(before.document, next.document));
   redate(turn, turn.memory.config.jobs.reapStaleAfterMs !== reapStaleAfterMs);
   forgetAbsent(turn);

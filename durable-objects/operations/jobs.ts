@@ -20,12 +20,12 @@ import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
+import { lastSignOf } from "./last-sign.ts";
 import {
   admit,
   admitTo,
   chooseFor,
   delayReason,
-  lastSignOf,
   routePolicy,
   routeRequest,
   type WaitingReasons,

@@ -1,6 +1,12 @@
 // Stopping everything in one turn, and starting again. From the moment the answer leaves nobody is given anything.
 
-import { type KillswitchResource, presentKillswitch } from "../../contract/killswitch.ts";
+import { toIso } from "../../contract/field.ts";
+import {
+  type KillswitchResource,
+  type KillswitchState,
+  MAX_UNCONFIRMED,
+  presentKillswitch,
+} from "../../contract/killswitch.ts";
 import { type Actor, SERVICE_ACTOR } from "../../domain/event.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { cancelJob } from "../../domain/job.ts";
@@ -8,16 +14,47 @@ import { cancelsWork, clear, engage, type Killswitch } from "../../domain/killsw
 import { haltJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
-import type { Worker } from "../../domain/worker.ts";
+import { statusOf, type Worker } from "../../domain/worker.ts";
+import { lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
-export const killswitchResource = (turn: Turn): KillswitchResource => {
-  const { killswitch, fleet } = turn.memory;
-  let confirmed = 0;
-  if (killswitch.level > 0) {
-    for (const { worker } of fleet.members()) if (worker.confirmedHalt >= killswitch.haltActivation) confirmed += 1;
+/** Who has acknowledged this activation: counted once, then kept in step, so that a heartbeat costs no look at all. */
+const confirmedOf = (turn: Turn): Set<string> => {
+  const { memory } = turn;
+  const activation = memory.killswitch.haltActivation;
+  if (memory.haltConfirmed?.activation !== activation) {
+    const instances = new Set<string>();
+    for (const { worker } of memory.fleet.members())
+      if (worker.confirmedHalt >= activation) instances.add(worker.instance);
+    memory.haltConfirmed = { activation, instances };
   }
-  return presentKillswitch(killswitch, confirmed);
+  return memory.haltConfirmed.instances;
+};
+
+/** What workers are told. */
+export const killswitchState = (turn: Turn): KillswitchState =>
+  presentKillswitch(turn.memory.killswitch, turn.memory.killswitch.level > 0 ? confirmedOf(turn).size : 0);
+
+/** What operators are told: a look at every worker while something is halted. */
+export const killswitchResource = (turn: Turn): KillswitchResource => {
+  const { killswitch, fleet, config } = turn.memory;
+  if (killswitch.level === 0) return { ...killswitchState(turn), workers_to_confirm: 0, unconfirmed: [] };
+  const confirmed = confirmedOf(turn);
+  const online: KillswitchResource["unconfirmed"] = [];
+  const offline: KillswitchResource["unconfirmed"] = [];
+  let expected = confirmed.size;
+  for (const member of fleet.members()) {
+    const { worker, load } = member;
+    if (confirmed.has(worker.instance)) continue;
+    const seenAt = lastSignOf(turn, member);
+    const status = statusOf(worker, load, seenAt, config.presence.offlineAfterMs, turn.nowAt);
+    if (status !== "offline") expected += 1;
+    const shown = status === "offline" ? offline : online;
+    if (shown.length < MAX_UNCONFIRMED)
+      shown.push({ instance: worker.instance, status, last_heartbeat: toIso(seenAt) });
+  }
+  const unconfirmed = [...online, ...offline].slice(0, MAX_UNCONFIRMED);
+  return { ...killswitchState(turn), workers_to_confirm: expected, unconfirmed };
 };
 
 export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(killswitchResource(turn));
@@ -46,7 +83,8 @@ export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchR
 export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
   const before = turn.memory.killswitch;
   if (before.level === 0 && !request.resumeAll) return read(turn);
-  store(turn, clear(before));
+  store(turn, clear(before, request.resumeAll));
+  turn.store.haltedJobs.clear();
   const resumed = request.resumeAll ? resumeFleet(turn) : 0;
   turn.isAllOpened = true;
   turn.audit("killswitch.cleared", `level ${before.level}`, {
@@ -64,44 +102,56 @@ const store = (turn: Turn, killswitch: Killswitch): void => {
 };
 
 const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {
-  const killswitch = killswitchResource(turn);
-  turn.effects.broadcast.push({ type: "killswitch", killswitch });
+  turn.effects.broadcast.push({ message: { type: "killswitch", killswitch: killswitchState(turn) } });
   turn.effects.changedTopics.add("killswitch");
-  return ok(killswitch);
+  return read(turn);
 };
 
-/** Takes back every lease: to the queue, or cancelled at full halt. Answers how many. */
+/**
+ * Takes back every lease: to the queue, or cancelled at full halt, with what a lower level of the same halt had put
+ * back. Answers how many leases.
+ */
 const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => {
   const leased = turn.store.jobs.allLeased();
+  const reason = `killswitch level ${level}`;
   for (const job of leased) {
-    const reason = `killswitch level ${level}`;
     turn.sendHalt(job, reason);
     const cancelled = cancelsWork(killswitch) ? cancelJob(job, turn.nowAt, reason) : null;
     turn.record(job, cancelled?.ok ? cancelled.value : haltJob(job, level, turn.nowAt));
   }
+  if (cancelsWork(killswitch)) cancelPutBack(turn, reason);
+  else turn.store.haltedJobs.add(leased.map((job) => job.id));
   return leased.length;
 };
 
-/** Pauses whoever is not paused by it yet; answers how many. */
+const cancelPutBack = (turn: Turn, reason: string): void => {
+  for (const id of turn.store.haltedJobs.all()) {
+    const job = turn.store.jobs.find(id);
+    const cancelled = job?.status === "pending" ? cancelJob(job, turn.nowAt, reason) : null;
+    if (job !== null && cancelled?.ok) turn.record(job, cancelled.value);
+  }
+  turn.store.haltedJobs.clear();
+};
+
+/** Pauses whoever is not paused by it yet; answers how many. The epoch is what is stored: no worker's row is written. */
 const pauseFleet = (turn: Turn): number => {
   const free = [...turn.memory.fleet.members()].filter(({ worker }) => !worker.isHalted);
-  for (const { worker } of free) {
-    turn.putWorker({ ...worker, isHalted: true });
-    turn.send(worker.instance, { type: "worker.paused", reason: "killswitch" });
-  }
+  for (const { worker } of free) turn.showWorker({ ...worker, isHalted: true });
+  if (free.length > 0) turn.effects.broadcast.push({ message: { type: "worker.paused", reason: "killswitch" } });
   return free.length;
 };
 
+/** Who is paused by hand is not told that it goes on. */
 const resumeFleet = (turn: Turn): number => {
-  let resumed = 0;
-  for (const { worker } of [...turn.memory.fleet.members()]) {
-    if (!worker.isHalted) continue;
-    turn.putWorker({ ...worker, isHalted: false });
+  const halted = [...turn.memory.fleet.members()].filter(({ worker }) => worker.isHalted);
+  const stillPaused = new Set<string>();
+  for (const { worker } of halted) {
+    turn.showWorker({ ...worker, isHalted: false });
     turn.freedWorkers.add(worker.instance);
-    turn.send(worker.instance, { type: "worker.resumed" });
-    resumed += 1;
+    if (worker.pause !== null) stillPaused.add(worker.instance);
   }
-  return resumed;
+  if (halted.length > 0) turn.effects.broadcast.push({ message: { type: "worker.resumed" }, except: stillPaused });
+  return halted.length;
 };
 
 /**
@@ -111,7 +161,9 @@ const resumeFleet = (turn: Turn): number => {
 export const confirmHalt = (turn: Turn, { worker }: Member, halted: readonly string[]): void => {
   const { level, haltActivation } = turn.memory.killswitch;
   if (level === 0 || halted.length > 0 || worker.confirmedHalt >= haltActivation) return;
-  turn.putWorker({ ...worker, confirmedHalt: haltActivation });
+  confirmedOf(turn).add(worker.instance);
+  // Lost with the object's memory, it comes again with the worker's next report.
+  turn.rememberWorker({ ...worker, confirmedHalt: haltActivation });
   turn.effects.changedTopics.add("killswitch");
 };
 

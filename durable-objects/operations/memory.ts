@@ -4,7 +4,7 @@
 import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet.ts";
-import type { Killswitch } from "../../domain/killswitch.ts";
+import { isHaltedBy, type Killswitch } from "../../domain/killswitch.ts";
 import { periodAt } from "../../domain/period.ts";
 import { Queue } from "../../domain/queue.ts";
 import { Spending } from "../../domain/spending.ts";
@@ -35,6 +35,8 @@ export interface Memory {
   config: Config;
   storedConfig: StoredConfig;
   killswitch: Killswitch;
+  /** Who has acknowledged an activation; null until somebody asks. */
+  haltConfirmed: { readonly activation: number; readonly instances: Set<string> } | null;
   /** The budgets that are reached: the tenant's first. */
   budgetNotices: readonly BudgetNotice[];
   readonly spending: Spending;
@@ -64,7 +66,9 @@ const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONF
 /** `counters` outlive a reload. */
 export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
   const fleet = new Fleet();
-  for (const worker of store.workers.all()) fleet.put(worker, nowAt);
+  const killswitch = store.settings.killswitch();
+  for (const worker of store.workers.all())
+    fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();
   for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
@@ -83,7 +87,8 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     catalog: store.catalog.all(),
     config,
     storedConfig,
-    killswitch: store.settings.killswitch(),
+    killswitch,
+    haltConfirmed: null,
     budgetNotices: store.settings.budgetNotices(),
     spending: new Spending(store.spending.since(periodAt("month", nowAt).fromAt)),
     counters,

@@ -4,11 +4,12 @@ import { toIso, utf8Bytes } from "../../contract/field.ts";
 import { type PresenceAnswer, presentWorker } from "../../contract/worker.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
+import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
 import { heartbeatJob, keepLease, loseJob } from "../../domain/lease.ts";
 import { invalid, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
-import { confirmHalt, killswitchResource } from "./killswitch.ts";
+import { confirmHalt, killswitchState } from "./killswitch.ts";
 import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -66,7 +67,7 @@ const withinBounds = (turn: Turn, { instance, tagList, models }: Presence): Resu
 export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
   jobs: [],
   halted: [],
-  killswitch: killswitchResource(turn),
+  killswitch: killswitchState(turn),
   heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
   server_time: toIso(turn.nowAt),
 });
@@ -102,7 +103,8 @@ const hear = (turn: Turn, request: Presence): Member => {
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
     if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
     noteOthersThanEcho(turn, worker);
-    turn.putWorker(isNew && killswitch.level > 0 ? { ...worker, isHalted: true } : worker);
+    const resumedEpoch = epochOfNewWorker(killswitch);
+    turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
   }
   if (isNew) turn.memory.forgetAt = Math.min(turn.memory.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
   const member = fleet.get(request.instance);

@@ -1,8 +1,9 @@
 // What attempts cost, recorded once each in the turn that ends them, and what providers cost before anything runs.
 
 import type { ModelPrice } from "../../domain/catalog-price.ts";
-import { type AttemptCost, blendedRate, LOCAL_PROVIDERS, priceAttempt } from "../../domain/cost.ts";
+import { type AttemptCost, blendedRate, priceAttempt } from "../../domain/cost.ts";
 import type { Job, Usage } from "../../domain/job.ts";
+import { isLocalProvider } from "../../domain/local-runtime.ts";
 import { configuredPrice } from "../../domain/price.ts";
 import { dayStartAt } from "../../domain/spending.ts";
 import { tablePrice } from "../../providers/price-table.ts";
@@ -27,7 +28,7 @@ export const costOfAttempt = (turn: Turn, job: Job, spent: Spent): AttemptCost =
     configPrice: configuredPrice(turn.memory.config.providers.get(provider)?.pricing, model),
     catalogPrice: catalogPrice(turn, provider, model),
     tablePrice: model === null ? null : tablePrice(provider, model, spent.usage, turn.nowAt),
-    isLocal: LOCAL_PROVIDERS.has(provider),
+    isLocal: isLocalProvider(provider),
   });
 };
 
@@ -74,5 +75,5 @@ export const blendedPrice = (turn: Turn, provider: string, model: string | null)
     catalogPrice(turn, provider, model) ??
     (model === null ? null : tablePrice(provider, model, null, turn.nowAt));
   if (price !== null) return blendedRate(price);
-  return LOCAL_PROVIDERS.has(provider) ? 0 : null;
+  return isLocalProvider(provider) ? 0 : null;
 };

@@ -3,7 +3,6 @@
 
 import { presentLease } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
-import type { Member } from "../../domain/fleet.ts";
 import type { Decision, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
@@ -12,6 +11,7 @@ import { type Choice, choose, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
 import { closedByBudget } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
+import { lastSignOf } from "./last-sign.ts";
 import { blendedPrice } from "./pricing.ts";
 import type { Turn } from "./turn.ts";
 
@@ -46,12 +46,6 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     },
   };
 };
-
-/** The last sign of life of a worker: what it said, its pings on an open socket, or a claim of it that waits now. */
-export const lastSignOf = (turn: Turn, member: Member): number =>
-  member.isClaiming
-    ? turn.nowAt
-    : Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY);
 
 const closedProviders = (turn: Turn): Map<string, string> => {
   const { backoffs, config, fleet } = turn.memory;

@@ -44,7 +44,7 @@ export interface Effects {
   /** Whose waiting claims have something to look at. */
   readonly wokenWorkers: Set<string>;
   /** To every worker with a socket. */
-  readonly broadcast: CoordinatorMessage[];
+  readonly broadcast: { readonly message: CoordinatorMessage; readonly except?: ReadonlySet<string> }[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
@@ -153,6 +153,12 @@ export class Turn {
     this.memory.unstoredWorkers.delete(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);
     if (worker.pause?.untilAt != null) this.due(worker.pause.untilAt);
+    this.effects.changedWorkers.add(worker.instance);
+  }
+
+  /** A change that follows from what is stored elsewhere: in memory alone, worked out again when the object wakes. */
+  showWorker(worker: Worker): void {
+    this.memory.fleet.put(worker, this.nowAt);
     this.effects.changedWorkers.add(worker.instance);
   }
 

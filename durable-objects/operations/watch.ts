@@ -2,7 +2,7 @@
 // wait for that, somebody looks; and a worker that stays away is forgotten.
 
 import type { Member } from "../../domain/fleet.ts";
-import { lastSignOf } from "./routing.ts";
+import { lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 import { forget, isSilent } from "./workers.ts";
 

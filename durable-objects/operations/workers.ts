@@ -9,6 +9,7 @@ import { loseJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import {
+  haltReasonOf,
   isOffline,
   pauseReasonOf,
   pauseWorker,
@@ -18,8 +19,8 @@ import {
   type WorkerView,
 } from "../../domain/worker.ts";
 import { presentOpenJob } from "./jobs.ts";
+import { lastSignOf } from "./last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
-import { lastSignOf } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 export const isSilent = (turn: Turn, member: Member): boolean =>
@@ -27,15 +28,23 @@ export const isSilent = (turn: Turn, member: Member): boolean =>
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;
+  const { killswitch } = turn.memory;
   const seenAt = lastSignOf(turn, member);
   return {
     worker,
     load,
     lastSeenAt: seenAt,
     status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
-    pauseReason: pauseReasonOf(worker, turn.nowAt),
+    pauseReason: shownPauseReason(turn, worker),
     connected: member.isConnected,
+    haltConfirmed: killswitch.level === 0 ? null : worker.confirmedHalt >= killswitch.haltActivation,
   };
+};
+
+/** While the killswitch is active there is nothing to do for the worker yet. */
+const shownPauseReason = (turn: Turn, worker: Worker): string | null => {
+  const reason = pauseReasonOf(worker, turn.nowAt);
+  return turn.memory.killswitch.level > 0 && reason === haltReasonOf(worker) ? "killswitch" : reason;
 };
 
 const newestFirst = (one: Member, other: Member): number =>
@@ -106,12 +115,13 @@ export const forgetWorker = (turn: Turn, request: { instance: string }): Result<
 
 /** What it held goes back to the queue. */
 export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
-  const { config, fleet } = turn.memory;
+  const { config, fleet, haltConfirmed } = turn.memory;
   for (const job of turn.store.jobs.leasedBy(instance)) {
     turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
   }
   turn.store.workers.remove(instance);
   fleet.remove(instance);
+  haltConfirmed?.instances.delete(instance);
   turn.reopenAvoiding();
   turn.effects.forgottenWorkers.add(instance);
   turn.audit("worker.forgotten", instance);
@@ -131,7 +141,10 @@ export const pause = (
 };
 
 export const resume = (turn: Turn, request: { instance: string }): Result<WorkerResource, Refusal> => {
-  const resumed = changeWorker(turn, request.instance, resumeWorker);
+  const resumed = changeWorker(turn, request.instance, (worker) => ({
+    ...resumeWorker(worker),
+    resumedEpoch: turn.memory.killswitch.pauseEpoch,
+  }));
   if (!resumed.ok) return resumed;
   turn.freedWorkers.add(request.instance);
   turn.send(request.instance, { type: "worker.resumed" });

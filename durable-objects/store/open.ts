@@ -1,6 +1,7 @@
 // The one door to the object's database: its tables, and when the earliest thing in them is due.
 
 import { catalogTable } from "./catalog.ts";
+import { haltedJobsTable } from "./halted-jobs.ts";
 import { idempotencyTable } from "./idempotency.ts";
 import { jobsTable } from "./jobs.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
@@ -33,6 +34,7 @@ const tablesOf = (storage: TenantStorage) => {
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
     catalog: catalogTable(storage.sql),
+    haltedJobs: haltedJobsTable(storage.sql),
     webhooks: webhooksTable(storage.sql),
     deliveries: deliveriesTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),

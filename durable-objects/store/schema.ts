@@ -145,6 +145,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
         WHEN record ->> 'rateLimitRetries' > 0 THEN 'rate_limit'
         ELSE 'run_at' END)`,
   ],
+  [
+    // What a full halt cancels with the rest: put back by a lower level of the same halt.
+    `CREATE TABLE halted_jobs (job_id TEXT PRIMARY KEY) WITHOUT ROWID`,
+    // Paused by the killswitch: an epoch to compare, where a flag stood in each worker.
+    `UPDATE settings SET value = json_set(value, '$.pauseEpoch', 0, '$.resumedEpoch', -1) WHERE name = 'killswitch'`,
+    `UPDATE workers SET record = json_set(record, '$.resumedEpoch', -(record ->> 'isHalted'))`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

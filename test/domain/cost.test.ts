@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AttemptFacts, blendedRate, costOf, LOCAL_PROVIDERS, priceAttempt } from "../../domain/cost.ts";
+import { type AttemptFacts, blendedRate, costOf, priceAttempt } from "../../domain/cost.ts";
 import type { Usage } from "../../domain/job.ts";
 import { PERIODS, periodAt, slotAt, slotStarts } from "../../domain/period.ts";
 import { nanoFromUsd, priceFromUsd, usdFromNano } from "../../domain/price.ts";
@@ -121,15 +121,6 @@ describe("where the cost comes from", () => {
 
   test("a configured price of 0 is a price", () => {
     expect(priceAttempt({ ...nothingKnown, configPrice: free })).toMatchObject({ costNanoUsd: 0, source: "config" });
-  });
-
-  test("the usual runtimes are local, hosted providers are not", () => {
-    expect(
-      ["ollama", "lmstudio", "vllm", "llama.cpp", "localai", "jan", "sglang", "tgi", "echo"].every((p) =>
-        LOCAL_PROVIDERS.has(p),
-      ),
-    ).toBe(true);
-    expect(["openai", "anthropic", "groq", "openrouter"].some((p) => LOCAL_PROVIDERS.has(p))).toBe(false);
   });
 });
 

@@ -3,6 +3,8 @@ import {
   cancelsWork,
   clear,
   engage,
+  epochOfNewWorker,
+  isHaltedBy,
   KILLSWITCH_OFF,
   type Killswitch,
   permit,
@@ -52,6 +54,8 @@ describe("the killswitch", () => {
       activatedAt: NOON,
       activatedBy: "ops",
       haltActivation: 1,
+      pauseEpoch: 1,
+      resumedEpoch: 0,
       haltedJobs: 0,
       pausedWorkers: 0,
     });
@@ -60,19 +64,41 @@ describe("the killswitch", () => {
   test("raised, lowered or engaged again while active is the same activation: its start and counts stay", () => {
     const counted = { ...at(2), haltedJobs: 7, pausedWorkers: 3 };
     for (const level of [4, 1, 2]) {
-      expect(at(level, counted, NOON + 60_000)).toEqual({ ...counted, level, reason: `drill ${level}` });
+      expect(at(level, counted, NOON + 60_000)).toEqual({
+        ...counted,
+        level,
+        reason: `drill ${level}`,
+        pauseEpoch: 2,
+      });
     }
   });
 
   test("cleared permits everything, and forgets all but the number of its activations", () => {
-    const cleared = clear({ ...at(4), haltedJobs: 7, pausedWorkers: 3 });
-    expect(cleared).toEqual({ ...KILLSWITCH_OFF, haltActivation: 1 });
-    expect(clear(cleared)).toEqual(cleared);
+    const cleared = clear({ ...at(4), haltedJobs: 7, pausedWorkers: 3 }, false);
+    expect(cleared).toEqual({ ...KILLSWITCH_OFF, haltActivation: 1, pauseEpoch: 1 });
+    expect(clear(cleared, false)).toEqual(cleared);
     for (const kind of KINDS) expect(permit(cleared, kind).ok).toBe(true);
   });
 
+  test("pauses who was not resumed since: one by one, or all with the clear; a newcomer with all others", () => {
+    const first = at(1);
+    expect([isHaltedBy(KILLSWITCH_OFF, 0), isHaltedBy(first, 0)]).toEqual([false, true]);
+    expect(isHaltedBy(first, first.pauseEpoch)).toBe(false);
+    expect(isHaltedBy(clear(first, false), 0)).toBe(true);
+    expect(isHaltedBy(clear(first, true), 0)).toBe(false);
+    expect(isHaltedBy(at(2, first), first.pauseEpoch)).toBe(true);
+    expect(isHaltedBy(at(1, clear(first, true)), 0)).toBe(true);
+    for (const [state, halts] of [
+      [KILLSWITCH_OFF, false],
+      [first, true],
+      [clear(first, false), false],
+      [at(3, clear(first, true)), true],
+    ] as const)
+      expect(isHaltedBy(state, epochOfNewWorker(state))).toBe(halts);
+  });
+
   test("engaged after it was cleared is another activation, which workers confirm anew", () => {
-    const again = at(1, clear({ ...at(4), haltedJobs: 7, pausedWorkers: 3 }), NOON + 60_000);
+    const again = at(1, clear({ ...at(4), haltedJobs: 7, pausedWorkers: 3 }, false), NOON + 60_000);
     expect(again).toMatchObject({ haltActivation: 2, haltedJobs: 0, pausedWorkers: 0, activatedAt: NOON + 60_000 });
   });
 });

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import { describe, expect, test } from "vitest";
-import { costOf, LOCAL_PROVIDERS } from "../../domain/cost.ts";
+import { costOf } from "../../domain/cost.ts";
+import { LOCAL_RUNTIME_NAMES } from "../../domain/local-runtime.ts";
 import { PRICE_DATA } from "../../providers/price-data.ts";
 import { tablePrice } from "../../providers/price-table.ts";
 import { priceData } from "../../scripts/price-table.ts";
@@ -59,7 +60,7 @@ describe("the price table", () => {
   });
 
   test("knows nothing of local runtimes, of unknown models, nor of models that it lists without a price", () => {
-    for (const provider of LOCAL_PROVIDERS) expect(tablePrice(provider, "gpt-4o", null, at)).toBeNull();
+    for (const provider of LOCAL_RUNTIME_NAMES) expect(tablePrice(provider, "gpt-4o", null, at)).toBeNull();
     expect(tablePrice("openai", "no-such-model", null, at)).toBeNull();
     expect(tablePrice("no-such-provider", "gpt-4o", null, at)).toBeNull();
     expect(tablePrice("google", "gemma-3", null, at)).toBeNull();

@@ -4,6 +4,7 @@ import { SCORE_PARTS, STRATEGIES } from "../../domain/config.ts";
 import { choose, explain, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
 import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
+import { haltReasonOf } from "../../domain/worker.ts";
 import {
   chosenOf,
   fleetOf,
@@ -320,8 +321,8 @@ describe("a worker is refused", () => {
       { isHalted: true },
       {},
       {},
-      "paused: killswitch",
-      'worker "w1" is paused: killswitch',
+      `paused: ${haltReasonOf({ instance: "w1" })}`,
+      `worker "w1" is paused: ${haltReasonOf({ instance: "w1" })}`,
     ],
     ["that is full", { concurrency: 2, load: 2 }, {}, {}, "at capacity (2 of 2)", 'worker "w1" is at capacity'],
     ["that takes no jobs", { concurrency: 0 }, {}, {}, "at capacity (0 of 0)", 'worker "w1" is at capacity'],

@@ -33,6 +33,7 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   lastHeartbeatAt: NOON,
   pause: null,
   isHalted: false,
+  resumedEpoch: 0,
   confirmedHalt: 0,
   outcomes: [],
   expiredLeases: 0,

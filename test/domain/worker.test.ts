@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  haltReasonOf,
   isOffline,
   isSameOffer,
   type Outcome,
@@ -52,6 +53,7 @@ describe("presence", () => {
       lastHeartbeatAt: NOON,
       pause: null,
       isHalted: false,
+      resumedEpoch: 0,
       confirmedHalt: 0,
       outcomes: [],
       expiredLeases: 0,
@@ -123,9 +125,13 @@ describe("a pause", () => {
     ["by hand", { pause: BY_HAND }, "mending"],
     ["until a moment from now", { pause: { reason: "lunch", untilAt: NOON + 1 } }, "lunch"],
     ["until now", { pause: { reason: "lunch", untilAt: NOON } }, null],
-    ["by the killswitch", { isHalted: true }, "killswitch"],
+    ["by the killswitch", { isHalted: true }, haltReasonOf(worker())],
     ["by hand under the killswitch", { isHalted: true, pause: BY_HAND }, "mending"],
-    ["that is over under the killswitch", { isHalted: true, pause: { reason: "lunch", untilAt: NOON } }, "killswitch"],
+    [
+      "over under the killswitch",
+      { isHalted: true, pause: { reason: "lunch", untilAt: NOON } },
+      haltReasonOf(worker()),
+    ],
   ])("%s: the reason is known", (_, state, reason) => {
     expect(pauseReasonOf(worker(state), NOON)).toBe(reason);
   });

@@ -81,7 +81,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a halted worker is given jobs",
     "domain/worker.ts",
-    'return worker.isHalted ? "killswitch" : null;',
+    "return worker.isHalted ? haltReasonOf(worker) : null;",
     "return null;",
   ),
   mutant(

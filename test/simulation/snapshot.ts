@@ -3,7 +3,7 @@
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
 import type { Job } from "../../domain/job.ts";
-import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
+import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import type { Schedule } from "../../domain/schedule.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { OutboxEntries, OutboxRow } from "../../durable-objects/store/outbox.ts";
@@ -52,6 +52,7 @@ export const takeSnapshot = ({ shell, model }: World): Snapshot => {
     disk.rows(`SELECT record FROM ${table}`).map((row) => JSON.parse(row.record as string) as T);
   const pairs = (query: string): Map<string, string> =>
     new Map(disk.rows(query).map((row) => Object.values(row) as [string, string]));
+  const killswitch = setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF;
   return {
     nowAt: shell.clock.nowAt,
     jobs: new Map(
@@ -67,9 +68,14 @@ export const takeSnapshot = ({ shell, model }: World): Snapshot => {
     ),
     prompts: pairs("SELECT job_id, prompt FROM payloads"),
     results: pairs("SELECT job_id, result FROM results"),
-    workers: new Map(records<Worker>("workers").map((worker) => [worker.instance, worker])),
+    workers: new Map(
+      records<Worker>("workers").map((worker) => [
+        worker.instance,
+        { ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) },
+      ]),
+    ),
     schedules: records<Schedule>("schedules"),
-    killswitch: setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF,
+    killswitch,
     config: toConfig(setting<{ document: ConfigDocument }>("config")?.document ?? DEFAULT_CONFIG_DOCUMENT),
     backoffs: new Map(
       disk

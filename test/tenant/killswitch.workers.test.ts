@@ -3,7 +3,15 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { alarm, type Client, connectWorker, newWorld, type World } from "../support/workerd/client.ts";
+import {
+  alarm,
+  type Client,
+  connectWorker,
+  inStorage,
+  newWorld,
+  silence,
+  type World,
+} from "../support/workerd/client.ts";
 
 const LEVELS = [1, 2, 3, 4] as const;
 
@@ -169,7 +177,7 @@ describe("raising and lowering", () => {
     expect(raised.activated_at).toBe(first.activated_at);
     expect((await world.post("/api/jobs", { prompt: "x" })).status).toBe(503);
     await engage(world, 4, "four");
-    expect(await world.ok("GET", `/api/jobs/${running.id}`)).toMatchObject({ status: "pending" });
+    expect(await world.ok("GET", `/api/jobs/${running.id}`)).toMatchObject({ status: "cancelled" });
     expect((await world.put("/config", {})).status).toBe(503);
     await engage(world, 2, "two");
     expect((await world.post("/api/jobs", { prompt: "x" })).status).toBe(201);
@@ -305,7 +313,11 @@ describe("what it outlives", () => {
     const { world, running } = await busyWorld();
     const before = await engage(world, 3, "stays");
     await evictDurableObject(world.stub);
-    expect(await world.ok("GET", "/killswitch")).toEqual(before);
+    const { unconfirmed } = before;
+    expect(await world.ok("GET", "/killswitch")).toEqual({
+      ...before,
+      unconfirmed: unconfirmed.map((one: object) => ({ ...one, last_heartbeat: expect.any(String) })),
+    });
     expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(503);
     await alarm(world);
     expect(await world.ok("GET", `/api/jobs/${running.id}`)).toMatchObject({ status: "pending" });
@@ -368,5 +380,106 @@ describe("who may, and what is written down", () => {
       target: "level 2",
       detail: { reason: "drill", before: 0, halted_jobs: 2, paused_workers: 1 },
     });
+  });
+});
+
+describe("raised to a full halt", () => {
+  it("cancels what a lower level of the same halt had put back, and nothing that was queued before", async () => {
+    const { world, running, assigned } = await busyWorld();
+    const queued = await world.ok("POST", "/api/jobs", { prompt: "x", tags: ["nobody"] });
+    const statuses = () =>
+      Promise.all([running, assigned, queued].map(async ({ id }) => (await world.ok("GET", `/api/jobs/${id}`)).status));
+    await engage(world, 1);
+    expect(await statuses()).toEqual(["pending", "pending", "pending"]);
+    await evictDurableObject(world.stub);
+    expect(await engage(world, 4)).toMatchObject({ level: 4, halted_jobs: 2 });
+    expect(await statuses()).toEqual(["cancelled", "cancelled", "pending"]);
+    expect(await typesOf(world, running.id)).toContain("job.cancelled");
+  });
+
+  it("leaves alone what an earlier halt had put back", async () => {
+    const { world, running } = await busyWorld();
+    await engage(world, 2);
+    await world.ok("DELETE", "/killswitch");
+    await engage(world, 4);
+    expect(await world.ok("GET", `/api/jobs/${running.id}`)).toMatchObject({ status: "pending" });
+  });
+});
+
+describe("who has heard of it", () => {
+  it("is counted of those who can: an offline worker is named and not waited for", async () => {
+    const world = await newWorld();
+    for (const instance of ["gone", "here", "quiet"]) await world.ok("POST", "/presence", offer(instance));
+    await silence(world, "gone");
+    expect(await world.ok("GET", "/killswitch")).toMatchObject({ workers_to_confirm: 0, unconfirmed: [] });
+    expect((await world.ok("GET", "/api/workers/here")).halt_confirmed).toBeNull();
+    expect(await engage(world, 1)).toMatchObject({ confirmed_workers: 0, workers_to_confirm: 2 });
+    const answer = await world.ok("POST", "/presence", offer("here", { jobs: [] }));
+    expect(answer.killswitch).toMatchObject({ level: 1, confirmed_workers: 1 });
+    expect(answer.killswitch).not.toHaveProperty("unconfirmed");
+    expect(await world.ok("GET", "/killswitch")).toMatchObject({
+      confirmed_workers: 1,
+      workers_to_confirm: 2,
+      unconfirmed: [
+        { instance: "quiet", status: "idle", last_heartbeat: expect.any(String) },
+        { instance: "gone", status: "offline", last_heartbeat: expect.any(String) },
+      ],
+    });
+    const { workers } = await world.ok("GET", "/api/workers");
+    const confirmed = workers.map((one: { instance: string; halt_confirmed: boolean }) => [
+      one.instance,
+      one.halt_confirmed,
+    ]);
+    expect(Object.fromEntries(confirmed)).toEqual({ here: true, quiet: false, gone: false });
+    expect(await world.ok("DELETE", "/killswitch")).toMatchObject({ workers_to_confirm: 0, unconfirmed: [] });
+  });
+
+  it("names at most 200 of the others", async () => {
+    const world = await newWorld();
+    const instances = Array.from({ length: 210 }, (_, at) => `w${at}`);
+    await Promise.all(instances.map((instance) => world.ok("POST", "/presence", offer(instance))));
+    const state = await engage(world, 1);
+    expect([state.workers_to_confirm, state.unconfirmed.length]).toEqual([210, 200]);
+  });
+});
+
+describe("a paused fleet", () => {
+  it("is an epoch: no worker's row is written, and it holds after the object slept", async () => {
+    const world = await newWorld();
+    for (const instance of ["a", "b"]) await world.ok("POST", "/presence", offer(instance));
+    const rows = () =>
+      inStorage(world, (storage) => storage.sql.exec("SELECT record FROM workers ORDER BY instance").toArray());
+    const before = await rows();
+    expect(await engage(world, 1)).toMatchObject({ paused_workers: 2 });
+    expect(await rows()).toEqual(before);
+    await world.ok("DELETE", "/killswitch");
+    await evictDurableObject(world.stub);
+    const reason = (await world.ok("GET", "/api/workers/a")).pause_reason;
+    expect(reason).toContain("resume it: POST /api/workers/a/resume");
+    await world.ok("POST", "/api/workers/a/resume");
+    await evictDurableObject(world.stub);
+    const { workers } = await world.ok("GET", "/api/workers");
+    const paused = workers.map((one: { instance: string; paused: boolean }) => [one.instance, one.paused]);
+    expect(Object.fromEntries(paused)).toEqual({ a: false, b: true });
+    await world.ok("DELETE", "/killswitch?resume_all=true");
+    await evictDurableObject(world.stub);
+    expect(await world.ok("GET", "/api/workers/b")).toMatchObject({ paused: false });
+  });
+
+  it("hears of it in one frame, and who is paused by hand is not told that it goes on", async () => {
+    const world = await newWorld();
+    const [one, other] = [
+      await connectWorker(world.key ?? "", offer("one")),
+      await connectWorker(world.key ?? "", offer("other")),
+    ];
+    await world.ok("POST", "/api/workers/other/pause", { reason: "by hand" });
+    await engage(world, 1);
+    await one.next((message) => message.type === "killswitch");
+    const frame = one.frames.find(({ messages }) => messages.some((message) => message.type === "killswitch"));
+    expect(frame?.messages.map((message) => message.type)).toEqual(["worker.paused", "killswitch"]);
+    await world.ok("DELETE", "/killswitch?resume_all=true");
+    await one.next((message) => message.type === "worker.resumed");
+    await other.next((message) => message.type === "killswitch" && message.killswitch.level === 0);
+    expect(other.messages.some((message) => message.type === "worker.resumed")).toBe(false);
   });
 });

@@ -1,14 +1,11 @@
 // Finds the local model runtime that serves this machine, and says which kind it is by what it answers, not by its port:
 // any program may listen on 8000 or 8080.
 
+import { LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/values.ts";
 import { runtimeOrigin } from "./open-runtime.ts";
-import { LOCAL_PROVIDERS } from "./providers.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 
 const PROBE_TIMEOUT_MS = 1_500;
-
-/** In this order: whoever comes first serves. */
-const PROBED = ["ollama", "lmstudio", "llamacpp", "vllm"];
 
 /** What the rows of `/v1/models` say about who serves them. */
 const KIND_OF_OWNER: Readonly<Record<string, string>> = {
@@ -24,9 +21,9 @@ export type FoundRuntime = { name: string; url: string };
 type Json = Record<string, unknown>;
 
 export async function discoverRuntime(
-  origins: readonly { name: string; origin: string }[] = PROBED.flatMap((name) => {
-    const provider = LOCAL_PROVIDERS[name];
-    return provider ? [{ name, origin: provider.origin }] : [];
+  origins: readonly { name: string; origin: string }[] = SOUGHT_RUNTIMES.flatMap((name) => {
+    const origin = LOCAL_RUNTIMES[name].address;
+    return origin === null ? [] : [{ name, origin }];
   }),
 ): Promise<FoundRuntime | null> {
   const found = await Promise.all(

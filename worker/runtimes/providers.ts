@@ -2,6 +2,7 @@
 // `/chat/completions` (or the provider's own path) begins.
 
 import type { Api } from "../../contract/values.ts";
+import { LOCAL_RUNTIMES, type LocalRuntimeName } from "../../contract/values.ts";
 
 export type ApiKind = "openai" | "anthropic" | "gemini";
 
@@ -59,18 +60,24 @@ export type LocalProvider = {
 
 const PLAIN = { listPath: "/v1/models", ignoresModel: false };
 
-export const LOCAL_PROVIDERS: Readonly<Record<string, LocalProvider>> = {
-  ollama: { ...PLAIN, origin: "http://127.0.0.1:11434", listPath: "/api/tags" },
-  lmstudio: { ...PLAIN, origin: "http://127.0.0.1:1234" },
-  llamacpp: { ...PLAIN, origin: "http://127.0.0.1:8080", ignoresModel: true },
-  vllm: { ...PLAIN, origin: "http://127.0.0.1:8000" },
-  localai: { ...PLAIN, origin: "http://127.0.0.1:8080" },
-  jan: { ...PLAIN, origin: "http://127.0.0.1:1337" },
-  sglang: { ...PLAIN, origin: "http://127.0.0.1:30000" },
-  tgi: { ...PLAIN, origin: "http://127.0.0.1:8080", ignoresModel: true },
-  nim: { ...PLAIN, origin: "http://127.0.0.1:8000" },
-  // Any other server of this API, at SERVICE_RUNTIME_URL.
-  "openai-compatible": { ...PLAIN, origin: "http://127.0.0.1:8000" },
-};
+type Served = Exclude<LocalRuntimeName, "echo">;
+
+/** A runtime of the contract's list without its row here does not compile. */
+const SERVED = {
+  ollama: { ...PLAIN, listPath: "/api/tags" },
+  lmstudio: PLAIN,
+  llamacpp: { ...PLAIN, ignoresModel: true },
+  vllm: PLAIN,
+  localai: PLAIN,
+  jan: PLAIN,
+  sglang: PLAIN,
+  tgi: { ...PLAIN, ignoresModel: true },
+  nim: PLAIN,
+  "openai-compatible": PLAIN,
+} as const satisfies Record<Served, Omit<LocalProvider, "origin">>;
+
+export const LOCAL_PROVIDERS: Readonly<Record<string, LocalProvider>> = Object.fromEntries(
+  (Object.keys(SERVED) as Served[]).map((name) => [name, { ...SERVED[name], origin: LOCAL_RUNTIMES[name].address }]),
+);
 
 export const RUNTIME_NAMES = ["echo", ...Object.keys(LOCAL_PROVIDERS), ...Object.keys(HOSTED_PROVIDERS)];

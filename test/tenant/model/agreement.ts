@@ -54,7 +54,7 @@ const adoptPause = (model: Model, worker: WorkerState, reason: string | null): W
 
 const pauseReasonOf = ({ pause, isHalted }: WorkerState): RegExp | null => {
   if (pause !== null) return pause === "by hand" ? /^by hand$/ : /in a row/;
-  return isHalted ? /^killswitch$/ : null;
+  return isHalted ? /^killswitch\b/ : null;
 };
 
 const workersAgree: Check = (model, view) => {

@@ -47,6 +47,7 @@ const stateOf = (id: string, { body }: Creation): JobState => {
     readyFrom: runAt,
     readyUntil: runAt,
     isQueued: runAt <= Date.now(),
+    isPutBack: false,
     assignedAt: 0,
     startedAt: 0,
     beatFrom: 0,

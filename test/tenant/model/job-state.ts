@@ -24,6 +24,8 @@ export interface JobState {
   readonly readyUntil: number;
   /** It surely stands in the queue: nothing that is still to come must put it there. */
   readonly isQueued: boolean;
+  /** The killswitch that is active put it back: raised to a full halt, it cancels it. */
+  readonly isPutBack: boolean;
   readonly assignedAt: number;
   readonly startedAt: number;
   /** The last heartbeat that was stored lies within these. */
@@ -139,8 +141,10 @@ export const release = (job: JobState, lease: number, { fromAt, untilAt }: Span)
 export const takenBack = (job: JobState): JobState => requeued(job, { attempts: unworked(job), settledBy: null });
 
 export const halted = (job: JobState, level: number): JobState => {
-  if (!isLeased(job)) return job;
-  return level >= 4 ? { ...job, status: "cancelled", settledBy: null } : takenBack(job);
+  const isPutBack = job.status === "pending" && job.isPutBack;
+  if (!isLeased(job) && !isPutBack) return job;
+  if (level >= 4) return { ...job, status: "cancelled", settledBy: null };
+  return isPutBack ? job : { ...takenBack(job), isPutBack: true };
 };
 
 export const cancel = (job: JobState): Outcome[] =>

@@ -74,6 +74,7 @@ export class Clear extends Step {
   async take(model: Model, system: System): Promise<void> {
     await system.world.ok("DELETE", `/killswitch${this.#isResuming ? "?resume_all=true" : ""}`);
     Object.assign(model, { level: 0, haltedJobs: 0, pausedWorkers: 0 });
+    model.changeAll((job) => ({ ...job, isPutBack: false }));
     if (!this.#isResuming) return;
     for (const [instance, worker] of model.workers) model.workers.set(instance, { ...worker, isHalted: false });
   }
