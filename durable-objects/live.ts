@@ -112,10 +112,7 @@ const split = (names: ReadonlySet<string>): [Set<string>, Set<string>] => {
   return [new Set(all.slice(0, MAX_LIVE_RESOURCES)), new Set(all.slice(MAX_LIVE_RESOURCES))];
 };
 
-/**
- * One text for all viewers of a frame but for its numbers, which go on in each viewer's attachment, so that they
- * survive the object's sleep.
- */
+/** Serialises once; only `seq` differs per viewer. It lives in the attachment to survive hibernation. */
 const sendNumbered = (viewers: readonly WebSocket[], messages: readonly LiveMessage[]): void => {
   const texts = messages.map((message) => JSON.stringify(message).slice(0, -1));
   for (const viewer of viewers) {

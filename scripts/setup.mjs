@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import path from "node:path";
+import { USAGE } from "./usage.mjs";
 
 const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "..");
 const MODULES = path.join(ROOT, "node_modules");
@@ -42,8 +43,11 @@ function isInstalled() {
   const wanted = readJson(path.join(ROOT, "package-lock.json"))?.packages;
   const present = readJson(path.join(MODULES, ".package-lock.json"))?.packages;
   if (!wanted || !present) return false;
+  // Where dist/ was built elsewhere, as in a container, what builds it may be left out.
+  const isOnlyServing = !present["node_modules/wrangler"] && existsSync(path.join(ROOT, "dist/worker/index.js"));
+  const isLeftOut = ({ optional, dev, devOptional }) => optional || (isOnlyServing && (dev || devOptional));
   return Object.entries(wanted).every(
-    ([place, entry]) => place === "" || entry.optional || present[place]?.version === entry.version,
+    ([place, entry]) => place === "" || present[place]?.version === entry.version || isLeftOut(entry),
   );
 }
 
@@ -129,6 +133,15 @@ function ensureNode() {
   );
 }
 
+/** A folder that may not be written to is looked at again next time. */
+function keepStamp(hash) {
+  try {
+    writeFileSync(STAMP, hash);
+  } catch (error) {
+    if (error.code !== "EACCES" && error.code !== "EROFS") throw error;
+  }
+}
+
 async function ensureInstalled() {
   if (isStamped(lockfileHash())) return;
   await withInstallLock(() => {
@@ -141,7 +154,7 @@ async function ensureInstalled() {
       npm(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
     }
     ensureNode();
-    writeFileSync(STAMP, hash);
+    keepStamp(hash);
   });
 }
 
@@ -199,6 +212,10 @@ const [target, ...args] = process.argv.slice(2);
 if (!target) {
   console.error("Usage: node scripts/setup.mjs <script.ts> [arguments]");
   process.exit(2);
+}
+if (args.some((one) => one === "--help" || one === "-h") && Object.hasOwn(USAGE, target)) {
+  console.log(USAGE[target]);
+  process.exit(0);
 }
 try {
   await ensureInstalled();
