@@ -2,7 +2,7 @@
 // costs nothing, a crash a moment's counts. History has the truth.
 
 import { JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
-import type { Observed, StoredCounters } from "../store/settings.ts";
+import type { ActivityMinute, Observed, StoredCounters } from "../store/settings.ts";
 
 const BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800] as const;
 
@@ -31,7 +31,36 @@ export class Histogram {
   }
 }
 
+const MINUTE_MS = 60_000;
+const KEPT_MINUTES = 60;
+
+/** What happened to jobs, minute by minute: the last hour's minutes in which anything did. */
+export class Activity {
+  readonly minutes: ActivityMinute[];
+
+  constructor(minutes: readonly ActivityMinute[] = []) {
+    this.minutes = [...minutes];
+  }
+
+  note(what: keyof Omit<ActivityMinute, "at">, nowAt: number): void {
+    const at = Math.floor(nowAt / MINUTE_MS) * MINUTE_MS;
+    let minute = this.minutes.at(-1);
+    if (minute === undefined || minute.at < at) {
+      minute = { at, created: 0, completed: 0, failed: 0, cancelled: 0 };
+      this.minutes.push(minute);
+      if (this.minutes.length > KEPT_MINUTES) this.minutes.shift();
+    }
+    minute[what] += 1;
+  }
+
+  /** The newest, oldest first. */
+  since(at: number): readonly ActivityMinute[] {
+    return this.minutes.filter((minute) => minute.at >= at);
+  }
+}
+
 export interface Counters {
+  readonly activity: Activity;
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Histogram;
   /** From the request to the first word of its answer. */
@@ -49,6 +78,7 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
     stored?.jobsByStatus ??
     (Object.fromEntries(JOB_STATUSES.map((status) => [status, 0])) as Record<JobStatus, number>),
   assignmentLatency: new Histogram(stored?.assignmentLatency),
+  activity: new Activity(stored?.minutes),
   firstToken: new Histogram(stored?.firstToken),
   streamDuration: new Histogram(stored?.streamDuration),
   affinity: { hit: 0, miss: 0, ...stored?.affinity },
@@ -62,4 +92,5 @@ export const storedCounters = (counters: Counters): StoredCounters => ({
   streamDuration: counters.streamDuration.observed,
   affinity: counters.affinity,
   streamsAbandoned: counters.streamsAbandoned,
+  minutes: counters.activity.minutes,
 });
