@@ -22,6 +22,12 @@ const MAX_ROUNDS = 2_000;
 /** What a caller hears; null where it hears nothing and cannot know what was done. */
 export type Heard<T> = Result<T, Refusal> | null;
 
+/** Streams are no part of the simulation. */
+const NO_RELAYS = {
+  idFromName: () => "",
+  get: () => ({ cut: async () => {}, endKey: async () => {}, dropBody: async () => {} }),
+};
+
 export class Shell {
   readonly clock = new Clock(START_AT);
   readonly disk = new Disk();
@@ -87,7 +93,7 @@ export class Shell {
       getWebSocketAutoResponseTimestamp: (socket: SimulatedSocket) =>
         socket.pingedAt === null ? null : new Date(socket.pingedAt),
     };
-    const tenant = new Real(state, { DB: this.history.binding });
+    const tenant = new Real(state, { DB: this.history.binding, RELAY: NO_RELAYS });
     await started;
     return tenant;
   }
