@@ -23,7 +23,7 @@ import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
-import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
+import { type Counters, copyOf, countersFrom, storedCounters } from "./operations/counters.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
 import {
   addAdminKey,
@@ -73,6 +73,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Accepted claims that wait, by worker. */
   readonly #waitingClaims = new Map<string, number>();
   #counters: Counters | null = null;
+  /** As of the last commit: what a commit that is undone had counted is not counted. */
+  #countersBefore: Counters | null = null;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
   /** What the turns of this commit tell history together. */
@@ -127,6 +129,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       openStore(this.ctx.storage);
       this.#undo(null);
       this.#counters = null;
+      this.#countersBefore = null;
     });
     this.#waiters.notifyAll("");
     await this.#drain.ended();
@@ -344,6 +347,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   #loaded(): Memory {
     if (this.#memory !== null) return this.#memory;
     this.#counters ??= countersFrom(this.#store.settings.counters());
+    this.#countersBefore = copyOf(this.#counters);
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const instance of this.#waitingClaims.keys()) memory.fleet.noteReach(instance, { isClaiming: true });
@@ -372,7 +376,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     const turn = this.#newTurn(caller);
     const result = work(turn);
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
-    if (!result.ok && turn.freedWorkers.size === 0) return result;
+    if (!result.ok && turn.freedWorkers.size === 0 && !turn.hasSpent) return result;
     assignWaiting(turn);
     writeDeliveries(turn);
     this.#wake.note(turn.wakeAt);
@@ -389,6 +393,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   #tellAll(): void {
+    if (this.#counters !== null) this.#countersBefore = copyOf(this.#counters);
     for (const one of this.#afterwards.splice(0)) {
       try {
         one();
@@ -445,6 +450,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Rows are rolled back, so what memory took over from them must go, too. */
   #undo(error: unknown): void {
     this.#memory = null;
+    this.#counters = this.#countersBefore;
     this.#store.forgetRecent();
     this.#outbox = null;
     this.#afterwards = [];

@@ -44,6 +44,12 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
   assignmentLatency: new Histogram(stored?.assignmentLatency),
 });
 
+/** As they stand now, whatever is counted from here on. */
+export const copyOf = ({ jobsByStatus, assignmentLatency }: Counters): Counters => {
+  const { counts, count, sum } = assignmentLatency.observed;
+  return { jobsByStatus: { ...jobsByStatus }, assignmentLatency: new Histogram({ counts: [...counts], count, sum }) };
+};
+
 export const storedCounters = ({ jobsByStatus, assignmentLatency }: Counters): StoredCounters => ({
   jobsByStatus,
   assignmentLatency: assignmentLatency.observed,

@@ -15,6 +15,7 @@ import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import { mayRead } from "./jobs.ts";
 import { recordPause } from "./killswitch.ts";
+import { countLate } from "./late-spending.ts";
 import { handOut } from "./leases.ts";
 import { mayActAs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
@@ -114,7 +115,10 @@ export const complete = (turn: Turn, request: LeaseReport & { result: Json } & S
   const { result, usage, model } = request;
   const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
   const decided = completeJob(job, request.lease, outcome, turn.nowAt);
-  if (!decided.ok) return decided;
+  if (!decided.ok) {
+    countLate(turn, job, request, decided.error);
+    return decided;
+  }
   if (decided.value.job !== job) {
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
@@ -139,7 +143,10 @@ export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent)
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
   const decided = failJob(job, request.lease, report, failurePolicy(turn, job), turn.nowAt);
-  if (!decided.ok) return decided;
+  if (!decided.ok) {
+    countLate(turn, job, request, decided.error);
+    return decided;
+  }
   if (decided.value.job !== job) {
     noteSign(turn, job);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);

@@ -158,9 +158,9 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "history counts a job once for each attempt",
-    "migrations/0001_cost_hours.sql",
-    "SELECT COUNT(*) = 1",
-    "SELECT COUNT(*) >= 1",
+    "migrations/0003_jobs_unpriced.sql",
+    "(SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),",
+    "(SELECT COUNT(*) >= 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),",
   ),
   mutant(
     "outbox numbers start again when it is empty",
