@@ -1,10 +1,37 @@
 // Cost on the wire: decimal US dollars, calendar periods in UTC.
 
 import * as z from "zod";
-import { PERIODS } from "../domain/period.ts";
-import { count, instant } from "./field.ts";
+import { MAX_SPAN_DAYS, PERIODS } from "../domain/period.ts";
+import { count, fromIso, instant } from "./field.ts";
 
-export const costQuery = z.strictObject({ period: z.enum(PERIODS).default("day") });
+const DAY_MS = 86_400_000;
+
+export const costQuery = z
+  .strictObject({
+    period: z.enum(PERIODS).optional().meta({ description: "a calendar period in UTC; default: day" }),
+    from: instant.optional().meta({ description: "instead of a period: the beginning of the hour that it lies in" }),
+    to: instant.optional().meta({ description: "with `from`: the end of the hour that it lies in; default: now" }),
+  })
+  .superRefine(({ period, from, to }, ctx) => {
+    const refuse = (path: string, message: string): void => ctx.addIssue({ code: "custom", path: [path], message });
+    if (period !== undefined && (from !== undefined || to !== undefined))
+      refuse("period", "give period or from and to");
+    if (from === undefined && to !== undefined) refuse("from", "is required with to");
+    const [fromAt, toAt] = [fromIso(from ?? ""), to === undefined ? Date.now() : fromIso(to)];
+    if (fromAt >= toAt) refuse("to", "must be later than from");
+    if (toAt - fromAt > MAX_SPAN_DAYS * DAY_MS) refuse("to", `must be at most ${MAX_SPAN_DAYS} days after from`);
+  });
+
+/** What cost is grouped by. */
+export const costGroupParam = z.strictObject({
+  by: z
+    .string()
+    .max(73)
+    .regex(
+      /^(provider|model|tag|key|worker|schedule|metadata\..+)$/,
+      "must be provider, model, tag, key, worker, schedule or metadata.<name>",
+    ),
+});
 
 /** Sums of what attempts reported: what bounds one of them does not bound their sum. */
 const usage = z
@@ -16,7 +43,11 @@ const usage = z
   })
   .meta({ id: "UsageTotal" });
 
-const bounds = { period: z.enum(PERIODS), from: instant, to: instant };
+const bounds = {
+  period: z.enum(PERIODS).nullable().meta({ description: "null where from and to were given" }),
+  from: instant,
+  to: instant,
+};
 const sums = {
   usd: z.number(),
   jobs: count,
@@ -51,11 +82,34 @@ export const costSummary = z
   })
   .meta({ id: "CostSummary" });
 
+export const MAX_COST_ROWS = 1_000;
+
+export const costByGroup = z
+  .object({
+    ...bounds,
+    by: z.string(),
+    budget: budgetState,
+    total_usd: z.number(),
+    jobs: count,
+    unpriced_jobs: count,
+    usage,
+    previous_total_usd: z.number(),
+    rows: z
+      .array(z.object({ value: z.string().nullable(), ...sums }))
+      .meta({ description: `most expensive first, at most ${MAX_COST_ROWS}; value null: of what has none` }),
+    rows_total: count,
+    adds_up: z.boolean().meta({ description: "false by tag: a job of several tags counts in each" }),
+  })
+  .meta({ id: "CostByGroup" });
+
 export const costByProvider = z
   .object({
     ...bounds,
     budget: budgetState,
     total_usd: z.number(),
+    jobs: count,
+    unpriced_jobs: count,
+    previous_total_usd: z.number(),
     providers: z.array(
       z.object({
         provider: z.string(),
@@ -68,4 +122,6 @@ export const costByProvider = z
 
 export type BudgetState = z.infer<typeof budgetState>;
 export type CostSummary = z.infer<typeof costSummary>;
+export type CostQuery = z.infer<typeof costQuery>;
+export type CostByGroup = z.infer<typeof costByGroup>;
 export type CostByProvider = z.infer<typeof costByProvider>;

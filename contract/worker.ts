@@ -152,6 +152,13 @@ export const claimAnswer = z
   .object({ jobs: z.array(leasedJob), skipped: z.record(z.string(), count) })
   .meta({ id: "ClaimAnswer" });
 
+export const completeQuery = z.strictObject({
+  claim: digits(0, MAX_CONCURRENCY).optional().meta({
+    description: "take leases for up to so many jobs in the same call: the answer is then {job, jobs, skipped}",
+  }),
+});
+export const completeAndClaimAnswer = claimAnswer.extend({ job: jobResource }).meta({ id: "CompleteAndClaimAnswer" });
+
 export const instanceParam = z.object({ instance: instanceName });
 export const jobIdParam = z.object({ id: identifier(/^[A-Za-z0-9_-]+$/, 64, "characters from A-Z a-z 0-9 _ -") });
 
@@ -164,6 +171,7 @@ export type WorkerList = z.infer<typeof workerList>;
 export type PauseRequest = z.infer<typeof pauseRequest>;
 export type ClaimRequest = z.input<typeof claimRequest>;
 export type LeasedJob = z.infer<typeof leasedJob>;
+export type CompleteAndClaimAnswer = z.infer<typeof completeAndClaimAnswer>;
 export type ClaimAnswer = z.infer<typeof claimAnswer>;
 
 export const toPresence = (body: PresenceRequest): PresenceReport => ({

@@ -17,6 +17,36 @@ export interface PeriodBounds {
   readonly toAt: number;
 }
 
+/** A span of time with the one before it, in slots to draw. */
+export interface Span extends PeriodBounds {
+  readonly previous: PeriodBounds;
+  /** Where its slots begin. */
+  readonly slots: readonly number[];
+  readonly slotMs: number;
+}
+
+export const MAX_SPAN_DAYS = 92;
+/** Longer spans are drawn by days. */
+const MAX_SPAN_IN_HOURS_MS = 2 * DAY_MS;
+
+/** Any span, widened to whole hours; the span before is as long. */
+export const spanOf = (fromAt: number, toAt: number): Span => {
+  const from = Math.floor(fromAt / HOUR_MS) * HOUR_MS;
+  const to = Math.ceil(toAt / HOUR_MS) * HOUR_MS;
+  const slotMs = to - from <= MAX_SPAN_IN_HOURS_MS ? HOUR_MS : DAY_MS;
+  const firstAt = Math.floor(from / slotMs) * slotMs;
+  const slots = Array.from({ length: Math.ceil((to - firstAt) / slotMs) }, (_, index) => firstAt + index * slotMs);
+  return { fromAt: from, toAt: to, previous: { fromAt: from - (to - from), toAt: from }, slots, slotMs };
+};
+
+/** The calendar period that an instant lies in, as a span. */
+export const calendarSpan = (period: Period, at: number): Span => ({
+  ...periodAt(period, at),
+  previous: previousPeriod(period, at),
+  slots: slotStarts(period, at),
+  slotMs: slotMsOf(period),
+});
+
 /** The period that an instant lies in. */
 export const periodAt = (period: Period, at: number): PeriodBounds => {
   if (period === "day") return evenPeriod(0, DAY_MS, at);

@@ -98,6 +98,7 @@ export const OPERATIONS = {
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
   completeJob: operation(REPORT, report.presented(report.complete)),
+  completeAndClaim: operation(REPORT, report.completeAndClaim),
   failJob: operation(REPORT, report.presented(report.fail)),
   releaseJob: operation(REPORT, report.presented(report.release)),
 

@@ -141,6 +141,26 @@ export const costHours = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenant, table.hourAt, table.provider, table.model] })],
 );
 
+/** The same by what attempts are grouped by beside them: `name` is tag, metadata.<name>, key, worker or schedule. */
+export const costByHours = sqliteTable(
+  "cost_by_hours",
+  {
+    tenant: text("tenant").notNull(),
+    name: text("name").notNull(),
+    hourAt: integer("hour_at").notNull(),
+    /** Empty for none. */
+    value: text("value").notNull(),
+    jobs: integer("jobs").notNull(),
+    unpricedJobs: integer("unpriced_jobs").notNull(),
+    nanoUsd: integer("nano_usd").notNull(),
+    inputTokens: integer("input_tokens").notNull(),
+    outputTokens: integer("output_tokens").notNull(),
+    cachedInputTokens: integer("cached_input_tokens").notNull(),
+    reasoningTokens: integer("reasoning_tokens").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.name, table.hourAt, table.value] })],
+);
+
 export const audit = sqliteTable(
   "audit",
   {

@@ -42,8 +42,11 @@ function isInstalled() {
   const wanted = readJson(path.join(ROOT, "package-lock.json"))?.packages;
   const present = readJson(path.join(MODULES, ".package-lock.json"))?.packages;
   if (!wanted || !present) return false;
+  // Where dist/ was built elsewhere, as in a container, what builds it may be left out.
+  const isOnlyServing = !present["node_modules/wrangler"] && existsSync(path.join(ROOT, "dist/worker/index.js"));
+  const isLeftOut = ({ optional, dev, devOptional }) => optional || (isOnlyServing && (dev || devOptional));
   return Object.entries(wanted).every(
-    ([place, entry]) => place === "" || entry.optional || present[place]?.version === entry.version,
+    ([place, entry]) => place === "" || present[place]?.version === entry.version || isLeftOut(entry),
   );
 }
 
@@ -129,6 +132,15 @@ function ensureNode() {
   );
 }
 
+/** A folder that may not be written to is looked at again next time. */
+function keepStamp(hash) {
+  try {
+    writeFileSync(STAMP, hash);
+  } catch (error) {
+    if (error.code !== "EACCES" && error.code !== "EROFS") throw error;
+  }
+}
+
 async function ensureInstalled() {
   if (isStamped(lockfileHash())) return;
   await withInstallLock(() => {
@@ -141,7 +153,7 @@ async function ensureInstalled() {
       npm(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
     }
     ensureNode();
-    writeFileSync(STAMP, hash);
+    keepStamp(hash);
   });
 }
 

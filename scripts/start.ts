@@ -7,6 +7,7 @@ import path from "node:path";
 import { loadProject, type Project } from "./build/project.ts";
 import { buildAll } from "./build.ts";
 import { ExitError, runScript } from "./exit-error.ts";
+import { ROOT } from "./run-command.ts";
 import { applyMigrations } from "./self-host/d1-migrations.ts";
 import { type DataDir, dataDirAt, lockDataDir, makeStateFolders } from "./self-host/data-dir.ts";
 import {
@@ -16,6 +17,7 @@ import {
   markFirstStart,
   TENANT,
 } from "./self-host/default-tenant.ts";
+import { fullDiskError } from "./self-host/disk.ts";
 import { keepSecret, readSecret } from "./self-host/kept-secret.ts";
 import { startLocalWorker } from "./self-host/local-worker.ts";
 import { keepProcessCount } from "./self-host/processes.ts";
@@ -131,14 +133,19 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
   const key = settings.runsWorker ? readSecret(dir.workerKey) : undefined;
   const served = await serve(plan, address, key && `${TENANT}/${instance}`);
   const worker = key ? startLocalWorker({ url: address.url, key, instance }) : undefined;
+  const ending = new AbortController();
   const serving = async (): Promise<"stop"> => {
-    await waitUntilHealthy(served);
+    await waitUntilHealthy(served, ending.signal);
     announce(plan);
     return stop;
   };
   try {
-    await Promise.race([stop, serving()]);
+    const ready = serving();
+    // Told to stop before it was ready, nobody waits for that any more.
+    ready.catch(() => undefined);
+    await Promise.race([stop, ready]);
   } finally {
+    ending.abort();
     await worker?.stop();
     await served.stop();
   }
@@ -183,4 +190,13 @@ async function main(): Promise<number> {
   return 0;
 }
 
-await runScript(main);
+/** A full disk fails a start in many places; said once, it is said so that it can be mended. */
+async function explained(): Promise<number> {
+  try {
+    return await main();
+  } catch (error) {
+    throw fullDiskError(error, path.resolve(process.env.SERVICE_DATA_DIR || path.join(ROOT, ".data"))) ?? error;
+  }
+}
+
+await runScript(explained);

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { problemResource } from "../contract/problem.ts";
 import { claimAnswer, presenceAnswer } from "../contract/worker.ts";
 import { backoffMs } from "./backoff.ts";
+import { checkAddress } from "./check-address.ts";
 import type { Report } from "./outbox.ts";
 import {
   type Ending,
@@ -23,12 +24,16 @@ const MAX_CLAIM = 100;
 const REQUEST_TIMEOUT_MS = 40_000;
 const MAX_FAILURES_IN_A_ROW = 3;
 const PRESENCE_LANE = "";
+/** Well within the time that a lease may wait for its start. */
+const START_AFTER_MS = 500;
 const HASTY_CLAIM_MS = 1_000;
 /** How long to live without the WebSocket before trying for one again. */
 const LIFETIME_MS = 300_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 type Answer = { status: number; body: string; location: string | undefined };
+
+type StartMessage = Extract<WorkerMessage, { type: "job.started" }>;
 
 const PATHS = {
   "job.started": "start",
@@ -46,8 +51,11 @@ const HALTED = { code: "halted", message: "the job was halted while it ran", ret
 
 export type HttpSessionOptions = SessionSettings & { fetch?: typeof fetch; random?: () => number };
 
-/** Nothing is asked here: the loop's presence, which comes first on every session, shows whether anybody is there. */
+/** Whoever gave no WebSocket may be no coordinator at all. */
 export async function openHttpSession(options: HttpSessionOptions, host: SessionHost): Promise<Opened> {
+  const checked = await checkAddress(options.apiUrl, options.fetch);
+  if (checked.kind === "wrong") return { ok: false, kind: "refused", reason: checked.reason };
+  if (checked.kind === "unreachable") return { ok: false, kind: "unreachable", reason: checked.reason };
   return { ok: true, session: new HttpSession(options, host) };
 }
 
@@ -92,6 +100,10 @@ class HttpSession implements Session {
   readonly #lanes = new Map<string, Promise<void>>();
   readonly #inFlight = new Set<string>();
   readonly #end: (ending: Ending) => void;
+  /** Starts that wait a moment to be told. */
+  readonly #starts = new Map<string, { message: StartMessage; timer: NodeJS.Timeout }>();
+  /** Results on their way whose answers bring leases: meanwhile nothing else asks for any. */
+  #claimingResults = 0;
   #isOpen = true;
   /** Jobs are claimed only once the coordinator knows this worker. */
   #isKnown = false;
@@ -116,19 +128,63 @@ class HttpSession implements Session {
 
   send(message: WorkerMessage): void {
     if (!this.#isOpen || this.#inFlight.has(message.id)) return;
-    const lane = message.type === "presence" ? PRESENCE_LANE : message.job_id;
     // A heartbeat says nothing that the report before it, which is still on its way, does not say.
-    if (message.type === "job.heartbeat" && this.#lanes.has(lane)) return;
+    if (message.type === "job.heartbeat" && this.#lanes.has(message.job_id)) return;
+    if (message.type === "job.started") {
+      this.#startLater(message);
+      return;
+    }
+    this.#settleStart(message);
+    this.#enqueue(message);
+  }
+
+  #enqueue(message: WorkerMessage): void {
+    const lane = message.type === "presence" ? PRESENCE_LANE : message.job_id;
+    const isResult = message.type === "job.completed";
     this.#inFlight.add(message.id);
+    if (isResult) this.#claimingResults += 1;
     // No report may overtake the presence before it: a job that runs, but is not named there, would be taken for lost.
     const before = [this.#lanes.get(lane), this.#lanes.get(PRESENCE_LANE)];
     const sent = Promise.all(before)
       .then(() => this.#post(message))
       .finally(() => {
         this.#inFlight.delete(message.id);
+        if (isResult) this.#claimingResults -= 1;
+        if (isResult) this.#wakeClaim();
         if (this.#lanes.get(lane) === sent) this.#lanes.delete(lane);
       });
     this.#lanes.set(lane, sent);
+  }
+
+  /** A job that is over at once need not be started: its result says it all. */
+  #startLater(message: StartMessage): void {
+    const { job_id: jobId } = message;
+    if (this.#starts.has(jobId)) return;
+    const timer = setTimeout(() => this.#start(jobId), START_AFTER_MS);
+    timer.unref();
+    this.#starts.set(jobId, { message, timer });
+  }
+
+  #start(jobId: string): void {
+    const start = this.#starts.get(jobId);
+    if (start === undefined || !this.#isOpen) return;
+    clearTimeout(start.timer);
+    this.#starts.delete(jobId);
+    this.#enqueue(start.message);
+  }
+
+  /** What is said of a job before its start was: a result takes the start's place, all else comes after it. */
+  #settleStart(message: WorkerMessage): void {
+    if (message.type === "presence") return;
+    const start = this.#starts.get(message.job_id);
+    if (start === undefined) return;
+    if (message.type !== "job.completed") {
+      this.#start(message.job_id);
+      return;
+    }
+    clearTimeout(start.timer);
+    this.#starts.delete(message.job_id);
+    this.#host.receive({ type: "ack", id: start.message.id, ok: true });
   }
 
   ping(): void {}
@@ -161,11 +217,28 @@ class HttpSession implements Session {
       return;
     }
     const { job_id, ...told } = fields as { job_id: string };
+    if (type === "job.completed") {
+      await this.#complete(id, job_id, told);
+      return;
+    }
     const report = type === "job.spent" ? { ...told, error: HALTED } : told;
     const answer = await this.#attempt("POST", `/api/jobs/${encodeURIComponent(job_id)}/${PATHS[type]}`, report);
     if (answer === null) return;
     if (answer.status >= 200 && answer.status < 300) this.#host.receive({ type: "ack", id, ok: true });
     else this.#receiveProblem(id, answer);
+  }
+
+  /** One call a job: the answer to its result brings the next. */
+  async #complete(id: string, jobId: string, report: object): Promise<void> {
+    const max = Math.min(this.#host.freeSlots(), MAX_CLAIM);
+    const path = `/api/jobs/${encodeURIComponent(jobId)}/complete${max > 0 ? `?claim=${max}` : ""}`;
+    const answer = await this.#attempt("POST", path, report);
+    if (answer !== null && (answer.status < 200 || answer.status >= 300)) this.#receiveProblem(id, answer);
+    else if (answer !== null) {
+      this.#host.receive({ type: "ack", id, ok: true });
+      const leases = claimAnswer.safeParse(parseJson(answer.body));
+      for (const job of leases.data?.jobs ?? []) this.#host.receive({ type: "job.assigned", job });
+    }
   }
 
   #receivePresence(id: string, body: string): void {
@@ -215,7 +288,7 @@ class HttpSession implements Session {
     const path = `/api/workers/${encodeURIComponent(this.#options.instance)}/claim?wait=${CLAIM_WAIT_SECONDS}`;
     let hasty = 0;
     while (this.#isOpen) {
-      const max = Math.min(this.#host.freeSlots(), MAX_CLAIM);
+      const max = this.#claimingResults > 0 ? 0 : Math.min(this.#host.freeSlots(), MAX_CLAIM);
       if (max === 0) {
         await new Promise<void>((resolve) => {
           this.#wakeClaim = resolve;

@@ -47,7 +47,7 @@ ${Object.entries(FLAGS)
   .join("\n")}
 
 Environment: SERVICE_API_KEY (needed), SERVICE_API_URL (${DEFAULT_API_URL}), SERVICE_CONFIG_URL (<api>/config),
-SERVICE_RUNTIME_URL (where the local runtime listens), PROVIDER_<NAME>_KEY (the key of a hosted provider).`;
+SERVICE_RUNTIME_URL (where the runtime listens; for a hosted one, what stands in for its own address), PROVIDER_<NAME>_KEY (the key of a hosted provider).`;
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: "must be an address that starts with http:// or https://" })

@@ -9,6 +9,7 @@ import {
   MAX_FRAME_MESSAGES,
 } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
+import { nothingAnswers } from "./check-address.ts";
 import {
   type Ending,
   explainRefusal,
@@ -52,8 +53,9 @@ export function openSocketSession(settings: SessionSettings, host: SessionHost):
       });
     });
     socket.on("error", (error: NodeJS.ErrnoException) => {
-      const kind = error.code === undefined ? "no_socket" : "unreachable";
-      resolve({ ok: false, kind, reason: error.message || (error.code ?? "the connection failed") });
+      const reason = error.message || (error.code ?? "the connection failed");
+      if (error.code === undefined) resolve({ ok: false, kind: "no_socket", reason });
+      else resolve({ ok: false, kind: "unreachable", reason: nothingAnswers(settings.apiUrl, reason) });
     });
   });
 }

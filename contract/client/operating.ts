@@ -1,9 +1,8 @@
 // What an operator turns and reads: killswitch, config, cost, and the service about itself.
 
 import type { ConfigDocument, ConfigRequest } from "../config.ts";
-import type { CostByProvider, CostSummary } from "../cost.ts";
+import type { CostByGroup, CostByProvider, CostQuery, CostSummary } from "../cost.ts";
 import type { KillswitchRequest, KillswitchResource } from "../killswitch.ts";
-import type { CostBy, CostSpan } from "./awaited.ts";
 import { type CallOptions, pathOf, type QueryOf, TextBody, type Transport } from "./transport.ts";
 
 export const killswitchVerbs = (transport: Transport) => ({
@@ -65,13 +64,13 @@ export const configVerbs = (transport: Transport) => {
 };
 
 export const costVerbs = (transport: Transport) => ({
-  summary: (query: QueryOf<CostSpan> = {}, options?: CallOptions) =>
+  summary: (query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
     transport.json<CostSummary>({ method: "GET", path: "/api/cost", query, options }),
-  byProvider: (query: QueryOf<CostSpan> = {}, options?: CallOptions) =>
+  byProvider: (query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
     transport.json<CostByProvider>({ method: "GET", path: "/api/cost/providers", query, options }),
-  /** `what`: provider, model, tag, metadata.<name>, key, worker or schedule. */
-  by: (what: string, query: QueryOf<CostSpan> = {}, options?: CallOptions) =>
-    transport.json<CostBy>({ method: "GET", path: pathOf`/api/cost/by/${what}`, query, options }),
+  /** By provider, model, tag, key, worker, schedule or metadata.<name>. */
+  by: (group: string, query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
+    transport.json<CostByGroup>({ method: "GET", path: pathOf`/api/cost/by/${group}`, query, options }),
 });
 
 export interface Health {

@@ -1,7 +1,7 @@
 // What workers say about the jobs they hold: the worker protocol's verbs, each fenced by its lease.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import type { ClaimAnswer } from "../../contract/worker.ts";
+import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../contract/worker.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { type FailurePolicy, failJob } from "../../domain/failure.ts";
 import type { Member } from "../../domain/fleet.ts";
@@ -215,11 +215,30 @@ export const claim = (
   turn.memory.fleet.noteSeen(request.instance, turn.nowAt);
   // One that has waited asks again; others of it may wait still.
   if (request.isWaiting) turn.memory.fleet.noteReach(request.instance, { isClaiming: true });
+  return ok(takeLeases(turn, member, request.max));
+};
+
+const takeLeases = (turn: Turn, member: Member, max: number): ClaimAnswer => {
+  const { instance } = member.worker;
   noteClaimant(turn, member);
-  turn.freedWorkers.add(request.instance);
+  turn.freedWorkers.add(instance);
   assignWaiting(turn);
-  const jobs = handOut(turn, member, request.max);
-  return ok({ jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, request.instance) });
+  const jobs = handOut(turn, member, max);
+  return { jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, instance) };
+};
+
+/** A result, and the next leases of its worker, in one turn. Repeated, the result is answered as it was the first time. */
+export const completeAndClaim = (
+  turn: Turn,
+  request: LeaseReport & { result: Json; max: number } & Spent,
+): Result<CompleteAndClaimAnswer, Refusal> => {
+  const done = complete(turn, request);
+  if (!done.ok) return done;
+  const { assignedWorker } = done.value;
+  const member = assignedWorker === null ? undefined : turn.memory.fleet.get(assignedWorker);
+  const isOwn = member !== undefined && mayActAs(turn, member.worker.instance).ok;
+  const claimed = isOwn ? takeLeases(turn, member, request.max) : { jobs: [], skipped: {} };
+  return ok({ job: present(turn, request, done.value), ...claimed });
 };
 
 /** Whoever claims speaks for the worker, and hears of its jobs without a socket. */

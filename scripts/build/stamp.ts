@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
 
 function filesBelow(place: string): string[] {
@@ -27,15 +28,24 @@ export function hashInputs(places: readonly string[]): string {
   return hash.digest("hex");
 }
 
+/** A container has a dist/ that was built elsewhere, and no tools: it serves that one as it is. */
+const canBuild = (): boolean => existsSync(path.join(ROOT, "node_modules", "wrangler"));
+
 /** Runs `work` unless the inputs and the product are as the last successful run left them. True when it ran. */
 export async function buildIfChanged(
   step: { stamp: string; product: string; inputs: readonly string[] },
   work: () => Promise<void>,
 ): Promise<boolean> {
+  const isThere = existsSync(path.join(ROOT, step.product));
+  if (isThere && !canBuild()) return false;
+  if (!canBuild()) {
+    throw new ExitError(
+      `${step.product} is missing, and what builds it is not installed: run npm install, or bring dist/.`,
+    );
+  }
   const stamp = path.join(ROOT, step.stamp);
   const hash = hashInputs(step.inputs);
-  const isFresh =
-    existsSync(path.join(ROOT, step.product)) && existsSync(stamp) && readFileSync(stamp, "utf8") === hash;
+  const isFresh = isThere && existsSync(stamp) && readFileSync(stamp, "utf8") === hash;
   if (isFresh) return false;
   rmSync(stamp, { force: true });
   await work();

@@ -10,6 +10,7 @@ import { startWorkerd } from "./workerd.ts";
 /** It starts in a tenth of a second. */
 const PACE = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
 const PROBE_EVERY_MS = 10;
+const PROBE_WITHIN_MS = 2_000;
 /** workerd has nothing to save when it stops, but lets requests in flight end. */
 const STOP_GRACE_MS = 2_000;
 
@@ -59,9 +60,10 @@ export function startChildServer(child: Child): ChildServer {
 
 const doesAnswer = (socketPath: string, path: string): Promise<boolean> =>
   new Promise((resolve) => {
-    const asked = get({ socketPath, path, agent: false }, (answer) => {
+    const asked = get({ socketPath, path, agent: false, timeout: PROBE_WITHIN_MS }, (answer) => {
       answer.resume();
       resolve(true);
     });
+    asked.on("timeout", () => asked.destroy());
     asked.on("error", () => resolve(false));
   });

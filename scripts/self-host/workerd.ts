@@ -57,11 +57,12 @@ export function startWorkerd(config: string, environment: Record<string, string>
   return supervise(WORKERD, ["serve", "--experimental", config], env, path.dirname(config));
 }
 
-/** Resolves when GET /health is 200; fails when a process ends before it served, or does not get there in time. */
-export async function waitUntilHealthy(served: Served): Promise<void> {
+/** Resolves when GET /health is 200; fails when `ending` is aborted, a process ends before it served, or does not get there in time. */
+export async function waitUntilHealthy(served: Served, ending?: AbortSignal): Promise<void> {
   const { url } = served;
   const giveUpAt = Date.now() + READY_WAIT_MS;
   while (Date.now() < giveUpAt) {
+    ending?.throwIfAborted();
     const exit = served.earlyExit();
     if (exit !== null) throw new ExitError(`workerd ${describeExit(exit)} before it served.`);
     const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(READY_WAIT_MS) }).catch(() => undefined);

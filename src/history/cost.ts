@@ -1,9 +1,15 @@
 // Cost by period, provider and model: sums over the hourly rollup, so that a month costs what a few hundred rows cost.
 
-import type { CostByProvider, CostSummary } from "../../contract/cost.ts";
-import { toIso } from "../../contract/field.ts";
+import {
+  type CostByGroup,
+  type CostByProvider,
+  type CostQuery,
+  type CostSummary,
+  MAX_COST_ROWS,
+} from "../../contract/cost.ts";
+import { fromIso, toIso } from "../../contract/field.ts";
 import type { UsageResource } from "../../contract/job.ts";
-import { type Period, periodAt, previousPeriod, slotMsOf, slotStarts } from "../../domain/period.ts";
+import { calendarSpan, type Span, spanOf } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import { readHistory } from "./store.ts";
 
@@ -56,38 +62,67 @@ export const costQueries = {
   total: "SELECT SUM(nano_usd) AS nano_usd FROM cost_hours WHERE tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3",
   byModel: `SELECT provider, model, ${SUMS} FROM cost_hours
     WHERE tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 GROUP BY provider, model`,
+  byGroup: `SELECT value, ${SUMS} FROM cost_by_hours
+    WHERE tenant = ?1 AND name = ?4 AND hour_at >= ?2 AND hour_at < ?3 GROUP BY value`,
 } as const;
 
-const boundsOf = (period: Period, nowAt: number) => {
-  const { fromAt, toAt } = periodAt(period, nowAt);
-  return { fromAt, toAt, wire: { period, from: toIso(fromAt), to: toIso(toAt) } };
+const spanAsked = ({ period, from, to }: CostQuery, nowAt: number): Span => {
+  if (from !== undefined) return spanOf(fromIso(from), to === undefined ? nowAt : fromIso(to));
+  return calendarSpan(period ?? "day", nowAt);
+};
+
+const boundsOf = (query: CostQuery, { fromAt, toAt }: Span) => ({
+  period: query.from === undefined ? (query.period ?? "day") : null,
+  from: toIso(fromAt),
+  to: toIso(toAt),
+});
+
+const overallOf = (sums: Sums, previousNanoUsd: number) => ({
+  total_usd: usdFromNano(sums.nano_usd),
+  jobs: sums.jobs,
+  unpriced_jobs: sums.unpriced_jobs,
+  usage: usageOf(sums),
+  previous_total_usd: usdFromNano(previousNanoUsd),
+});
+
+const rowOf = (sums: Sums) => ({
+  usd: usdFromNano(sums.nano_usd),
+  jobs: sums.jobs,
+  unpriced_jobs: sums.unpriced_jobs,
+  usage: usageOf(sums),
+});
+
+/** The rows of a query within a span, and what the span before cost. */
+const readSpan = async <Row>(
+  db: D1Database,
+  tenant: string,
+  { fromAt, toAt, previous }: Span,
+  query: string,
+  ...more: readonly (string | number)[]
+): Promise<{ rows: Row[]; previousNanoUsd: number }> => {
+  const [found, before] = await db.batch([
+    db.prepare(query).bind(tenant, fromAt, toAt, ...more),
+    db.prepare(costQueries.total).bind(tenant, previous.fromAt, previous.toAt),
+  ]);
+  const previousNanoUsd = (before?.results[0] as { nano_usd: number | null } | undefined)?.nano_usd ?? 0;
+  return { rows: (found?.results ?? []) as unknown as Row[], previousNanoUsd };
 };
 
 export const costSummary = (
   db: D1Database,
   tenant: string,
-  period: Period,
+  query: CostQuery,
   nowAt: number,
 ): Promise<Omit<CostSummary, "budget">> =>
   readHistory(async () => {
-    const { fromAt, toAt, wire } = boundsOf(period, nowAt);
-    const before = previousPeriod(period, nowAt);
-    const [slots, previous] = await db.batch([
-      db.prepare(costQueries.bySlot).bind(tenant, fromAt, toAt, slotMsOf(period)),
-      db.prepare(costQueries.total).bind(tenant, before.fromAt, before.toAt),
-    ]);
-    const rows = (slots?.results ?? []) as unknown as (Sums & { slot_at: number })[];
+    const span = spanAsked(query, nowAt);
+    type Slot = Sums & { readonly slot_at: number };
+    const { rows, previousNanoUsd } = await readSpan<Slot>(db, tenant, span, costQueries.bySlot, span.slotMs);
     const bySlot = new Map(rows.map((row) => [row.slot_at, row]));
-    const sums = total(rows);
-    const previousNano = (previous?.results[0] as { nano_usd: number | null } | undefined)?.nano_usd ?? 0;
     return {
-      ...wire,
-      total_usd: usdFromNano(sums.nano_usd),
-      jobs: sums.jobs,
-      unpriced_jobs: sums.unpriced_jobs,
-      usage: usageOf(sums),
-      previous_total_usd: usdFromNano(previousNano),
-      series: slotStarts(period, nowAt).map((at) => {
+      ...boundsOf(query, span),
+      ...overallOf(total(rows), previousNanoUsd),
+      series: span.slots.map((at) => {
         const slot = bySlot.get(at) ?? ZERO;
         return { at: toIso(at), usd: usdFromNano(slot.nano_usd), jobs: slot.jobs };
       }),
@@ -96,35 +131,75 @@ export const costSummary = (
 
 type ModelSums = Sums & { readonly provider: string; readonly model: string };
 
+const mostFirst = (one: Sums, other: Sums): number => other.nano_usd - one.nano_usd || other.jobs - one.jobs;
+
 export const costByProvider = (
   db: D1Database,
   tenant: string,
-  period: Period,
+  query: CostQuery,
   nowAt: number,
 ): Promise<Omit<CostByProvider, "budget">> =>
   readHistory(async () => {
-    const { fromAt, toAt, wire } = boundsOf(period, nowAt);
-    const { results } = await db.prepare(costQueries.byModel).bind(tenant, fromAt, toAt).all<ModelSums>();
-    const byProvider = Map.groupBy(results, (row) => row.provider);
-    const mostFirst = (one: Sums, other: Sums): number => other.nano_usd - one.nano_usd || other.jobs - one.jobs;
-    const providers = [...byProvider]
-      .map(([provider, rows]) => ({ provider, rows, sums: total(rows) }))
+    const span = spanAsked(query, nowAt);
+    const { rows, previousNanoUsd } = await readSpan<ModelSums>(db, tenant, span, costQueries.byModel);
+    const { usage: _usage, ...overall } = overallOf(total(rows), previousNanoUsd);
+    const providers = [...Map.groupBy(rows, (row) => row.provider)]
+      .map(([provider, models]) => ({ provider, models, sums: total(models) }))
       .sort((one, other) => mostFirst(one.sums, other.sums));
     return {
-      ...wire,
-      total_usd: usdFromNano(total(results).nano_usd),
-      providers: providers.map(({ provider, rows, sums }) => ({
+      ...boundsOf(query, span),
+      ...overall,
+      providers: providers.map(({ provider, models, sums }) => ({
         provider,
-        usd: usdFromNano(sums.nano_usd),
-        jobs: sums.jobs,
-        unpriced_jobs: sums.unpriced_jobs,
-        usage: usageOf(sums),
-        models: rows.sort(mostFirst).map((row) => ({
-          model: row.model,
-          usd: usdFromNano(row.nano_usd),
-          jobs: row.jobs,
-          usage: usageOf(row),
-        })),
+        ...rowOf(sums),
+        models: models.sort(mostFirst).map((row) => {
+          const { unpriced_jobs: _unpriced, ...told } = rowOf(row);
+          return { model: row.model, ...told };
+        }),
       })),
     };
   });
+
+interface GroupSums extends Sums {
+  readonly value: string;
+}
+
+/** By the provider and model that ran it, or by what else attempts are grouped by. */
+export const costByGroup = (
+  db: D1Database,
+  tenant: string,
+  by: string,
+  query: CostQuery,
+  nowAt: number,
+): Promise<Omit<CostByGroup, "budget">> =>
+  readHistory(async () => {
+    const span = spanAsked(query, nowAt);
+    const [{ rows: models, previousNanoUsd }, groups] = await Promise.all([
+      readSpan<ModelSums>(db, tenant, span, costQueries.byModel),
+      by === "provider" || by === "model"
+        ? null
+        : readSpan<GroupSums>(db, tenant, span, costQueries.byGroup, by).then(({ rows }) => rows),
+    ]);
+    const overall = total(models);
+    const sums = groups ?? groupedBy(models, by === "provider" ? "provider" : "model");
+    // Only the pairs that jobs have are added up: the rest of the total has none of that name.
+    const all = by.startsWith("metadata.") ? [...sums, { value: "", ...rest(overall, total(sums)) }] : [...sums];
+    const rows = all.filter((row) => row.value !== "" || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
+    return {
+      ...boundsOf(query, span),
+      by,
+      ...overallOf(overall, previousNanoUsd),
+      rows: rows.slice(0, MAX_COST_ROWS).map((row) => ({ value: row.value === "" ? null : row.value, ...rowOf(row) })),
+      rows_total: rows.length,
+      adds_up: by !== "tag",
+    };
+  });
+
+const groupedBy = (rows: readonly ModelSums[], by: "provider" | "model"): GroupSums[] =>
+  [...Map.groupBy(rows, (row) => row[by])].map(([value, same]) => ({ value, ...total(same) }));
+
+const rest = (whole: Sums, part: Sums): Sums =>
+  add(
+    whole,
+    Object.fromEntries(Object.entries(part).map(([name, value]) => [name, -(value as number)])) as unknown as Sums,
+  );

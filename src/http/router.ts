@@ -178,6 +178,16 @@ export const passOn = (c: AppContext, home: Home): Promise<Response> => {
   return home.passOn(c);
 };
 
+/** A stranger is refused here, as there: no other process needs to hear of it. */
+const passOnOr =
+  ({ description, handle }: Endpoint) =>
+  async (c: AppContext): Promise<Response> => {
+    const { HOME: home } = c.env;
+    if (home === undefined) return handle(c);
+    await authenticate(c, description.needs);
+    return passOn(c, home);
+  };
+
 /**
  * Mounts every endpoint, and for each path an answer to the methods that it does not take. One that is not portable is
  * answered only where all bindings are.
@@ -191,9 +201,7 @@ export const mount = (
   for (const one of endpoints) {
     const { description, handle } = one;
     const path = description.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    const handleOrPassOn = isPortable(one)
-      ? handle
-      : (c: AppContext) => (c.env.HOME === undefined ? handle(c) : passOn(c, c.env.HOME));
+    const handleOrPassOn = isPortable(one) ? handle : passOnOr(one);
     app.on(description.method.toUpperCase(), path, handleOrPassOn);
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), description.method.toUpperCase()]);
   }

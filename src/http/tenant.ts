@@ -41,7 +41,12 @@ export const tenantObject = (
 
 /** SQLite's own words for a write that found no room. */
 const DISK_IS_FULL = /SQLITE_FULL|database or disk is full/;
+/** What the runtime makes of a commit that found none. */
+const OPAQUE = /^internal error/;
 const STORAGE_RETRY_SECONDS = 30;
+
+const isDiskFull = (env: Env, message: string): boolean =>
+  DISK_IS_FULL.test(message) || (OPAQUE.test(message) && env.HOME?.disk().state === "full");
 
 interface PlatformError {
   readonly message: string;
@@ -62,7 +67,7 @@ export const withTenant = async <T>(
     } catch (error) {
       const { retryable, overloaded, message } = error as PlatformError;
       if (overloaded === true) return err({ code: "overloaded", retryAfterSeconds: OVERLOAD_RETRY_SECONDS });
-      if (DISK_IS_FULL.test(message)) return err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS });
+      if (isDiskFull(env, message)) return err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS });
       if (retryable !== true) throw error;
       if (!isRepeatable || tries >= MAX_TRIES) return err({ code: "tenant_unavailable", retryAfterSeconds: 1 });
       await scheduler.wait(RETRY_BASE_MS * 2 ** tries * Math.random());

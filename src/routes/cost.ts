@@ -1,6 +1,6 @@
 // What the tenant's work cost.
 
-import { costByProvider, costQuery, costSummary } from "../../contract/cost.ts";
+import { costByGroup, costByProvider, costGroupParam, costQuery, costSummary } from "../../contract/cost.ts";
 import * as history from "../history/cost.ts";
 import { answer } from "../http/answer.ts";
 import { unwrap } from "../http/refused.ts";
@@ -13,20 +13,21 @@ const BASE = {
   needs: "observe",
   query: costQuery,
   refuses: ["history_unavailable"],
-  description: "Periods are calendar days, ISO weeks and months in UTC, up to now.",
+  description:
+    "Periods are calendar days, ISO weeks and months in UTC. `from` and `to` give any span of at most 92 days, in whole hours.",
 } as const;
 
 const summary = endpoint(
   {
     ...BASE,
     path: "/api/cost",
-    summary: "Cost of today, this week or this month",
+    summary: "Cost of today, this week, this month or any span",
     answers: { 200: { description: "Sums, a series to draw, and the period before.", schema: costSummary } },
   },
   async (c, { query, token }) => {
     const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
     await drainTenant(c.env, token);
-    return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query.period, Date.now())), budget });
+    return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query, Date.now())), budget });
   },
 );
 
@@ -40,8 +41,25 @@ const byProvider = endpoint(
   async (c, { query, token }) => {
     const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
     await drainTenant(c.env, token);
-    return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query.period, Date.now())), budget });
+    return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query, Date.now())), budget });
   },
 );
 
-export const costRoutes: readonly Endpoint[] = [summary, byProvider];
+const byGroup = endpoint(
+  {
+    ...BASE,
+    path: "/api/cost/by/{by}",
+    summary: "Cost by provider, model, tag, metadata, key, worker or schedule",
+    params: costGroupParam,
+    isNameNew: true,
+    answers: { 200: { description: "Most expensive first.", schema: costByGroup } },
+  },
+  async (c, { params, query, token }) => {
+    const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
+    await drainTenant(c.env, token);
+    const found = await history.costByGroup(c.env.DB, token.tenant, params.by, query, Date.now());
+    return answer(c, { ...found, budget });
+  },
+);
+
+export const costRoutes: readonly Endpoint[] = [summary, byProvider, byGroup];

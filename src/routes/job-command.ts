@@ -15,6 +15,7 @@ type JobCommandName =
   | "startJob"
   | "heartbeatJob"
   | "completeJob"
+  | "completeAndClaim"
   | "failJob"
   | "releaseJob";
 

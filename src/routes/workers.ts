@@ -15,6 +15,8 @@ import {
 import {
   claimAnswer,
   claimRequest,
+  completeAndClaimAnswer,
+  completeQuery,
   instanceParam,
   jobIdParam,
   pauseRequest,
@@ -220,11 +222,21 @@ const complete = endpoint(
     ...asks("completeJob", "history_unavailable"),
     path: "/api/jobs/{id}/complete",
     summary: "Report a result",
-    description: "An assigned job may be completed directly. Repeated, it is answered as it was the first time.",
+    description:
+      "An assigned job may be completed directly. Repeated, it is answered as it was the first time. With `claim` the worker takes its next leases in the same call, without a wait.",
+    query: completeQuery,
     body: completeRequest,
+    answers: {
+      200: {
+        description: "The job; with `claim`, that and leases.",
+        schema: z.union([completeAndClaimAnswer, jobResource]),
+      },
+    },
   },
-  async (c, { params, body, token }) => {
+  async (c, { params, query, body, token }) => {
     const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };
+    const max = query.claim ?? 0;
+    if (max > 0) return answer(c, await commandJob(c, token, "completeAndClaim", { ...request, max }));
     return answer(c, await commandJob(c, token, "completeJob", request));
   },
 );

@@ -17,7 +17,7 @@ const WALKS = Math.max(1, Math.round(RUNS / 6));
 const WALK_STEPS = 40;
 const SHOWN_CHARS = 400;
 
-const world = await openWorld();
+const world = await openWorld(process.env.FUZZ_HOME === "workerd" ? "workerd" : "node");
 const operations = operationsOf(world.document);
 const resolve = resolver(world.document);
 const docs = await world.call("none", "GET", "/docs");

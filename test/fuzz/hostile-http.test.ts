@@ -3,16 +3,12 @@
 
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openWorld, type World } from "./world.ts";
+import { HOMES, openWorld, type World } from "./world.ts";
 
 const CUT_WITHIN_MS = 20_000;
 const ANSWER_WITHIN_MS = 5_000;
 
 let world: World;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world?.close());
 
 const opened = (): Promise<Socket> =>
   new Promise((resolve, reject) => {
@@ -90,7 +86,12 @@ const HOSTILE: Readonly<Record<string, (key: string) => string>> = {
   "only line feeds": () => "GET /health HTTP/1.1\nHost: x\n\n",
 };
 
-describe("hostile bytes", () => {
+describe.each(HOMES)("hostile bytes, with the edge in %s", (home) => {
+  beforeAll(async () => {
+    world = await openWorld(home);
+  });
+  afterAll(() => world?.close());
+
   test.each(Object.entries(HOSTILE))("%s: no error of ours, and the server stays up", async (_, make) => {
     const bytes = Buffer.from(make(world.bearer("admin") ?? ""), "latin1");
     const text = await exchange(bytes, isAnswered, ANSWER_WITHIN_MS);

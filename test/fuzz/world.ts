@@ -32,10 +32,13 @@ export const parsed = <T = Record<string, unknown>>({ text }: WireAnswer): T => 
 
 const rootOf = (path: string): string => path.split("/{")[0]?.replace(/\/(batch|preview)$/, "") ?? path;
 
-export const openWorld = async (): Promise<World> => {
+/** The process that the edge is in. */
+export const HOMES = ["node", "workerd"] as const;
+
+export const openWorld = async (home: (typeof HOMES)[number] = "node"): Promise<World> => {
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-fuzz-"));
   const env = { SERVICE_ROOT_KEY: ROOT_KEY, SERVICE_CATALOG_SYNC: "0" };
-  const server = await startSelfHosted(dataDir, { env });
+  const server = await startSelfHosted(dataDir, { env, args: ["--no-worker", "--edge", home] });
   const keys = new Map<Role, string>([
     ["admin", server.adminKey],
     ["root", ROOT_KEY],

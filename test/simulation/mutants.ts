@@ -158,7 +158,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "history counts a job once for each attempt",
-    "migrations/0003_jobs_unpriced.sql",
+    "migrations/0004_jobs_unpriced.sql",
     "(SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),",
     "(SELECT COUNT(*) >= 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),",
   ),

@@ -225,7 +225,7 @@ describe("a large history", () => {
         .all<{ detail: string }>();
       const plan = results.map((row) => row.detail).join("; ");
       expect(plan).toMatch(
-        /SEARCH cost_hours USING (?:PRIMARY KEY|INDEX \S+) \(tenant=\? AND hour_at>\? AND hour_at<\?\)/,
+        /SEARCH cost_(?:by_)?hours USING (?:PRIMARY KEY|INDEX \S+) \(tenant=\? AND (?:name=\? AND )?hour_at>\? AND hour_at<\?\)/,
       );
       expect(plan).not.toMatch(/SCAN|attempts/);
     }

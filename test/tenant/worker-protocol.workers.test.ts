@@ -335,3 +335,41 @@ describe("a lease", () => {
     expect((await world.post(`/api/jobs/${id}/complete`, { lease: 1, result: 1 })).body.code).toBe("lease_lost");
   });
 });
+
+describe("a result with a claim", () => {
+  const finish = (job: Body, query: string, result = "done"): Promise<Body> =>
+    world.ok("POST", `/api/jobs/${job.id}/complete${query}`, { lease: job.lease, result });
+
+  it("brings the next leases in the same answer, so that a worker needs one call a job", async () => {
+    await present("w1");
+    for (const prompt of ["one", "two", "three"]) await create({ prompt });
+    const [first] = (await claim("w1")).jobs;
+    const answer = await finish(first, "?claim=1");
+    expect(answer.job).toMatchObject({ id: first.id, status: "completed", result: "done" });
+    expect(answer.jobs).toMatchObject([{ prompt: "two", status: "assigned", assigned_worker: "w1" }]);
+    const last = await finish((await finish(answer.jobs[0], "?claim=5")).jobs[0], "?claim=1");
+    expect(last).toMatchObject({ job: { status: "completed" }, jobs: [] });
+  });
+
+  it("says why there is none, and without the query is answered with the job alone", async () => {
+    await present("w1");
+    await create();
+    const [job] = (await claim("w1")).jobs;
+    await create({ tags: ["gpu"] });
+    const answer = await finish(job, "?claim=1");
+    expect(answer).toMatchObject({ jobs: [], skipped: { "missing tag gpu": 1 } });
+    expect(await finish(job, "")).toMatchObject({ id: job.id, status: "completed" });
+  });
+
+  it("repeated, is answered with the same result; with a lease that is over it claims nothing", async () => {
+    await present("w1");
+    await create();
+    const [job] = (await claim("w1")).jobs;
+    await finish(job, "?claim=1");
+    expect((await finish(job, "?claim=1")).job).toMatchObject({ id: job.id, result: "done" });
+    const other = await create();
+    const stale = await world.post(`/api/jobs/${job.id}/complete?claim=1`, { lease: job.lease + 1, result: 1 });
+    expect(stale.status).toBe(409);
+    expect((await world.ok("GET", `/api/jobs/${other.id}`)).status).toBe("assigned");
+  });
+});

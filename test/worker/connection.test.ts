@@ -49,9 +49,9 @@ function connectWorker({ concurrency = 1, apiKey = KEY, instance = "w1" } = {}) 
 describe.each([
   ["the WebSocket", true],
   ["plain HTTP, where no WebSocket can be had", false],
-])("over %s", (_name, allowsSocket) => {
+])("over %s", (_name, isOverSocket) => {
   beforeEach(() => {
-    coordinator.allowsSocket = allowsSocket;
+    coordinator.allowsSocket = isOverSocket;
   });
 
   test("a worker makes itself known, takes a job and reports its result", async () => {
@@ -66,8 +66,8 @@ describe.each([
       result: { text: "hello there" },
       usage: { output_tokens: 2 },
     });
-    const [first, started] = coordinator.received.map(({ type }) => type);
-    expect([first, started]).toEqual(["presence", "job.started"]);
+    const types = coordinator.received.map(({ type }) => type);
+    expect(types.slice(0, 2)).toEqual(["presence", isOverSocket ? "job.started" : "job.completed"]);
   });
 
   test("a failed job is reported with its error", async () => {
@@ -163,8 +163,8 @@ describe("plain HTTP", () => {
     coordinator.handOut(job);
     coordinator.assign(assignedJob({ id: "b" }));
     await coordinator.waitFor("job.completed", ({ job_id }) => job_id === "b");
-    const started = coordinator.received.filter((one) => one.type === "job.started").map(({ job_id }) => job_id);
-    expect(started).toEqual(["a", "b"]);
+    const completed = coordinator.received.filter((one) => one.type === "job.completed").map(({ job_id }) => job_id);
+    expect(completed).toEqual(["a", "b"]);
   });
 
   test("a lease that presences and claims bring again while its start is being told runs once", async () => {
@@ -173,7 +173,7 @@ describe("plain HTTP", () => {
     connectWorker({ concurrency: 2 });
     await coordinator.waitFor("presence");
     const release = coordinator.holdBack("/api/jobs/a/start");
-    const job = assignedJob({ id: "a" });
+    const job = assignedJob({ id: "a", input: { delay_ms: 800 } });
     coordinator.assign(job);
     await coordinator.until(() => coordinator.requests.includes("/api/jobs/a/start"));
     const presences = coordinator.received.length;
@@ -269,4 +269,48 @@ describe("the wait before another try", () => {
     expect(backoffMs(3, 0.5)).toBe(2000);
     expect(backoffMs(1_000, 0.999)).toBeLessThanOrEqual(30_000);
   });
+});
+
+describe("a worker on plain HTTP", () => {
+  beforeEach(() => {
+    coordinator.allowsSocket = false;
+  });
+
+  test("takes one call a job while there are more: the answer to a result brings the next lease", async () => {
+    connectWorker();
+    await coordinator.waitFor("presence");
+    await coordinator.until(() => coordinator.requests.some((path) => path.endsWith("/claim")));
+    // The first comes with the claim that waits, the others when a result asks for more.
+    for (const id of ["a", "b", "c", "d"]) coordinator.assign(assignedJob({ id, prompt: id }));
+    for (const id of ["a", "b", "c", "d"]) await coordinator.waitFor("job.completed", ({ job_id }) => job_id === id);
+    const paths = coordinator.requests.slice(coordinator.requests.findIndex((path) => path.endsWith("/claim")));
+    expect(paths.filter((path) => path.startsWith("/api/jobs/"))).toEqual(
+      ["a", "b", "c", "d"].map((id) => `/api/jobs/${id}/complete`),
+    );
+    expect(paths.slice(0, 5).filter((path) => path.endsWith("/claim")).length).toBe(1);
+  });
+
+  test("tells the start of a job that takes longer", async () => {
+    connectWorker();
+    await coordinator.waitFor("presence");
+    coordinator.assign(assignedJob({ id: "a", prompt: "slow", input: { delay_ms: 800 } }));
+    await coordinator.waitFor("job.completed");
+    expect(coordinator.received.map(({ type }) => type).filter((type) => type !== "presence")).toContain("job.started");
+  });
+});
+
+test("an address where something else listens is told as such", async () => {
+  coordinator.upgradeStatus = 404;
+  coordinator.allowsSocket = false;
+  coordinator.health = { status: 200, body: "<html>Welcome to nginx!</html>" };
+  const { ended } = connectWorker();
+  expect(await ended).toMatch(/SERVICE_API_URL .* is no Signalbox coordinator: GET \/health answered HTTP 200/);
+});
+
+test("an address where nothing listens is told with its name", async () => {
+  await coordinator.stop();
+  const { lines, stop } = connectWorker();
+  await vi.waitFor(() => expect(lines.join("\n")).toMatch(/nothing answers at http:.*SERVICE_API_URL.*ECONNREFUSED/));
+  stop.abort();
+  await coordinator.start();
 });

@@ -38,6 +38,7 @@ export class FakeCoordinator {
   answersPings = true;
   /** What becomes of an HTTP answer that is ready: sent, cut off, or replaced by a gateway's with this status. */
   disturb: (path: string) => "cut" | number | null = () => null;
+  health: { status: number; body: unknown } = { status: 200, body: { status: "ok", version: "1" } };
   upgradeStatus = 426;
   validKey = KEY;
   heartbeatSeconds = 15;
@@ -192,7 +193,7 @@ export class FakeCoordinator {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     this.requests.push(pathname);
     this.#changed();
     if (this.#held?.path === pathname) await this.#held.released;
@@ -204,6 +205,7 @@ export class FakeCoordinator {
       response.end(typeof body === "string" ? body : JSON.stringify(body));
       this.#changed();
     };
+    if (pathname === "/health") return send(this.health.status, this.health.body);
     if (pathname === "/config") return this.#answerConfig(request, send);
     if (!this.#isKeyValid(request)) return send(401, problem(401, "authentication_failed", "the key was revoked"));
     const text = await readAll(request);
@@ -217,7 +219,9 @@ export class FakeCoordinator {
     const [answer] = this.#take(message);
     if (answer?.type !== "ack") return void response.destroy();
     if (!answer.ok) return send(answer.problem?.status ?? 500, answer.problem);
-    return send(200, type === "presence" ? this.#presenceAnswer() : {});
+    const max = Number(searchParams.get("claim") ?? 0);
+    const claimed = max > 0 ? { jobs: this.#claimable.splice(0, max), skipped: {} } : {};
+    return send(200, type === "presence" ? this.#presenceAnswer() : claimed);
   }
 
   #answerConfig(

@@ -4,12 +4,17 @@ import { vi } from "vitest";
 import type { LeasedJob } from "../../contract/worker.ts";
 import { Loop } from "../../worker/loop.ts";
 import { RuntimeWatch } from "../../worker/runtime-watch.ts";
-import type { Outcome, RunOptions, Runtime, RuntimeState, Task } from "../../worker/runtimes/runtime.ts";
+import type { JobFailure, Outcome, RunOptions, Runtime, RuntimeState, Task } from "../../worker/runtimes/runtime.ts";
 import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
 import type { Streams, WhenGone } from "../../worker/streams/streams.ts";
 import { assignedJob } from "./job-fixture.ts";
 
-type Run = { task: Task; options: RunOptions; finish: (text: string) => Promise<void> };
+type Run = {
+  task: Task;
+  options: RunOptions;
+  finish: (text: string) => Promise<void>;
+  fail: (error: JobFailure, neverReached?: boolean) => Promise<void>;
+};
 
 /** A session that keeps what it is given; a test speaks the coordinator's part. */
 export class FakeSession implements Session {
@@ -79,7 +84,11 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") 
         resolve({ ok: true, result: { text } });
         await vi.advanceTimersByTimeAsync(0);
       };
-      runs.push({ task, options, finish });
+      const fail = async (error: JobFailure, neverReached = false) => {
+        resolve({ ok: false, error, neverReached });
+        await vi.advanceTimersByTimeAsync(0);
+      };
+      runs.push({ task, options, finish, fail });
     });
   const refresh = vi.fn(async () => {});
   const state: RuntimeState = { unavailable: null, apis: [], models: null };

@@ -86,7 +86,7 @@ function wholeMessage({ tool_calls: calls, ...message }: JsonObject): JsonObject
   const whole = { role: "assistant", content: null, ...message };
   if (!Array.isArray(calls) || calls.length === 0) return whole;
   const ordered = calls.map(objectOf).sort((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0));
-  return { ...whole, tool_calls: ordered.map(({ index: _index, ...call }) => call) };
+  return { ...whole, content: whole.content || null, tool_calls: ordered.map(({ index: _index, ...call }) => call) };
 }
 
 /** Usage of the OpenAI kind: totals include what was cached and what was thought. OpenRouter says what it billed. */

@@ -153,8 +153,8 @@ export class DataLine implements Streams {
     let isRefused = false;
     socket.on("open", () => this.#opened(socket));
     socket.on("message", (data, isBinary) => !isBinary && this.#heard(String(data)));
-    socket.on("unexpected-response", (request, response) => {
-      request.destroy();
+    socket.on("unexpected-response", (_request, response) => {
+      socket.terminate();
       isRefused = ![429, 503].includes(response.statusCode ?? 0);
     });
     socket.on("error", () => {});

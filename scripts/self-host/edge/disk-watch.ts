@@ -1,31 +1,11 @@
 // How much room the data has left, looked at every second: a warning comes while there is time to act, and new jobs are
 // refused while there is still room for what ends work: reports, cancels, the killswitch.
 
-import { statfsSync } from "node:fs";
 import { log } from "../../../contract/log.ts";
 import type { Disk } from "../../../src/http/home.ts";
+import { MIB, readDisk } from "../disk.ts";
 
-const MIB = 1024 * 1024;
 const LOOK_EVERY_MS = 1_000;
-/** Below it the disk counts as full: what is left holds thousands of reports and the databases' own logs. */
-const FULL_BELOW_BYTES = 64 * MIB;
-const LOW_BELOW_BYTES = 1024 * MIB;
-/** A small disk is not low from the start. */
-const LOW_BELOW_SHARE = 0.1;
-/** A disk so small that all of it is less than this has its bounds scaled down. */
-const FULL_BELOW_SHARE = 0.05;
-
-export const diskState = (freeBytes: number, totalBytes: number): Disk["state"] => {
-  if (freeBytes < Math.min(FULL_BELOW_BYTES, totalBytes * FULL_BELOW_SHARE)) return "full";
-  return freeBytes < Math.min(LOW_BELOW_BYTES, totalBytes * LOW_BELOW_SHARE) ? "low" : "ok";
-};
-
-export const readDisk = (directory: string): Disk => {
-  const { bavail, blocks, bsize } = statfsSync(directory);
-  const freeBytes = bavail * bsize;
-  const totalBytes = blocks * bsize;
-  return { freeBytes, totalBytes, state: diskState(freeBytes, totalBytes) };
-};
 
 const SAID: Record<Disk["state"], string> = {
   ok: "The disk that holds the data has room again.",

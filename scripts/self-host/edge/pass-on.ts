@@ -1,7 +1,7 @@
 // Requests for the app in workerd, over a Unix socket: as they came, both bodies streaming at the pace of the slower
 // side, and WebSockets as raw bytes. Nothing is sent twice. A client that hangs up ends the request there at once.
 
-import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import type { AppContext } from "../../../src/http/auth.ts";
@@ -25,12 +25,14 @@ const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREAD
 
 const away = (): Refused => new Refused({ code: "tenant_unavailable", retryAfterSeconds: 1 });
 
-const passedHeaders = ({ rawHeaders }: IncomingMessage, requestId: string): string[] => {
+const passedHeaders = (incoming: IncomingMessage, requestId: string): string[] => {
+  const { rawHeaders } = incoming;
   const passed: string[] = ["x-request-id", requestId];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
     if (!HOP_BY_HOP.has(name.toLowerCase())) passed.push(name, rawHeaders[at + 1] ?? "");
   }
+  if (hasBody(incoming)) passed.push("expect", "100-continue");
   return passed;
 };
 
@@ -50,10 +52,8 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
     const headers = passedHeaders(incoming, c.get("requestId"));
     const upstream = request({ socketPath, method, path, headers, agent: false });
     upstream.setNoDelay(true);
-    upstream.on("error", () => {
-      if (outgoing.headersSent) outgoing.destroy();
-      else reject(away());
-    });
+    // Once the answer is under way its own end tells: a process that took no more of the body may have answered in full.
+    upstream.on("error", () => reject(away()));
     upstream.on("response", (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
       outgoing.flushHeaders();
@@ -61,8 +61,24 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
       resolve(alreadySent());
     });
     outgoing.once("close", () => upstream.destroy());
-    pipeline(incoming, upstream, () => undefined);
+    sendBody(incoming, upstream);
   });
+
+/**
+ * The body goes once the app asks for it. Sent along, it would meet a closed connection where the app answers after the
+ * head alone (a key that was revoked), and the answer would be lost with it.
+ */
+const sendBody = (incoming: IncomingMessage, upstream: ClientRequest): void => {
+  if (!hasBody(incoming)) {
+    upstream.end();
+    return;
+  }
+  upstream.once("continue", () => pipeline(incoming, upstream, () => undefined));
+  upstream.flushHeaders();
+};
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
 const headOf = ({ method, url, rawHeaders }: IncomingMessage, requestId: string): string => {
   const lines = [`${method} ${url} HTTP/1.1`, `x-request-id: ${requestId}`];

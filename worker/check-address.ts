@@ -1,0 +1,37 @@
+// Says what is wrong with the coordinator's address: nothing answers there, or something that is no coordinator does.
+
+import { isObject, parseJson } from "./json-object.ts";
+import { reasonOf } from "./runtimes/classify.ts";
+
+const CHECK_TIMEOUT_MS = 10_000;
+
+export type AddressCheck =
+  | { kind: "coordinator" }
+  /** It may be there in a moment. */
+  | { kind: "unreachable"; reason: string }
+  /** Trying again cannot help. */
+  | { kind: "wrong"; reason: string };
+
+export async function checkAddress(apiUrl: string, send: typeof fetch = fetch): Promise<AddressCheck> {
+  let response: Response;
+  let body: unknown;
+  try {
+    const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+    response = await send(`${apiUrl}/health`, { redirect: "manual", signal });
+    body = parseJson(await response.text());
+  } catch (error) {
+    return { kind: "unreachable", reason: nothingAnswers(apiUrl, reasonOf(error)) };
+  }
+  const { status } = response;
+  if (isObject(body) && typeof body.status === "string") return { kind: "coordinator" };
+  // A gateway whose coordinator is away, or too many of us at once.
+  if (status === 429 || status === 408 || status >= 500) {
+    return { kind: "unreachable", reason: `GET ${apiUrl}/health answered HTTP ${status}` };
+  }
+  const what = `what answers at SERVICE_API_URL ${apiUrl} is no Signalbox coordinator: GET /health answered HTTP ${status}`;
+  return { kind: "wrong", reason: `${what}. Set it to the address that the coordinator prints at its start` };
+}
+
+export function nothingAnswers(apiUrl: string, reason: string): string {
+  return `nothing answers at ${apiUrl} (SERVICE_API_URL): ${reason}`;
+}
