@@ -158,9 +158,9 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "history counts a job once for each attempt",
-    "migrations/0004_jobs_unpriced.sql",
-    "(SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),",
-    "(SELECT COUNT(*) >= 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),",
+    "migrations/0001_cost_hours.sql",
+    "SELECT COUNT(*) = 1",
+    "SELECT COUNT(*) >= 1",
   ),
   mutant(
     "outbox numbers start again when it is empty",
