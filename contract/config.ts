@@ -117,7 +117,7 @@ export const configDocument = z
 
 const HEARTBEATS_BEFORE_OFFLINE = 4;
 
-/** Where only one of the two presence times is given and the other's default does not go with it, one that does. */
+/** If only one presence time is given and the other's default conflicts with it, derive a fitting one. */
 export const withFittingPresence = (given: unknown): unknown => {
   const presence = (given as { presence?: Record<string, unknown> } | null)?.presence;
   if (typeof presence !== "object" || presence === null) return given;

@@ -3,6 +3,7 @@
 
 import * as z from "zod";
 import { count, instant } from "./field.ts";
+import { queueView } from "./insight.ts";
 import { jobResource, jobStatus } from "./job.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { scheduleResource } from "./schedule.ts";
@@ -40,6 +41,9 @@ const budgetReached = z.object({
 const costState = { today_usd: z.number(), budget_reached: budgetReached.nullable() };
 const catalogState = { removed_models: z.array(removedModels) };
 
+/** What happened to jobs in the minute that began then; minutes in which nothing did are left out. */
+const activityMinute = z.object({ at: instant, created: count, completed: count, failed: count, cancelled: count });
+
 export const liveMessage = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("snapshot"),
@@ -50,6 +54,8 @@ export const liveMessage = z.discriminatedUnion("type", [
     schedules: z.array(scheduleResource),
     killswitch: killswitchResource,
     counts,
+    queue: queueView,
+    minutes: z.array(activityMinute).meta({ description: "the last hour" }),
     ...costState,
     ...catalogState,
   }),
@@ -60,6 +66,11 @@ export const liveMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),
   z.object({ type: z.literal("catalog.updated"), ...catalogState }),
   z.object({ type: z.literal("cost.updated"), ...costState }),
+  z.object({ type: z.literal("queue.updated"), queue: queueView }),
+  z.object({
+    type: z.literal("activity.updated"),
+    minutes: z.array(activityMinute).meta({ description: "this one and the one before" }),
+  }),
 ]);
 
 export type LiveMessage = z.infer<typeof liveMessage>;

@@ -85,10 +85,6 @@ export class Bits {
     return this.#words.some((word, index) => (word & (theirs[index] ?? 0)) !== 0);
   }
 
-  get isEmpty(): boolean {
-    return this.first() === -1;
-  }
-
   /** The smallest member; -1 where there is none. */
   first(): number {
     for (let word = 0; word < this.#words.length; word += 1) {

@@ -2,7 +2,6 @@
 // A time that a jump forward skips is due once, at the first moment after the gap. A time that a jump back
 // repeats is due the first time only. An expression that names every hour follows elapsed time instead:
 // due at each moment whose wall clock matches, both times round, with nothing to make up for a gap.
-// cron-parser's own next() is not used: it forgets gaps of half an hour and gaps that end at midnight.
 
 import { type Cron, matchesBetween, parseCron } from "./cron.ts";
 import { DAY_MS, pieces } from "./timezone.ts";

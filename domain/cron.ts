@@ -1,9 +1,8 @@
-// Five-field cron. cron-parser reads the fields; this file refuses what it wrongly lets through.
+// Five-field cron: read, and matched against the wall clock.
 // Invariant: a Cron fires at least once in eight years, at whole minutes of the wall clock.
 // Accepted as in classic cron: numbers, *, lists, ranges, steps on * or a range, names (JAN, MON) in any
 // case, 0 and 7 for Sunday. If day of month and day of week are both restricted, either one will do.
 
-import { CronExpressionParser, type CronFieldCollection } from "cron-parser";
 import { err, ok, type Result } from "./result.ts";
 import { DAY_MS } from "./timezone.ts";
 
@@ -65,32 +64,42 @@ export function parseCron(text: string): Result<Cron, string> {
 }
 
 function readFields(fields: readonly string[]): Result<Cron, string> {
-  const parsed = parseWithLibrary(fields);
-  if (!parsed.ok) return parsed;
-  const { minute, hour, month, dayOfMonth, dayOfWeek } = parsed.value;
-  const hours = hour.values.map(Number);
+  const [minutes, hours, daysOfMonth, months, daysOfWeek] = fields.map((field, index) =>
+    valuesOf(field, FIELDS[index] as FieldRule),
+  ) as [number[], number[], number[], number[], number[]];
+  for (const values of [minutes, hours, daysOfMonth, months, daysOfWeek]) {
+    if (new Set(values).size < values.length) return err(NAMED_TWICE);
+  }
+  const dayOfWeekAny = fields[4] === "*";
+  if (dayOfWeekAny && !months.some((month) => daysOfMonth.some((day) => day <= daysIn(month)))) return err(NEVER_FIRES);
   return ok({
-    minutesOfDay: hours.flatMap((hour) => minute.values.map((minute) => hour * 60 + Number(minute))),
+    minutesOfDay: ascending(hours).flatMap((hour) => ascending(minutes).map((minute) => hour * 60 + minute)),
     everyHour: hours.length === 24,
-    months: new Set(month.values.map(Number)),
-    daysOfMonth: new Set(dayOfMonth.values.map(Number)),
-    daysOfWeek: new Set(dayOfWeek.values.map((day) => Number(day) % 7)),
+    months: new Set(months),
+    daysOfMonth: new Set(daysOfMonth),
+    daysOfWeek: new Set(daysOfWeek),
     dayOfMonthAny: fields[2] === "*",
-    dayOfWeekAny: fields[4] === "*",
+    dayOfWeekAny,
   });
 }
 
-function parseWithLibrary(fields: readonly string[]): Result<CronFieldCollection, string> {
-  // cron-parser reads SUN as 0, which ends no range; a fixed date keeps its own clock out of the reading.
-  const expression = fields.join(" ").replace(/-sun\b/gi, "-7");
-  try {
-    return ok(CronExpressionParser.parse(expression, { tz: "UTC", currentDate: 0 }).fields);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (reason.includes("day of month")) return err(NEVER_FIRES);
-    if (reason.includes("duplicate")) return err(NAMED_TWICE);
-    return err(`cron cannot be read: ${reason}`);
-  }
+const ascending = (values: readonly number[]): number[] => values.toSorted((one, other) => one - other);
+
+/** In a leap year. */
+const daysIn = (month: number): number => new Date(Date.UTC(2024, month, 0)).getUTCDate();
+
+/** Every value that a sound field names, in its order. */
+function valuesOf(field: string, rule: FieldRule): number[] {
+  return field.split(",").flatMap((item) => {
+    const [range = "", step = "1"] = item.split("/");
+    const [first = "", last = first] = range.split("-");
+    const low = range === "*" ? rule.min : (fieldValue(first, rule, false) ?? rule.min);
+    const high = range === "*" ? rule.max : (fieldValue(last, rule, range.includes("-")) ?? rule.max);
+    const values = new Set<number>();
+    // 0 and 7 are both Sunday: one range may reach from one to the other.
+    for (let value = low; value <= high; value += Number(step)) values.add(rule.names === WEEKDAYS ? value % 7 : value);
+    return [...values];
+  });
 }
 
 /** Whether the expression fires on a day, given as the wall clock's midnight in milliseconds. */

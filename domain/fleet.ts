@@ -1,6 +1,6 @@
 // The fleet in memory: every registered worker with its load, indexed by what it offers. It is an index over stored
-// records, rebuilt on waking; what it answers depends on nothing else. Liveness is asked for, never remembered: what
-// is kept of it only says whom there is no need to ask about.
+// records, rebuilt on waking; what it answers depends on nothing else. Liveness is computed on demand; cached bits only
+// tell which workers can be skipped.
 
 import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
@@ -184,13 +184,7 @@ export class Fleet {
     }
   }
 
-  /** Pauses end by themselves; a sweep calls this when one does. */
-  refreshPause(instance: string, nowAt: number): void {
-    const member = this.#byInstance.get(instance);
-    if (member !== undefined) this.#refresh(member, nowAt);
-  }
-
-  /** Sets for `match` and for counting refusals; the caller must not change them. */
+  /** Sets for the routing filters; the caller must not change them. */
   get registered(): Bits {
     return this.#registered;
   }

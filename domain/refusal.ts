@@ -1,4 +1,4 @@
-// Every way the service says no, with its facts. `src/http/problem.ts` maps each code to the wire; that table
+// Every way the service says no, with its facts. `contract/refusal.ts` maps each code to the wire; that table
 // does not compile while a code is missing. Messages say what to change; no secret ever stands in one.
 
 import type { JobStatus } from "./job-status.ts";

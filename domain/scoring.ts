@@ -1,5 +1,5 @@
 // How good a worker is for a job: seven named parts in [0,1], weighted by the tenant and by urgency. The score is the
-// weighted mean, 0 to 100. One function computes the parts, for the choice as for its explanation.
+// weighted mean, 0 to 100. The choice scores by slot, its explanation by worker; a test holds both to the same numbers.
 
 import { type Offer, offerOf } from "./columns.ts";
 import { DEFAULT_WEIGHTS, SCORE_PARTS, type Weights } from "./config.ts";
@@ -108,10 +108,7 @@ export const rounded = (score: number): number => Math.round(score * STEPS) / ST
 export const scoreOf = (parts: Parts, weights: Weights): number =>
   rounded(offerScore(parts, weights) + stateScore(parts.capacity, parts.success, parts.freshness, weights));
 
-/**
- * Scores the workers of a fleet for one request, by their slots, before rounding; what their offers are worth is worked
- * out but once.
- */
+/** Score by slot, unrounded. The offer's part is computed once per distinct offer. */
 export const scorerFor = (
   { columns }: Fleet,
   asked: ScoringRequest,

@@ -65,7 +65,7 @@ export class Drain {
     });
   }
 
-  /** Everything written before this call is in D1 when it answers true, whatever is written on; false: D1 is away. */
+  /** Resolves true once everything written before this call is in D1; false if D1 is unavailable. */
   async flush(): Promise<boolean> {
     const target = this.#tools.store.outbox.lastSeq();
     while (this.#tools.store.outbox.firstSeq() <= target) if (!(await this.#batch())) return false;

@@ -7,6 +7,8 @@ import type { Effects, Turn } from "./operations/turn.ts";
 import { attachmentOf, type Sockets, send } from "./sockets.ts";
 
 const FRAME_EVERY_MS = 100;
+/** What waits, and why, is looked at again this often while anything changes. */
+const QUEUE_EVERY_MS = 1_000;
 /** Viewers this many changes behind are shown the whole anew instead. */
 const MAX_BEHIND = 5_000;
 
@@ -17,6 +19,10 @@ export class Live {
   readonly #read: <T>(read: (turn: Turn) => T) => Promise<T>;
   #changes = noChanges();
   #isScheduled = false;
+  #isQueueChanged = false;
+  #queueToldAt = 0;
+  /** The queue and the minutes as they were last sent, so that the same is not sent again. */
+  readonly #lastSent = new Map<string, string>();
   /** Viewers that have not had their snapshot yet. */
   #newcomers: WebSocket[] = [];
 
@@ -37,7 +43,9 @@ export class Live {
     for (const instance of effects.changedWorkers) workers.add(instance);
     for (const instance of effects.forgottenWorkers) forgotten.add(instance);
     for (const topic of effects.changedTopics) topics.add(topic);
-    if (jobs.size + workers.size + forgotten.size + topics.size > 0) this.#schedule();
+    if (jobs.size + workers.size + forgotten.size + topics.size === 0) return;
+    this.#isQueueChanged = true;
+    this.#schedule();
   }
 
   #schedule(): void {
@@ -58,9 +66,10 @@ export class Live {
       updates: liveUpdates(turn, changes),
     }));
     const isNew = new Set(newcomers);
-    if (updates.length > 0) {
+    const news = updates.filter((message) => this.#isNews(message));
+    if (news.length > 0) {
       const others = this.#sockets.viewers().filter((viewer) => !isNew.has(viewer));
-      sendNumbered(others, updates);
+      sendNumbered(others, news);
     }
     if (snapshot !== null) sendNumbered(newcomers, [snapshot]);
   }
@@ -78,8 +87,23 @@ export class Live {
     const [jobsNow, jobsLater] = split(jobs);
     const [workersNow, workersLater] = split(workers);
     this.#changes = { ...noChanges(), jobs: jobsLater, workers: workersLater };
-    if (jobsLater.size + workersLater.size > 0) this.#schedule();
+    const isQueueDue = this.#isQueueChanged && Date.now() - this.#queueToldAt >= QUEUE_EVERY_MS;
+    if (isQueueDue) {
+      topics.add("queue");
+      this.#isQueueChanged = false;
+      this.#queueToldAt = Date.now();
+    }
+    if (jobsLater.size + workersLater.size > 0 || this.#isQueueChanged) this.#schedule();
     return { jobs: jobsNow, workers: workersNow, forgotten, topics };
+  }
+
+  /** The queue and the minutes are looked at whenever anything changed, and are often the same. */
+  #isNews(message: LiveMessage): boolean {
+    if (message.type !== "queue.updated" && message.type !== "activity.updated") return true;
+    const text = JSON.stringify(message);
+    const isNews = this.#lastSent.get(message.type) !== text;
+    this.#lastSent.set(message.type, text);
+    return isNews;
   }
 }
 
@@ -88,10 +112,7 @@ const split = (names: ReadonlySet<string>): [Set<string>, Set<string>] => {
   return [new Set(all.slice(0, MAX_LIVE_RESOURCES)), new Set(all.slice(MAX_LIVE_RESOURCES))];
 };
 
-/**
- * One text for all viewers of a frame but for its numbers, which go on in each viewer's attachment, so that they
- * survive the object's sleep.
- */
+/** Serialises once; only `seq` differs per viewer. It lives in the attachment to survive hibernation. */
 const sendNumbered = (viewers: readonly WebSocket[], messages: readonly LiveMessage[]): void => {
   const texts = messages.map((message) => JSON.stringify(message).slice(0, -1));
   for (const viewer of viewers) {

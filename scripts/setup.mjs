@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import path from "node:path";
+import { USAGE } from "./usage.mjs";
 
 const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "..");
 const MODULES = path.join(ROOT, "node_modules");
@@ -211,6 +212,10 @@ const [target, ...args] = process.argv.slice(2);
 if (!target) {
   console.error("Usage: node scripts/setup.mjs <script.ts> [arguments]");
   process.exit(2);
+}
+if (args.some((one) => one === "--help" || one === "-h") && Object.hasOwn(USAGE, target)) {
+  console.log(USAGE[target]);
+  process.exit(0);
 }
 try {
   await ensureInstalled();

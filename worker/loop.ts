@@ -1,5 +1,5 @@
-// The heart of the worker: it hears the coordinator, holds the jobs, keeps its presence. Knows no network: a session is
-// attached and detached, and the jobs go on meanwhile. Idle, it lets the coordinator sleep.
+// Runs leased jobs and reports outcomes; knows no transport. A job is held until its last report is acknowledged, and
+// presence lists held jobs. When idle it only pings, so the tenant can hibernate.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProblemResource } from "../contract/problem.ts";

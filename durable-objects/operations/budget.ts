@@ -91,8 +91,8 @@ export const refuseOverBudget = (turn: Turn, asked: Requirements): Result<null, 
 };
 
 /**
- * After spending, a change of config, a clear, or the end of a period: what is newly reached is written down once and
- * acted on as configured; what is reached no longer lets the queue go on.
+ * Call after spending, a config change, a clear or a period's end. A newly reached budget is recorded once and acted on;
+ * once it is no longer reached, the queue resumes.
  */
 export const enforceBudget = (turn: Turn): void => {
   const ofTenant = budgetReached(turn);

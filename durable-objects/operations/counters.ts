@@ -2,7 +2,7 @@
 // costs nothing, a crash a moment's counts. History has the truth.
 
 import { JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
-import type { Observed, StoredCounters } from "../store/settings.ts";
+import type { ActivityMinute, Observed, StoredCounters } from "../store/settings.ts";
 
 const BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800] as const;
 
@@ -31,7 +31,36 @@ export class Histogram {
   }
 }
 
+const MINUTE_MS = 60_000;
+const KEPT_MINUTES = 60;
+
+/** What happened to jobs, minute by minute: the last hour's minutes in which anything did. */
+export class Activity {
+  readonly minutes: ActivityMinute[];
+
+  constructor(minutes: readonly ActivityMinute[] = []) {
+    this.minutes = [...minutes];
+  }
+
+  note(what: keyof Omit<ActivityMinute, "at">, nowAt: number): void {
+    const at = Math.floor(nowAt / MINUTE_MS) * MINUTE_MS;
+    let minute = this.minutes.at(-1);
+    if (minute === undefined || minute.at < at) {
+      minute = { at, created: 0, completed: 0, failed: 0, cancelled: 0 };
+      this.minutes.push(minute);
+      if (this.minutes.length > KEPT_MINUTES) this.minutes.shift();
+    }
+    minute[what] += 1;
+  }
+
+  /** The newest, oldest first. */
+  since(at: number): readonly ActivityMinute[] {
+    return this.minutes.filter((minute) => minute.at >= at);
+  }
+}
+
 export interface Counters {
+  readonly activity: Activity;
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Histogram;
 }
@@ -42,15 +71,22 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
     stored?.jobsByStatus ??
     (Object.fromEntries(JOB_STATUSES.map((status) => [status, 0])) as Record<JobStatus, number>),
   assignmentLatency: new Histogram(stored?.assignmentLatency),
+  activity: new Activity(stored?.minutes),
 });
 
-/** As they stand now, whatever is counted from here on. */
-export const copyOf = ({ jobsByStatus, assignmentLatency }: Counters): Counters => {
+/** As they stand now, whatever is counted from here on. Of the minutes only the last still counts. */
+export const copyOf = ({ jobsByStatus, assignmentLatency, activity }: Counters): Counters => {
   const { counts, count, sum } = assignmentLatency.observed;
-  return { jobsByStatus: { ...jobsByStatus }, assignmentLatency: new Histogram({ counts: [...counts], count, sum }) };
+  const last = activity.minutes.at(-1);
+  return {
+    jobsByStatus: { ...jobsByStatus },
+    assignmentLatency: new Histogram({ counts: [...counts], count, sum }),
+    activity: new Activity(last === undefined ? [] : [...activity.minutes.slice(0, -1), { ...last }]),
+  };
 };
 
-export const storedCounters = ({ jobsByStatus, assignmentLatency }: Counters): StoredCounters => ({
+export const storedCounters = ({ jobsByStatus, assignmentLatency, activity }: Counters): StoredCounters => ({
   jobsByStatus,
   assignmentLatency: assignmentLatency.observed,
+  minutes: activity.minutes,
 });

@@ -10,16 +10,18 @@ import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
 import { killswitchResource } from "./killswitch.ts";
+import { queueView } from "./queue.ts";
 import { waitingReason } from "./routing.ts";
 import { present as presentSchedule } from "./schedules.ts";
-import type { Turn } from "./turn.ts";
+import type { LiveTopic, Turn } from "./turn.ts";
 import { viewOf } from "./workers.ts";
 
 export interface LiveChanges {
   readonly jobs: Set<string>;
   readonly workers: Set<string>;
   readonly forgotten: Set<string>;
-  readonly topics: Set<"killswitch" | "schedule" | "catalog" | "cost">;
+  /** `queue`: what waits, and what happened to jobs lately; at most once a second. */
+  readonly topics: Set<LiveTopic | "queue">;
 }
 
 const PROMPT_START_CHARS = 200;
@@ -44,6 +46,8 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
   schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one)),
   killswitch: killswitchResource(turn),
   counts: statusCounts(turn),
+  queue: queueView(turn),
+  minutes: minutesSince(turn, turn.nowAt - HOUR_MS),
   ...costState(turn),
   ...catalogState(turn),
 });
@@ -68,9 +72,20 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
   if (changes.topics.has("catalog")) {
     messages.push({ type: "catalog.updated", ...catalogState(turn) });
   }
+  if (changes.topics.has("queue")) {
+    messages.push({ type: "queue.updated", queue: queueView(turn) });
+    messages.push({ type: "activity.updated", minutes: minutesSince(turn, turn.nowAt - NEWEST_MS) });
+  }
   if (changes.topics.has("cost")) messages.push({ type: "cost.updated", ...costState(turn) });
   return messages;
 };
+
+const HOUR_MS = 3_600_000;
+/** This minute and the one before. */
+const NEWEST_MS = 120_000;
+
+const minutesSince = (turn: Turn, at: number) =>
+  turn.memory.counters.activity.since(at).map((minute) => ({ ...minute, at: toIso(minute.at) }));
 
 const catalogState = (turn: Turn) => ({ removed_models: removedModelsInUse(turn) });
 

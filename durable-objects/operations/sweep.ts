@@ -140,7 +140,7 @@ export interface Sweep {
   readonly run: (turn: Turn) => void;
 }
 
-/** Each does what is due of its row: turns of their own, so that one that fails keeps no other from being done. */
+/** One turn per row, so a failing row does not block the others. */
 export const sweeps: readonly Sweep[] = TIMETABLE.map(({ what, dueAt, run }) => ({
   what,
   run: (turn) => {

@@ -38,6 +38,8 @@ export interface TurnContext {
   readonly lastSocketSign: (instance: string) => number | null;
 }
 
+export type LiveTopic = "killswitch" | "schedule" | "catalog" | "cost";
+
 /** What others hear of a turn once it is stored. */
 export interface Effects {
   readonly frames: { readonly instance: string; readonly message: CoordinatorMessage }[];
@@ -48,7 +50,7 @@ export interface Effects {
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
-  readonly changedTopics: Set<"killswitch" | "schedule" | "catalog" | "cost">;
+  readonly changedTopics: Set<LiveTopic>;
   /** Keys whose sockets must close, but for those opened with one of the digests beside it. */
   readonly endedKeys: Map<string, readonly string[]>;
   readonly endedSessions: Set<string>;
@@ -253,6 +255,10 @@ export class Turn {
     const { counters } = this.memory;
     if (before?.status !== after.status) {
       counters.jobsByStatus[after.status] += 1;
+      if (before === null) counters.activity.note("created", this.nowAt);
+      const { status } = after;
+      if (status === "completed" || status === "failed" || status === "cancelled")
+        counters.activity.note(status, this.nowAt);
       if (before !== null && isOpen(before.status)) this.memory.open[before.status] -= 1;
       if (isOpen(after.status)) this.memory.open[after.status] += 1;
     }

@@ -35,7 +35,18 @@ export interface Observed {
   sum: number;
 }
 
+/** What happened to jobs in the minute that began then. */
+export interface ActivityMinute {
+  readonly at: number;
+  created: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+}
+
 export interface StoredCounters {
+  /** None from an earlier release. */
+  readonly minutes?: readonly ActivityMinute[];
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Observed;
 }

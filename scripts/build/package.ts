@@ -1,23 +1,11 @@
-// The npm package `signalbox`, as the coordinator serves it at /signalbox.tgz: worker, CLI and SDK of its own version,
-// bundled, with the SDK's types. Nothing in it is installed from elsewhere, and nothing runs when it is installed.
+// The npm package `signalbox`, built where its sources have changed. What builds it is loaded then and only then: a
+// container that serves a ready package does not have it.
 
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import path from "node:path";
-import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
-import { VERSION } from "../../contract/version.ts";
-import { ExitError } from "../exit-error.ts";
-import { ROOT } from "../run-command.ts";
 import { DASHBOARD_DIRECTORY } from "./dashboard.ts";
-import { writePackageTypes } from "./package-types.ts";
 import { buildIfChanged } from "./stamp.ts";
-import { type TarFile, tarOf } from "./tar.ts";
 
 /** Beside the dashboard, so that it is a static asset self-hosted and deployed. */
 export const PACKAGE_FILE = `${DASHBOARD_DIRECTORY}/signalbox.tgz`;
-const PACKAGE_DIRECTORY = "dist/package";
-export const MAX_PACKAGE_BYTES = 4 * 1024 * 1024;
-const OLDEST_NODE = "node20";
 
 const INPUTS = [
   "cli",
@@ -32,90 +20,9 @@ const INPUTS = [
   "tsconfig.base.json",
 ];
 
-const MANIFEST = {
-  name: "signalbox",
-  version: VERSION,
-  description: "Worker, command line and SDK of a Signalbox coordinator",
-  license: "MIT",
-  type: "module",
-  engines: { node: ">=20" },
-  bin: { signalbox: "cli/main.js" },
-  exports: {
-    ".": { types: "./types/sdk/signalbox.d.ts", default: "./sdk/signalbox.js" },
-    "./package.json": "./package.json",
-  },
-};
-
-const README = `# signalbox ${VERSION}
-
-Worker, command line and SDK of the Signalbox coordinator that served this package.
-
-    npx <coordinator>/signalbox.tgz worker --runtime ollama
-    npx <coordinator>/signalbox.tgz --help
-    npm install <coordinator>/signalbox.tgz   # import { Signalbox } from "signalbox"
-`;
-
-/** CommonJS packages inside the bundle ask for Node's own modules by \`require\`. */
-const REQUIRE =
-  'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);';
-
-const SHARED = { bundle: true, minify: true, format: "esm", absWorkingDir: ROOT, logLevel: "silent" } as const;
-
-async function bundle(directory: string): Promise<void> {
-  await build({
-    ...SHARED,
-    entryPoints: { "cli/main": "cli/main.ts" },
-    outdir: directory,
-    platform: "node",
-    target: OLDEST_NODE,
-    splitting: true,
-    chunkNames: "cli/[name]-[hash]",
-    inject: [path.join(ROOT, "scripts/build/oldest-node.js")],
-    banner: { js: REQUIRE },
-  });
-  await build({
-    ...SHARED,
-    entryPoints: { "sdk/signalbox": "sdk/signalbox.ts" },
-    outdir: directory,
-    platform: "neutral",
-    target: "es2022",
-    minify: false,
-  });
-}
-
-/** The command's first line lets a shell start it; esbuild's banner stands before anything else of a module. */
-function makeExecutable(file: string): void {
-  writeFileSync(file, `#!/usr/bin/env node\n${readFileSync(file, "utf8")}`);
-  chmodSync(file, 0o755);
-}
-
-function filesOf(directory: string): TarFile[] {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .sort()
-    .map((file) => ({
-      name: `package/${path.relative(directory, file).replaceAll(path.sep, "/")}`,
-      bytes: readFileSync(file),
-      isExecutable: (statSync(file).mode & 0o100) !== 0,
-    }));
-}
-
-async function buildPackage(): Promise<void> {
-  const directory = path.join(ROOT, PACKAGE_DIRECTORY);
-  rmSync(directory, { recursive: true, force: true });
-  mkdirSync(directory, { recursive: true });
-  await bundle(directory);
-  makeExecutable(path.join(directory, "cli/main.js"));
-  await writePackageTypes(path.join(directory, "types"));
-  writeFileSync(path.join(directory, "package.json"), `${JSON.stringify(MANIFEST, null, 2)}\n`);
-  writeFileSync(path.join(directory, "README.md"), README);
-  const files = filesOf(directory);
-  const size = files.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  if (size > MAX_PACKAGE_BYTES) throw new ExitError(`The package is ${size} bytes, more than ${MAX_PACKAGE_BYTES}.`);
-  writeFileSync(path.join(ROOT, PACKAGE_FILE), gzipSync(tarOf(files), { level: 9 }));
-}
-
 export function ensurePackage(): Promise<boolean> {
-  return buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: INPUTS }, buildPackage);
+  return buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: INPUTS }, async () => {
+    const { makePackage } = await import("./make-package.ts");
+    await makePackage(PACKAGE_FILE);
+  });
 }

@@ -2,7 +2,9 @@
 // It takes about two seconds, and only when its sources changed; a second bundler with "the same" options would drift.
 
 import { rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { ExitError } from "../exit-error.ts";
 import { ROOT, runCommand } from "../run-command.ts";
 import { buildIfChanged } from "./stamp.ts";
@@ -29,7 +31,12 @@ async function bundleWorker(): Promise<void> {
   const args = ["deploy", "--dry-run", "--outdir", WORKER_DIRECTORY];
   const { code, output } = await runCommand("wrangler", args, { isQuiet: true });
   if (code !== 0) throw new ExitError(`The edge worker does not bundle:\n${output}`);
+  console.log(`Edge worker: ${await bundleBytes()} bytes gzipped.`);
 }
+
+/** What a deploy sends and an isolate loads. */
+export const bundleBytes = async (): Promise<number> =>
+  gzipSync(await readFile(path.join(ROOT, WORKER_DIRECTORY, WORKER_ENTRY)), { level: 9 }).length;
 
 export function ensureWorkerBundle(): Promise<boolean> {
   const product = `${WORKER_DIRECTORY}/${WORKER_ENTRY}`;

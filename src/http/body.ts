@@ -8,10 +8,7 @@ import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */
 const BODY_DEADLINE_MS = 10_000;
-/**
- * A body that is too large is read on for this long: who is cut off while still sending sees a broken connection, not
- * the answer.
- */
+/** Bytes of an oversized body still read, so that the client gets our 413, not a reset. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
 const mediaTypeOf = (request: Request): string =>

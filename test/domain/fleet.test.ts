@@ -248,19 +248,10 @@ describe("the fleet", () => {
     expect([fleet.get("a")?.lastTurn, fleet.get("b")?.lastTurn]).toEqual([3, 2]);
   });
 
-  test("sees a pause end when it is asked to look", () => {
-    const fleet = new Fleet();
-    fleet.put(worker({ pause: { reason: "for a while", untilAt: NOON + 1 } }), NOON);
-    expect(namesIn(fleet, fleet.paused)).toEqual(["w1"]);
-    fleet.refreshPause("w1", NOON + 1);
-    expect(namesIn(fleet, fleet.paused)).toEqual([]);
-  });
-
   test("takes no harm from workers that it does not know, and says so where a slot is empty", () => {
     const fleet = new Fleet();
     fleet.remove("unknown");
     fleet.addLoad("unknown", "openai", 0);
-    fleet.refreshPause("unknown", NOON);
     expect([fleet.size, fleet.get("unknown"), fleet.providerLoad("openai")]).toEqual([0, undefined, 0]);
     expect(() => fleet.at(0)).toThrow("no worker in slot 0");
   });

@@ -95,6 +95,12 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
   return {
     url: address.url,
     earlyExit,
+    freeze: () => {
+      for (const child of children) child.freeze();
+    },
+    thaw: () => {
+      for (const child of children) child.thaw();
+    },
     stop: async () => {
       await closeServer(server, LAST_ANSWERS_MS);
       await Promise.all(children.map((child) => child.stop()));

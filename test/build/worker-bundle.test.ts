@@ -1,0 +1,10 @@
+// What a deploy sends: an isolate loads all of it before its first answer.
+
+import { expect, it } from "vitest";
+import { bundleBytes } from "../../scripts/build/worker-bundle.ts";
+
+const MAX_BUNDLE_BYTES = 300_000;
+
+it("the built edge worker has less than 300 KB, gzipped", async () => {
+  expect(await bundleBytes()).toBeLessThan(MAX_BUNDLE_BYTES);
+});

@@ -1,0 +1,42 @@
+// The container's files name what is there: an image that lacks a folder fails at its first start only.
+
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
+
+describe("the Dockerfile", () => {
+  const lines = read("Dockerfile").split("\n");
+  const copied = lines.filter((line) => /^COPY (?!--from)/.test(line)).flatMap((line) => line.split(" ").slice(1, -1));
+
+  it("copies what exists, and what its context lets through", () => {
+    const allowed = read(".dockerignore")
+      .split("\n")
+      .filter((line) => line.startsWith("!"))
+      .map((line) => line.slice(1));
+    for (const place of copied.filter((one) => one !== ".")) {
+      expect([place, existsSync(path.join(ROOT, place)), allowed.includes(place)]).toEqual([place, true, true]);
+    }
+    expect(copied.length).toBeGreaterThan(10);
+  });
+
+  it("ends each image as a user without rights", () => {
+    for (const target of ["coordinator", "worker"]) {
+      const stage = read("Dockerfile").split(`AS ${target}\n`)[1]?.split("\nFROM ")[0] ?? "";
+      expect(stage).toMatch(/^USER 65532:65532$/m);
+    }
+  });
+});
+
+it("compose.yaml builds targets that the Dockerfile has, and shows nothing to other machines", () => {
+  const { services } = parse(read("compose.yaml")) as {
+    services: Record<string, { build?: { target: string }; ports?: string[] }>;
+  };
+  for (const { build, ports = [] } of Object.values(services)) {
+    if (build !== undefined) expect(read("Dockerfile")).toContain(` AS ${build.target}\n`);
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  }
+});
