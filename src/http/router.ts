@@ -24,6 +24,8 @@ export interface Description {
   readonly method: Method;
   /** As OpenAPI writes it: `/api/jobs/{id}`. */
   readonly path: string;
+  /** The name that generated clients call it by; derived from method and path if it is not given. */
+  readonly operationId?: string | undefined;
   readonly summary: string;
   readonly tag: string;
   readonly needs: Needs;
