@@ -18,6 +18,7 @@ import {
   TENANT,
 } from "./self-host/default-tenant.ts";
 import { fullDiskError } from "./self-host/disk.ts";
+import { serveFreezing } from "./self-host/freeze.ts";
 import { keepSecret, readSecret } from "./self-host/kept-secret.ts";
 import { startLocalWorker } from "./self-host/local-worker.ts";
 import { keepProcessCount } from "./self-host/processes.ts";
@@ -132,6 +133,7 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
   const instance = settings.workerInstance;
   const key = settings.runsWorker ? readSecret(dir.workerKey) : undefined;
   const served = await serve(plan, address, key && `${TENANT}/${instance}`);
+  const freezing = await serveFreezing(dir, served);
   const worker = key ? startLocalWorker({ url: address.url, key, instance }) : undefined;
   const ending = new AbortController();
   const serving = async (): Promise<"stop"> => {
@@ -147,6 +149,7 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
   } finally {
     ending.abort();
     await worker?.stop();
+    freezing.close();
     await served.stop();
   }
 }

@@ -2,7 +2,7 @@
 // costs nothing, a crash a moment's counts. History has the truth.
 
 import { JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
-import type { Observed, StoredCounters } from "../store/settings.ts";
+import type { ActivityMinute, Observed, StoredCounters } from "../store/settings.ts";
 
 const BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800] as const;
 
@@ -31,9 +31,45 @@ export class Histogram {
   }
 }
 
+const MINUTE_MS = 60_000;
+const KEPT_MINUTES = 60;
+
+/** What happened to jobs, minute by minute: the last hour's minutes in which anything did. */
+export class Activity {
+  readonly minutes: ActivityMinute[];
+
+  constructor(minutes: readonly ActivityMinute[] = []) {
+    this.minutes = [...minutes];
+  }
+
+  note(what: keyof Omit<ActivityMinute, "at">, nowAt: number): void {
+    const at = Math.floor(nowAt / MINUTE_MS) * MINUTE_MS;
+    let minute = this.minutes.at(-1);
+    if (minute === undefined || minute.at < at) {
+      minute = { at, created: 0, completed: 0, failed: 0, cancelled: 0 };
+      this.minutes.push(minute);
+      if (this.minutes.length > KEPT_MINUTES) this.minutes.shift();
+    }
+    minute[what] += 1;
+  }
+
+  /** The newest, oldest first. */
+  since(at: number): readonly ActivityMinute[] {
+    return this.minutes.filter((minute) => minute.at >= at);
+  }
+}
+
 export interface Counters {
+  readonly activity: Activity;
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Histogram;
+  /** From the request to the first word of its answer. */
+  readonly firstToken: Histogram;
+  /** From the first word to the end. */
+  readonly streamDuration: Histogram;
+  readonly affinity: Record<"hit" | "miss", number>;
+  /** Answers that nobody stayed for. */
+  streamsAbandoned: number;
 }
 
 /** From nothing where none are stored. */
@@ -42,9 +78,19 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
     stored?.jobsByStatus ??
     (Object.fromEntries(JOB_STATUSES.map((status) => [status, 0])) as Record<JobStatus, number>),
   assignmentLatency: new Histogram(stored?.assignmentLatency),
+  activity: new Activity(stored?.minutes),
+  firstToken: new Histogram(stored?.firstToken),
+  streamDuration: new Histogram(stored?.streamDuration),
+  affinity: { hit: 0, miss: 0, ...stored?.affinity },
+  streamsAbandoned: stored?.streamsAbandoned ?? 0,
 });
 
-export const storedCounters = ({ jobsByStatus, assignmentLatency }: Counters): StoredCounters => ({
-  jobsByStatus,
-  assignmentLatency: assignmentLatency.observed,
+export const storedCounters = (counters: Counters): StoredCounters => ({
+  jobsByStatus: counters.jobsByStatus,
+  assignmentLatency: counters.assignmentLatency.observed,
+  firstToken: counters.firstToken.observed,
+  streamDuration: counters.streamDuration.observed,
+  affinity: counters.affinity,
+  streamsAbandoned: counters.streamsAbandoned,
+  minutes: counters.activity.minutes,
 });

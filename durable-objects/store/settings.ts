@@ -35,9 +35,25 @@ export interface Observed {
   sum: number;
 }
 
+/** What happened to jobs in the minute that began then. */
+export interface ActivityMinute {
+  readonly at: number;
+  created: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+}
+
 export interface StoredCounters {
+  /** None from an earlier release. */
+  readonly minutes?: readonly ActivityMinute[];
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Observed;
+  /** Absent in counters that an earlier release stored. */
+  readonly firstToken?: Observed;
+  readonly streamDuration?: Observed;
+  readonly affinity?: Record<"hit" | "miss", number>;
+  readonly streamsAbandoned?: number;
 }
 
 export const settingsTable = (sql: Sql) => {

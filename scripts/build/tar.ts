@@ -1,30 +1,53 @@
 // A tar archive (POSIX ustar) of a few files, the same bytes for the same files: no times, no owners.
 
 export interface TarFile {
-  /** At most 100 bytes. */
+  /** At most 100 bytes, and 155 more of folders before it. */
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly isExecutable: boolean;
 }
 
-const BLOCK = 512;
+export interface TarEntry {
+  readonly name: string;
+  readonly size: number;
+  readonly mode: number;
+}
+
+export const BLOCK = 512;
 const MAX_NAME_BYTES = 100;
+const MAX_PREFIX_BYTES = 155;
 /** npm packs with this time, too: before 1980 some unpackers stumble. */
 const PACKED_AT_SECONDS = Date.UTC(1985, 9, 26, 8, 15) / 1000;
 
 const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
 
-const headerOf = ({ name, bytes, isExecutable }: TarFile): Buffer => {
-  if (Buffer.byteLength(name) > MAX_NAME_BYTES) throw new Error(`${name} is too long a name for the archive`);
+/** A long name is divided at a slash: folders stand in a field of their own. */
+const divided = (name: string): { prefix: string; last: string } => {
+  if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return { prefix: "", last: name };
+  for (let at = name.indexOf("/"); at >= 0; at = name.indexOf("/", at + 1)) {
+    const [prefix, last] = [name.slice(0, at), name.slice(at + 1)];
+    if (Buffer.byteLength(last) <= MAX_NAME_BYTES && Buffer.byteLength(prefix) <= MAX_PREFIX_BYTES)
+      return { prefix, last };
+  }
+  throw new Error(`${name} is too long a name for the archive`);
+};
+
+/** What fills up the last block of a file. */
+export const paddingOf = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
+export const TAR_END = Buffer.alloc(2 * BLOCK);
+
+export const tarHeader = ({ name, size, mode }: TarEntry): Buffer => {
+  const { prefix, last } = divided(name);
   const header = Buffer.alloc(BLOCK);
   const put = (text: string, at: number): void => {
     header.write(text, at, "utf8");
   };
-  put(name, 0);
-  put(octal(isExecutable ? 0o755 : 0o644, 8), 100);
+  put(last, 0);
+  put(prefix, 345);
+  put(octal(mode, 8), 100);
   put(octal(0, 8), 108);
   put(octal(0, 8), 116);
-  put(octal(bytes.length, 12), 124);
+  put(octal(size, 12), 124);
   put(octal(PACKED_AT_SECONDS, 12), 136);
   // The checksum is taken with spaces in its own place.
   put("        ", 148);
@@ -38,9 +61,9 @@ const headerOf = ({ name, bytes, isExecutable }: TarFile): Buffer => {
 export const tarOf = (files: readonly TarFile[]): Buffer =>
   Buffer.concat([
     ...files.flatMap((file) => [
-      headerOf(file),
+      tarHeader({ name: file.name, size: file.bytes.length, mode: file.isExecutable ? 0o755 : 0o644 }),
       file.bytes,
-      Buffer.alloc((BLOCK - (file.bytes.length % BLOCK)) % BLOCK),
+      paddingOf(file.bytes.length),
     ]),
-    Buffer.alloc(2 * BLOCK),
+    TAR_END,
   ]);

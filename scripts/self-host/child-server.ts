@@ -17,6 +17,8 @@ const STOP_GRACE_MS = 2_000;
 export interface ChildServer {
   readonly isUp: () => boolean;
   readonly earlyExit: () => Exit | null;
+  readonly freeze: () => void;
+  readonly thaw: () => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -55,7 +57,13 @@ export function startChildServer(child: Child): ChildServer {
     void watch(running);
     return running;
   });
-  return { isUp: () => isUp, earlyExit: () => early, stop: () => kept.stop(STOP_GRACE_MS) };
+  return {
+    isUp: () => isUp,
+    earlyExit: () => early,
+    freeze: () => kept.current().freeze(),
+    thaw: () => kept.current().thaw(),
+    stop: () => kept.stop(STOP_GRACE_MS),
+  };
 }
 
 const doesAnswer = (socketPath: string, path: string): Promise<boolean> =>

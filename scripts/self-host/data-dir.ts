@@ -27,6 +27,8 @@ export interface DataDir {
   signingSecret: string;
   adminKey: string;
   workerKey: string;
+  /** Where a backup asks the server to stand still; names the socket. */
+  freezePath: string;
   /** Which release last served from the folder. */
   writtenBy: string;
   /** Present from before the first start until its admin key is kept. */
@@ -49,6 +51,7 @@ export function dataDirAt(root: string): DataDir {
     signingSecret: path.join(root, "signing.secret"),
     adminKey: path.join(root, "default.admin.key"),
     workerKey: path.join(root, "default.worker.key"),
+    freezePath: path.join(root, "freeze.path"),
     writtenBy: path.join(root, "written-by.json"),
     firstStart: path.join(root, "first-start"),
   };
@@ -83,6 +86,14 @@ function openLock(dir: DataDir): DatabaseSync {
     const why = (error as Error).message;
     throw new ExitError(`The data folder ${dir.root} cannot be used: ${why}. Set SERVICE_DATA_DIR to another folder.`);
   }
+}
+
+/** Takes the folder if nobody serves from it; null where somebody does. */
+export function lockIfFree(dir: DataDir): DatabaseSync | null {
+  const lock = openLock(dir);
+  if (tryLock(lock)) return lock;
+  lock.close();
+  return null;
 }
 
 function tryLock(lock: DatabaseSync): boolean {

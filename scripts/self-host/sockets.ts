@@ -10,8 +10,8 @@ import type { DataDir } from "./data-dir.ts";
 const MAX_PATH_BYTES = 100;
 const LONGEST_NAME = "history-xxxxxxxxxxxx.sock";
 
-export function makeSocketFolder(dir: DataDir): string {
-  const near = path.join(dir.root, "run");
+export function makeSocketFolder(dir: DataDir, name = "run"): string {
+  const near = path.join(dir.root, name);
   rmSync(near, { recursive: true, force: true });
   if (Buffer.byteLength(path.join(near, LONGEST_NAME)) > MAX_PATH_BYTES)
     return mkdtempSync(path.join(tmpdir(), "sbx-"));

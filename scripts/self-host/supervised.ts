@@ -11,6 +11,9 @@ export interface Exit {
 export interface Supervised {
   exited: Promise<Exit>;
   isRunning: () => boolean;
+  /** Stops it where it stands, and lets it go on: nobody hears of either. */
+  freeze: () => void;
+  thaw: () => void;
   /** SIGTERM, and SIGKILL when that did not help in time. Resolves once it is gone. */
   stop: (graceMs: number) => Promise<void>;
 }
@@ -42,6 +45,8 @@ export function supervise(command: string, args: string[], env: NodeJS.ProcessEn
   return {
     exited,
     isRunning: () => isRunning,
+    freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
     stop: async (graceMs) => {
       if (!isRunning) return;
       child.kill("SIGTERM");

@@ -51,5 +51,11 @@ export function startWorkerdHome(plan: WorkerdHomePlan, address: Address): Serve
       });
     return running;
   });
-  return { url: address.url, earlyExit: () => early, stop: () => kept.stop(STOP_GRACE_MS) };
+  return {
+    url: address.url,
+    earlyExit: () => early,
+    freeze: () => kept.current().freeze(),
+    thaw: () => kept.current().thaw(),
+    stop: () => kept.stop(STOP_GRACE_MS),
+  };
 }

@@ -6,7 +6,7 @@ import { problemResource } from "../../contract/problem.ts";
 import { WIRE } from "../../contract/refusal.ts";
 import { rolesWith } from "../../domain/key.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
-import type { Description, Endpoint, Needs } from "./router.ts";
+import type { Description, Endpoint, Method, Needs } from "./router.ts";
 
 const PROBLEM = { "application/problem+json": { schema: problemResource } };
 
@@ -40,9 +40,11 @@ const responsesOf = (description: Description): Record<string, object> => {
     );
     responses[status] = { description: says, ...(schema === undefined ? {} : { content }) };
   }
+  const { errorSchema } = description;
+  const errors = errorSchema === undefined ? PROBLEM : { "application/json": { schema: errorSchema } };
   for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {
     const status = String(WIRE[code].status);
-    responses[status] ??= { description: WIRE[code].title, content: PROBLEM };
+    responses[status] ??= { description: WIRE[code].title, content: errors };
   }
   return responses;
 };
@@ -56,14 +58,47 @@ const bodyOf = ({ body, rawBody, isBodyOptional }: Description): object => {
   return { body: { required: isBodyOptional !== true, content: { "application/json": { schema: body } } } };
 };
 
+const VERBS: Record<Method, string> = {
+  get: "list",
+  post: "create",
+  put: "replace",
+  patch: "update",
+  delete: "delete",
+};
+
+/** `GET /api/jobs/{id}/events` is `listJobEvents`; what stands before a parameter is one of its kind. */
+export const operationIdOf = (method: Method, path: string): string => {
+  const segments = path.split("/").filter((segment) => segment !== "" && segment !== "api");
+  const words = segments.flatMap((segment, index) => {
+    if (segment.startsWith("{")) return [];
+    const noun =
+      segments[index + 1]?.startsWith("{") === true ? segment.replace(/ies$/, "y").replace(/s$/, "") : segment;
+    return noun.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  });
+  const isOne = segments.at(-1)?.startsWith("{") === true;
+  const verb = method === "get" && (isOne || words.at(-1)?.endsWith("s") !== true) ? "get" : VERBS[method];
+  return verb + words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
+};
+
 export const openApiDocument = (endpoints: readonly Endpoint[], version: string): object => {
   const registry = new OpenAPIRegistry();
   const bearer = registry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
   for (const { description } of endpoints) {
-    const { method, path, summary, tag, needs, params, query, headers } = description;
+    const {
+      method,
+      path,
+      operationId = operationIdOf(method, path),
+      summary,
+      tag,
+      needs,
+      params,
+      query,
+      headers,
+    } = description;
     registry.registerPath({
       method,
       path,
+      operationId,
       summary,
       tags: [tag],
       description: [description.description, describeNeeds(needs)].filter((part) => part !== undefined).join("\n\n"),

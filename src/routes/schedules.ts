@@ -154,6 +154,7 @@ const history = endpoint(
   {
     ...BASE,
     ...asks("getSchedule", "history_unavailable"),
+    operationId: "listScheduleRuns",
     method: "get",
     path: "/api/schedules/{name}/history",
     params: scheduleNameParam,

@@ -274,6 +274,13 @@ describe("the documents", () => {
     }
     const document = await readDocument();
     expect(document.openapi).toMatch(/^3\.1\./);
+    const named = Object.values(
+      document.paths as Record<string, Record<string, { operationId: string; tags: string[] }>>,
+    )
+      .flatMap((item) => Object.values(item))
+      .map(({ operationId, tags }) => ({ operationId, isTagged: tags.length === 1 }));
+    expect(named.filter(({ operationId, isTagged }) => !/^[a-z]\w+$/.test(operationId) || !isTagged)).toEqual([]);
+    expect(new Set(named.map(({ operationId }) => operationId)).size).toBe(named.length);
     expect(document.info.title).toBeTruthy();
     for (const [path, item] of Object.entries(document.paths) as [string, Record<string, Body>][]) {
       for (const [method, operation] of Object.entries(item)) {

@@ -44,8 +44,8 @@ const statesOf = (model: Model): JobState[] => [...model.jobs.values()].flatMap(
 /** Takes over a pause that the service itself may have made, and nothing else. */
 const adoptPause = (model: Model, worker: WorkerState, reason: string | null): WorkerState => {
   if (worker.pause !== null || reason === null) return worker;
-  const isForLeases = reason.includes("leases in a row") && worker.expiredLeases >= LEASES_TO_PAUSE;
-  const isForFailures = reason.includes("jobs in a row") && worker.failures >= FAILURES_TO_PAUSE;
+  const isForLeases = reason.includes("let leases expire") && worker.expiredLeases >= LEASES_TO_PAUSE;
+  const isForFailures = /jobs in a row|after its rest/.test(reason) && worker.failures >= FAILURES_TO_PAUSE;
   if (!isForLeases && !isForFailures) return worker;
   const paused = { ...worker, pause: "by the service" as const };
   model.workers.set(worker.instance, paused);
@@ -53,7 +53,7 @@ const adoptPause = (model: Model, worker: WorkerState, reason: string | null): W
 };
 
 const pauseReasonOf = ({ pause, isHalted }: WorkerState): RegExp | null => {
-  if (pause !== null) return pause === "by hand" ? /^by hand$/ : /in a row/;
+  if (pause !== null) return pause === "by hand" ? /^by hand$/ : /rests until/;
   return isHalted ? /^killswitch\b/ : null;
 };
 

@@ -49,6 +49,7 @@ const stateOf = (id: string, { body }: Creation): JobState => {
     isQueued: runAt <= Date.now(),
     isPutBack: false,
     assignedAt: 0,
+    keptUntil: 0,
     startedAt: 0,
     beatFrom: 0,
     beatUntil: 0,

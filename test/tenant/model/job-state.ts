@@ -26,7 +26,9 @@ export interface JobState {
   readonly isQueued: boolean;
   /** The killswitch that is active put it back: raised to a full halt, it cancels it. */
   readonly isPutBack: boolean;
+  /** The lease runs from an instant within these. */
   readonly assignedAt: number;
+  readonly keptUntil: number;
   readonly startedAt: number;
   /** The last heartbeat that was stored lies within these. */
   readonly beatFrom: number;
@@ -52,8 +54,10 @@ export interface Outcome {
 export const ACCEPT_WITHIN_MS = 30_000;
 export const STALE_AFTER_MS = 120_000;
 export const TIMEOUT_MS = 900_000;
-/** A heartbeat without news is stored once the stored one is this old. */
-const BEAT_STORED_AFTER_MS = STALE_AFTER_MS / 8;
+/** So much later may an object that lost its memory notice that a worker fell silent. */
+const BEAT_SLACK_MS = STALE_AFTER_MS / 120;
+/** A lease that its worker names is kept, and that is stored once what is stored is this old. */
+const KEPT_STORED_AFTER_MS = ACCEPT_WITHIN_MS / 120;
 const REFUSED = 409;
 
 export const isLeased = ({ status }: JobState): boolean => status === "assigned" || status === "running";
@@ -84,7 +88,7 @@ const running = (job: JobState, { fromAt, untilAt }: Span): JobState =>
         attempts: job.attempts + 1,
         startedAt: untilAt,
         beatFrom: fromAt,
-        beatUntil: untilAt,
+        beatUntil: untilAt + BEAT_SLACK_MS,
       }
     : job;
 
@@ -92,14 +96,20 @@ export const start = (job: JobState, lease: number, span: Span): Outcome[] =>
   holds(job, lease) ? done(running(job, span)) : refused(job);
 
 /** A heartbeat, or a presence report that names the job. */
-export const beaten = (job: JobState, hasProgress: boolean, span: Span): JobState => {
-  if (job.status === "assigned") return running(job, span);
-  const storedFrom = hasProgress ? span.fromAt : Math.max(job.beatFrom, span.fromAt - BEAT_STORED_AFTER_MS);
-  return { ...job, beatFrom: storedFrom, beatUntil: span.untilAt };
-};
+export const beaten = (job: JobState, span: Span): JobState =>
+  job.status === "assigned"
+    ? running(job, span)
+    : { ...job, beatFrom: span.fromAt, beatUntil: span.untilAt + BEAT_SLACK_MS };
 
-export const heartbeat = (job: JobState, lease: number, hasProgress: boolean, span: Span): Outcome[] =>
-  holds(job, lease) ? done(beaten(job, hasProgress, span)) : refused(job);
+/** A presence report names an assigned job: its worker has it and has not started it. */
+export const kept = (job: JobState, { fromAt, untilAt }: Span): JobState => ({
+  ...job,
+  assignedAt: Math.max(job.assignedAt, fromAt - KEPT_STORED_AFTER_MS),
+  keptUntil: untilAt,
+});
+
+export const heartbeat = (job: JobState, lease: number, span: Span): Outcome[] =>
+  holds(job, lease) ? done(beaten(job, span)) : refused(job);
 
 export const complete = (job: JobState, lease: number, result: unknown, span: Span): Outcome[] => {
   if (job.lease === lease && job.settledBy === "completed") return done(job);
@@ -137,8 +147,14 @@ export const release = (job: JobState, lease: number, { fromAt, untilAt }: Span)
   return done(requeued(job, { attempts: unworked(job), settledBy: "released", releases, ...delay }));
 };
 
-/** Taken back without its worker's doing: the killswitch, or a worker that no longer names it. */
-export const takenBack = (job: JobState): JobState => requeued(job, { attempts: unworked(job), settledBy: null });
+/** Its worker no longer names it: the attempt is spent. */
+export const lost = (job: JobState, maxAttempts: number): JobState => ({
+  ...reaped(job, maxAttempts),
+  settledBy: null,
+});
+
+/** Taken back by the killswitch. */
+const takenBack = (job: JobState): JobState => requeued(job, { attempts: unworked(job), settledBy: null });
 
 export const halted = (job: JobState, level: number): JobState => {
   const isPutBack = job.status === "pending" && job.isPutBack;
@@ -169,6 +185,7 @@ export const assigned = (job: JobState, worker: string, provider: string, at: nu
   workerProvider: provider,
   settledBy: null,
   assignedAt: at,
+  keptUntil: at,
   isQueued: false,
 });
 
@@ -190,7 +207,7 @@ export const overtaken = (job: JobState, maxAttempts: number, nowAt: number): Jo
 
 /** Whether the sweep must have dealt with the job if it ran at this instant. */
 export const isOverdue = (job: JobState, nowAt: number): boolean => {
-  if (job.status === "assigned") return isOver(job.assignedAt + ACCEPT_WITHIN_MS, nowAt);
+  if (job.status === "assigned") return isOver(job.keptUntil + ACCEPT_WITHIN_MS, nowAt);
   if (job.status !== "running") return false;
   return isOver(job.startedAt + TIMEOUT_MS, nowAt) || isOver(job.beatUntil + STALE_AFTER_MS, nowAt);
 };
@@ -201,6 +218,7 @@ export const aged = (job: JobState, ms: number): JobState => ({
   readyFrom: job.readyFrom - ms,
   readyUntil: job.readyUntil - ms,
   assignedAt: job.assignedAt - ms,
+  keptUntil: job.keptUntil - ms,
   startedAt: job.startedAt - ms,
   beatFrom: job.beatFrom - ms,
   beatUntil: job.beatUntil - ms,

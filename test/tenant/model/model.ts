@@ -167,6 +167,7 @@ export class Model {
       {
         ...found,
         assignedAt: Date.parse(view.assigned_at ?? "") || found.assignedAt,
+        keptUntil: Math.max(found.keptUntil, Date.parse(view.assigned_at ?? "") || found.assignedAt),
         startedAt: Date.parse(view.started_at ?? "") || found.startedAt,
       },
     ]);

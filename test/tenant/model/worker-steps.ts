@@ -63,8 +63,10 @@ export class Present extends Step {
     const { instance } = this.#offer;
     if (named !== null) {
       model.changeAll((job) => {
-        if (job.worker !== instance || job.status !== "running") return job;
-        return named.includes(job.id) ? jobs.beaten(job, false, span) : jobs.takenBack(job);
+        if (job.worker !== instance || !isLeased(job)) return job;
+        const isNamed = named.includes(job.id);
+        if (job.status === "assigned") return isNamed ? jobs.kept(job, span) : job;
+        return isNamed ? jobs.beaten(job, span) : jobs.lost(job, model.limits.maxAttempts);
       });
     }
     const known = model.workers.get(instance);
@@ -254,7 +256,15 @@ export class Report extends Step {
     const isBackOff = model.jobs
       .get(job.id)
       ?.some((one) => one.status === "pending" && one.rateLimitRetries > job.rateLimitRetries);
+    const limit = model.limitOf(job.workerProvider);
+    const isSpent = this.#verb === "rate-limit" && model.jobs.get(job.id)?.every((one) => one.status === "failed");
     if (isBackOff === true && holder !== null) this.#backOff(model, model.known(job.id), holder);
+    // The job is over, and its provider rests all the same.
+    else if (isSpent === true && holder !== null && limit !== null) {
+      const delayMs = limit.retryAfterMs * 2 ** job.rateLimitRetries;
+      const readyUntil = span.untilAt + Math.ceil(delayMs * 1.25);
+      this.#backOff(model, { readyFrom: span.fromAt + delayMs, readyUntil }, holder);
+    }
   }
 
   #outcomes(model: Model, job: JobState, lease: number, result: string, span: Span): Outcome[] {
@@ -263,7 +273,7 @@ export class Report extends Step {
         return jobs.start(job, lease, span);
       case "heartbeat":
       case "progress":
-        return jobs.heartbeat(job, lease, this.#verb === "progress", span);
+        return jobs.heartbeat(job, lease, span);
       case "complete":
         return jobs.complete(job, lease, result, span);
       case "fail":
@@ -293,7 +303,11 @@ export class Report extends Step {
     return worker;
   }
 
-  #backOff(model: Model, { readyFrom, readyUntil }: JobState, { provider }: WorkerState): void {
+  #backOff(
+    model: Model,
+    { readyFrom, readyUntil }: Pick<JobState, "readyFrom" | "readyUntil">,
+    { provider }: WorkerState,
+  ): void {
     const known = model.backoffs.get(provider) ?? { fromAt: 0, untilAt: 0 };
     const [fromAt, untilAt] = [Math.max(known.fromAt, readyFrom), Math.max(known.untilAt, readyUntil)];
     model.backoffs.set(provider, { fromAt, untilAt });

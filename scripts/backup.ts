@@ -1,0 +1,43 @@
+// `npm run backup -- <file.tar>`: a consistent copy of the data folder, whether its server runs or not.
+
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
+import { writeArchive } from "./backup/archive.ts";
+import { copyData } from "./backup/copy-data.ts";
+import { ExitError, runScript } from "./exit-error.ts";
+import { ROOT } from "./run-command.ts";
+import { dataDirAt } from "./self-host/data-dir.ts";
+
+const USAGE = `Usage: npm run backup -- <file.tar>
+
+Copies the data folder (SERVICE_DATA_DIR, default .data) into a new archive that only its owner can read. A running
+server stands still for a moment and goes on. The archive holds the keys: keep it as you keep them.`;
+
+async function main(): Promise<number> {
+  const [file, ...more] = process.argv.slice(2);
+  if (file === undefined || more.length > 0 || file.startsWith("-")) {
+    const isAsked = file === "--help" || file === "-h";
+    (isAsked ? console.log : console.error)(USAGE);
+    return isAsked ? 0 : 2;
+  }
+  const dir = dataDirAt(path.resolve(ROOT, process.env.SERVICE_DATA_DIR || ".data"));
+  const target = path.resolve(file);
+  if (!existsSync(dir.state)) throw new ExitError(`${dir.root} is no data folder: set SERVICE_DATA_DIR.`);
+  if (existsSync(target)) throw new ExitError(`${target} exists: choose another name.`);
+  const folder = mkdtempSync(path.join(path.dirname(target), ".signalbox-backup-"));
+  try {
+    const { files, wasRunning } = await copyData(dir, folder);
+    writeArchive(target, folder, files);
+    const databases = files.filter((name) => name.endsWith(".sqlite")).length;
+    const size = (statSync(target).size / (1024 * 1024)).toFixed(1);
+    console.log(`${target}: ${databases} databases and ${files.length - databases} files, ${size} MiB.`);
+    console.log(wasRunning ? `Copied from the running server of ${dir.root}.` : `Copied from ${dir.root}.`);
+    for (const name of ["SERVICE_SIGNING_SECRET", "SERVICE_ROOT_KEY"])
+      if (process.env[name]) console.log(`${name} comes from the environment and is not in the archive: keep it.`);
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+await runScript(main);

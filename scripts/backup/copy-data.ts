@@ -1,0 +1,87 @@
+// A consistent copy of a data folder: every database as it was at one instant, and the keys and marks beside them.
+
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { backup, DatabaseSync } from "node:sqlite";
+import { type DataDir, lockIfFree } from "../self-host/data-dir.ts";
+import { whileFrozen } from "../self-host/freeze.ts";
+
+/** A database that is just being written to may be locked for a moment. */
+const TRIES = 20;
+const PAGES_AT_A_TIME = 10_000;
+
+interface Snapshot {
+  readonly file: string;
+  readonly database: DatabaseSync;
+}
+
+export interface Copied {
+  /** Paths below the data folder. */
+  readonly files: readonly string[];
+  readonly wasRunning: boolean;
+}
+
+const filesBelow = (root: string): string[] =>
+  readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
+
+const databasesOf = ({ state, root }: DataDir): string[] =>
+  filesBelow(state)
+    .filter((file) => file.endsWith(".sqlite"))
+    .map((file) => path.relative(root, path.join(state, file)))
+    .sort();
+
+const besideOf = (dir: DataDir): string[] =>
+  [dir.rootKey, dir.signingSecret, dir.adminKey, dir.workerKey, dir.writtenBy, path.join(dir.root, "processes.json")]
+    .filter((file) => existsSync(file))
+    .map((file) => path.relative(dir.root, file));
+
+/** A read transaction holds what the database has now, whatever is written on. */
+const openSnapshot = (root: string, file: string): Snapshot => {
+  const database = new DatabaseSync(path.join(root, file));
+  database.exec("BEGIN");
+  database.prepare("SELECT COUNT(*) FROM sqlite_master").get();
+  return { file, database };
+};
+
+const openAll = (dir: DataDir): Snapshot[] => {
+  const opened: Snapshot[] = [];
+  try {
+    for (const file of databasesOf(dir)) opened.push(openSnapshot(dir.root, file));
+    return opened;
+  } catch (error) {
+    for (const { database } of opened) database.close();
+    throw error;
+  }
+};
+
+const snapshotsOfRunning = async (dir: DataDir): Promise<Snapshot[]> => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await whileFrozen(dir, () => openAll(dir));
+    } catch (error) {
+      const isBusy = /locked|busy/i.test((error as Error).message);
+      if (!isBusy || tries >= TRIES) throw error;
+    }
+  }
+};
+
+/** Into `target`, which must be empty. */
+export const copyData = async (dir: DataDir, target: string): Promise<Copied> => {
+  const lock = lockIfFree(dir);
+  try {
+    const snapshots = lock === null ? await snapshotsOfRunning(dir) : openAll(dir);
+    for (const { file, database } of snapshots) {
+      const place = path.join(target, file);
+      mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
+      await backup(database, place, { rate: PAGES_AT_A_TIME });
+      database.close();
+    }
+    const beside = besideOf(dir);
+    for (const file of beside) copyFileSync(path.join(dir.root, file), path.join(target, file));
+    return { files: [...beside, ...snapshots.map(({ file }) => file)], wasRunning: lock === null };
+  } finally {
+    lock?.close();
+  }
+};

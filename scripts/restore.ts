@@ -1,0 +1,54 @@
+// `npm run restore -- <file.tar>`: a data folder out of an archive of `npm run backup`. Overwrites nothing.
+
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { readArchive } from "./backup/archive.ts";
+import { ExitError, runScript } from "./exit-error.ts";
+import { ROOT } from "./run-command.ts";
+import { dataDirAt } from "./self-host/data-dir.ts";
+import { refuseNewerState } from "./self-host/written-by.ts";
+
+const USAGE = `Usage: npm run restore -- <file.tar>
+
+Makes the data folder (SERVICE_DATA_DIR, default .data) out of an archive of \`npm run backup\`. A folder that holds
+anything is left as it is. Then start the server: npm start.`;
+
+/** SQLite's own look at every page. */
+const refuseDamaged = (root: string, name: string): void => {
+  const database = new DatabaseSync(path.join(root, name));
+  const row = database.prepare("PRAGMA integrity_check").get() as { integrity_check: string };
+  database.close();
+  if (row.integrity_check !== "ok") throw new ExitError(`${name} in the archive is damaged: ${row.integrity_check}`);
+};
+
+async function main(): Promise<number> {
+  const [file, ...more] = process.argv.slice(2);
+  if (file === undefined || more.length > 0 || file.startsWith("-")) {
+    const isAsked = file === "--help" || file === "-h";
+    (isAsked ? console.log : console.error)(USAGE);
+    return isAsked ? 0 : 2;
+  }
+  const root = path.resolve(ROOT, process.env.SERVICE_DATA_DIR || ".data");
+  if (!existsSync(file)) throw new ExitError(`${file} is not there.`);
+  if (existsSync(root) && readdirSync(root).length > 0)
+    throw new ExitError(`${root} holds something already: move it away, or set SERVICE_DATA_DIR to another folder.`);
+  const draft = `${root}.restoring`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  try {
+    const names = readArchive(path.resolve(file), draft);
+    const databases = names.filter((name) => name.endsWith(".sqlite"));
+    for (const name of databases) refuseDamaged(draft, name);
+    refuseNewerState(dataDirAt(draft));
+    if (existsSync(root)) rmdirSync(root);
+    renameSync(draft, root);
+    console.log(`${root}: ${databases.length} databases and ${names.length - databases.length} files.`);
+    console.log("Start the server with npm start.");
+    return 0;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+await runScript(main);

@@ -1,0 +1,65 @@
+// A server that stands still on request: a backup connects, everything that writes to the data folder is stopped where
+// it stands, and goes on when the backup lets go, dies, or takes too long. A copy begun in between is what a power cut
+// at that instant would have left, in all databases at once.
+
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import path from "node:path";
+import type { DataDir } from "./data-dir.ts";
+import type { Served } from "./served.ts";
+import { makeSocketFolder } from "./sockets.ts";
+
+/** Long enough to open a thousand databases; calls wait so long at most. */
+const MAX_FREEZE_MS = 5_000;
+const FROZEN = "frozen\n";
+
+export interface Freezing {
+  readonly close: () => void;
+}
+
+export async function serveFreezing(dir: DataDir, served: Served): Promise<Freezing> {
+  const folder = makeSocketFolder(dir, "freeze");
+  const socketPath = path.join(folder, "freeze.sock");
+  let holders = 0;
+  const server: Server = createServer((socket) => {
+    holders += 1;
+    if (holders === 1) served.freeze();
+    const timer = setTimeout(() => socket.destroy(), MAX_FREEZE_MS);
+    socket.on("error", () => {});
+    socket.once("close", () => {
+      clearTimeout(timer);
+      holders -= 1;
+      if (holders === 0) served.thaw();
+    });
+    socket.write(FROZEN);
+  });
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  writeFileSync(dir.freezePath, socketPath, { mode: 0o600 });
+  return {
+    close: () => {
+      server.close();
+      rmSync(dir.freezePath, { force: true });
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs `work` while the server of this folder stands still. Throws where it lets go before `work` is done. */
+export async function whileFrozen<T>(dir: DataDir, work: () => T): Promise<T> {
+  const socket = await frozen(readFileSync(dir.freezePath, "utf8"));
+  const startedAt = performance.now();
+  try {
+    const done = work();
+    if (performance.now() - startedAt > MAX_FREEZE_MS) throw new Error("it took longer than the server stands still");
+    return done;
+  } finally {
+    socket.destroy();
+  }
+}
+
+const frozen = (socketPath: string): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(socketPath);
+    socket.once("error", reject);
+    socket.once("data", () => resolve(socket));
+  });

@@ -1,0 +1,48 @@
+// What a fleet of the largest size costs: memory a worker, and a refused dispatch that shows the closest of them.
+
+import { expect, test } from "vitest";
+import { Fleet } from "../../domain/fleet.ts";
+import { explain, explainClosest } from "../../domain/routing.ts";
+import { policy, request, worker } from "./sample-fleet.ts";
+import { NOON } from "./sample-jobs.ts";
+
+const MANY = 20_000;
+const SHOWN = 200;
+
+const namesOf = (kind: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${kind}-${at}`);
+
+/** As the store reads them: each with lists of its own, which most have in common. */
+const largeFleet = (): Fleet => {
+  const fleet = new Fleet();
+  for (let at = 0; at < MANY; at += 1) {
+    const tags = [...namesOf("tag", 7), `host-${at}`];
+    fleet.put(worker({ instance: `w-${at}`, tags, models: namesOf("model", 50), provider: `p-${at % 5}` }), NOON);
+  }
+  return fleet;
+};
+
+test("a worker of usual size, with a tag of its own, takes less than 4 KB", () => {
+  const before = process.memoryUsage();
+  const fleet = largeFleet();
+  globalThis.gc?.();
+  const after = process.memoryUsage();
+  const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+  expect(fleet.size).toBe(MANY);
+  expect(bytes / MANY).toBeLessThan(4_096);
+});
+
+test("a refusal shows the workers that came closest, as the whole explanation has them, and looks at no others", () => {
+  const fleet = new Fleet();
+  for (let at = 0; at < 1_000; at += 1) {
+    const tags = at % 3 === 0 ? ["gpu"] : [];
+    const pause = at % 2 === 0 ? { reason: "mending", untilAt: null } : null;
+    fleet.put(worker({ instance: `w-${at}`, tags, pause, concurrency: 0 }), NOON);
+  }
+  const asked = request({ tags: ["gpu"] });
+  const whole = explain(fleet, asked, policy()).workers;
+  const closest = explainClosest(fleet, asked, policy(), SHOWN);
+  expect(closest).toHaveLength(SHOWN);
+  for (const verdict of closest) expect(whole).toContainEqual(verdict);
+  expect(closest[0]?.reasons).toEqual(["at capacity (0 of 0)"]);
+  expect(explainClosest(fleet, asked, policy(), 5_000)).toHaveLength(1_000);
+});

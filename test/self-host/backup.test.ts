@@ -1,0 +1,152 @@
+// A backup of a server at work: what was answered before it began is in the copy, whole and in one state.
+
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const run = promisify(execFile);
+const FINAL = ["completed", "failed", "cancelled"];
+
+let folder = "";
+let servers: SelfHosted[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+});
+
+afterEach(async () => {
+  await Promise.all(servers.map((server) => server.kill()));
+  servers = [];
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const start = async (dataDir: string): Promise<SelfHosted> => {
+  const server = await startSelfHosted(dataDir);
+  servers.push(server);
+  return server;
+};
+
+const script = (name: string, dataDir: string, ...args: string[]) =>
+  run(process.execPath, ["scripts/setup.mjs", `scripts/${name}.ts`, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, SERVICE_DATA_DIR: dataDir },
+  });
+
+interface Job {
+  readonly id: string;
+  readonly status: string;
+  readonly lease: number;
+}
+
+const call = async (server: SelfHosted, method: string, route: string, body?: unknown): Promise<unknown> => {
+  const answer = await fetch(`${server.url}${route}`, {
+    method,
+    headers: { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${method} ${route}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+};
+
+/** Creates and completes jobs until told to stop; `known` holds the status that was last answered. */
+const work = async (server: SelfHosted, known: Map<string, string>, isOver: () => boolean): Promise<void> => {
+  await call(server, "POST", "/presence", {
+    instance: "w",
+    provider: "p",
+    status: "online",
+    tags: "",
+    concurrency: 50,
+  });
+  while (!isOver()) {
+    const created = (await call(server, "POST", "/api/jobs", { prompt: "hello" })) as Job;
+    known.set(created.id, created.status);
+    const { jobs } = (await call(server, "POST", "/api/workers/w/claim", { max: 1 })) as { jobs: Job[] };
+    for (const job of jobs) {
+      await call(server, "POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "done" });
+      known.set(job.id, "completed");
+    }
+  }
+};
+
+test("of a server at work a backup is one consistent state, and a restored copy goes on from it", async () => {
+  const dataDir = path.join(folder, "data");
+  const server = await start(dataDir);
+  const known = new Map<string, string>();
+  let isOver = false;
+  const working = [1, 2, 3, 4].map(() => work(server, known, () => isOver));
+  while (known.size < 60) await new Promise((resolve) => setTimeout(resolve, 20));
+  const answeredBefore = new Map(known);
+  const archive = path.join(folder, "copy.tar");
+  const { stdout } = await script("backup", dataDir, archive);
+  expect(stdout).toContain("Copied from the running server");
+  expect(statSync(archive).mode & 0o777).toBe(0o600);
+  const during = known.size;
+  isOver = true;
+  await Promise.all(working);
+  expect(during).toBeGreaterThan(answeredBefore.size);
+
+  const restored = path.join(folder, "restored");
+  await script("restore", restored, archive);
+  expect(statSync(restored).mode & 0o777).toBe(0o700);
+  const copy = await start(restored);
+  expect(copy.adminKey).toBe(server.adminKey);
+  for (const [id, status] of answeredBefore) {
+    const job = (await call(copy, "GET", `/api/jobs/${id}`)) as Job;
+    if (FINAL.includes(status)) expect(job.status).toBe(status);
+  }
+  // What history lists and what the object says of each job is the same.
+  const { jobs, total } = (await call(copy, "GET", "/api/jobs?limit=200")) as { jobs: Job[]; total: number };
+  expect(total).toBeGreaterThanOrEqual(answeredBefore.size);
+  for (const listed of jobs) {
+    const job = (await call(copy, "GET", `/api/jobs/${listed.id}`)) as Job;
+    expect([listed.id, job.status]).toEqual([listed.id, listed.status]);
+  }
+  const more = new Map<string, string>();
+  let turns = 0;
+  await work(copy, more, () => ++turns > 5);
+  expect([...more.values()]).toContain("completed");
+}, 120_000);
+
+test("a stopped server's folder is copied as it lies", async () => {
+  const dataDir = path.join(folder, "data");
+  const server = await start(dataDir);
+  const { id } = (await call(server, "POST", "/api/jobs", { prompt: "kept" })) as Job;
+  await server.stop();
+  const archive = path.join(folder, "copy.tar");
+  const { stdout } = await script("backup", dataDir, archive);
+  expect(stdout).toContain(`Copied from ${dataDir}.`);
+  const restored = path.join(folder, "restored");
+  await script("restore", restored, archive);
+  const copy = await start(restored);
+  expect(await call(copy, "GET", `/api/jobs/${id}`)).toMatchObject({ prompt: "kept", status: "pending" });
+}, 120_000);
+
+const failureOf = async (done: Promise<unknown>): Promise<string> => {
+  const failed = await done.then(
+    () => null,
+    (error: { code: number; stderr: string }) => error,
+  );
+  expect(failed?.code).toBe(1);
+  return failed?.stderr ?? "";
+};
+
+test("nothing is overwritten, and what is no backup is said to be none", async () => {
+  const dataDir = path.join(folder, "data");
+  const archive = path.join(folder, "copy.tar");
+  expect(await failureOf(script("backup", dataDir, archive))).toContain("is no data folder");
+  const server = await start(dataDir);
+  await server.stop();
+  await script("backup", dataDir, archive);
+  expect(await failureOf(script("backup", dataDir, archive))).toContain("exists: choose another name");
+  expect(await failureOf(script("restore", dataDir, archive))).toContain("holds something already");
+  const other = path.join(folder, "other");
+  expect(await failureOf(script("restore", other, path.join(folder, "none.tar")))).toContain("is not there");
+  const foreign = path.join(folder, "foreign.tar");
+  writeFileSync(foreign, Buffer.alloc(2048, "x"));
+  expect(await failureOf(script("restore", other, foreign))).toContain("is no archive of `npm run backup`");
+}, 120_000);

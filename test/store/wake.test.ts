@@ -1,0 +1,37 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { Wake } from "../../durable-objects/wake.ts";
+
+const NOON = Date.parse("2026-11-21T12:00:00Z");
+const TEN_MINUTES_MS = 600_000;
+const BACK_OFF_MS = 5_000;
+
+afterEach(() => vi.useRealTimers());
+
+/** A wake and when its alarm is set for. */
+const newWake = async () => {
+  const alarms: number[] = [];
+  const state = {
+    storage: {
+      getAlarm: async () => null,
+      setAlarm: async (at: number) => {
+        alarms.push(at);
+      },
+    },
+    blockConcurrencyWhile: (work: () => Promise<void>) => work(),
+    waitUntil: () => undefined,
+  };
+  const wake = new Wake(state as unknown as DurableObjectState);
+  await Promise.resolve();
+  return { wake, alarms };
+};
+
+test("a back-off after a failed sweep is no longer for a clock that is set back meanwhile", async () => {
+  vi.useFakeTimers({ now: NOON });
+  const { wake, alarms } = await newWake();
+  wake.backOff(BACK_OFF_MS);
+  wake.arm(NOON);
+  expect(alarms).toEqual([NOON + BACK_OFF_MS]);
+  vi.setSystemTime(NOON - TEN_MINUTES_MS);
+  wake.arm(NOON - TEN_MINUTES_MS);
+  expect(alarms.at(-1)).toBe(NOON - TEN_MINUTES_MS + BACK_OFF_MS);
+});
