@@ -67,7 +67,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Lease lost",
     detail: ({ id, lease, current, status }) =>
       lease === current
-        ? `lease ${lease} of job ${id} is over (the job is ${status}): drop the work`
+        ? `lease ${lease} of job ${id} is over${status === null ? "" : ` (the job is ${status})`}: drop the work`
         : `lease ${lease} of job ${id} is over (it is at lease ${current}): drop the work`,
   },
   count_changed: {

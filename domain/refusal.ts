@@ -41,7 +41,8 @@ export type Refusal =
       readonly id: string;
       readonly lease: number;
       readonly current: number;
-      readonly status: JobStatus;
+      /** Of the job; null where only the lease was asked about. */
+      readonly status: JobStatus | null;
     }
   | { readonly code: "too_many_workers"; readonly limit: number }
   | { readonly code: "count_changed"; readonly expected: number; readonly matched: number }

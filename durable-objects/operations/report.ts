@@ -8,6 +8,7 @@ import type { Member } from "../../domain/fleet.ts";
 import { isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
+import { leaseLost } from "../../domain/lease-fence.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
@@ -111,10 +112,10 @@ export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
 export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
-  const { id, lease, assignedWorker } = found.value;
+  const { lease, assignedWorker } = found.value;
   if (isLeased(found.value) && lease === request.lease && assignedWorker !== null)
     return ok({ instance: assignedWorker });
-  return err({ code: "lease_lost", id, lease: request.lease, current: lease });
+  return err(leaseLost(found.value, request.lease));
 };
 
 export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<Job, Refusal> => {
