@@ -5,7 +5,9 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
 
 /** What the simulation throws on purpose. */
-export class SimulatedFault extends Error {}
+export class SimulatedFault extends Error {
+  override readonly name = "SimulatedFault";
+}
 
 export class Disk {
   readonly #db = new DatabaseSync(":memory:");
