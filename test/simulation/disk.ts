@@ -27,6 +27,11 @@ export class Disk {
     this.#db.exec(statement);
   }
 
+  /** Grows with each row that is written. */
+  get changeCount(): number {
+    return this.rows("SELECT total_changes() AS count")[0]?.count as number;
+  }
+
   close(): void {
     this.#db.close();
   }
@@ -47,6 +52,8 @@ export class DiskHandle implements TenantStorage {
   #depth = 0;
   #fault: Fault | null = null;
   isDead = false;
+  /** Transactions that were begun. */
+  workCount = 0;
   readonly #onUndone: () => void;
 
   constructor(disk: Disk, onUndone: () => void) {
@@ -66,6 +73,7 @@ export class DiskHandle implements TenantStorage {
 
   transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T {
     this.#depth += 1;
+    this.workCount += 1;
     const name = `level_${this.#depth}`;
     this.#disk.run(`SAVEPOINT ${name}`);
     try {
