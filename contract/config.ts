@@ -12,6 +12,7 @@ import {
 } from "../domain/config.ts";
 import { LOCAL_RUNTIME_NAMES } from "../domain/local-runtime.ts";
 import { modelName, providerName, usd } from "./field.ts";
+import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 
 const MAX_PROVIDERS = 200;
 const MAX_PRICES = 1000;
@@ -106,6 +107,7 @@ export const configDocument = z
         on_reached: z.enum(BUDGET_ACTIONS).default("reject"),
       })
       .prefault({}),
+    front_door: frontDoorConfig.prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
@@ -167,6 +169,7 @@ export const toConfig = (document: ConfigDocument): Config => ({
     monthUsd: document.budget.month_usd,
     onReached: document.budget.on_reached,
   },
+  frontDoor: toFrontDoorConfig(document.front_door),
 });
 
 const toProvider = (given: z.infer<typeof provider>): ProviderConfig => ({

@@ -2,6 +2,7 @@
 // budgets in dollars, as they were written.
 
 import type { Budget } from "./budget.ts";
+import type { FrontDoorConfig } from "./front-door.ts";
 import type { PriceInUsd } from "./price.ts";
 
 export const STRATEGIES = ["score", "fallback", "least_loaded", "cheapest", "round_robin"] as const;
@@ -58,6 +59,7 @@ export interface Config {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };
+  readonly frontDoor: FrontDoorConfig;
 }
 
 export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;

@@ -49,6 +49,13 @@ export type Refusal =
   | { readonly code: "etag_mismatch"; readonly current: string }
   | { readonly code: "idempotency_key_reused"; readonly key: string }
   | { readonly code: "rate_limited"; readonly retryAfterSeconds: number }
+  | { readonly code: "rate_limit_exceeded"; readonly detail: string; readonly retryAfterSeconds: number }
+  | { readonly code: "insufficient_quota"; readonly detail: string }
+  | { readonly code: "model_not_found"; readonly model: string; readonly known: readonly string[] }
+  | { readonly code: "unsupported_parameter"; readonly parameter: string; readonly detail: string }
+  | { readonly code: "queue_timeout"; readonly detail: string }
+  | { readonly code: "stream_gone" }
+  | { readonly code: "reader_gone" }
   | { readonly code: "provider_failed"; readonly detail: string }
   | { readonly code: "no_eligible_workers"; readonly detail: string; readonly workers: readonly WorkerVerdict[] }
   | { readonly code: "killswitch_active"; readonly level: number; readonly reason: string }

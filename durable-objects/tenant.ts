@@ -9,8 +9,10 @@ import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts"
 import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
+import { isCutOff } from "../domain/fleet.ts";
+import type { Job } from "../domain/job.ts";
 import type { Archived } from "../domain/job-record.ts";
-import { isFinal } from "../domain/job-status.ts";
+import { isFinal, type JobStatus } from "../domain/job-status.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -21,10 +23,20 @@ import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
 import { Live } from "./live.ts";
+import type { Jurisdiction } from "./object-name.ts";
+import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
+import {
+  type Asked,
+  type Asking,
+  type AskWait,
+  type Followed,
+  isReached,
+  isSameStand,
+} from "./operations/front-door.ts";
 import {
   addAdminKey,
   type Credential,
@@ -39,6 +51,8 @@ import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
+import type { Relay } from "./relay.ts";
+import { Relays } from "./relays.ts";
 import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
 import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
@@ -51,6 +65,7 @@ import { sendDelivery } from "./webhook-sender.ts";
 
 /** What the object needs of the platform's bindings. */
 interface TenantEnv extends LogSettings, OtlpSettings {
+  readonly RELAY: DurableObjectNamespace<Relay>;
   /** `1` lets webhooks go to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
@@ -59,6 +74,8 @@ const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
+/** The edge goes on by watching the job. */
+const MAX_ASK_MS = 20_000;
 const FULL_RETRY_SECONDS = 30;
 const STATUS_SWITCHING = 101;
 
@@ -68,6 +85,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #turns: TurnQueue;
   readonly #drain: Drain;
   readonly #live: Live;
+  readonly #relays: Relays;
   readonly #spans: SpanExporter;
   readonly #waiters = new Waiters();
   /** Accepted claims that wait, by worker. */
@@ -103,6 +121,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     });
     this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
     this.#wake = new Wake(state);
+    const jurisdiction = () =>
+      env.LOCAL_NETWORK === undefined ? (this.#store.settings.identity()?.jurisdiction ?? null) : null;
+    this.#relays = new Relays(env.RELAY, state.id.name ?? "", jurisdiction as () => Jurisdiction | null);
   }
 
   /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
@@ -195,6 +216,52 @@ export class Tenant extends DurableObject<TenantEnv> {
     }
     await waiter.woken;
     return this.call(credential, "getJob", { id });
+  }
+
+  /** The job of a request of the front door, when it has a worker, or is final, or the time is over. */
+  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
+    const asked = await this.call(credential, "ask", request);
+    if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;
+    const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
+    await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
+    const job = await this.call(credential, "follow", { id: asked.value.job.id });
+    return job.ok ? ok({ ...asked.value, job: job.value }) : job;
+  }
+
+  /** Where a job stands, as soon as that is not what the caller has seen, or `waitMs` are over. */
+  async watch(
+    credential: Credential,
+    { id, seen }: { id: string; seen: { status: JobStatus; lease: number } | null },
+    waitMs: number,
+  ): Promise<Result<Followed, Refusal>> {
+    const first = await this.call(credential, "follow", { id });
+    if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
+    await this.#until(id, waitMs, (job) => !isSameStand(job, seen));
+    return this.call(credential, "follow", { id });
+  }
+
+  async #until(id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
+    const endAt = Date.now() + waitMs;
+    for (let leftMs = waitMs; leftMs > 0; leftMs = endAt - Date.now()) {
+      const waiter = this.#waiters.open(`watch ${id}`, leftMs);
+      const job = this.#store.jobs.find(id);
+      if (job === null || isReady(job)) return waiter.cancel();
+      await waiter.woken;
+    }
+  }
+
+  /** A relay's reader has left, or reads too slowly. Only relays call it. */
+  async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
+    await this.#turns.run(() =>
+      this.#inTurn(SERVICE, (turn) =>
+        turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
+      ),
+    );
+  }
+
+  /** How attempts ended, or that they go on. Only relays ask. */
+  async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
+    return this.#turns.run(() => leases.map((one) => attemptEnd(this.#newTurn(SERVICE), one)));
   }
 
   /** Brings D1 up to date with everything before this call; false while D1 is away. */
@@ -346,6 +413,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#counters ??= countersFrom(this.#store.settings.counters());
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
+    for (const member of memory.fleet.members()) {
+      if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
+    }
     for (const instance of this.#waitingClaims.keys()) memory.fleet.noteReach(instance, { isClaiming: true });
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
@@ -408,7 +478,9 @@ export class Tenant extends DurableObject<TenantEnv> {
       this.#sockets.queueForAll(message, except);
       this.#waiters.notifyAll("claim ");
     }
+    for (const id of effects.changedJobs) this.#waiters.notify(`watch ${id}`);
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);
+    this.#tellRelays(effects);
     for (const [keyId, liveHashes] of effects.endedKeys) this.#sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
@@ -440,6 +512,16 @@ export class Tenant extends DurableObject<TenantEnv> {
       },
       delivery,
     );
+  }
+
+  #tellRelays({ cuts, droppedBodies, endedKeys }: Effects): void {
+    if (cuts.length > 0) this.ctx.waitUntil(this.#relays.cut(cuts));
+    if (droppedBodies.length > 0) this.ctx.waitUntil(this.#relays.dropBodies(droppedBodies));
+    for (const [keyId, liveHashes] of endedKeys) {
+      const ofKey = [...this.#loaded().fleet.members()].filter(({ worker }) => worker.keyId === keyId);
+      const instances = ofKey.map(({ worker }) => worker.instance);
+      if (instances.length > 0) this.ctx.waitUntil(this.#relays.endKey(instances, keyId, liveHashes));
+    }
   }
 
   /** Rows are rolled back, so what memory took over from them must go, too. */

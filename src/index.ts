@@ -9,6 +9,7 @@ import { overdueTenants, tenantNamed } from "./history/tenants.ts";
 import { isSyncHalted, tenantObject } from "./http/tenant.ts";
 import { catalogTools, tellTenant } from "./routes/catalog.ts";
 
+export { Relay } from "../durable-objects/relay.ts";
 export { Tenant } from "../durable-objects/tenant.ts";
 export { PrivateDoor } from "./private-door.ts";
 

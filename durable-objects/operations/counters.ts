@@ -63,6 +63,13 @@ export interface Counters {
   readonly activity: Activity;
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Histogram;
+  /** From the request to the first word of its answer. */
+  readonly firstToken: Histogram;
+  /** From the first word to the end. */
+  readonly streamDuration: Histogram;
+  readonly affinity: Record<"hit" | "miss", number>;
+  /** Answers that nobody stayed for. */
+  streamsAbandoned: number;
 }
 
 /** From nothing where none are stored. */
@@ -72,10 +79,18 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
     (Object.fromEntries(JOB_STATUSES.map((status) => [status, 0])) as Record<JobStatus, number>),
   assignmentLatency: new Histogram(stored?.assignmentLatency),
   activity: new Activity(stored?.minutes),
+  firstToken: new Histogram(stored?.firstToken),
+  streamDuration: new Histogram(stored?.streamDuration),
+  affinity: { hit: 0, miss: 0, ...stored?.affinity },
+  streamsAbandoned: stored?.streamsAbandoned ?? 0,
 });
 
-export const storedCounters = ({ jobsByStatus, assignmentLatency, activity }: Counters): StoredCounters => ({
-  jobsByStatus,
-  assignmentLatency: assignmentLatency.observed,
-  minutes: activity.minutes,
+export const storedCounters = (counters: Counters): StoredCounters => ({
+  jobsByStatus: counters.jobsByStatus,
+  assignmentLatency: counters.assignmentLatency.observed,
+  firstToken: counters.firstToken.observed,
+  streamDuration: counters.streamDuration.observed,
+  affinity: counters.affinity,
+  streamsAbandoned: counters.streamsAbandoned,
+  minutes: counters.activity.minutes,
 });

@@ -18,7 +18,7 @@ interface Metric {
 }
 
 export const readMetrics = (turn: Turn): Result<string, Refusal> => {
-  const metrics = [...queueMetrics(turn), ...fleetMetrics(turn), ...tenantMetrics(turn)];
+  const metrics = [...queueMetrics(turn), ...doorMetrics(turn), ...fleetMetrics(turn), ...tenantMetrics(turn)];
   return ok(`${metrics.map(format).join("\n")}\n`);
 };
 
@@ -51,6 +51,37 @@ const queueMetrics = (turn: Turn): Metric[] => {
       help: "Time from enqueueing to assignment.",
       type: "histogram",
       samples: counters.assignmentLatency.samples(),
+    },
+  ];
+};
+
+const doorMetrics = (turn: Turn): Metric[] => {
+  const { counters } = turn.memory;
+  return [
+    {
+      name: "signalbox_time_to_first_token_seconds",
+      help: "Time from a request to the first word of its stream.",
+      type: "histogram",
+      samples: counters.firstToken.samples(),
+    },
+    {
+      name: "signalbox_stream_duration_seconds",
+      help: "Time from the first word of a stream to its end.",
+      type: "histogram",
+      samples: counters.streamDuration.samples(),
+    },
+    gauge("signalbox_streams_open", "Streams that have begun and not ended.", [["", {}, turn.memory.openStreams]]),
+    {
+      name: "signalbox_streams_abandoned_total",
+      help: "Answers whose client left, or read too slowly.",
+      type: "counter",
+      samples: [["", {}, counters.streamsAbandoned]],
+    },
+    {
+      name: "signalbox_affinity_total",
+      help: "Requests of a conversation, by whether they went to the worker that had its last turn.",
+      type: "counter",
+      samples: (["hit", "miss"] as const).map((outcome) => ["", { outcome }, counters.affinity[outcome]] as const),
     },
   ];
 };

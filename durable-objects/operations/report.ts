@@ -5,7 +5,7 @@ import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../contract/worker.
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { type FailurePolicy, failJob } from "../../domain/failure.ts";
 import type { Member } from "../../domain/fleet.ts";
-import type { Job, JobError } from "../../domain/job.ts";
+import { isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
@@ -13,11 +13,11 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
 import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
-import { mayRead } from "./jobs.ts";
 import { recordPause } from "./killswitch.ts";
 import { handOut } from "./leases.ts";
 import { mayActAs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
+import { mayRead } from "./reading.ts";
 import { assignWaiting, routePolicy, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
@@ -104,6 +104,16 @@ export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
   noteSign(turn, job);
   turn.record(job, decided.value);
   return ok(decided.value.job);
+};
+
+/** Who holds the lease: for what is streamed or fetched under it. */
+export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const { id, lease, assignedWorker } = found.value;
+  if (isLeased(found.value) && lease === request.lease && assignedWorker !== null)
+    return ok({ instance: assignedWorker });
+  return err({ code: "lease_lost", id, lease: request.lease, current: lease });
 };
 
 export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<Job, Refusal> => {

@@ -4,6 +4,7 @@ import { catalogTable } from "./catalog.ts";
 import { haltedJobsTable } from "./halted-jobs.ts";
 import { idempotencyTable } from "./idempotency.ts";
 import { jobsTable } from "./jobs.ts";
+import { keyUseTable } from "./key-use.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
@@ -28,6 +29,7 @@ const tablesOf = (storage: TenantStorage) => {
     workers: workersTable(storage.sql),
     backoffs: backoffsTable(storage.sql),
     keys,
+    keyUse: keyUseTable(storage.sql),
     sessions: sessionsTable(storage.sql),
     outbox,
     idempotency: idempotencyTable(storage.sql),

@@ -152,6 +152,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `UPDATE settings SET value = json_set(value, '$.pauseEpoch', 0, '$.resumedEpoch', -1) WHERE name = 'killswitch'`,
     `UPDATE workers SET record = json_set(record, '$.resumedEpoch', -(record ->> 'isHalted'))`,
   ],
+  [
+    // Keys with limits: their requests in the minute under way, and what they spent.
+    `CREATE TABLE key_windows (key_id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE key_spending (
+      key_id TEXT NOT NULL, day_at INTEGER NOT NULL, nano_usd INTEGER NOT NULL, PRIMARY KEY (key_id, day_at)
+    ) WITHOUT ROWID`,
+    `UPDATE keys SET record = json_set(record, '$.limits', NULL)`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

@@ -49,6 +49,11 @@ export interface StoredCounters {
   readonly minutes?: readonly ActivityMinute[];
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Observed;
+  /** Absent in counters that an earlier release stored. */
+  readonly firstToken?: Observed;
+  readonly streamDuration?: Observed;
+  readonly affinity?: Record<"hit" | "miss", number>;
+  readonly streamsAbandoned?: number;
 }
 
 export const settingsTable = (sql: Sql) => {

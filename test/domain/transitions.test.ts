@@ -246,7 +246,7 @@ const expectForward = (before: Job, { job, events }: Decision, nowAt: number): v
 };
 
 describe("a job of the front door whose client has heard the first word", () => {
-  const facts = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false };
+  const facts = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false, isSessionHit: null };
   const spoken = (): Job => decided(speakFirst(runningJob({ api: "messages", frontDoor: facts }), 1, NOON)).job;
   const endOf = (decision: Decision): (string | undefined)[] => [decision.job.status, decision.job.error?.code];
 

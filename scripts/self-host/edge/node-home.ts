@@ -71,7 +71,11 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk: watch.disk,
   };
-  const lineTo = (tenant: string): PrivateLine => (objects[shareOf(tenant, objects.length)] as Objects).line;
+  /** An object's name begins with its tenant's. */
+  const lineTo = (name: string): PrivateLine => {
+    const [tenant = ""] = name.split("/");
+    return (objects[shareOf(tenant, objects.length)] as Objects).line;
+  };
   const env = {
     ...plan.project.vars,
     ...plan.environment,
