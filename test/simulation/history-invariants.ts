@@ -17,7 +17,14 @@ const projections = new WeakMap<Job, string>();
 const projected = (job: Job): string => {
   const known = projections.get(job);
   if (known !== undefined) return known;
-  const { heartbeatAt: _beat, progress: _progress, orderKey: _place, readyAt: _ready, delayedBy: _delay, ...rest } = job;
+  const {
+    heartbeatAt: _beat,
+    progress: _progress,
+    orderKey: _place,
+    readyAt: _ready,
+    delayedBy: _delay,
+    ...rest
+  } = job;
   const text = JSON.stringify(Object.entries(rest).sort());
   projections.set(job, text);
   return text;

@@ -18,6 +18,13 @@ export const TENANT = "simulated";
 const START_AT = Date.UTC(2026, 2, 28, 23, 50);
 const MAX_ROUNDS = 2_000;
 
+const heedsNothing = async (): Promise<void> => {};
+/** Relays that hear of everything and say nothing. */
+const SILENT_RELAYS = {
+  idFromName: (name: string) => name,
+  get: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing }),
+};
+
 /** What a caller hears; null where it hears nothing and cannot know what was done. */
 export type Heard<T> = Result<T, Refusal> | null;
 
@@ -85,7 +92,12 @@ export class Shell {
       getWebSocketAutoResponseTimestamp: (socket: SimulatedSocket) =>
         socket.pingedAt === null ? null : new Date(socket.pingedAt),
     };
-    const tenant = new Real(state, { DB: this.history.binding, SERVICE_LOG: "json", SERVICE_LOG_LEVEL: "warn" });
+    const tenant = new Real(state, {
+      DB: this.history.binding,
+      RELAY: SILENT_RELAYS,
+      SERVICE_LOG: "json",
+      SERVICE_LOG_LEVEL: "warn",
+    });
     await started;
     return tenant;
   }
