@@ -5,7 +5,14 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
 
 /** What the simulation throws on purpose. */
-export class SimulatedFault extends Error {}
+/** By which a log line's text tells it from a fault of the object's own. */
+export const SIMULATED = "simulated: ";
+
+export class SimulatedFault extends Error {
+  constructor(what: string) {
+    super(`${SIMULATED}${what}`);
+  }
+}
 
 export class Disk {
   readonly #db = new DatabaseSync(":memory:");

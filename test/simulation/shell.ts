@@ -1,6 +1,7 @@
 // The life of one object: started, asleep, crashed and started again, on a disk, a history and sockets that outlive it.
 // Calls may share one commit: nothing runs until `settle` lets it.
 
+import { configureLog } from "../../contract/log.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
@@ -8,7 +9,7 @@ import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { Clock } from "./clock.ts";
-import { Disk, DiskHandle, SimulatedFault } from "./disk.ts";
+import { Disk, DiskHandle, SIMULATED, SimulatedFault } from "./disk.ts";
 import { History } from "./history.ts";
 import { breathe, enter, loadTenant } from "./platform.ts";
 import { Random } from "./random.ts";
@@ -47,6 +48,7 @@ export class Shell {
   #handle = this.#newHandle();
 
   constructor(seed: number) {
+    configureLog({ SERVICE_LOG_LEVEL: "error" });
     enter({
       clock: this.clock,
       random: new Random(seed),
@@ -187,11 +189,11 @@ export class Shell {
   }
 
   #logged(values: readonly unknown[]): void {
-    const [what, error] = values;
-    if (String(what).includes("a turn failed")) {
-      this.brokenAt = this.clock.nowAt;
-      if (!(error instanceof SimulatedFault)) this.#surprise("a turn", error);
-    }
+    const line = String(values[0]);
+    if (!line.includes('"event":"turn.failed"')) return;
+    this.brokenAt = this.clock.nowAt;
+    const { error } = JSON.parse(line) as { error: string };
+    if (!error.includes(SIMULATED)) this.surprises.push(`a turn threw: ${error}`);
   }
 
   #surprise(where: string, error: unknown): void {
