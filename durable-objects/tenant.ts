@@ -27,7 +27,7 @@ import type { Jurisdiction } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
-import { type Counters, copyOf, countersFrom, storedCounters } from "./operations/counters.ts";
+import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
 import {
   type Asked,
@@ -91,8 +91,6 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Accepted claims that wait, by worker. */
   readonly #waitingClaims = new Map<string, number>();
   #counters: Counters | null = null;
-  /** As of the last commit: what a commit that is undone had counted is not counted. */
-  #countersBefore: Counters | null = null;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
   /** What the turns of this commit tell history together. */
@@ -149,8 +147,6 @@ export class Tenant extends DurableObject<TenantEnv> {
       await this.ctx.storage.deleteAll();
       openStore(this.ctx.storage);
       this.#undo(null);
-      this.#counters = null;
-      this.#countersBefore = null;
     });
     this.#waiters.notifyAll("");
     await this.#drain.ended();
@@ -416,7 +412,6 @@ export class Tenant extends DurableObject<TenantEnv> {
   #loaded(): Memory {
     if (this.#memory !== null) return this.#memory;
     this.#counters ??= countersFrom(this.#store.settings.counters());
-    this.#countersBefore = copyOf(this.#counters);
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const member of memory.fleet.members()) {
@@ -465,7 +460,6 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   #tellAll(): void {
-    if (this.#counters !== null) this.#countersBefore = copyOf(this.#counters);
     for (const one of this.#afterwards.splice(0)) {
       try {
         one();
@@ -534,7 +528,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Rows are rolled back, so what memory took over from them must go, too. */
   #undo(error: unknown): void {
     this.#memory = null;
-    this.#counters = this.#countersBefore;
+    // What the commit had counted did not happen: counting goes on from what the last drain stored, as after a crash.
+    this.#counters = null;
     this.#store.forgetRecent();
     this.#outbox = null;
     this.#afterwards = [];

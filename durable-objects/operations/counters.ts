@@ -145,24 +145,6 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
   streamsAbandoned: stored?.streamsAbandoned ?? 0,
 });
 
-const copyOfHistogram = ({ observed: { counts, count, sum } }: Histogram): Histogram =>
-  new Histogram({ counts: [...counts], count, sum });
-
-/** As they stand now, whatever is counted from here on. Of the minutes only the last still counts. */
-export const copyOf = (counters: Counters): Counters => {
-  const { minutes } = counters.activity;
-  const last = minutes.at(-1);
-  return {
-    jobsByStatus: { ...counters.jobsByStatus },
-    assignmentLatency: copyOfHistogram(counters.assignmentLatency),
-    firstToken: copyOfHistogram(counters.firstToken),
-    streamDuration: copyOfHistogram(counters.streamDuration),
-    affinity: { ...counters.affinity },
-    streamsAbandoned: counters.streamsAbandoned,
-    activity: new Activity(last === undefined ? [] : [...minutes.slice(0, -1), { ...last }]),
-  };
-};
-
 export const storedCounters = (counters: Counters): StoredCounters => ({
   jobsByStatus: counters.jobsByStatus,
   assignmentLatency: counters.assignmentLatency.observed,
