@@ -91,6 +91,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Accepted claims that wait, by worker. */
   readonly #waitingClaims = new Map<string, number>();
   #counters: Counters | null = null;
+  /** Counted apart: a sweep that fails is undone, and has failed all the same. */
+  readonly #sweepFailures = new Map<string, number>();
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
   /** What the turns of this commit tell history together. */
@@ -396,8 +398,7 @@ export class Tenant extends DurableObject<TenantEnv> {
         .run(() => this.#inTurn(SERVICE, (turn) => ok(run(turn))))
         .catch((error: unknown) => {
           log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
-          const failures = this.#counters?.sweepFailures;
-          failures?.set(what, (failures.get(what) ?? 0) + 1);
+          this.#sweepFailures.set(what, (this.#sweepFailures.get(what) ?? 0) + 1);
           throw error;
         }),
     );
@@ -411,7 +412,8 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   #loaded(): Memory {
     if (this.#memory !== null) return this.#memory;
-    this.#counters ??= countersFrom(this.#store.settings.counters());
+    const sweepFailures = this.#sweepFailures;
+    this.#counters ??= { ...countersFrom(this.#store.settings.counters()), sweepFailures };
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const member of memory.fleet.members()) {
