@@ -24,7 +24,7 @@ export type Heard<T> = Result<T, Refusal> | null;
 /** Streams are no part of the simulation. */
 const NO_RELAYS = {
   idFromName: () => "",
-  get: () => ({ cut: async () => {}, endKey: async () => {}, dropBody: async () => {} }),
+  get: () => ({ cut: async () => {}, endKey: async () => {}, dropBody: async () => {}, end: async () => {} }),
 };
 
 export class Shell {
