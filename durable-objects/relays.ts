@@ -1,8 +1,8 @@
 // What a tenant tells its relays, once it is stored: streams that are over whatever their workers do, keys that have
 // ended, bodies that nobody needs any more. Nothing waits for them; a relay that does not hear asks by itself.
 
-import type { Member } from "../domain/fleet.ts";
 import { bodyName, type Jurisdiction, objectNamed, relayName } from "./object-name.ts";
+import type { Memory } from "./operations/memory.ts";
 import type { Effects } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
 
@@ -25,20 +25,20 @@ export class Relays {
     return objectNamed(this.#namespace, name, this.#jurisdiction()) as unknown as RelayCalls;
   }
 
-  /** Answers when all have been told, or could not be. */
-  async tell({ cuts, droppedBodies, endedKeys }: RelayNews, members: Iterable<Member>): Promise<void> {
-    if (cuts.length === 0 && droppedBodies.length === 0 && endedKeys.size === 0) return;
+  /** Answers when all have been told, or could not be; null where there is nothing to tell, as after most turns. */
+  tell({ cuts, droppedBodies, endedKeys }: RelayNews, memory: Memory | null): Promise<unknown> | null {
+    if (cuts.length === 0 && droppedBodies.length === 0 && endedKeys.size === 0) return null;
     const calls: Promise<unknown>[] = [];
     for (const [instance, ofOne] of Map.groupBy(cuts, (cut) => cut.instance))
       calls.push(this.#worker(instance).cut(ofOne));
     for (const id of droppedBodies) calls.push(this.#stub(bodyName(this.#tenant, id)).dropBody());
     if (endedKeys.size > 0) {
-      for (const { worker } of members) {
+      for (const { worker } of memory?.fleet.members() ?? []) {
         const live = worker.keyId === null ? undefined : endedKeys.get(worker.keyId);
         if (live !== undefined) calls.push(this.#worker(worker.instance).endKey(worker.keyId ?? "", live));
       }
     }
-    await Promise.allSettled(calls);
+    return Promise.allSettled(calls);
   }
 
   /** The tenant is deleted. */
