@@ -397,6 +397,8 @@ export class Tenant extends DurableObject<TenantEnv> {
         .run(() => this.#inTurn(SERVICE, (turn) => ok(run(turn))))
         .catch((error: unknown) => {
           log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
+          const failures = this.#counters?.sweepFailures;
+          failures?.set(what, (failures.get(what) ?? 0) + 1);
           throw error;
         }),
     );
@@ -541,11 +543,12 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.env.DB.batch([...statements, this.#noteWakeStatement()]);
   }
 
-  /** Tells the watchdog when this object is due to wake by itself. The outbox is not in it: it is being drained. */
+  /** Tells the cron when this object is due to wake by itself, and how long its jobs are kept. The outbox is not in it: it is being drained. */
   #noteWakeStatement(): D1PreparedStatement {
     const wakeAt = nextWakeAt(this.#newTurn(SERVICE));
-    const sql = "UPDATE tenants SET wake_at = ?2 WHERE tenant = ?1";
-    return this.env.DB.prepare(sql).bind(this.ctx.id.name ?? "", wakeAt);
+    const { keepDays } = this.#loaded().config.history;
+    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3 WHERE tenant = ?1";
+    return this.env.DB.prepare(sql).bind(this.ctx.id.name ?? "", wakeAt, keepDays);
   }
 
   async #removeDrained(seq: number): Promise<void> {

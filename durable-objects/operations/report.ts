@@ -13,6 +13,7 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
 import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
+import type { EndedAttempt } from "./counters.ts";
 import { recordPause } from "./killswitch.ts";
 import { handOut } from "./leases.ts";
 import { mayActAs } from "./presence.ts";
@@ -130,6 +131,7 @@ export const complete = (turn: Turn, request: LeaseReport & { result: Json } & S
     recordSpending(turn, job, "completed", request, cost);
     turn.record(job, decided.value);
     noteOutcome(turn, job, "completed", null);
+    tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
     enforceBudget(turn);
   }
   return ok(decided.value.job);
@@ -156,7 +158,9 @@ export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent)
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
     turn.record(job, decided.value);
     // A rate limit is one by its status, too, whatever the worker calls it.
-    noteOutcome(turn, job, "failed", decided.value.job.error?.code ?? request.error.code);
+    const errorCode = decided.value.job.error?.code ?? request.error.code;
+    noteOutcome(turn, job, "failed", errorCode);
+    tally(turn, job, { ...request, outcome: "failed", nanoUsd: cost?.costNanoUsd ?? null, errorCode });
     enforceBudget(turn);
   }
   return ok(decided.value.job);
@@ -185,6 +189,17 @@ const backOff = (turn: Turn, provider: string | null, untilAt: number | null): v
   turn.memory.backoffs.set(provider, until);
   turn.store.backoffs.put(provider, until);
   turn.due(until);
+};
+
+const tally = (
+  turn: Turn,
+  job: Job,
+  ended: Pick<EndedAttempt, "outcome" | "usage" | "nanoUsd" | "errorCode"> & Pick<Spent, "model">,
+): void => {
+  const { outcome, usage, nanoUsd, errorCode } = ended;
+  const seconds = job.startedAt === null ? null : Math.max(0, turn.nowAt - job.startedAt) / 1000;
+  const ran = { provider: job.workerProvider ?? "", model: ended.model ?? job.model ?? "" };
+  turn.memory.counters.tallies.note({ ...ran, outcome, usage, nanoUsd, seconds, errorCode });
 };
 
 const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code: string | null): void => {
