@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
-import { count } from "../format.ts";
+import { count, plural } from "../format.ts";
 import { BulkBar } from "../parts/bulk-bar.tsx";
 import { JobSearch } from "../parts/job-search.tsx";
 import { JobTable } from "../parts/job-table.tsx";
@@ -60,7 +60,7 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
       <span>
         {list.reason !== null
           ? `${count(list.rows.length)} of the ${count(Math.min(limit, list.total))} looked at wait for this`
-          : `${count(Math.min(offset + 1, last))}–${count(last)} of ${list.isCapped ? "more than " : ""}${count(list.total)} jobs`}
+          : `${count(Math.min(offset + 1, last))}–${count(last)} of ${list.isCapped ? "more than " : ""}${plural(list.total, "job")}`}
       </span>
       {(offset > 0 || list.nextCursor !== null) && (
         <span class="pager-turn">
