@@ -5,13 +5,8 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
 
 /** What the simulation throws on purpose. */
-/** By which a log line's text tells it from a fault of the object's own. */
-export const SIMULATED = "simulated: ";
-
 export class SimulatedFault extends Error {
-  constructor(what: string) {
-    super(`${SIMULATED}${what}`);
-  }
+  override readonly name = "SimulatedFault";
 }
 
 export class Disk {
@@ -30,6 +25,11 @@ export class Disk {
 
   run(statement: string): void {
     this.#db.exec(statement);
+  }
+
+  /** Grows with each row that is written. */
+  get changeCount(): number {
+    return this.rows("SELECT total_changes() AS count")[0]?.count as number;
   }
 
   close(): void {
@@ -52,6 +52,8 @@ export class DiskHandle implements TenantStorage {
   #depth = 0;
   #fault: Fault | null = null;
   isDead = false;
+  /** Transactions that were begun. */
+  workCount = 0;
   readonly #onUndone: () => void;
 
   constructor(disk: Disk, onUndone: () => void) {
@@ -71,6 +73,7 @@ export class DiskHandle implements TenantStorage {
 
   transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T {
     this.#depth += 1;
+    this.workCount += 1;
     const name = `level_${this.#depth}`;
     this.#disk.run(`SAVEPOINT ${name}`);
     try {

@@ -1,7 +1,6 @@
 // The life of one object: started, asleep, crashed and started again, on a disk, a history and sockets that outlive it.
 // Calls may share one commit: nothing runs until `settle` lets it.
 
-import { configureLog } from "../../contract/log.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
@@ -9,7 +8,7 @@ import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { Clock } from "./clock.ts";
-import { Disk, DiskHandle, SIMULATED, SimulatedFault } from "./disk.ts";
+import { Disk, DiskHandle, SimulatedFault } from "./disk.ts";
 import { History } from "./history.ts";
 import { breathe, enter, loadTenant } from "./platform.ts";
 import { Random } from "./random.ts";
@@ -19,14 +18,15 @@ export const TENANT = "simulated";
 const START_AT = Date.UTC(2026, 2, 28, 23, 50);
 const MAX_ROUNDS = 2_000;
 
+const heedsNothing = async (): Promise<void> => {};
+/** Relays that hear of everything and say nothing. */
+const SILENT_RELAYS = {
+  idFromName: (name: string) => name,
+  get: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
+};
+
 /** What a caller hears; null where it hears nothing and cannot know what was done. */
 export type Heard<T> = Result<T, Refusal> | null;
-
-/** Streams are no part of the simulation. */
-const NO_RELAYS = {
-  idFromName: () => "",
-  get: () => ({ cut: async () => {}, endKey: async () => {}, dropBody: async () => {} }),
-};
 
 export class Shell {
   readonly clock = new Clock(START_AT);
@@ -48,7 +48,6 @@ export class Shell {
   #handle = this.#newHandle();
 
   constructor(seed: number) {
-    configureLog({ SERVICE_LOG_LEVEL: "error" });
     enter({
       clock: this.clock,
       random: new Random(seed),
@@ -93,7 +92,12 @@ export class Shell {
       getWebSocketAutoResponseTimestamp: (socket: SimulatedSocket) =>
         socket.pingedAt === null ? null : new Date(socket.pingedAt),
     };
-    const tenant = new Real(state, { DB: this.history.binding, RELAY: NO_RELAYS });
+    const tenant = new Real(state, {
+      DB: this.history.binding,
+      RELAY: SILENT_RELAYS,
+      SERVICE_LOG: "json",
+      SERVICE_LOG_LEVEL: "warn",
+    });
     await started;
     return tenant;
   }
@@ -188,12 +192,14 @@ export class Shell {
     this.history.close();
   }
 
-  #logged(values: readonly unknown[]): void {
-    const line = String(values[0]);
-    if (!line.includes('"event":"turn.failed"')) return;
-    this.brokenAt = this.clock.nowAt;
-    const { error } = JSON.parse(line) as { error: string };
-    if (!error.includes(SIMULATED)) this.surprises.push(`a turn threw: ${error}`);
+  /** A line of the object's log, or what it logged beside it. */
+  #logged([line, ...rest]: readonly unknown[]): void {
+    const { event, error, level, what } = logLine(line);
+    if (level === "warn" || event === "drain.failed" || SIMULATED.test(error)) {
+      if (event === "turn.failed") this.brokenAt = this.clock.nowAt;
+      return;
+    }
+    this.surprises.push(`the object logged ${event} ${what}: ${error} ${rest.map(String).join(" ")}`);
   }
 
   #surprise(where: string, error: unknown): void {
@@ -201,3 +207,17 @@ export class Shell {
     this.surprises.push(`${where} threw: ${error instanceof Error ? error.stack : String(error)}`);
   }
 }
+
+interface LoggedLine {
+  readonly level: string;
+  readonly event: string;
+  readonly what: string;
+  readonly error: string;
+}
+
+const SIMULATED = /^SimulatedFault:/;
+
+const logLine = (line: unknown): LoggedLine => {
+  const unknown = { level: "error", event: String(line), what: "", error: "" };
+  return typeof line === "string" && line.startsWith("{") ? { ...unknown, ...JSON.parse(line) } : unknown;
+};
