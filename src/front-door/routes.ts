@@ -28,13 +28,14 @@ const doorBody = z.looseObject({ model: z.string() }).meta({
   description: "the API's own body: unknown fields pass to the runtime as they are",
 });
 
-const SUMMARIES: Readonly<Record<Api, string>> = {
-  "chat/completions": "OpenAI's chat completions",
-  completions: "OpenAI's completions",
-  embeddings: "OpenAI's embeddings",
-  responses: "OpenAI's responses, stateless",
-  messages: "Anthropic's messages",
-};
+/** The names that the APIs' own documents give the operations. */
+const APIS_OWN = {
+  "chat/completions": { operationId: "createChatCompletion", summary: "OpenAI's chat completions" },
+  completions: { operationId: "createCompletion", summary: "OpenAI's completions" },
+  embeddings: { operationId: "createEmbedding", summary: "OpenAI's embeddings" },
+  responses: { operationId: "createResponse", summary: "OpenAI's responses, stateless" },
+  messages: { operationId: "createMessage", summary: "Anthropic's messages" },
+} as const satisfies Record<Api, { readonly operationId: string; readonly summary: string }>;
 
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
   const request = await readDoorRequest(c, api);
@@ -61,10 +62,10 @@ const doorOf = (api: Api): Endpoint =>
   endpoint(
     {
       ...asks("ask", "unsupported_parameter", "payload_too_large"),
+      ...APIS_OWN[api],
       method: "post",
       path: `/v1/${api}`,
       tag: TAG,
-      summary: SUMMARIES[api],
       description:
         "A request is a job: same queue, routing, budget, killswitch and record. Errors are in the API's own shape.",
       query: anyQuery,
@@ -103,10 +104,11 @@ const models = endpoint(
 const oneModel = z.object({ model: z.string() });
 const ownedModel = z.object({ owner: z.string(), model: z.string() });
 
-const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): Endpoint =>
+const modelNamed = (operationId: string, path: string, params: typeof oneModel | typeof ownedModel): Endpoint =>
   endpoint(
     {
       ...asks("getModel"),
+      operationId,
       method: "get",
       path,
       tag: TAG,
@@ -125,6 +127,6 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
 export const doorRoutes: readonly Endpoint[] = [
   ...APIS.map(doorOf),
   models,
-  modelNamed("/v1/models/{model}", oneModel),
-  modelNamed("/v1/models/{owner}/{model}", ownedModel),
+  modelNamed("getModel", "/v1/models/{model}", oneModel),
+  modelNamed("getModelOfOwner", "/v1/models/{owner}/{model}", ownedModel),
 ];

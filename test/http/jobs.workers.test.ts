@@ -167,9 +167,9 @@ describe("a job", () => {
     await present("w1");
     const { id } = await create();
     await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
-    const error = { code: "boom", message: "it broke", status: 500 };
+    const error = { code: "boom", message: "it broke", status: 400 };
     const failed = await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 1, error });
-    expect(failed).toMatchObject({ status: "failed", attempts: 1, error: { ...error, retryable: true } });
+    expect(failed).toMatchObject({ status: "failed", attempts: 1, error: { ...error, retryable: false } });
     await sendAway(id);
     expect(await read(id)).toMatchObject({ status: "failed", prompt: "hello" });
     await world.ok("POST", "/api/workers/w1/pause");
