@@ -88,7 +88,7 @@ export class TurnRunner {
     const turn = this.newTurn(caller);
     const result = verb(turn);
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
-    if (!result.ok && turn.freedWorkers.size === 0) return result;
+    if (!result.ok && turn.freedWorkers.size === 0 && !turn.hasSpent) return result;
     assignWaiting(turn);
     writeDeliveries(turn);
     this.#tools.wake.note(turn.wakeAt);
@@ -123,7 +123,6 @@ export class TurnRunner {
   /** The tenant's rows are gone. */
   forget(): void {
     this.#undo(null);
-    this.#counters = null;
   }
 
   #load(): Memory {
@@ -166,6 +165,8 @@ export class TurnRunner {
   /** Rows are rolled back, so what memory took over from them must go, too. */
   #undo(error: unknown): void {
     this.#memory = null;
+    // What the commit had counted did not happen: counting goes on from what the last drain stored, as after a crash.
+    this.#counters = null;
     this.#tools.store.forgetRecent();
     this.#outbox = null;
     this.#afterwards = [];
