@@ -33,7 +33,7 @@ export class EffectSender {
   }
 
   send(effects: Effects): void {
-    const { tenant, sockets, waiters, live, waitUntil } = this.#parts;
+    const { tenant, sockets, waiters, live, relays, turns, waitUntil } = this.#parts;
     for (const { instance, message } of effects.frames) sockets.queueFor(instance, message);
     for (const instance of effects.wokenWorkers) waiters.notify(`claim ${instance}`);
     for (const { message, except } of effects.broadcast) {
@@ -42,24 +42,14 @@ export class EffectSender {
     }
     for (const id of effects.changedJobs) waiters.notify(`watch ${id}`);
     for (const id of effects.finishedJobs) waiters.notify(`job ${id}`);
-    this.#tellRelays(effects);
+    const told = relays.tell(effects, turns.loadedMemory);
+    if (told !== null) waitUntil(told);
     for (const [keyId, liveHashes] of effects.endedKeys) sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) sockets.endWorker(instance);
     for (const { level, event, fields } of effects.log) log(level, event, { tenant, ...fields });
     for (const delivery of effects.deliveries) waitUntil(this.#deliver(delivery));
     live.note(effects);
-  }
-
-  #tellRelays({ cuts, droppedBodies, endedKeys }: Effects): void {
-    const { relays, turns, waitUntil } = this.#parts;
-    if (cuts.length > 0) waitUntil(relays.cut(cuts));
-    if (droppedBodies.length > 0) waitUntil(relays.dropBodies(droppedBodies));
-    for (const [keyId, liveHashes] of endedKeys) {
-      const ofKey = [...turns.memory.fleet.members()].filter(({ worker }) => worker.keyId === keyId);
-      const instances = ofKey.map(({ worker }) => worker.instance);
-      if (instances.length > 0) waitUntil(relays.endKey(instances, keyId, liveHashes));
-    }
   }
 
   #deliver(delivery: Outgoing): Promise<void> {

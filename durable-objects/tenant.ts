@@ -6,14 +6,14 @@ import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
 import { configureLog, type LogSettings, log } from "../contract/log.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
-import type { Job } from "../domain/job.ts";
-import { isFinal, type JobStatus } from "../domain/job-status.ts";
+import { isFinal } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { ClaimWaits } from "./claim-waits.ts";
+import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
 import { answerGroup } from "./grouped-calls.ts";
 import { HistoryWriter } from "./history-writer.ts";
@@ -21,14 +21,7 @@ import { Live } from "./live.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
-import {
-  type Asked,
-  type Asking,
-  type AskWait,
-  type Followed,
-  isReached,
-  isSameStand,
-} from "./operations/front-door.ts";
+import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
 import {
   addAdminKey,
   type Credential,
@@ -59,8 +52,6 @@ interface TenantEnv extends LogSettings, OtlpSettings {
 const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
-/** The edge goes on by watching the job. */
-const MAX_ASK_MS = 20_000;
 const STATUS_SWITCHING = 101;
 
 /** Self-hosted, a tenant and its relays are in one place. */
@@ -77,12 +68,19 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #store: Store;
   readonly #sockets: Sockets;
   readonly #wake: Wake;
+  readonly #relays: Relays;
   readonly #turns: TurnRunner;
   readonly #history: HistoryWriter;
   readonly #intake: SocketIntake;
   readonly #waiters = new Waiters();
   readonly #claims = new ClaimWaits(this.#waiters, (instance, isClaiming) => {
     this.#turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
+  });
+
+  readonly #door = new DoorWaits({
+    call: (credential, name, request) => this.call(credential, name, request),
+    findJob: (id) => this.#store.jobs.find(id),
+    waiters: this.#waiters,
   });
 
   constructor(state: DurableObjectState, env: TenantEnv) {
@@ -106,13 +104,13 @@ export class Tenant extends DurableObject<TenantEnv> {
     });
     const spans = new SpanExporter(env, tenant);
     const live = new Live(sockets, (read) => turns.read(read));
-    const relays = new Relays(env.RELAY, tenant, () => jurisdictionOf(env, store));
+    this.#relays = new Relays(env.RELAY, tenant, () => jurisdictionOf(env, store));
     const sender = new EffectSender({
       tenant,
       sockets,
       waiters: this.#waiters,
       live,
-      relays,
+      relays: this.#relays,
       turns,
       waitUntil,
       fetch: webhookFetch(env),
@@ -140,6 +138,8 @@ export class Tenant extends DurableObject<TenantEnv> {
    * and deletes the history afterwards: when this is over, nothing of the tenant is on its way to D1.
    */
   async destroy(): Promise<void> {
+    const instances = [...this.#turns.memory.fleet.members()].map(({ worker }) => worker.instance);
+    this.ctx.waitUntil(this.#relays.endAll(instances));
     await this.ctx.blockConcurrencyWhile(async () => {
       this.#sockets.endAll();
       await this.ctx.storage.deleteAlarm();
@@ -198,36 +198,13 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.call(credential, "getJob", { id });
   }
 
-  /** The job of a request of the front door, when it has a worker, or is final, or the time is over. */
+  /** The job of a request of the front door (`door-waits.ts`). */
   async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
-    const asked = await this.call(credential, "ask", request);
-    if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;
-    const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
-    await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
-    const job = await this.call(credential, "follow", { id: asked.value.job.id });
-    return job.ok ? ok({ ...asked.value, job: job.value }) : job;
+    return this.#door.ask(credential, request, wait);
   }
 
-  /** Where a job stands, as soon as that is not what the caller has seen, or `waitMs` are over. */
-  async watch(
-    credential: Credential,
-    { id, seen }: { id: string; seen: { status: JobStatus; lease: number } | null },
-    waitMs: number,
-  ): Promise<Result<Followed, Refusal>> {
-    const first = await this.call(credential, "follow", { id });
-    if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
-    await this.#until(id, waitMs, (job) => !isSameStand(job, seen));
-    return this.call(credential, "follow", { id });
-  }
-
-  async #until(id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
-    const endAt = Date.now() + waitMs;
-    for (let leftMs = waitMs; leftMs > 0; leftMs = endAt - Date.now()) {
-      const waiter = this.#waiters.open(`watch ${id}`, leftMs);
-      const job = this.#store.jobs.find(id);
-      if (job === null || isReady(job)) return waiter.cancel();
-      await waiter.woken;
-    }
+  async watch(credential: Credential, request: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
+    return this.#door.watch(credential, request, waitMs);
   }
 
   /** A relay's reader has left, or reads too slowly. Only relays call it. */

@@ -44,6 +44,8 @@ export class TurnRunner {
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
   #counters: Counters | null = null;
+  /** Counted apart: a sweep that fails is undone, and has failed all the same. */
+  readonly #sweepFailures = new Map<string, number>();
   /** What the turns of this commit tell history together. */
   #outbox: OutboxWriter | null = null;
   /** What they leave to do after the commit, in their order. */
@@ -114,10 +116,9 @@ export class TurnRunner {
     this.#afterwards.push(effect);
   }
 
-  /** A task of the timetable failed; the counters outlive its turn. */
+  /** A row of the timetable failed. */
   countSweepFailure(what: string): void {
-    const failures = this.#counters?.sweepFailures;
-    failures?.set(what, (failures.get(what) ?? 0) + 1);
+    this.#sweepFailures.set(what, (this.#sweepFailures.get(what) ?? 0) + 1);
   }
 
   /** The tenant's rows are gone. */
@@ -127,7 +128,7 @@ export class TurnRunner {
 
   #load(): Memory {
     const { store, sockets, wake, claimingInstances, drainDueAt } = this.#tools;
-    this.#counters ??= countersFrom(store.settings.counters());
+    this.#counters ??= { ...countersFrom(store.settings.counters()), sweepFailures: this.#sweepFailures };
     const memory = loadMemory(store, Date.now(), this.#counters);
     for (const instance of sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const member of memory.fleet.members()) {
