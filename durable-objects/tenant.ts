@@ -173,7 +173,11 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   /** A group of calls in one message (`grouped-calls.ts`). */
   async callMany(group: string): Promise<string> {
-    return answerGroup(group, (credential, name, request) => this.call(credential, name, request));
+    return answerGroup(
+      group,
+      (begin) => this.#turns.together(begin),
+      (credential, name, request) => this.call(credential, name, request),
+    );
   }
 
   /** A claim that waits for a job for up to `waitMs`. */
