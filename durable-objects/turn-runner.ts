@@ -75,6 +75,11 @@ export class TurnRunner {
     return this.#turns.run(work);
   }
 
+  /** Runs `begin`: the turns that it queues share a commit. */
+  together<T>(begin: () => T): T {
+    return this.#turns.together(begin);
+  }
+
   /** Runs a verb as a turn of its own. */
   decide<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Promise<Result<T, Refusal>> {
     return this.run(() => this.inTurn(caller, verb));
