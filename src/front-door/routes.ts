@@ -92,7 +92,7 @@ const models = endpoint(
     description: "What workers that are not offline offer, and every alias; OpenAI's fields and Anthropic's in one.",
     query: anyQuery,
     errorSchema: openAiError,
-    answers: { 200: { description: "Them.", schema: modelList } },
+    answers: { 200: { description: "The models and aliases.", schema: modelList } },
   },
   async (c, { token }) => {
     const { list, corsOrigins } = unwrap(await callTenant(c.env, token, "listModels", null));
