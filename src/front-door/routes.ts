@@ -11,6 +11,7 @@ import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { idempotencyHeader } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
+import { operationIdOf } from "../http/openapi.ts";
 import { unwrap } from "../http/refused.ts";
 import { dropHeldBody, holdBody } from "../http/relay.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -62,6 +63,7 @@ const doorOf = (api: Api): Endpoint =>
     {
       ...asks("ask", "unsupported_parameter", "payload_too_large"),
       method: "post",
+      operationId: operationIdOf("post", `/${api}`),
       path: `/v1/${api}`,
       tag: TAG,
       summary: SUMMARIES[api],
@@ -107,6 +109,7 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
   endpoint(
     {
       ...asks("getModel"),
+      operationId: params === oneModel ? "getModel" : "getOwnedModel",
       method: "get",
       path,
       tag: TAG,

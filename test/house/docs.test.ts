@@ -44,3 +44,10 @@ it("the page shows types, limits, defaults, headers, a job's input and the messa
   expect(broken).toEqual([]);
   expect(page).not.toMatch(/<script|https?:\/\/(?!example\.com)/);
 });
+
+it("no two operations share a name", () => {
+  const names = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map((one) => one.operationId),
+  );
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
