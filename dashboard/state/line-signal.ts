@@ -1,6 +1,7 @@
 // What the dispatch signal shows: whether the router can give out work now, and if not, why. One row a rule, the worst
 // first; pure, so that each row is tried by a test.
 
+import { startOf } from "../../contract/start-of.ts";
 import { count, plural, usd } from "../format.ts";
 
 export type SignalAspect = "stop" | "caution" | "clear";
@@ -30,6 +31,11 @@ export interface LineFacts {
 /** A job that has only just come waits for nothing worth a lamp. */
 const WAIT_WORTH_A_LAMP_MS = 10_000;
 const FAILURES_WORTH_A_LAMP = 5;
+
+/** The signal has little room; the list of what waits has the whole reason. */
+const MAX_REASON_CHARS = 60;
+const inShort = (reason: string): string =>
+  reason.length <= MAX_REASON_CHARS ? reason : `${startOf(reason, MAX_REASON_CHARS)}…`;
 
 interface Sums {
   readonly workers: number;
@@ -73,7 +79,7 @@ const CAUTIONS: readonly Rule[] = [
   (_, { free }) => (free === 0 ? "every worker is at capacity" : null),
   ({ longestWait, nowAt }) =>
     longestWait !== null && nowAt - longestWait.oldestAt > WAIT_WORTH_A_LAMP_MS
-      ? `${plural(longestWait.count, "job waits", "jobs wait")}, ${longestWait.reason}`
+      ? `${plural(longestWait.count, "job waits", "jobs wait")}, ${inShort(longestWait.reason)}`
       : null,
   ({ failed, completed }) =>
     failed >= FAILURES_WORTH_A_LAMP && failed > completed
