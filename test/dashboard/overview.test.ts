@@ -118,6 +118,44 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(await page.getByText("pa-1 is unavailable").count()).toBe(0);
   });
 
+  it("shows a removed model that somebody names, and a webhook that was given up, with the way to each", async () => {
+    const { page, faults } = await world.open("settings");
+    const removed = { provider: "openai", models_in_use: ["gpt-old"], waiting_jobs: 4, workers: ["w1"], schedules: [] };
+    const given = {
+      url: "https://hooks.example/x?secret=1",
+      enabled: false,
+      disabled_reason: "410 Gone",
+      failing_since: null,
+    };
+    await page.routeWebSocket(/\/live$/, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((text) =>
+        socket.send(String(text).replace('"removed_models":[]', `"removed_models":[${JSON.stringify(removed)}]`)),
+      );
+    });
+    await page.route("**/api/webhooks", (route) => route.fulfill({ json: { webhooks: [given] } }));
+    await page.reload();
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
+    const model = page.getByRole("link", {
+      name: "openai no longer lists gpt-old: still named by 4 waiting jobs; worker w1",
+    });
+    expect(await model.getAttribute("href")).toBe("#/catalog");
+    const webhook = page.getByRole("link", { name: "The webhook to hooks.example is disabled: 410 Gone" });
+    expect(await webhook.getAttribute("href")).toBe("#/webhooks");
+    expect(faults()).toEqual([]);
+  });
+
+  it("comes compressed to a browser that takes it so", async () => {
+    const html = await (await fetch(world.server.url)).text();
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? "";
+    const answer = await fetch(world.server.url + script, { headers: { "accept-encoding": "gzip" } });
+    expect(answer.headers.get("content-encoding")).toBe("gzip");
+    expect(answer.headers.get("vary")).toMatch(/accept-encoding/i);
+    const plain = await fetch(world.server.url + script, { headers: { "accept-encoding": "identity" } });
+    expect(plain.headers.get("content-encoding")).toBeNull();
+    expect(await answer.text()).toBe(await plain.text());
+  });
+
   it("shows a reached budget, and its signal is amber, then red once all wait for it", async () => {
     await end("complete", { result: 1, cost_usd: 3 });
     await world.call("PUT", "/config", { budget: { day_usd: 1 } });

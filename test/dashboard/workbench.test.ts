@@ -167,6 +167,15 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("tells why a job waits two actions from anywhere: to the jobs, and its id", async () => {
+    const { id } = await create("sought by its id");
+    const { page } = await world.open("settings");
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page.getByLabel("Search").fill(id);
+    await page.getByText("1–1 of 1 job").waitFor();
+    await rows(page).getByText('waits: no worker offers tag "nobody"').waitFor();
+  });
+
   it("is worked by keys alone: / finds, j and k go, x selects, Enter opens", async () => {
     await create("keys older");
     await create("keys newer");
