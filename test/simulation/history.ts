@@ -20,7 +20,7 @@ ${["jobs.id", "payloads.job_id", "results.job_id"]
   .flatMap((place) => ["INSERT", "UPDATE"].map((event) => [...place.split("."), event] as const))
   .map(
     ([table, column, event]) =>
-      `CREATE TRIGGER note_${table}_${event} AFTER ${event} ON ${table} BEGIN INSERT OR IGNORE INTO touched VALUES (NEW.${column}); END;`,
+      `CREATE TRIGGER note_${table}_${event} AFTER ${event} ON ${table} BEGIN INSERT INTO touched SELECT NEW.${column} WHERE NOT EXISTS (SELECT 1 FROM touched WHERE job_id = NEW.${column}); END;`,
   )
   .join("\n")}`;
 
