@@ -108,6 +108,17 @@ export const configDocument = z
       })
       .prefault({}),
     front_door: frontDoorConfig.prefault({}),
+    history: z
+      .strictObject({
+        keep_days: z
+          .int()
+          .min(1)
+          .max(36_500)
+          .nullable()
+          .default(null)
+          .meta({ description: "finished jobs are deleted after so many days; null keeps them for ever" }),
+      })
+      .prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
@@ -170,6 +181,7 @@ export const toConfig = (document: ConfigDocument): Config => ({
     onReached: document.budget.on_reached,
   },
   frontDoor: toFrontDoorConfig(document.front_door),
+  history: { keepDays: document.history.keep_days },
 });
 
 const toProvider = (given: z.infer<typeof provider>): ProviderConfig => ({

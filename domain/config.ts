@@ -60,6 +60,8 @@ export interface Config {
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };
   readonly frontDoor: FrontDoorConfig;
+  /** For how many days finished jobs are kept; null: for ever. */
+  readonly history: { readonly keepDays: number | null };
 }
 
 export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;

@@ -147,7 +147,6 @@ export class Tenant extends DurableObject<TenantEnv> {
       await this.ctx.storage.deleteAll();
       openStore(this.ctx.storage);
       this.#undo(null);
-      this.#counters = null;
     });
     this.#waiters.notifyAll("");
     await this.#drain.ended();
@@ -397,6 +396,8 @@ export class Tenant extends DurableObject<TenantEnv> {
         .run(() => this.#inTurn(SERVICE, (turn) => ok(run(turn))))
         .catch((error: unknown) => {
           log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
+          const failures = this.#counters?.sweepFailures;
+          failures?.set(what, (failures.get(what) ?? 0) + 1);
           throw error;
         }),
     );
@@ -442,7 +443,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     const turn = this.#newTurn(caller);
     const result = work(turn);
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
-    if (!result.ok && turn.freedWorkers.size === 0) return result;
+    if (!result.ok && turn.freedWorkers.size === 0 && !turn.hasSpent) return result;
     assignWaiting(turn);
     writeDeliveries(turn);
     this.#wake.note(turn.wakeAt);
@@ -527,6 +528,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Rows are rolled back, so what memory took over from them must go, too. */
   #undo(error: unknown): void {
     this.#memory = null;
+    // What the commit had counted did not happen: counting goes on from what the last drain stored, as after a crash.
+    this.#counters = null;
     this.#store.forgetRecent();
     this.#outbox = null;
     this.#afterwards = [];
@@ -541,11 +544,12 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.env.DB.batch([...statements, this.#noteWakeStatement()]);
   }
 
-  /** Tells the watchdog when this object is due to wake by itself. The outbox is not in it: it is being drained. */
+  /** Tells the cron when this object is due to wake by itself, and how long its jobs are kept. The outbox is not in it: it is being drained. */
   #noteWakeStatement(): D1PreparedStatement {
     const wakeAt = nextWakeAt(this.#newTurn(SERVICE));
-    const sql = "UPDATE tenants SET wake_at = ?2 WHERE tenant = ?1";
-    return this.env.DB.prepare(sql).bind(this.ctx.id.name ?? "", wakeAt);
+    const { keepDays } = this.#loaded().config.history;
+    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3 WHERE tenant = ?1";
+    return this.env.DB.prepare(sql).bind(this.ctx.id.name ?? "", wakeAt, keepDays);
   }
 
   async #removeDrained(seq: number): Promise<void> {
