@@ -139,8 +139,10 @@ const repeatADayLater: Action = async (world, [which, when]) => {
   if (creation === undefined) return;
   const dayEndsAt = creation.askedAt + DAY_MS;
   if (dayEndsAt - 1 < clock.nowAt) return;
+  // Nobody waits through a day: claims and sockets end with the machine.
+  world.shell.crash("deployed");
   clock.nowAt = when < 0.7 ? dayEndsAt - 1 : dayEndsAt;
-  if (when < 0.4) await world.shell.fireAlarm();
+  if (when < 0.4) await world.shell.nudge();
   const known = creation.jobId;
   const answer = await send(world, creation);
   if (answer?.ok && when >= 0.7 && answer.value.id === known)

@@ -31,6 +31,8 @@ export class Clock {
   setBack(ms: number): void {
     this.setBackFromAt = Math.max(this.nowAt, this.setBackFromAt);
     this.nowAt -= ms;
+    // A timer counts what passes, and looks at no clock.
+    this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }));
   }
 
   nextTimerAt(): number {

@@ -395,4 +395,16 @@ export const MUTANTS: readonly Mutant[] = [
     "graceMs === 0 ? null : nowAt + graceMs",
     "nowAt + graceMs + 60_000",
   ),
+  mutant(
+    "what history had long ago is taken for what is",
+    "durable-objects/operations/jobs.ts",
+    "FINAL_GRACE_MS / 2",
+    "FINAL_GRACE_MS * 1e6",
+  ),
+  mutant(
+    "a job that came back leaves at once",
+    "durable-objects/operations/deadline.ts",
+    "Math.max(job.finishedAt, job.updatedAt) + FINAL_GRACE_MS",
+    "job.finishedAt + FINAL_GRACE_MS",
+  ),
 ];

@@ -199,7 +199,7 @@ export class Shell {
   /** A line of the object's log, or what it logged beside it. */
   #logged([line, ...rest]: readonly unknown[]): void {
     const { event, error, level, what } = logLine(line);
-    if (level === "warn" || event === "drain.failed" || SIMULATED.test(error)) {
+    if (level === "warn" || SIMULATED.test(error)) {
       if (event === "turn.failed") this.brokenAt = this.clock.nowAt;
       return;
     }

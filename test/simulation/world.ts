@@ -115,6 +115,7 @@ export class World {
       prompt: row.prompt as string,
       input: json("input"),
       result: json("result"),
+      readAt: this.shell.clock.nowAt,
     };
   }
 }
