@@ -25,7 +25,7 @@ const newJob = (world: World, [wanted, model, tags, priority, later]: Chances): 
     prompt,
     input: { of: prompt },
     provider: oneOf([null, null, "p", "q"], wanted),
-    model: oneOf([null, null, "m"], model),
+    model: oneOf([null, null, "m", null, "constructor"], model),
     tags: oneOf([[], ["a"], ["b", "a"], ["b"], ["nobody"]], (tags * 17) % 0.99),
     priority: oneOf(PRIORITIES as unknown as ["low", "high"], priority),
     tier: null,

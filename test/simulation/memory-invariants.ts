@@ -83,7 +83,8 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
   if (memory === null || now.killswitch.level > 0) return null;
   const { config, fleet } = memory;
   const policy: RoutePolicy = {
-    nowAt: now.nowAt,
+    // A clock that was set back brings nobody back to life.
+    nowAt: Math.max(now.nowAt, world.shell.clock.setBackFromAt),
     offlineAfterMs: config.presence.offlineAfterMs,
     strategy: config.routing.strategy,
     chain: config.routing.chain,

@@ -306,8 +306,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "what a failed attempt spent enforces no budget",
     "durable-objects/operations/report.ts",
-    "decided.value.job.error?.code ?? request.error.code);\n    enforceBudget(turn);",
-    "decided.value.job.error?.code ?? request.error.code);",
+    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });\n    enforceBudget(turn);",
+    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });",
   ),
   mutant(
     "history never updates what ran a job",

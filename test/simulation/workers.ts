@@ -156,7 +156,7 @@ const deliver = async (world: World, worker: WorkerActor, report: SentReport): P
   const key = `${request.id}/${request.lease}`;
   // A start that is repeated says nothing new.
   const isBeat = operation === "heartbeatJob" || (operation === "startJob" && !world.model.beats.has(key));
-  if (answer?.ok && isBeat) world.model.beats.set(key, askedAt);
+  if (answer?.ok && isBeat) world.model.beats.set(key, Math.min(askedAt, world.shell.clock.nowAt));
   if (answer?.ok && operation === "completeJob") world.model.completed.set(request.id, request.lease);
 };
 
