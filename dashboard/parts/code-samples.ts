@@ -54,12 +54,12 @@ for await (const chunk of stream) {
   process.stdout.write(chunk.choices[0]?.delta?.content ?? "");
 }`;
 
-const aiSdk = ({
-  origin,
-  request,
-  tags,
-}: Asked): string => `import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { streamText } from "ai";
+const AI_SDK_IMPORTS = [
+  'import { createOpenAICompatible } from "@ai-sdk/openai-compatible";',
+  'import { streamText } from "ai";',
+].join("\n");
+
+const aiSdk = ({ origin, request, tags }: Asked): string => `${AI_SDK_IMPORTS}
 
 const signalbox = createOpenAICompatible({
   name: "signalbox",

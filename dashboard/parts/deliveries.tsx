@@ -21,7 +21,7 @@ const Row = ({ delivery, onDone }: { delivery: DeliveryResource; onDone: () => v
       <DeliveryStatus status={delivery.status} />
     </td>
     <td>
-      {delivery.event}
+      <span>{delivery.event}</span>
       <span class="row-note dim">{answerOf(delivery)}</span>
     </td>
     <td class="num cell-wide">
