@@ -243,6 +243,20 @@ const fail: WorkerAction = async (world, worker, chances) => {
   await sendReport(world, worker, { operation: "failJob", request });
 };
 
+/** Each job that runs at the worker's provider meets its limit, one with a longer wait than the other. */
+const refuseAll: WorkerAction = async (world, { provider }, chances) => {
+  let chance = chances[3];
+  for (const worker of world.workers.filter((one) => one.provider === provider))
+    for (const [id, { lease }] of [...worker.held]) {
+      worker.held.delete(id);
+      chance = (chance * 7.31) % 1;
+      const retryAfterMs = Math.floor(chance * 60) * 1000;
+      world.model.askedToWait.set(`${id}/${lease}`, retryAfterMs);
+      const request = { id, lease, error: ERRORS[0], retryAfterMs, ...spent(chance) };
+      await sendReport(world, worker, { operation: "failJob", request });
+    }
+};
+
 const release: WorkerAction = async (world, worker, chances) => {
   const found = heldBy(worker, chances[1]);
   if (found === undefined) return;
@@ -291,6 +305,7 @@ export const WORKER_ACTIONS = {
   fail: withWorker(fail),
   release: withWorker(release),
   "say the first word": withWorker(speak),
+  "a provider refuses all": withWorker(refuseAll),
   "repeat a report": withWorker(repeatReport),
   "report for another": withWorker(reportForAnother),
   "crash a worker": withWorker(crash),
