@@ -130,4 +130,21 @@ export const REGRESSIONS: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "a provider that asked for a long rest and then for a short one was asked again after the short one",
+    plan: {
+      seed: 1,
+      steps: [
+        step("report presence", 0.6, 0.5, 0.9, 0.5, 0.5),
+        step("create", 0.6, 0, 0, 0.5, 0.5),
+        step("create", 0.6, 0, 0, 0.5, 0.5),
+        step("claim", 0.6, 0.9),
+        step("start", 0.6, 0),
+        step("start", 0.6, 0),
+        step("configure", 0.3125),
+        step("a provider refuses all", 0.6, 0, 0, 0.11354),
+        step("let time pass", 0.8),
+      ],
+    },
+  },
 ];
