@@ -16,7 +16,6 @@ import { unwrap } from "../http/refused.ts";
 import { dropHeldBody, holdBody } from "../http/relay.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
-import { corsHeadersOf } from "./headers.ts";
 import { answerPlain } from "./plain.ts";
 import { type DoorRequest, readDoorRequest } from "./request.ts";
 import { answerStream } from "./stream.ts";
@@ -97,8 +96,7 @@ const models = endpoint(
     answers: { 200: { description: "The models and aliases.", schema: modelList } },
   },
   async (c, { token }) => {
-    const { list, corsOrigins } = unwrap(await callTenant(c.env, token, "listModels", null));
-    return answer(c, list, 200, corsHeadersOf(c, corsOrigins));
+    return answer(c, unwrap(await callTenant(c.env, token, "listModels", null)));
   },
 );
 
