@@ -11,11 +11,11 @@ import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { idempotencyHeader } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
+import { operationIdOf } from "../http/openapi.ts";
 import { unwrap } from "../http/refused.ts";
 import { dropHeldBody, holdBody } from "../http/relay.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
-import { corsHeadersOf } from "./headers.ts";
 import { answerPlain } from "./plain.ts";
 import { type DoorRequest, readDoorRequest } from "./request.ts";
 import { answerStream } from "./stream.ts";
@@ -28,14 +28,13 @@ const doorBody = z.looseObject({ model: z.string() }).meta({
   description: "the API's own body: unknown fields pass to the runtime as they are",
 });
 
-/** The names that the APIs' own documents give the operations. */
-const APIS_OWN = {
-  "chat/completions": { operationId: "createChatCompletion", summary: "OpenAI's chat completions" },
-  completions: { operationId: "createCompletion", summary: "OpenAI's completions" },
-  embeddings: { operationId: "createEmbedding", summary: "OpenAI's embeddings" },
-  responses: { operationId: "createResponse", summary: "OpenAI's responses, stateless" },
-  messages: { operationId: "createMessage", summary: "Anthropic's messages" },
-} as const satisfies Record<Api, { readonly operationId: string; readonly summary: string }>;
+const SUMMARIES: Readonly<Record<Api, string>> = {
+  "chat/completions": "OpenAI's chat completions",
+  completions: "OpenAI's completions",
+  embeddings: "OpenAI's embeddings",
+  responses: "OpenAI's responses, stateless",
+  messages: "Anthropic's messages",
+};
 
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
   const request = await readDoorRequest(c, api);
@@ -62,10 +61,11 @@ const doorOf = (api: Api): Endpoint =>
   endpoint(
     {
       ...asks("ask", "unsupported_parameter", "payload_too_large"),
-      ...APIS_OWN[api],
       method: "post",
+      operationId: operationIdOf("post", `/${api}`),
       path: `/v1/${api}`,
       tag: TAG,
+      summary: SUMMARIES[api],
       description:
         "A request is a job: same queue, routing, budget, killswitch and record. Errors are in the API's own shape.",
       query: anyQuery,
@@ -93,22 +93,21 @@ const models = endpoint(
     description: "What workers that are not offline offer, and every alias; OpenAI's fields and Anthropic's in one.",
     query: anyQuery,
     errorSchema: openAiError,
-    answers: { 200: { description: "Them.", schema: modelList } },
+    answers: { 200: { description: "The models and aliases.", schema: modelList } },
   },
   async (c, { token }) => {
-    const { list, corsOrigins } = unwrap(await callTenant(c.env, token, "listModels", null));
-    return answer(c, list, 200, corsHeadersOf(c, corsOrigins));
+    return answer(c, unwrap(await callTenant(c.env, token, "listModels", null)));
   },
 );
 
 const oneModel = z.object({ model: z.string() });
 const ownedModel = z.object({ owner: z.string(), model: z.string() });
 
-const modelNamed = (operationId: string, path: string, params: typeof oneModel | typeof ownedModel): Endpoint =>
+const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): Endpoint =>
   endpoint(
     {
       ...asks("getModel"),
-      operationId,
+      operationId: params === oneModel ? "getModel" : "getOwnedModel",
       method: "get",
       path,
       tag: TAG,
@@ -127,6 +126,6 @@ const modelNamed = (operationId: string, path: string, params: typeof oneModel |
 export const doorRoutes: readonly Endpoint[] = [
   ...APIS.map(doorOf),
   models,
-  modelNamed("getModel", "/v1/models/{model}", oneModel),
-  modelNamed("getModelOfOwner", "/v1/models/{owner}/{model}", ownedModel),
+  modelNamed("/v1/models/{model}", oneModel),
+  modelNamed("/v1/models/{owner}/{model}", ownedModel),
 ];

@@ -30,8 +30,8 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a final job that history had late never leaves",
-    "durable-objects/tenant.ts",
-    "if (this.#store.jobs.unshelve(seq, nowAt)) this.#wake.note(nowAt);",
+    "durable-objects/history-writer.ts",
+    "if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);",
     "void nowAt;",
   ),
   mutant(
@@ -122,8 +122,8 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the outbox wakes nobody",
-    "durable-objects/tenant.ts",
-    "this.#wake.note(row.at + DRAIN_DELAY_MS);",
+    "durable-objects/turn-runner.ts",
+    "this.#tools.wake.note(row.at + DRAIN_DELAY_MS);",
     "void DRAIN_DELAY_MS;",
   ),
   mutant(
@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "memory survives a turn that broke",
-    "durable-objects/tenant.ts",
+    "durable-objects/turn-runner.ts",
     "    this.#memory = null;\n",
     "    void this.#memory;\n",
   ),
@@ -219,9 +219,9 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "one outbox row too many is taken for drained",
-    "durable-objects/tenant.ts",
-    "this.#store.outbox.removeUpTo(seq);",
-    "this.#store.outbox.removeUpTo(seq + 1);",
+    "durable-objects/history-writer.ts",
+    "store.outbox.removeUpTo(seq);",
+    "store.outbox.removeUpTo(seq + 1);",
   ),
   mutant(
     "a due time comes round again",
@@ -262,7 +262,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the alarm does not arm the next",
     "durable-objects/tenant.ts",
-    ".then(() => this.#turns.run(() => this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)))))",
+    ".then(() => this.#turns.read((turn) => this.#wake.note(nextWakeAt(turn))))",
     ".then(() => undefined)",
   ),
   mutant(
@@ -280,9 +280,131 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the object does not know whose sockets stayed open while it slept",
-    "durable-objects/tenant.ts",
+    "durable-objects/turn-runner.ts",
     "memory.fleet.noteReach(instance, { isConnected: true });",
     "void memory;",
     "model",
+  ),
+  mutant(
+    "a shorter back-off replaces a longer one",
+    "durable-objects/operations/report.ts",
+    "Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0)",
+    "untilAt",
+  ),
+  mutant(
+    "a back-off ends a second early",
+    "durable-objects/operations/sweep.ts",
+    "dueAt: (turn) => turn.store.backoffs.nextEndAt(),\n    run: (turn) => {\n      for (const [provider, untilAt] of turn.memory.backoffs) {\n        if (untilAt <= turn.nowAt) turn.memory.backoffs.delete(provider);\n      }\n      turn.store.backoffs.removeEnded(turn.nowAt);",
+    "dueAt: (turn) => (turn.store.backoffs.nextEndAt() ?? Number.POSITIVE_INFINITY) - 1000,\n    run: (turn) => {\n      for (const [provider, untilAt] of turn.memory.backoffs) {\n        if (untilAt <= turn.nowAt + 1000) turn.memory.backoffs.delete(provider);\n      }\n      turn.store.backoffs.removeEnded(turn.nowAt + 1000);",
+  ),
+  mutant(
+    "idempotency keys are forgotten an hour early",
+    "durable-objects/operations/idempotency.ts",
+    "24 * 3_600_000",
+    "23 * 3_600_000",
+  ),
+  mutant(
+    "what a failed attempt spent enforces no budget",
+    "durable-objects/operations/report.ts",
+    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });\n    enforceBudget(turn);",
+    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });",
+  ),
+  mutant(
+    "history never updates what ran a job",
+    "durable-objects/projection.ts",
+    "worker = excluded.worker, ran_provider = excluded.ran_provider,",
+    "worker = excluded.worker,",
+  ),
+  mutant(
+    "history never updates a job's worker",
+    "durable-objects/projection.ts",
+    "worker = excluded.worker, ran_provider",
+    "ran_provider",
+  ),
+  mutant(
+    "a retry does not wait",
+    "domain/failure.ts",
+    '{ until: nowAt + delayMs, by: "retry" }',
+    '{ until: nowAt + delayMs / 2, by: "retry" }',
+  ),
+  mutant(
+    "a provider that asked for time is asked again too soon",
+    "domain/backoff.ts",
+    "Math.max(grown, askedMs ?? 0)",
+    "grown",
+  ),
+  mutant(
+    "a job that loses its workers is tried for ever",
+    "domain/lease.ts",
+    'job.status === "running" && job.attempts >= maxAttempts',
+    'job.status === "running" && job.attempts >= maxAttempts + 1',
+  ),
+  mutant(
+    "a retryable failure is tried once too often",
+    "domain/failure.ts",
+    "running.attempts < policy.maxAttempts",
+    "running.attempts <= policy.maxAttempts",
+  ),
+  mutant(
+    "a running job is reaped early",
+    "durable-objects/operations/deadline.ts",
+    "return beat.heardAt + thresholdMs;",
+    "return beat.heardAt + thresholdMs / 2;",
+  ),
+  mutant("schedules go on at level 2", "domain/killswitch.ts", "killswitch.level >= 2;", "killswitch.level >= 3;"),
+  mutant("jobs are created at level 3", "domain/killswitch.ts", "create: 3,", "create: 4,"),
+  mutant(
+    "a full halt forgets what a lower level put back",
+    "durable-objects/operations/killswitch.ts",
+    "if (cancelsWork(killswitch)) cancelPutBack(turn, reason);",
+    "if (cancelsWork(killswitch)) turn.store.haltedJobs.clear();",
+  ),
+  mutant(
+    "runs of a schedule overlap",
+    "domain/schedule.ts",
+    'schedule.overlap === "skip" && openJob',
+    'schedule.overlap === "skip" && openJob && schedule.lastRunAt === null',
+  ),
+  mutant(
+    "a younger job of its group goes first",
+    "domain/queue.ts",
+    "one.orderKey < other.orderKey : one.id",
+    "one.orderKey > other.orderKey : one.id",
+  ),
+  mutant(
+    "a provider's budget closes nothing",
+    "durable-objects/operations/budget.ts",
+    "    if (one !== null) reached.push(one);",
+    "    if (one !== null && turn.nowAt < 0) reached.push(one);",
+  ),
+  mutant(
+    "webhooks hear nothing of jobs that end",
+    "durable-objects/operations/turn.ts",
+    "if (isFinal(job.status) && before?.status !== job.status)",
+    'if (isFinal(job.status) && before?.status === "running")',
+  ),
+  mutant(
+    "a delivery that nobody took counts as delivered",
+    "domain/webhook.ts",
+    "outcome.status >= 200 && outcome.status < 300",
+    "outcome.status >= 200 && outcome.status < 600",
+  ),
+  mutant(
+    "a rotated secret goes on",
+    "domain/key.ts",
+    "graceMs === 0 ? null : nowAt + graceMs",
+    "nowAt + graceMs + 60_000",
+  ),
+  mutant(
+    "what history had long ago is taken for what is",
+    "durable-objects/operations/jobs.ts",
+    "FINAL_GRACE_MS / 2",
+    "FINAL_GRACE_MS * 1e6",
+  ),
+  mutant(
+    "a job that came back leaves at once",
+    "durable-objects/operations/deadline.ts",
+    "Math.max(job.finishedAt, job.updatedAt) + FINAL_GRACE_MS",
+    "job.finishedAt + FINAL_GRACE_MS",
   ),
 ];
