@@ -47,8 +47,8 @@ const inWords = (runs: readonly ScheduleRunResource[]): string => {
   return [...counts].map(([fate, many]) => `${many} ${fate}`).join(", ");
 };
 
-export const ScheduleRecord = ({ schedule: { name, last_run_at } }: { schedule: ScheduleResource }) => {
-  const { data } = useLoad(`${name} ${last_run_at}`, (signal) =>
+export const ScheduleRecord = ({ schedule: { name, last_run_at, next_run_at } }: { schedule: ScheduleResource }) => {
+  const { data } = useLoad(`${name} ${last_run_at} ${next_run_at}`, (signal) =>
     api.schedules.history(name, { limit: SHOWN_RUNS }, { signal }),
   );
   if (data === null) return <span class="dim">…</span>;

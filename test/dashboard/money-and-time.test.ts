@@ -1,19 +1,20 @@
 // Cost and schedules that answer, the catalog's week, the palette, and a config draft that is not lost.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { register } from "./acting-worker.ts";
+import { type ActingWorker, register } from "./acting-worker.ts";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
 
 describe.skipIf(lacksBrowser())("money and time", () => {
   let world: World;
+  let worker: ActingWorker;
   beforeAll(async () => {
     world = await startWorld(["--no-worker"]);
+    worker = await register(world, "box-1");
   }, 90_000);
   afterAll(() => world?.close());
 
   it("the cost of a span is shown by model, and its file hands no formula to a spreadsheet", async () => {
     await world.call("PUT", "/config", { budget: { day_usd: 1 } });
-    const worker = await register(world, "box-1");
     const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "spend" });
     const usage = { input_tokens: 10, output_tokens: 5 };
     await worker.complete(id, "done", { usage, cost_usd: 0.9, model: "=cmd" });
