@@ -34,7 +34,7 @@ const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => v
       </a>
       <span class="row-note dim">{schedule.prompt.slice(0, 120)}</span>
     </td>
-    <td class="cell-wide">
+    <td class="cell-wide cell-timing">
       <code>{timingOf(schedule)}</code>
     </td>
     <td class="num">
