@@ -44,6 +44,7 @@ const send = async (world: World, creation: Creation): Promise<Heard<JobResource
     creation.askedAt = shell.clock.nowAt;
     creation.jobId = null;
   }
+  if (creation.jobId === null) creation.lastAskedAt = shell.clock.nowAt;
   const idempotency = key === null ? null : { key, bodyHash: JSON.stringify(job) };
   if (operation === "createJob") {
     return hear(world, creation, await shell.call(world.admin, "createJob", { job, idempotency }));
@@ -80,6 +81,7 @@ const create =
       mayQueue: chances[1] < 0.5,
       key: chances[4] < KEYED_SHARE ? world.fresh("key") : null,
       askedAt: world.shell.clock.nowAt,
+      lastAskedAt: world.shell.clock.nowAt,
       jobId: null,
     };
     world.model.creations.push(creation);
@@ -142,7 +144,7 @@ const repeatADayLater: Action = async (world, [which, when]) => {
   world.shell.crash("deployed");
   clock.nowAt = when < 0.7 ? dayEndsAt - 1 : dayEndsAt;
   if (when < 0.4) await world.shell.nudge();
-  const known = creation.jobId;
+  const known = creation.askedAt === creation.lastAskedAt ? creation.jobId : null;
   const answer = await send(world, creation);
   if (answer?.ok && when >= 0.7 && answer.value.id === known)
     world.model.violate(`key ${creation.key} is known longer than a day`);
