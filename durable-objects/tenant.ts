@@ -68,6 +68,7 @@ const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
 const FULL_RETRY_SECONDS = 30;
+const WORKERS_A_DRAIN = 500;
 const STATUS_SWITCHING = 101;
 
 export class Tenant extends DurableObject<TenantEnv> {
@@ -538,13 +539,16 @@ export class Tenant extends DurableObject<TenantEnv> {
     });
   }
 
-  /** What workers achieved is written once a drain, not once a job: it counts for routing, not for any promise. */
+  /**
+   * What workers achieved and confirmed is written once a drain, not once a job: it counts for routing, not for any
+   * promise. After a halt that thousands confirm the rest is written with the next drains.
+   */
   #storeWorkers(): void {
     const { fleet, unstoredWorkers } = this.#loaded();
-    for (const instance of unstoredWorkers) {
+    for (const instance of [...unstoredWorkers].slice(0, WORKERS_A_DRAIN)) {
       const member = fleet.get(instance);
       if (member !== undefined) this.#store.workers.put(member.worker);
+      unstoredWorkers.delete(instance);
     }
-    unstoredWorkers.clear();
   }
 }
