@@ -24,7 +24,7 @@ const newJob = (world: World, [wanted, model, tags, priority, later]: Chances): 
     prompt,
     input: { of: prompt },
     provider: oneOf([null, null, "p", "q"], wanted),
-    model: oneOf([null, null, "m"], model),
+    model: oneOf([null, null, "m", null, "constructor"], model),
     tags: oneOf([[], ["a"], ["b", "a"], ["b"], ["nobody"]], (tags * 17) % 0.99),
     priority: oneOf(PRIORITIES as unknown as ["low", "high"], priority),
     tier: null,
@@ -39,6 +39,12 @@ const newJob = (world: World, [wanted, model, tags, priority, later]: Chances): 
 const send = async (world: World, creation: Creation): Promise<Heard<JobResource>> => {
   const { shell } = world;
   const { operation, job, mayQueue, key } = creation;
+  if (shell.clock.nowAt - creation.askedAt >= DAY_MS) {
+    world.model.askedAgain.add(job.prompt);
+    creation.askedAt = shell.clock.nowAt;
+    creation.jobId = null;
+  }
+  if (creation.jobId === null) creation.lastAskedAt = shell.clock.nowAt;
   const idempotency = key === null ? null : { key, bodyHash: JSON.stringify(job) };
   if (operation === "createJob") {
     return hear(world, creation, await shell.call(world.admin, "createJob", { job, idempotency }));
@@ -75,6 +81,7 @@ const create =
       mayQueue: chances[1] < 0.5,
       key: chances[4] < KEYED_SHARE ? world.fresh("key") : null,
       askedAt: world.shell.clock.nowAt,
+      lastAskedAt: world.shell.clock.nowAt,
       jobId: null,
     };
     world.model.creations.push(creation);
@@ -121,6 +128,26 @@ const repeatCreation: Action = async (world, [which, other]) => {
   if (other > 0.15) await send(world, creation);
   else if (creation.jobId !== null && world.shell.clock.nowAt - creation.askedAt < DAY_MS)
     await sendOtherBody(world, creation);
+};
+
+/** A key is known to the last millisecond of its day, and no longer. */
+const repeatADayLater: Action = async (world, [which, when]) => {
+  const { clock } = world.shell;
+  const creation = pickOf(
+    world.model.creations.filter(({ key, jobId }) => key !== null && jobId !== null),
+    which,
+  );
+  if (creation === undefined) return;
+  const dayEndsAt = creation.askedAt + DAY_MS;
+  if (dayEndsAt - 1 < clock.nowAt) return;
+  // Nobody waits through a day: claims and sockets end with the machine.
+  world.shell.crash("deployed");
+  clock.nowAt = when < 0.7 ? dayEndsAt - 1 : dayEndsAt;
+  if (when < 0.4) await world.shell.nudge();
+  const known = creation.askedAt === creation.lastAskedAt ? creation.jobId : null;
+  const answer = await send(world, creation);
+  if (answer?.ok && when >= 0.7 && answer.value.id === known)
+    world.model.violate(`key ${creation.key} is known longer than a day`);
 };
 
 const sendOtherBody = async (world: World, { operation, job, key, mayQueue }: Creation): Promise<void> => {
@@ -174,6 +201,15 @@ const SETTINGS = [
   {},
   { jobs: { accept_within_seconds: 5, reap_stale_after_seconds: 20, timeout_seconds: 60, max_attempts: 2 } },
   { providers: { p: { rate_limit: { max_concurrent: 1, retry_after_seconds: 10, max_retries: 2 } } } },
+  {
+    budget: { day_usd: 0.001, on_reached: "killswitch" },
+    jobs: { retry: { backoff_seconds: 7, max_backoff_seconds: 20 }, max_attempts: 3 },
+  },
+  {
+    budget: { month_usd: 0.0015 },
+    providers: { p: { budget: { day_usd: 0.0004 }, pricing: { "*": { input_per_mtok: 2, output_per_mtok: 5 } } } },
+    presence: { offline_after_seconds: 30 },
+  },
   {
     routing: { strategy: "fallback", chain: ["p", "q"] },
     providers: { q: { rate_limit: { max_concurrent: 2, max_retries: 0 } }, p: { rate_limit: { max_retries: 1 } } },
@@ -262,11 +298,29 @@ const revokeKey: Action = async (world, [which]) => {
   await world.makeKey(worker.credential);
 };
 
+/** The old secret is worthless at once, or when its grace is over; what it opened ends with it. */
+const rotateKey: Action = async (world, [which, grace]) => {
+  const worker = pickOf(world.workers, which);
+  if (worker === undefined) return;
+  const { credential: old, socket } = worker;
+  const graceMs = grace < 0.5 ? 0 : Math.ceil(grace * 60_000);
+  const hash = `hash of ${world.fresh("secret")}`;
+  const rotated = await world.shell.call(world.admin, "rotateKey", { id: old.id, hash, graceMs });
+  if (!rotated?.ok) return;
+  worker.credential = { ...old, hash };
+  if (graceMs > 0) return;
+  const tried = await world.shell.call(old, "claim", { instance: worker.instance, max: 1, isWaiting: false });
+  if (tried?.ok) world.model.violate(`the old secret of key ${old.id} still claims jobs`);
+  if (socket?.isOpen && socket.tags.includes(`key:${old.id}`))
+    world.model.violate(`the socket of a rotated secret of key ${old.id} stays open`);
+};
+
 export const CLIENT_ACTIONS = {
   create: create("createJob"),
   dispatch: create("dispatch"),
   "create a batch": createBatch,
   "repeat a creation": repeatCreation,
+  "repeat a creation a day later": repeatADayLater,
   cancel,
   retry,
   patch,
@@ -282,4 +336,5 @@ export const CLIENT_ACTIONS = {
   "delete a schedule": deleteSchedule,
   "run a schedule": runSchedule,
   "revoke a key": revokeKey,
+  "rotate a key": rotateKey,
 } satisfies Partial<Record<StepKind, Action>>;
