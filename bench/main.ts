@@ -20,6 +20,7 @@ import { homes } from "./parts/homes.ts";
 import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
 import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
+import { killswitch } from "./parts/killswitch.ts";
 import { latency } from "./parts/latency.ts";
 import { live } from "./parts/live.ts";
 import { peers } from "./parts/peers.ts";
@@ -46,6 +47,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   wake,
   idle,
   heartbeats,
+  killswitch,
   live,
   storage,
 };
