@@ -3,6 +3,7 @@
 
 import type { Budget } from "./budget.ts";
 import type { PriceInUsd } from "./price.ts";
+import type { RequestLimits } from "./rate.ts";
 
 export const STRATEGIES = ["score", "fallback", "least_loaded", "cheapest", "round_robin"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
@@ -58,6 +59,8 @@ export interface Config {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };
+  /** Of each key. */
+  readonly requestLimits: RequestLimits;
 }
 
 export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;

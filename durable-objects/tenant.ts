@@ -16,11 +16,13 @@ import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
-import { findArchivedRecord } from "./archive.ts";
+import { findArchivedRecords } from "./archive.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
+import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
+import { MessagesUnderWay } from "./messages-under-way.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
@@ -70,6 +72,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #live: Live;
   readonly #spans: SpanExporter;
   readonly #waiters = new Waiters();
+  readonly #rates = new KeyRates();
+  readonly #underWay = new MessagesUnderWay();
   /** Accepted claims that wait, by worker. */
   readonly #waitingClaims = new Map<string, number>();
   #counters: Counters | null = null;
@@ -140,15 +144,21 @@ export class Tenant extends DurableObject<TenantEnv> {
   ): Promise<Result<AnswerOf<Name>, Refusal>> {
     const operation = OPERATIONS[name];
     const run = operation.run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>;
-    return this.#turns.run(() => {
-      const caller = identify(this.#store, credential, Date.now());
-      if (!caller.ok) return caller;
-      const authorized = authorize(caller.value.role, operation.needs);
-      if (!authorized.ok) return authorized;
-      const permitted = "isPermittedByVerb" in operation ? ok(null) : permit(this.#loaded().killswitch, operation.kind);
-      if (!permitted.ok) return permitted;
-      return this.#inTurn(caller.value, (turn) => run(turn, request));
-    });
+    return this.#turns.run(
+      () => {
+        const caller = identify(this.#store, credential, Date.now());
+        if (!caller.ok) return caller;
+        const authorized = authorize(caller.value.role, operation.needs);
+        if (!authorized.ok) return authorized;
+        const within = this.#rates.take(this.#loaded().config.requestLimits, caller.value, credential, Date.now());
+        if (!within.ok) return within;
+        const permitted =
+          "isPermittedByVerb" in operation ? ok(null) : permit(this.#loaded().killswitch, operation.kind);
+        if (!permitted.ok) return permitted;
+        return this.#inTurn(caller.value, (turn) => run(turn, request));
+      },
+      "isVital" in operation,
+    );
   }
 
   /** A group of calls in one message (`grouped-calls.ts`). */
@@ -172,7 +182,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     }
     this.#countClaim(instance, 1);
     await waiter.woken;
-    const last = await this.call(credential, "claim", { ...request, isWaiting: false });
+    const last = await this.call(counted(credential), "claim", { ...request, isWaiting: false });
     this.#countClaim(instance, -1);
     return last;
   }
@@ -194,7 +204,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       return found;
     }
     await waiter.woken;
-    return this.call(credential, "getJob", { id });
+    return this.call(counted(credential), "getJob", { id });
   }
 
   /** Brings D1 up to date with everything before this call; false while D1 is away. */
@@ -266,21 +276,43 @@ export class Tenant extends DurableObject<TenantEnv> {
     if (attachment === null || attachment.kind === "viewer") return;
     if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES)
       return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
+    if (socket.readyState !== WebSocket.OPEN) return;
     const parsed = parseFrame(frame);
     if (!parsed.ok)
       return close(socket, closeCodes.badFrame, "detail" in parsed.error ? parsed.error.detail : "bad frame");
-    await Promise.all(parsed.value.map((message) => this.#hear(socket, attachment, message)));
+    const leave = this.#underWay.enter(socket, parsed.value.length, frame.length);
+    if (leave === null)
+      return close(socket, closeCodes.tooManyMessages, "more messages than may be under way: wait for their acks");
+    try {
+      await this.#hear(socket, attachment, parsed.value);
+    } finally {
+      leave();
+    }
   }
 
-  /** Carries out a message; a report on a job that has left is held against history, as over HTTP. */
-  async #hear(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
-    const goneId = await this.#turns.run(() => this.#handle(socket, attachment, incoming));
-    if (goneId === null) return;
-    const found = await findArchivedRecord(this.env.DB, this.ctx.id.name ?? "", goneId);
-    await this.#turns.run(() => {
-      if (found.ok) this.#handle(socket, attachment, incoming, found.value);
-      else this.#say(socket, acknowledge(incoming.id, found));
-    });
+  /** Carries out a frame; reports on jobs that have left are held against history, as over HTTP, in one look-up. */
+  async #hear(socket: WebSocket, attachment: Attachment, messages: readonly Incoming[]): Promise<void> {
+    const heard = await Promise.all(
+      messages.map(async (incoming) => ({
+        incoming,
+        goneId: await this.#turns.run(() => this.#handle(socket, attachment, incoming)),
+      })),
+    );
+    const gone = heard.flatMap(({ incoming, goneId }) => (goneId === null ? [] : [{ incoming, goneId }]));
+    if (gone.length === 0) return;
+    const found = await findArchivedRecords(
+      this.env.DB,
+      this.ctx.id.name ?? "",
+      gone.map(({ goneId }) => goneId),
+    );
+    await Promise.all(
+      gone.map(({ incoming, goneId }) =>
+        this.#turns.run(() => {
+          if (found.ok) this.#handle(socket, attachment, incoming, found.value.get(goneId) ?? null);
+          else this.#say(socket, acknowledge(incoming.id, found));
+        }),
+      ),
+    );
   }
 
   /** Answers the id of a job that must be looked for in history, unless that was done. */
