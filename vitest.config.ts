@@ -26,6 +26,7 @@ export default defineConfig(async () => ({
                 TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
                 MODEL_SEED: process.env.MODEL_SEED ?? "",
                 MODEL_RUNS: process.env.MODEL_RUNS ?? "",
+                SERVICE_LOG: "off",
                 SERVICE_ROOT_KEY: "root-key-of-the-tests",
                 SERVICE_SIGNING_SECRET: "signing-secret-of-the-tests",
               },

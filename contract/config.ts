@@ -12,6 +12,7 @@ import {
 } from "../domain/config.ts";
 import { LOCAL_RUNTIME_NAMES } from "../domain/local-runtime.ts";
 import { modelName, providerName, usd } from "./field.ts";
+import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 
 const MAX_PROVIDERS = 200;
 const MAX_PRICES = 1000;
@@ -124,6 +125,18 @@ export const configDocument = z
           }),
       })
       .prefault({}),
+    front_door: frontDoorConfig.prefault({}),
+    history: z
+      .strictObject({
+        keep_days: z
+          .int()
+          .min(1)
+          .max(36_500)
+          .nullable()
+          .default(null)
+          .meta({ description: "finished jobs are deleted after so many days; null keeps them for ever" }),
+      })
+      .prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
@@ -190,6 +203,8 @@ export const toConfig = (document: ConfigDocument): Config => ({
     burst: document.api.limits.burst,
     inFlight: document.api.limits.in_flight,
   },
+  frontDoor: toFrontDoorConfig(document.front_door),
+  history: { keepDays: document.history.keep_days },
 });
 
 const toProvider = (given: z.infer<typeof provider>): ProviderConfig => ({

@@ -77,9 +77,10 @@ export const attemptList = z.object({ attempts: z.array(attemptResource) }).meta
 export type QueueView = z.infer<typeof queueView>;
 export type FailuresQuery = z.infer<typeof failuresQuery>;
 export type FailureList = z.infer<typeof failureList>;
+export type AttemptResource = z.infer<typeof attemptResource>;
 export type AttemptList = z.infer<typeof attemptList>;
 
-export const presentAttempt = (attempt: Attempt): z.infer<typeof attemptResource> => {
+export const presentAttempt = (attempt: Attempt): AttemptResource => {
   const { lease, worker, provider, model, outcome, error, spending } = attempt;
   return {
     lease,

@@ -2,11 +2,34 @@
 
 import * as z from "zod";
 import { type KeyRecord, ROLES } from "../domain/key.ts";
-import { identifier, instant, label, toIso, toIsoOrNull } from "./field.ts";
+import type { KeyLimits } from "../domain/key-limits.ts";
+import { nanoFromUsd, usdFromNano } from "../domain/price.ts";
+import { identifier, instant, label, modelName, toIso, toIsoOrNull, usd } from "./field.ts";
 
 export const role = z.enum(ROLES);
 
-export const newKeyRequest = z.strictObject({ name: label(100), role }).meta({ id: "NewKey" });
+export const keyLimits = z
+  .strictObject({
+    requests_per_minute: z.int().min(1).max(1_000_000).nullish(),
+    concurrent: z.int().min(1).max(100_000).nullish().meta({ description: "open jobs at a time" }),
+    day_usd: usd.nullish(),
+    month_usd: usd.nullish(),
+    models: z
+      .array(modelName)
+      .min(1)
+      .max(200)
+      .nullish()
+      .meta({ description: "models that it may name; `*` stands for any characters" }),
+  })
+  .meta({ id: "KeyLimits", description: "held in the step that creates a job" });
+
+export const newKeyRequest = z
+  .strictObject({ name: label(100), role, limits: keyLimits.nullish() })
+  .meta({ id: "NewKey" });
+export const patchKeyRequest = z
+  .strictObject({ name: label(100).optional(), limits: keyLimits.nullish() })
+  .refine((body) => Object.keys(body).length > 0, "give at least one of name, limits")
+  .meta({ id: "KeyPatch" });
 export const rotateKeyRequest = z
   .strictObject({ grace_seconds: z.int().min(0).max(86_400).default(0) })
   .meta({ id: "RotateKey" });
@@ -20,6 +43,7 @@ export const keyResource = z
     id: z.string(),
     name: z.string(),
     role,
+    limits: keyLimits.nullable(),
     created_at: instant,
     last_used_at: instant.nullable(),
     revoked_at: instant.nullable(),
@@ -35,10 +59,28 @@ export type KeyResource = z.infer<typeof keyResource>;
 export type KeyAnswer = z.infer<typeof keyAnswer>;
 export type KeyList = z.infer<typeof keyList>;
 
+export const toKeyLimits = (body: z.infer<typeof keyLimits>): KeyLimits => ({
+  requestsPerMinute: body.requests_per_minute ?? null,
+  concurrent: body.concurrent ?? null,
+  dayNanoUsd: body.day_usd == null ? null : nanoFromUsd(body.day_usd),
+  monthNanoUsd: body.month_usd == null ? null : nanoFromUsd(body.month_usd),
+  models: body.models ?? null,
+});
+
+/** Only the limits that there are. */
+const presentLimits = (limits: KeyLimits): z.infer<typeof keyLimits> => ({
+  ...(limits.requestsPerMinute === null ? {} : { requests_per_minute: limits.requestsPerMinute }),
+  ...(limits.concurrent === null ? {} : { concurrent: limits.concurrent }),
+  ...(limits.dayNanoUsd === null ? {} : { day_usd: usdFromNano(limits.dayNanoUsd) }),
+  ...(limits.monthNanoUsd === null ? {} : { month_usd: usdFromNano(limits.monthNanoUsd) }),
+  ...(limits.models === null ? {} : { models: [...limits.models] }),
+});
+
 export const presentKey = (key: KeyRecord): KeyResource => ({
   id: key.id,
   name: key.name,
   role: key.role,
+  limits: key.limits === null ? null : presentLimits(key.limits),
   created_at: toIso(key.createdAt),
   last_used_at: toIsoOrNull(key.lastUsedAt),
   revoked_at: toIsoOrNull(key.revokedAt),

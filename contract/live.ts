@@ -44,6 +44,17 @@ const catalogState = { removed_models: z.array(removedModels) };
 /** What happened to jobs in the minute that began then; minutes in which nothing did are left out. */
 const activityMinute = z.object({ at: instant, created: count, completed: count, failed: count, cancelled: count });
 
+/** A provider's workers in sums: each is offline, else paused, else unavailable, else gives its places. */
+const providerFleet = z.object({
+  provider: z.string(),
+  workers: count,
+  offline: count,
+  paused: count,
+  unavailable: count,
+  places: count,
+  load: count.meta({ description: "of the places, how many are taken" }),
+});
+
 export const liveMessage = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("snapshot"),
@@ -51,6 +62,7 @@ export const liveMessage = z.discriminatedUnion("type", [
     jobs: z.array(liveJob),
     workers: z.array(workerResource),
     workers_total: count,
+    fleet: z.array(providerFleet).meta({ description: "all workers in sums, by provider" }),
     schedules: z.array(scheduleResource),
     killswitch: killswitchResource,
     counts,
@@ -62,6 +74,7 @@ export const liveMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("job.updated"), job: liveJob, counts }),
   z.object({ type: z.literal("worker.updated"), worker: workerResource }),
   z.object({ type: z.literal("worker.forgotten"), instance: z.string() }),
+  z.object({ type: z.literal("fleet.updated"), fleet: z.array(providerFleet) }),
   z.object({ type: z.literal("killswitch.updated"), killswitch: killswitchResource }),
   z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),
   z.object({ type: z.literal("catalog.updated"), ...catalogState }),
@@ -74,5 +87,7 @@ export const liveMessage = z.discriminatedUnion("type", [
 ]);
 
 export type LiveMessage = z.infer<typeof liveMessage>;
+export type ProviderFleet = z.infer<typeof providerFleet>;
+export type ActivityMinute = z.infer<typeof activityMinute>;
 export type LiveJob = z.infer<typeof liveJob>;
 export type NumberedLiveMessage = LiveMessage & { seq: number };

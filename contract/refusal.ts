@@ -65,8 +65,10 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   lease_lost: {
     status: 409,
     title: "Lease lost",
-    detail: ({ id, lease, current }) =>
-      `lease ${lease} of job ${id} is over (it is at lease ${current}): drop the work`,
+    detail: ({ id, lease, current, status }) =>
+      lease === current
+        ? `lease ${lease} of job ${id} is over${status === null ? "" : ` (the job is ${status})`}: drop the work`
+        : `lease ${lease} of job ${id} is over (it is at lease ${current}): drop the work`,
   },
   count_changed: {
     status: 409,
@@ -117,6 +119,27 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: () => "this Idempotency-Key came with another body before: use a new one",
   },
   rate_limited: { status: 429, title: "Too many requests", detail: () => "slow down", retryAfter: seconds },
+  rate_limit_exceeded: {
+    status: 429,
+    title: "Rate limit exceeded",
+    detail: ({ detail }) => detail,
+    retryAfter: seconds,
+  },
+  insufficient_quota: { status: 429, title: "Insufficient quota", detail: ({ detail }) => detail },
+  model_not_found: {
+    status: 404,
+    title: "Model not found",
+    detail: ({ model, known }) =>
+      `no worker offers model ${JSON.stringify(model.slice(0, 128))}; ${known.length === 0 ? "none offers any" : `some that there are: ${known.join(", ")}`}`,
+  },
+  unsupported_parameter: { status: 400, title: "Unsupported parameter", detail: ({ detail }) => detail },
+  queue_timeout: { status: 504, title: "Queue timeout", detail: ({ detail }) => detail },
+  stream_gone: {
+    status: 410,
+    title: "Stream gone",
+    detail: () => "what came after that event is no longer kept: read the job",
+  },
+  reader_gone: { status: 409, title: "Reader gone", detail: () => "nobody reads this stream any more: stop" },
   provider_failed: { status: 502, title: "Provider failed", detail: ({ detail }) => detail },
   no_eligible_workers: {
     status: 503,

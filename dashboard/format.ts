@@ -15,6 +15,7 @@ export const usd = (value: number): string => {
 };
 
 export const duration = (ms: number): string => {
+  if (ms < 1) return "under 1 ms";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
@@ -34,7 +35,8 @@ const STEPS: readonly [limitSeconds: number, unitSeconds: number, name: string][
 export const relative = (at: number, now: number): string => {
   const seconds = Math.round((at - now) / 1000);
   const away = Math.abs(seconds);
-  if (away < 1) return "now";
+  // Two clocks never agree to the second: what has just happened is not in the future.
+  if (away < 1 || (seconds > 0 && seconds < 3)) return "now";
   const [, unit, name] = STEPS.find(([limit]) => away < limit) ?? [0, 86_400, "d"];
   const amount = `${Math.round(away / unit)} ${name}`;
   return seconds < 0 ? `${amount} ago` : `in ${amount}`;
@@ -73,6 +75,11 @@ export const splitTags = (text: string): string[] => [
 
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
+
+const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
+
+/** The service writes instants in UTC into its reasons: here they read like every other time, the reader's own. */
+export const withLocalTimes = (text: string): string => text.replace(INSTANT, (iso) => dateTime(Date.parse(iso)));
 
 /** Any JSON value as text to read: strings as they are, the rest indented. */
 export const jsonText = (value: unknown): string =>

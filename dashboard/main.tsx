@@ -17,6 +17,7 @@ import "./styles/detail.css";
 import "./styles/message.css";
 import "./styles/killswitch.css";
 import "./styles/track.css";
+import "./styles/fleet.css";
 
 applyTheme();
 startClock();

@@ -2,6 +2,7 @@
 // budgets in dollars, as they were written.
 
 import type { Budget } from "./budget.ts";
+import type { FrontDoorConfig } from "./front-door.ts";
 import type { PriceInUsd } from "./price.ts";
 import type { RequestLimits } from "./rate.ts";
 
@@ -61,6 +62,9 @@ export interface Config {
   readonly budget: Budget & { readonly onReached: BudgetAction };
   /** Of each key. */
   readonly requestLimits: RequestLimits;
+  readonly frontDoor: FrontDoorConfig;
+  /** For how many days finished jobs are kept; null: for ever. */
+  readonly history: { readonly keepDays: number | null };
 }
 
 export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;

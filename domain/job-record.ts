@@ -12,6 +12,42 @@ export interface Archived {
   readonly result: Json;
 }
 
+/** Fields that every record has. A field that is added to a job later goes to `LATER_FIELDS`, or does not compile. */
+type FirstField =
+  | "id"
+  | "version"
+  | "status"
+  | "priority"
+  | "tier"
+  | "groupKey"
+  | "orderKey"
+  | "assignedWorker"
+  | "workerProvider"
+  | "lease"
+  | "settledBy"
+  | "attempts"
+  | "rateLimitRetries"
+  | "releases"
+  | "error"
+  | "progress"
+  | "usage"
+  | "costNanoUsd"
+  | "schedule"
+  | "timeoutMs"
+  | "maxAttempts"
+  | "runAt"
+  | "readyAt"
+  | "createdAt"
+  | "assignedAt"
+  | "startedAt"
+  | "heartbeatAt"
+  | "finishedAt"
+  | "updatedAt"
+  | "provider"
+  | "model"
+  | "tags"
+  | "excludedProviders";
+
 /** Fields that came after the first release, as a job has them that never used them. */
 const LATER_FIELDS = {
   api: null,
@@ -25,6 +61,7 @@ const LATER_FIELDS = {
   delayedBy: null,
   ranProvider: null,
   ranModel: null,
-} as const satisfies Partial<Job>;
+  traceparent: null,
+} as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
 
 export const readJob = (text: string): Job => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Job) });

@@ -44,6 +44,8 @@ export interface FrontDoorFacts {
   readonly queueMs: number;
   /** Its body is too large for a row of the tenant: the worker fetches it. */
   readonly isBodyHeld: boolean;
+  /** Whether the worker that it was given to had the conversation's last turn; null until it was given. */
+  readonly isSessionHit: boolean | null;
 }
 
 export interface NewJob extends JobPayload {

@@ -1,5 +1,6 @@
 // Keys of a tenant: roles, what each may do, and when a key ends.
 
+import type { KeyLimits } from "./key-limits.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 
@@ -18,6 +19,8 @@ export interface KeyRecord {
   /** After a rotation: the hash it had before, valid until `previousUntilAt`. */
   readonly previousHash: string | null;
   readonly previousUntilAt: number | null;
+  /** null where it may ask for as much as it likes. */
+  readonly limits: KeyLimits | null;
 }
 
 /** A permission is held by the roles in its row. */

@@ -36,7 +36,14 @@ export type Refusal =
   | { readonly code: "upgrade_required" }
   | { readonly code: "job_completed"; readonly id: string }
   | { readonly code: "job_state"; readonly id: string; readonly status: JobStatus; readonly command: string }
-  | { readonly code: "lease_lost"; readonly id: string; readonly lease: number; readonly current: number }
+  | {
+      readonly code: "lease_lost";
+      readonly id: string;
+      readonly lease: number;
+      readonly current: number;
+      /** Of the job; null where only the lease was asked about. */
+      readonly status: JobStatus | null;
+    }
   | { readonly code: "too_many_workers"; readonly limit: number }
   | { readonly code: "count_changed"; readonly expected: number; readonly matched: number }
   | { readonly code: "worker_not_offline"; readonly instance: string }
@@ -49,6 +56,13 @@ export type Refusal =
   | { readonly code: "etag_mismatch"; readonly current: string }
   | { readonly code: "idempotency_key_reused"; readonly key: string }
   | { readonly code: "rate_limited"; readonly retryAfterSeconds: number }
+  | { readonly code: "rate_limit_exceeded"; readonly detail: string; readonly retryAfterSeconds: number }
+  | { readonly code: "insufficient_quota"; readonly detail: string }
+  | { readonly code: "model_not_found"; readonly model: string; readonly known: readonly string[] }
+  | { readonly code: "unsupported_parameter"; readonly parameter: string; readonly detail: string }
+  | { readonly code: "queue_timeout"; readonly detail: string }
+  | { readonly code: "stream_gone" }
+  | { readonly code: "reader_gone" }
   | { readonly code: "provider_failed"; readonly detail: string }
   | { readonly code: "no_eligible_workers"; readonly detail: string; readonly workers: readonly WorkerVerdict[] }
   | { readonly code: "killswitch_active"; readonly level: number; readonly reason: string }

@@ -11,6 +11,8 @@ import { ECHO, isOffline, pauseReasonOf } from "./worker.ts";
 export interface RouteRequest extends Requirements {
   readonly tier: Tier | null;
   readonly urgency: Priority;
+  /** The conversation that it belongs to, and who had its last turn; absent where it belongs to none. */
+  readonly session?: { readonly worker: string | null } | undefined;
 }
 
 /** What the tenant's state says about routing at one instant. */

@@ -6,7 +6,7 @@ import type { Strategy, Weights } from "./config.ts";
 import type { Fleet, Member } from "./fleet.ts";
 import type { Requirements } from "./requirements.ts";
 import { FILTERS, type RoutePolicy, type RouteRequest, refusalsOf } from "./routing-filter.ts";
-import { rounded, SCORE_STEP, scoreParts, scorerFor, weightsFor } from "./scoring.ts";
+import { rounded, SCORE_STEP, scoreParts, scorerFor, weightsOf } from "./scoring.ts";
 import type { Parts, WorkerVerdict } from "./verdict.ts";
 
 export interface Routing {
@@ -81,13 +81,7 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
     if (after === 0) return null;
     before = after;
   }
-  const best = bestOf(
-    left,
-    fleet,
-    asked,
-    policy,
-    scorerFor(fleet, asked, policy, weightsFor(asked.urgency, policy.weights)),
-  );
+  const best = bestOf(left, fleet, asked, policy, scorerFor(fleet, asked, policy, weightsOf(asked, policy.weights)));
   return { member: best.member, score: best.score, breakdown: scoreParts(best.member, asked, policy), refused };
 };
 
@@ -124,7 +118,7 @@ export const explain = (
   policy: RoutePolicy,
   notes: readonly string[] = [],
 ): Routing => {
-  const weights = weightsFor(asked.urgency, policy.weights);
+  const weights = weightsOf(asked, policy.weights);
   const scoreOf = scorerFor(fleet, asked, policy, weights);
   const eligible: Contender[] = [];
   const refused: WorkerVerdict[] = [];
@@ -205,6 +199,16 @@ const toVerdict = (
   breakdown,
   reasons,
 });
+
+/** Whether somebody would have a job, if there were room. */
+export const isOnlyFull = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): boolean => {
+  const left = fleet.registered.copy();
+  for (const filter of FILTERS) {
+    const isAboutRoom = filter.name === "capacity" || filter.name === "provider_limit";
+    if (!isAboutRoom && filter.applies?.(asked, policy) !== false) filter.narrow(left, fleet, asked, policy);
+  }
+  return left.count() > 0;
+};
 
 /** Why nobody may have a job now, in one line; null where somebody may. */
 export const whyWaiting = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): string | null => {

@@ -1,5 +1,6 @@
-// How good a worker is for a job: seven named parts in [0,1], weighted by the tenant and by urgency. The score is the
-// weighted mean, 0 to 100. The choice scores by slot, its explanation by worker; a test holds both to the same numbers.
+// How good a worker is for a job: named parts in [0,1], weighted by the tenant and by urgency. The score is the weighted
+// mean, 0 to 100. A turn of a conversation scores higher on the worker that had the last one. The choice scores by slot,
+// its explanation by worker; a test holds both to the same numbers.
 
 import { type Offer, offerOf } from "./columns.ts";
 import { DEFAULT_WEIGHTS, SCORE_PARTS, type Weights } from "./config.ts";
@@ -36,11 +37,32 @@ const scaled = (urgency: Priority, configured: Weights): Weights => {
   return Object.fromEntries(raw.map(([part, weight]) => [part, weight * scale])) as unknown as Weights;
 };
 
+/** What affinity has of the 100 for a request that belongs to a conversation; the other weights shrink. */
+const AFFINITY_WEIGHT = 20;
+
+export type PartWeights = Weights & { readonly affinity?: number };
+
+const withAffinity = new WeakMap<Weights, PartWeights>();
+
+/** The weights of one request. */
+export const weightsOf = (asked: ScoringRequest, configured: Weights): PartWeights => {
+  const weights = weightsFor(asked.urgency, configured);
+  if (asked.session === undefined) return weights;
+  const known = withAffinity.get(weights);
+  if (known !== undefined) return known;
+  const share = (100 - AFFINITY_WEIGHT) / 100;
+  const shrunk = Object.fromEntries(SCORE_PARTS.map((part) => [part, weights[part] * share])) as unknown as Weights;
+  const made = { ...shrunk, affinity: AFFINITY_WEIGHT };
+  withAffinity.set(weights, made);
+  return made;
+};
+
 export interface ScoringRequest {
   readonly model: string | null;
   readonly tags: readonly string[];
   readonly tier: Tier | null;
   readonly urgency: Priority;
+  readonly session?: { readonly worker: string | null } | undefined;
 }
 
 export interface ScoringFacts {
@@ -62,6 +84,7 @@ export const scoreParts = (member: Member, asked: ScoringRequest, facts: Scoring
   success: successRateOf(member.worker),
   freshness: member.isConnected || member.isClaiming ? 1 : freshnessOf(member.lastSeenAt, facts),
   ...offerParts(offerOf(member.worker), asked, facts),
+  ...(asked.session === undefined ? {} : { affinity: asked.session.worker === member.worker.instance ? 1 : 0 }),
 });
 
 /** The parts that all workers with the same offer share. */
@@ -105,17 +128,23 @@ const STEPS = 1000;
 export const SCORE_STEP = 1 / STEPS;
 export const rounded = (score: number): number => Math.round(score * STEPS) / STEPS;
 
-export const scoreOf = (parts: Parts, weights: Weights): number =>
-  rounded(offerScore(parts, weights) + stateScore(parts.capacity, parts.success, parts.freshness, weights));
+export const scoreOf = (parts: Parts, weights: PartWeights): number =>
+  rounded(
+    offerScore(parts, weights) +
+      stateScore(parts.capacity, parts.success, parts.freshness, weights) +
+      (parts.affinity ?? 0) * (weights.affinity ?? 0),
+  );
 
 /** Score by slot, unrounded. The offer's part is computed once per distinct offer. */
 export const scorerFor = (
-  { columns }: Fleet,
+  fleet: Fleet,
   asked: ScoringRequest,
   facts: ScoringFacts,
-  weights: Weights,
+  weights: PartWeights,
 ): ((slot: number) => number) => {
-  const { usedShare, successRate, seenAt, offer, offers } = columns;
+  const { usedShare, successRate, seenAt, offer, offers } = fleet.columns;
+  const home = asked.session?.worker == null ? -1 : (fleet.get(asked.session.worker)?.slot ?? -1);
+  const homeBonus = weights.affinity ?? 0;
   const offered: (number | undefined)[] = [];
   const worthOf = (place: number): number => {
     const worth = offerScore(offerParts(offers[place] as Offer, asked, facts), weights);
@@ -128,6 +157,8 @@ export const scorerFor = (
     const capacity = capacityOf(usedShare[slot] as number, asked);
     const freshness = seen >= freshFrom ? 1 : freshnessOf(seen, facts);
     const place = offer[slot] as number;
-    return (offered[place] ?? worthOf(place)) + stateScore(capacity, successRate[slot] as number, freshness, weights);
+    const bonus = slot === home ? homeBonus : 0;
+    const state = stateScore(capacity, successRate[slot] as number, freshness, weights);
+    return (offered[place] ?? worthOf(place)) + state + bonus;
   };
 };

@@ -3,7 +3,10 @@
 import type { ScorePart } from "./config.ts";
 
 /** Each part of a score, in [0, 1]. */
-export type Parts = Record<ScorePart, number>;
+export type Parts = Record<ScorePart, number> & {
+  /** Of a request that belongs to a conversation: 1 for the worker that had its last turn. */
+  readonly affinity?: number;
+};
 
 export interface WorkerVerdict {
   readonly instance: string;

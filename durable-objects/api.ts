@@ -5,10 +5,12 @@ import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal, RefusalCode } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
+import { abandon } from "./operations/abandon.ts";
 import * as budget from "./operations/budget.ts";
 import * as bulk from "./operations/bulk.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
+import * as frontDoor from "./operations/front-door.ts";
 import * as jobs from "./operations/jobs.ts";
 import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
@@ -89,6 +91,32 @@ export const OPERATIONS = {
   readQueue: operation(READ, (turn: Turn, _request: null) => ok(queue.queueView(turn))),
   explain: operation({ ...READ, refuses: ["not_found", "job_state"] }, explanation.explainRouting),
 
+  ask: operation(
+    {
+      ...ASK,
+      ...ONCE,
+      ...GROW,
+      kind: "dispatch",
+      isPermittedByVerb: true,
+      refuses: [
+        "idempotency_key_reused",
+        "history_backlog",
+        "model_not_found",
+        "no_eligible_workers",
+        "queue_timeout",
+        "budget_reached",
+        "rate_limit_exceeded",
+        "insufficient_quota",
+      ],
+    },
+    frontDoor.ask,
+  ),
+  follow: operation({ ...FOLLOW, ...ONE }, frontDoor.follow),
+  abandon: operation(FOLLOW, abandon),
+  nameModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.nameModel),
+  listModels: operation(ASK, (turn: Turn, _request: null) => frontDoor.listModels(turn)),
+  getModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.getModel),
+
   reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers"] }, presence.report),
   listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
@@ -97,6 +125,8 @@ export const OPERATIONS = {
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
   resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
 
+  workAs: operation({ ...WORK, refuses: ["forbidden"] }, presence.workAs),
+  holdLease: operation(REPORT, report.holdLease),
   claim: operation({ ...WORK, ...ONE }, report.claim),
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
@@ -119,6 +149,7 @@ export const OPERATIONS = {
 
   createKey: operation({ ...ADMIN, ...GROW }, keys.createKey),
   listKeys: operation(ADMIN, (turn: Turn, _request: null) => keys.listKeys(turn)),
+  patchKey: operation({ ...ADMIN, ...ONE }, keys.patchKey),
   rotateKey: operation({ ...ADMIN, refuses: ["not_found", "key_inactive"] }, keys.rotate),
   revokeKey: operation({ ...ADMIN, refuses: ["not_found", "last_admin_key"] }, keys.revoke),
   createSession: operation(CONSULT, keys.createSession),

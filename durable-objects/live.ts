@@ -9,8 +9,12 @@ import { attachmentOf, type Sockets, send } from "./sockets.ts";
 const FRAME_EVERY_MS = 100;
 /** What waits, and why, is looked at again this often while anything changes. */
 const QUEUE_EVERY_MS = 1_000;
+/** Adding up the fleet costs about a microsecond a worker: this keeps it to a thousandth of the time. */
+const FLEET_EVERY_MS_A_WORKER = 1;
 /** Viewers this many changes behind are shown the whole anew instead. */
 const MAX_BEHIND = 5_000;
+
+const SUMS: ReadonlySet<LiveMessage["type"]> = new Set(["queue.updated", "activity.updated", "fleet.updated"]);
 
 const noChanges = (): LiveChanges => ({ jobs: new Set(), workers: new Set(), forgotten: new Set(), topics: new Set() });
 
@@ -21,7 +25,10 @@ export class Live {
   #isScheduled = false;
   #isQueueChanged = false;
   #queueToldAt = 0;
-  /** The queue and the minutes as they were last sent, so that the same is not sent again. */
+  #isFleetChanged = false;
+  #fleetToldAt = 0;
+  #fleetSize = 0;
+  /** The queue, the minutes and the fleet as they were last sent, so that the same is not sent again. */
   readonly #lastSent = new Map<string, string>();
   /** Viewers that have not had their snapshot yet. */
   #newcomers: WebSocket[] = [];
@@ -33,6 +40,8 @@ export class Live {
 
   welcome(viewer: WebSocket): void {
     this.#newcomers.push(viewer);
+    // It has not seen what was last sent.
+    this.#lastSent.clear();
     this.#schedule();
   }
 
@@ -45,6 +54,7 @@ export class Live {
     for (const topic of effects.changedTopics) topics.add(topic);
     if (jobs.size + workers.size + forgotten.size + topics.size === 0) return;
     this.#isQueueChanged = true;
+    if (workers.size + forgotten.size > 0) this.#isFleetChanged = true;
     this.#schedule();
   }
 
@@ -61,10 +71,12 @@ export class Live {
     this.#newcomers = [];
     const changes = isBehind ? noChanges() : this.#nextChanges();
     if (isBehind) this.#changes = noChanges();
-    const { snapshot, updates } = await this.#read((turn) => ({
+    const { snapshot, updates, fleetSize } = await this.#read((turn) => ({
       snapshot: newcomers.length === 0 ? null : liveSnapshot(turn),
       updates: liveUpdates(turn, changes),
+      fleetSize: turn.memory.fleet.size,
     }));
+    this.#fleetSize = fleetSize;
     const isNew = new Set(newcomers);
     const news = updates.filter((message) => this.#isNews(message));
     if (news.length > 0) {
@@ -87,19 +99,31 @@ export class Live {
     const [jobsNow, jobsLater] = split(jobs);
     const [workersNow, workersLater] = split(workers);
     this.#changes = { ...noChanges(), jobs: jobsLater, workers: workersLater };
-    const isQueueDue = this.#isQueueChanged && Date.now() - this.#queueToldAt >= QUEUE_EVERY_MS;
-    if (isQueueDue) {
-      topics.add("queue");
-      this.#isQueueChanged = false;
-      this.#queueToldAt = Date.now();
-    }
-    if (jobsLater.size + workersLater.size > 0 || this.#isQueueChanged) this.#schedule();
+    this.#addSums(topics);
+    const isMoreToTell = this.#isQueueChanged || this.#isFleetChanged;
+    if (jobsLater.size + workersLater.size > 0 || isMoreToTell) this.#schedule();
     return { jobs: jobsNow, workers: workersNow, forgotten, topics };
   }
 
-  /** The queue and the minutes are looked at whenever anything changed, and are often the same. */
+  /** What is added up over all jobs or all workers is told now and then only. */
+  #addSums(topics: LiveChanges["topics"]): void {
+    const nowAt = Date.now();
+    if (this.#isQueueChanged && nowAt - this.#queueToldAt >= QUEUE_EVERY_MS) {
+      topics.add("queue");
+      this.#isQueueChanged = false;
+      this.#queueToldAt = nowAt;
+    }
+    const fleetEveryMs = Math.max(QUEUE_EVERY_MS, this.#fleetSize * FLEET_EVERY_MS_A_WORKER);
+    if (this.#isFleetChanged && nowAt - this.#fleetToldAt >= fleetEveryMs) {
+      topics.add("fleet");
+      this.#isFleetChanged = false;
+      this.#fleetToldAt = nowAt;
+    }
+  }
+
+  /** The queue, the minutes and the fleet are looked at whenever anything changed, and are often the same. */
   #isNews(message: LiveMessage): boolean {
-    if (message.type !== "queue.updated" && message.type !== "activity.updated") return true;
+    if (!SUMS.has(message.type)) return true;
     const text = JSON.stringify(message);
     const isNews = this.#lastSent.get(message.type) !== text;
     this.#lastSent.set(message.type, text);

@@ -9,8 +9,10 @@ import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts"
 import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
+import { isCutOff } from "../domain/fleet.ts";
+import type { Job } from "../domain/job.ts";
 import type { Archived } from "../domain/job-record.ts";
-import { isFinal } from "../domain/job-status.ts";
+import { isFinal, type JobStatus } from "../domain/job-status.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -23,10 +25,20 @@ import { idSource } from "./ids.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
 import { MessagesUnderWay } from "./messages-under-way.ts";
+import type { Jurisdiction } from "./object-name.ts";
+import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
+import {
+  type Asked,
+  type Asking,
+  type AskWait,
+  type Followed,
+  isReached,
+  isSameStand,
+} from "./operations/front-door.ts";
 import {
   addAdminKey,
   type Credential,
@@ -41,6 +53,8 @@ import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
+import type { Relay } from "./relay.ts";
+import { Relays } from "./relays.ts";
 import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
 import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
@@ -53,6 +67,7 @@ import { sendDelivery } from "./webhook-sender.ts";
 
 /** What the object needs of the platform's bindings. */
 interface TenantEnv extends LogSettings, OtlpSettings {
+  readonly RELAY: DurableObjectNamespace<Relay>;
   /** `1` lets webhooks go to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
@@ -61,6 +76,8 @@ const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
+/** The edge goes on by watching the job. */
+const MAX_ASK_MS = 20_000;
 const FULL_RETRY_SECONDS = 30;
 const STATUS_SWITCHING = 101;
 
@@ -70,6 +87,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #turns: TurnQueue;
   readonly #drain: Drain;
   readonly #live: Live;
+  readonly #relays: Relays;
   readonly #spans: SpanExporter;
   readonly #waiters = new Waiters();
   readonly #rates = new KeyRates();
@@ -107,6 +125,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     });
     this.#live = new Live(this.#sockets, (read) => this.#turns.run(() => read(this.#newTurn(SERVICE))));
     this.#wake = new Wake(state);
+    const jurisdiction = () =>
+      env.LOCAL_NETWORK === undefined ? (this.#store.settings.identity()?.jurisdiction ?? null) : null;
+    this.#relays = new Relays(env.RELAY, state.id.name ?? "", jurisdiction as () => Jurisdiction | null);
   }
 
   /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
@@ -130,7 +151,6 @@ export class Tenant extends DurableObject<TenantEnv> {
       await this.ctx.storage.deleteAll();
       openStore(this.ctx.storage);
       this.#undo(null);
-      this.#counters = null;
     });
     this.#waiters.notifyAll("");
     await this.#drain.ended();
@@ -205,6 +225,52 @@ export class Tenant extends DurableObject<TenantEnv> {
     }
     await waiter.woken;
     return this.call(counted(credential), "getJob", { id });
+  }
+
+  /** The job of a request of the front door, when it has a worker, or is final, or the time is over. */
+  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
+    const asked = await this.call(credential, "ask", request);
+    if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;
+    const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
+    await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
+    const job = await this.call(counted(credential), "follow", { id: asked.value.job.id });
+    return job.ok ? ok({ ...asked.value, job: job.value }) : job;
+  }
+
+  /** Where a job stands, as soon as that is not what the caller has seen, or `waitMs` are over. */
+  async watch(
+    credential: Credential,
+    { id, seen }: { id: string; seen: { status: JobStatus; lease: number } | null },
+    waitMs: number,
+  ): Promise<Result<Followed, Refusal>> {
+    const first = await this.call(credential, "follow", { id });
+    if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
+    await this.#until(id, waitMs, (job) => !isSameStand(job, seen));
+    return this.call(counted(credential), "follow", { id });
+  }
+
+  async #until(id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
+    const endAt = Date.now() + waitMs;
+    for (let leftMs = waitMs; leftMs > 0; leftMs = endAt - Date.now()) {
+      const waiter = this.#waiters.open(`watch ${id}`, leftMs);
+      const job = this.#store.jobs.find(id);
+      if (job === null || isReady(job)) return waiter.cancel();
+      await waiter.woken;
+    }
+  }
+
+  /** A relay's reader has left, or reads too slowly. Only relays call it. */
+  async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
+    await this.#turns.run(() =>
+      this.#inTurn(SERVICE, (turn) =>
+        turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
+      ),
+    );
+  }
+
+  /** How attempts ended, or that they go on. Only relays ask. */
+  async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
+    return this.#turns.run(() => leases.map((one) => attemptEnd(this.#newTurn(SERVICE), one)));
   }
 
   /** Brings D1 up to date with everything before this call; false while D1 is away. */
@@ -362,6 +428,8 @@ export class Tenant extends DurableObject<TenantEnv> {
         .run(() => this.#inTurn(SERVICE, (turn) => ok(run(turn))))
         .catch((error: unknown) => {
           log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
+          const failures = this.#counters?.sweepFailures;
+          failures?.set(what, (failures.get(what) ?? 0) + 1);
           throw error;
         }),
     );
@@ -378,6 +446,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#counters ??= countersFrom(this.#store.settings.counters());
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
+    for (const member of memory.fleet.members()) {
+      if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
+    }
     for (const instance of this.#waitingClaims.keys()) memory.fleet.noteReach(instance, { isClaiming: true });
     this.#memory = memory;
     // An alarm that was lost comes back with the first turn.
@@ -404,7 +475,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     const turn = this.#newTurn(caller);
     const result = work(turn);
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
-    if (!result.ok && turn.freedWorkers.size === 0) return result;
+    if (!result.ok && turn.freedWorkers.size === 0 && !turn.hasSpent) return result;
     assignWaiting(turn);
     writeDeliveries(turn);
     this.#wake.note(turn.wakeAt);
@@ -440,7 +511,9 @@ export class Tenant extends DurableObject<TenantEnv> {
       this.#sockets.queueForAll(message, except);
       this.#waiters.notifyAll("claim ");
     }
+    for (const id of effects.changedJobs) this.#waiters.notify(`watch ${id}`);
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);
+    this.#tellRelays(effects);
     for (const [keyId, liveHashes] of effects.endedKeys) this.#sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
@@ -474,9 +547,21 @@ export class Tenant extends DurableObject<TenantEnv> {
     );
   }
 
+  #tellRelays({ cuts, droppedBodies, endedKeys }: Effects): void {
+    if (cuts.length > 0) this.ctx.waitUntil(this.#relays.cut(cuts));
+    if (droppedBodies.length > 0) this.ctx.waitUntil(this.#relays.dropBodies(droppedBodies));
+    for (const [keyId, liveHashes] of endedKeys) {
+      const ofKey = [...this.#loaded().fleet.members()].filter(({ worker }) => worker.keyId === keyId);
+      const instances = ofKey.map(({ worker }) => worker.instance);
+      if (instances.length > 0) this.ctx.waitUntil(this.#relays.endKey(instances, keyId, liveHashes));
+    }
+  }
+
   /** Rows are rolled back, so what memory took over from them must go, too. */
   #undo(error: unknown): void {
     this.#memory = null;
+    // What the commit had counted did not happen: counting goes on from what the last drain stored, as after a crash.
+    this.#counters = null;
     this.#store.forgetRecent();
     this.#outbox = null;
     this.#afterwards = [];
@@ -491,11 +576,12 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.env.DB.batch([...statements, this.#noteWakeStatement()]);
   }
 
-  /** Tells the watchdog when this object is due to wake by itself. The outbox is not in it: it is being drained. */
+  /** Tells the cron when this object is due to wake by itself, and how long its jobs are kept. The outbox is not in it: it is being drained. */
   #noteWakeStatement(): D1PreparedStatement {
     const wakeAt = nextWakeAt(this.#newTurn(SERVICE));
-    const sql = "UPDATE tenants SET wake_at = ?2 WHERE tenant = ?1";
-    return this.env.DB.prepare(sql).bind(this.ctx.id.name ?? "", wakeAt);
+    const { keepDays } = this.#loaded().config.history;
+    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3 WHERE tenant = ?1";
+    return this.env.DB.prepare(sql).bind(this.ctx.id.name ?? "", wakeAt, keepDays);
   }
 
   async #removeDrained(seq: number): Promise<void> {

@@ -13,6 +13,8 @@ export const tenants = sqliteTable("tenants", {
   jurisdiction: text("jurisdiction"),
   /** When the tenant's object is due to wake, as of its last drain; long past means that it lost its alarm. */
   wakeAt: integer("wake_at"),
+  /** For how many days its finished jobs are kept, as of its last drain; null: for ever. */
+  keepDays: integer("keep_days"),
 });
 
 export const jobs = sqliteTable(
@@ -196,6 +198,7 @@ export const scheduleRuns = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenant, table.schedule, table.id] }),
+    index("schedule_runs_by_age").on(table.ranAt),
     index("schedule_runs_newest").on(table.tenant, table.schedule, table.ranAt, table.id),
   ],
 );

@@ -3,6 +3,10 @@
 import { Hono } from "hono";
 import { configureLog, log } from "../contract/log.ts";
 import type { Env } from "./env.ts";
+import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
+import { preflight } from "./front-door/headers.ts";
+import { jobStreamRoutes } from "./front-door/job-stream.ts";
+import { doorRoutes } from "./front-door/routes.ts";
 import type { Variables } from "./http/auth.ts";
 import { secured } from "./http/headers.ts";
 import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
@@ -23,6 +27,7 @@ import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { socketRoutes } from "./routes/sockets.ts";
+import { streamRoutes } from "./routes/streams.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { workerRoutes } from "./routes/workers.ts";
@@ -43,6 +48,8 @@ const portableRoutes: readonly Endpoint[] = [
   ...bulkRoutes,
   ...insightRoutes,
   ...jobRoutes,
+  ...doorRoutes,
+  ...jobStreamRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
   ...killswitchRoutes,
@@ -57,6 +64,7 @@ const portableRoutes: readonly Endpoint[] = [
 
 /** What needs a binding or the guarded network of the runtime. Self-hosted, Node passes these on, whole, to workerd. */
 const boundRoutes: readonly Endpoint[] = [
+  ...streamRoutes,
   ...socketRoutes,
   ...catalogRoutes,
   ...webhookRoutes,
@@ -82,24 +90,29 @@ app.use(async (c, next) => {
 
 app.onError((error, c) => {
   const requestId = c.get("requestId");
+  const isDoor = isFrontDoor(c.req.path);
   if (error instanceof Refused) {
     c.set("refusalCode", error.refusal.code);
-    return problemResponse(error.refusal, requestId);
+    return isDoor ? refusalResponse(c, error.refusal) : problemResponse(error.refusal, requestId);
   }
   log("error", "request.failed", { request_id: requestId, method: c.req.method, route: c.req.path }, error);
-  return internalProblem(requestId);
+  return isDoor ? bugResponse(c) : internalProblem(requestId);
 });
+
+app.options("/v1/*", preflight);
 
 const bound = new Set(boundRoutes);
 mount(app, endpoints, (one) => !bound.has(one));
 
 /** What is not of the API is the dashboard's; what is not there either is nothing. */
 app.notFound(async (c) => {
+  const notThere = { code: "not_found", kind: "route", id: c.req.path } as const;
+  if (isFrontDoor(c.req.path)) return refusalResponse(c, notThere);
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   if (isRead && c.env.HOME !== undefined) return passOn(c, c.env.HOME);
   if (isRead && c.env.ASSETS !== undefined) {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
     if (asset.status !== NOT_FOUND) return cached(asset, c.req.path);
   }
-  return problemResponse({ code: "not_found", kind: "route", id: c.req.path }, c.get("requestId"));
+  return problemResponse(notThere, c.get("requestId"));
 });

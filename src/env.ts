@@ -1,10 +1,12 @@
 // What the platform binds: wrangler.toml is the source, this its type.
 
+import type { Relay } from "../durable-objects/relay.ts";
 import type { Tenant } from "../durable-objects/tenant.ts";
 import type { Home } from "./http/home.ts";
 
 export interface Env {
   readonly TENANT: DurableObjectNamespace<Tenant>;
+  readonly RELAY: DurableObjectNamespace<Relay>;
   readonly DB: D1Database;
   readonly ASSETS: Fetcher;
   /** Manages tenants and nothing else. */

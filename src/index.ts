@@ -5,10 +5,12 @@ import { app } from "./app.ts";
 import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
 import { pruneHistory } from "./catalog/models.ts";
 import type { Env } from "./env.ts";
+import { pruneJobs, pruneScheduleRuns } from "./history/retention.ts";
 import { overdueTenants, tenantNamed } from "./history/tenants.ts";
 import { isSyncHalted, tenantObject } from "./http/tenant.ts";
 import { catalogTools, tellTenant } from "./routes/catalog.ts";
 
+export { Relay } from "../durable-objects/relay.ts";
 export { Tenant } from "../durable-objects/tenant.ts";
 export { PrivateDoor } from "./private-door.ts";
 
@@ -32,13 +34,17 @@ const wakeOverdue = async (env: Env): Promise<void> => {
   await Promise.all(Array.from({ length: WAKES_AT_A_TIME }, wakeAll));
 };
 
-/** Jobs, their events, cost and the audit log are kept for ever; what only tells how a list changed is not. */
+/** Cost and the audit log are kept for ever, jobs as their tenant says; what only tells how a list changed is not. */
 const CATALOG_HISTORY_KEPT_MS = 365 * 86_400_000;
+const SCHEDULE_RUNS_KEPT_MS = 90 * 86_400_000;
 /** Well below what one statement may take; the next minute goes on. */
 const PRUNED_AT_A_TIME = 5_000;
 
 const prune = async (env: Env): Promise<void> => {
-  await pruneHistory(env.DB, Date.now() - CATALOG_HISTORY_KEPT_MS, PRUNED_AT_A_TIME);
+  const nowAt = Date.now();
+  await pruneHistory(env.DB, nowAt - CATALOG_HISTORY_KEPT_MS, PRUNED_AT_A_TIME);
+  await pruneScheduleRuns(env.DB, nowAt - SCHEDULE_RUNS_KEPT_MS, PRUNED_AT_A_TIME);
+  await pruneJobs(env.DB, nowAt);
 };
 
 const syncCatalog = async (env: Env): Promise<void> => {

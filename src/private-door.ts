@@ -1,5 +1,5 @@
 // The way from the edge in Node to the objects in workerd, self-hosted: `POST /<binding>/<object's name>/<method>`, the
-// arguments as a JSON array, the outcome as JSON. It is served on a Unix socket that only the server's account reaches,
+// arguments as a JSON array, the outcome as JSON; or `fetch`, which hands the request over and streams its answer. It is served on a Unix socket that only the server's account reaches,
 // and opens with a secret made at each start. On Cloudflare nothing leads here, and without a secret nothing opens.
 
 import { WorkerEntrypoint } from "cloudflare:workers";
@@ -18,10 +18,15 @@ export class PrivateDoor extends WorkerEntrypoint<Env> {
     const [, binding = "", name = "", method = ""] = new URL(request.url).pathname.split("/").map(decodeURIComponent);
     const namespace = (this.env as unknown as Record<string, DurableObjectNamespace>)[binding];
     if (namespace === undefined) return new Response(null, { status: NOT_FOUND });
-    const stub = namespace.get(namespace.idFromName(name)) as unknown as Record<string, Method>;
+    const object = namespace.get(namespace.idFromName(name));
+    if (method === "fetch") return object.fetch(urlOf(request), request);
+    const stub = object as unknown as Record<string, Method>;
     return new Response(await outcomeOf(stub, method, await request.text()));
   }
 }
+
+/** A request for the object itself, whose answer is a stream. */
+const urlOf = (request: Request): string => request.headers.get("x-signalbox-url") ?? request.url;
 
 const outcomeOf = async (stub: Record<string, Method>, method: string, body: string): Promise<string> => {
   try {

@@ -1,16 +1,21 @@
-// One job: what was asked, what came of it, how it got there, and what can be done with it.
+// One job in three bands: how its attempts went, what was asked beside what came of it, its facts beside its decisions.
 
+import type { AttemptResource } from "../../contract/insight.ts";
 import type { JobEventResource, JobResource } from "../../contract/job.ts";
 import { api } from "../api.ts";
+import { withLocalTimes } from "../format.ts";
+import { Attempts } from "../parts/attempts.tsx";
 import { JobActions } from "../parts/job-actions.tsx";
-import { JobFacts } from "../parts/job-facts.tsx";
-import { Loading, Page, Panel } from "../parts/page.tsx";
+import { CopyFacts, JobFacts } from "../parts/job-facts.tsx";
+import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RouterPreview } from "../parts/router-preview.tsx";
 import { JobStatus } from "../parts/status.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
-import { Timeline } from "../parts/timeline.tsx";
-import { jobs } from "../state/board.ts";
+import { isRouting, Routing, Timeline } from "../parts/timeline.tsx";
+import { ValueView } from "../parts/value-view.tsx";
+import { isOpen, jobs } from "../state/board.ts";
+import { useJobStream } from "../state/job-stream.ts";
 import { useLoad } from "../state/load.ts";
 
 const BACK = { label: "Jobs", href: "#/jobs" };
@@ -18,46 +23,66 @@ const TITLE_CHARS = 80;
 
 const titleOf = (job: JobResource): string => {
   const line = job.prompt.trim().split("\n")[0] ?? "";
-  return line.length > TITLE_CHARS ? `${line.slice(0, TITLE_CHARS)}…` : line || job.id;
+  return Array.from(line).length > TITLE_CHARS ? `${Array.from(line).slice(0, TITLE_CHARS).join("")}…` : line || job.id;
 };
 
-const Outcome = ({ job }: { job: JobResource }) => (
-  <>
-    {job.status === "pending" && job.waiting_reason !== null && (
-      <p class="verdict verdict-caution">Waits: {job.waiting_reason}</p>
-    )}
-    {job.error !== null && (
-      <Panel title={job.status === "failed" ? "Error" : "Last error"} class="panel-stop">
-        <p>
-          <code>{job.error.code}</code>
-          {job.error.status !== undefined && <> · status {job.error.status}</>} ·{" "}
-          {job.error.retryable ? "may be retried" : "not worth a retry"}
-        </p>
-        <TextBlock name="Error message" value={job.error.message} />
-      </Panel>
-    )}
-    {job.result !== null && (
-      <Panel title="Result">
-        <TextBlock name="Result" value={job.result} />
-      </Panel>
-    )}
-    {job.progress !== null && job.result === null && (
-      <Panel title="Progress">
-        <TextBlock name="Progress" value={job.progress} />
-      </Panel>
-    )}
-  </>
-);
+const Failure = ({ job: { error, status } }: { job: JobResource }) =>
+  error === null ? null : (
+    <Panel title={status === "failed" ? "Error" : "Last error"} class="panel-stop">
+      <p>
+        <code>{error.code}</code>
+        {error.status !== undefined && <> · status {error.status}</>} ·{" "}
+        {error.retryable ? "may be retried" : "not worth a retry"}
+      </p>
+      <TextBlock name="Error message" value={withLocalTimes(error.message)} />
+    </Panel>
+  );
 
-const Ready = ({
-  job,
-  events,
-  reload,
-}: {
-  job: JobResource;
-  events: readonly JobEventResource[];
-  reload: () => void;
-}) => (
+/** The result, or the text as it comes, or what the worker says of its progress. */
+const Answer = ({ job }: { job: JobResource }) => {
+  const streamed = useJobStream(job.id, job.stream && isOpen(job.status));
+  if (job.result !== null) {
+    return (
+      <Panel title="Result">
+        <ValueView name="Result" value={job.result} first={job.api === null ? "raw" : "rendered"} />
+      </Panel>
+    );
+  }
+  if (streamed !== null) {
+    return (
+      <Panel title="Result, as it is written">
+        <ValueView name="Result so far" value={streamed} first="rendered" />
+      </Panel>
+    );
+  }
+  return (
+    <Panel title={job.progress === null ? "Result" : "Progress"}>
+      {job.progress === null ? (
+        <Empty title={isOpen(job.status) ? "Nothing yet." : "None: the job did not complete."} />
+      ) : (
+        <ValueView name="Progress" value={job.progress} />
+      )}
+    </Panel>
+  );
+};
+
+const Decision = ({ events }: { events: readonly JobEventResource[] }) => {
+  const last = events.findLast(({ type, detail }) => type === "job.assigned" && isRouting(detail));
+  if (last === undefined || !isRouting(last.detail)) return null;
+  return (
+    <Panel title={`Why ${last.worker}`}>
+      <Routing detail={last.detail} />
+    </Panel>
+  );
+};
+
+interface Read {
+  readonly job: JobResource;
+  readonly events: readonly JobEventResource[];
+  readonly attempts: readonly AttemptResource[];
+}
+
+const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void }) => (
   <Page
     title={titleOf(job)}
     back={BACK}
@@ -68,30 +93,40 @@ const Ready = ({
     }
     actions={<JobActions job={job} onDone={reload} />}
   >
-    <div class="split split-wide">
-      <div class="stack-panels">
-        <Outcome job={job} />
-        <Panel title="Prompt">
-          <TextBlock name="Prompt" value={job.prompt} />
-        </Panel>
-        {job.input !== null && (
-          <Panel title="Input">
-            <TextBlock name="Input" value={job.input} />
+    {job.status === "pending" && job.waiting_reason !== null && (
+      <p class="verdict verdict-caution">Waits: {withLocalTimes(job.waiting_reason)}</p>
+    )}
+    <div class="bands">
+      <Attempts job={job} attempts={attempts} />
+      <Failure job={job} />
+      <div class="split">
+        <div class="stack-panels">
+          <Panel title="Prompt">
+            <ValueView name="Prompt" value={job.prompt} />
           </Panel>
-        )}
-        {job.status === "pending" && (
-          <Panel title="Who would get it now">
-            <RouterPreview query={{ job_id: job.id }} />
-          </Panel>
-        )}
+          {job.input !== null && (
+            <Panel title="Input">
+              <ValueView name="Input" value={job.input} first="tree" />
+            </Panel>
+          )}
+        </div>
+        <Answer job={job} />
       </div>
-      <div class="stack-panels">
-        <Panel title="Facts">
+      <div class="split">
+        <Panel title="Facts" aside={<CopyFacts job={job} />}>
           <JobFacts job={job} />
         </Panel>
-        <Panel title="Timeline">
-          <Timeline events={events} />
-        </Panel>
+        <div class="stack-panels">
+          {job.status === "pending" && (
+            <Panel title="Who would get it now">
+              <RouterPreview query={{ job_id: job.id }} />
+            </Panel>
+          )}
+          <Decision events={events} />
+          <Panel title="Timeline">
+            <Timeline events={events} />
+          </Panel>
+        </div>
       </div>
     </div>
   </Page>
@@ -103,11 +138,15 @@ export const JobPage = ({ id }: { id: string }) => {
   const { data, error, reload } = useLoad(
     `${id} ${changed?.updated_at} ${changed?.status} ${changed?.waiting_reason}`,
     async (signal) => {
-      const [job, { events }] = await Promise.all([api.jobs.get(id, { signal }), api.jobs.events(id, { signal })]);
-      return { job, events };
+      const [job, { events }, { attempts }] = await Promise.all([
+        api.jobs.get(id, { signal }),
+        api.jobs.events(id, { signal }),
+        api.jobs.attempts(id, { signal }),
+      ]);
+      return { job, events, attempts };
     },
   );
-  if (data !== null) return <Ready job={data.job} events={data.events} reload={reload} />;
+  if (data !== null) return <Ready {...data} reload={reload} />;
   return (
     <Page title="Job" back={BACK}>
       {error === null ? <Loading what="the job" /> : <Problem error={error} retry={reload} />}

@@ -2,17 +2,20 @@
 
 import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import type { NewJobRequest } from "../../contract/job.ts";
+import type { JobResource, NewJobRequest } from "../../contract/job.ts";
 import { PRIORITIES, type Priority } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { TextField } from "../parts/form.tsx";
 import { EMPTY_JOB, type JobFields, jsonError, toBody, toExplainQuery } from "../parts/job-fields.ts";
-import { Page, Panel } from "../parts/page.tsx";
+import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
 import { RouterPreview } from "../parts/router-preview.tsx";
 import { go, href, place } from "../router.ts";
+import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
+
+const BACK = { label: "Jobs", href: "#/jobs" };
 
 interface Extra {
   readonly runAt: string;
@@ -51,9 +54,47 @@ const useIdempotency = () => {
   };
 };
 
+const NO_EXTRA: Extra = { runAt: "", timeout: "", attempts: "" };
+
+interface Draft {
+  readonly fields: JobFields;
+  readonly extra: Extra;
+  /** What the form does not show, and the new job shares with the one that it is made like. */
+  readonly unseen: Pick<NewJobRequest, "metadata" | "stream">;
+}
+
+/** All that was asked of the other job, whole: only its time to start is not repeated. */
+const draftLike = (job: JobResource): Draft => ({
+  fields: {
+    prompt: job.prompt,
+    input: job.input === null ? "" : JSON.stringify(job.input, null, 2),
+    provider: job.provider ?? "",
+    model: job.model ?? "",
+    priority: job.priority,
+    tier: job.tier ?? "",
+    tags: job.tags.join(", "),
+  },
+  extra: { ...NO_EXTRA, timeout: `${job.timeout_seconds ?? ""}`, attempts: `${job.max_attempts ?? ""}` },
+  unseen: { metadata: job.metadata, stream: job.stream },
+});
+
+const hasMore = ({ fields, extra }: Draft): boolean => `${fields.input}${extra.timeout}${extra.attempts}` !== "";
+
 export const NewJob = () => {
-  const [fields, setFields] = useState(fieldsInAddress);
-  const [extra, setExtra] = useState<Extra>({ runAt: "", timeout: "", attempts: "" });
+  const like = place.value.query.get("like");
+  const { data, error, reload } = useLoad(like, (signal) => api.jobs.get(like ?? "", { signal }));
+  if (like === null) return <Form draft={{ fields: fieldsInAddress(), extra: NO_EXTRA, unseen: {} }} />;
+  if (data !== null) return <Form draft={draftLike(data)} />;
+  return (
+    <Page title="New job" back={BACK}>
+      {error === null ? <Loading what="the job to begin from" /> : <Problem error={error} retry={reload} />}
+    </Page>
+  );
+};
+
+const Form = ({ draft }: { draft: Draft }) => {
+  const [fields, setFields] = useState(draft.fields);
+  const [extra, setExtra] = useState(draft.extra);
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
   const idempotency = useIdempotency();
@@ -67,7 +108,7 @@ export const NewJob = () => {
       return setError(new Error(inputError ?? "The prompt is empty: say what is to be done."));
     setBusy(true);
     try {
-      const body = { ...toBody(fields), ...toExtra(extra) };
+      const body = { ...toBody(fields), ...toExtra(extra), ...draft.unseen };
       const job = await api.jobs[verb](body, { idempotencyKey: idempotency({ verb, body }) });
       tell(verb === "dispatch" ? `Dispatched to ${job.assigned_worker}.` : "Queued.");
       go(href(["jobs", job.id]));
@@ -78,7 +119,7 @@ export const NewJob = () => {
   };
 
   return (
-    <Page title="New job" back={{ label: "Jobs", href: "#/jobs" }}>
+    <Page title="New job" back={BACK}>
       <form
         class="split"
         onSubmit={(event) => {
@@ -96,7 +137,7 @@ export const NewJob = () => {
             isRequired
           />
           <RequirementFields value={fields} onChange={change} errorOf={errorOf} />
-          <details class="more">
+          <details class="more" open={hasMore(draft)}>
             <summary>Input, start, limits</summary>
             <TextField
               label="Input"

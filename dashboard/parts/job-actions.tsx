@@ -77,18 +77,10 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
     await attempt(() => api.jobs.retry(job.id), "Back in the queue.");
     onDone();
   };
-  const like = href(["jobs", "new"], {
-    prompt: job.prompt.length < 2000 ? job.prompt : null,
-    provider: job.provider,
-    model: job.model,
-    tier: job.tier,
-    tags: job.tags.join(","),
-    priority: job.priority,
-  });
   const mayRetry = job.status === "failed" || job.status === "assigned" || job.status === "running";
   return (
     <>
-      <a class="button" href={like}>
+      <a class="button" href={href(["jobs", "new"], { like: job.id })}>
         New one like it
       </a>
       {job.status !== "completed" && (

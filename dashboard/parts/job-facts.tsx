@@ -2,10 +2,11 @@
 
 import type { ComponentChildren } from "preact";
 import type { JobResource } from "../../contract/job.ts";
-import { count, usd } from "../format.ts";
+import { count, plural, usd } from "../format.ts";
 import { href } from "../router.ts";
 import { Took, toRow } from "./job-table.tsx";
 import { Tags } from "./tags.tsx";
+import { copy } from "./text-block.tsx";
 import { Time } from "./time.tsx";
 
 export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
@@ -19,6 +20,33 @@ const costOf = (job: JobResource): string => {
   if (job.cost_usd !== null) return usd(job.cost_usd);
   return job.usage === null ? "nothing spent yet" : "unknown: no price is known for it";
 };
+
+const CopyButton = ({ what, text }: { what: string; text: string }) => (
+  <button type="button" class="button small" aria-label={`Copy: ${what}`} onClick={() => copy(text)}>
+    {what}
+  </button>
+);
+
+const curlOf = (job: JobResource): string =>
+  `curl -H "Authorization: Bearer $SERVICE_API_KEY" ${location.origin}/api/jobs/${encodeURIComponent(job.id)}`;
+
+export const CopyFacts = ({ job }: { job: JobResource }) => (
+  <p class="actions copy-row">
+    <span class="dim">Copy</span>
+    <CopyButton what="id" text={job.id} />
+    <CopyButton what="link" text={location.href} />
+    <CopyButton what="curl" text={curlOf(job)} />
+  </p>
+);
+
+const ranBy = (job: JobResource): string | null =>
+  job.ran_provider === null && job.ran_model === null
+    ? null
+    : [job.ran_provider, job.ran_model].filter((part) => part !== null).join(", ");
+
+/** Leases count assignments, attempts what they cost: they differ where a lease came back unstarted. */
+const assignedOften = (job: JobResource): string =>
+  job.lease > job.attempts && job.lease > 1 ? `, assigned ${plural(job.lease, "time")}` : "";
 
 export const JobFacts = ({ job }: { job: JobResource }) => (
   <dl class="facts">
@@ -35,8 +63,13 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
     )}
     {job.assigned_worker !== null && (
       <Fact name="Worker">
-        <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>{" "}
-        <span class="dim">lease {job.lease}</span>
+        <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>
+      </Fact>
+    )}
+    {ranBy(job) !== null && <Fact name="Ran on">{ranBy(job)}</Fact>}
+    {job.api !== null && (
+      <Fact name="Came by">
+        <code>/v1/{job.api}</code>
       </Fact>
     )}
     {job.schedule !== null && (
@@ -47,12 +80,22 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
     <Fact name="Attempts">
       {job.attempts}
       {job.max_attempts !== null && ` of ${job.max_attempts}`}
+      <span class="dim">{assignedOften(job)}</span>
     </Fact>
     <Fact name="Cost">{costOf(job)}</Fact>
     {job.usage !== null && (
       <Fact name="Tokens">
         {count(job.usage.input_tokens)} in, {count(job.usage.output_tokens)} out
         {(job.usage.cached_input_tokens ?? 0) > 0 && `, ${count(job.usage.cached_input_tokens ?? 0)} cached`}
+      </Fact>
+    )}
+    {Object.keys(job.metadata).length > 0 && (
+      <Fact name="Metadata">
+        {Object.entries(job.metadata).map(([name, value]) => (
+          <span key={name} class="row-note">
+            {name}: {value}
+          </span>
+        ))}
       </Fact>
     )}
     {job.timeout_seconds !== null && <Fact name="Timeout">{job.timeout_seconds} s</Fact>}

@@ -2,7 +2,7 @@
 
 import type { ExplainQuery } from "../../contract/dispatch.ts";
 import { api } from "../api.ts";
-import { killswitch, workers } from "../state/board.ts";
+import { hasSnapshot, killswitch, workers } from "../state/board.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { ExplanationView } from "./explanation-view.tsx";
 import { Loading } from "./page.tsx";
@@ -20,7 +20,8 @@ const fleetShape = (): string =>
 export const RouterPreview = ({ query }: { query: Partial<ExplainQuery> }) => {
   const asked = useSettled(JSON.stringify(query), TYPING_MS);
   const fleet = useThrottled(fleetShape(), FLEET_EVERY_MS);
-  const { data, error, reload } = useLoad(`${asked} ${fleet}`, (signal) =>
+  // Asked before the fleet is known it would be asked again at once, and with many workers the answer is long.
+  const { data, error, reload } = useLoad(hasSnapshot.value ? `${asked} ${fleet}` : null, (signal) =>
     api.jobs.explain(JSON.parse(asked), { signal }),
   );
   if (error !== null) return <Problem error={error} retry={reload} />;

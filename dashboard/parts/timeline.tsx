@@ -1,7 +1,7 @@
 // A job's life, oldest first. An assignment shows the router's decision: the score by its parts, and who was refused.
 
 import type { JobEventResource } from "../../contract/job.ts";
-import { jsonText, plural } from "../format.ts";
+import { jsonText, plural, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { type Aspect, Lamp } from "./lamp.tsx";
 import { partLabel } from "./score-bars.tsx";
@@ -27,14 +27,20 @@ const EVENTS: Record<string, { says: string; aspect: Aspect }> = {
   "job.fell_back": { says: "Fell back to the next provider", aspect: "caution" },
 };
 
-interface RoutingDetail {
+/** An event's words and lamp; an unknown one is shown by its own name. An attempt names it without the `job.`. */
+export const eventWords = (type: string): { says: string; aspect: Aspect } =>
+  EVENTS[type] ?? EVENTS[`job.${type}`] ?? { says: type, aspect: "dark" };
+
+export interface RoutingDetail {
   score: number;
   breakdown: Record<string, number>;
   refused: Record<string, number>;
   strategy?: string;
+  /** Of older decisions nobody knows it any more. */
+  runner_up?: { instance: string; score: number } | null;
 }
 
-const isRouting = (detail: unknown): detail is RoutingDetail =>
+export const isRouting = (detail: unknown): detail is RoutingDetail =>
   typeof detail === "object" && detail !== null && "score" in detail && "breakdown" in detail;
 
 const Share = ({ part, share }: { part: string; share: number }) => (
@@ -43,10 +49,10 @@ const Share = ({ part, share }: { part: string; share: number }) => (
   </svg>
 );
 
-const Routing = ({ detail }: { detail: RoutingDetail }) => {
+export const Routing = ({ detail, isOpen = false }: { detail: RoutingDetail; isOpen?: boolean }) => {
   const refused = Object.entries(detail.refused ?? {});
   return (
-    <details class="decision">
+    <details class="decision" open={isOpen}>
       <summary>
         Score <span class="num">{detail.score.toFixed(1)}</span>
         {detail.strategy !== undefined && <span class="dim"> · strategy {detail.strategy}</span>}
@@ -60,6 +66,13 @@ const Routing = ({ detail }: { detail: RoutingDetail }) => {
           </span>
         )}
       </summary>
+      {detail.runner_up != null && (
+        <p class="event-detail">
+          Next best: <a href={href(["fleet", detail.runner_up.instance])}>{detail.runner_up.instance}</a>, score{" "}
+          <span class="num">{detail.runner_up.score.toFixed(1)}</span>
+        </p>
+      )}
+      {detail.runner_up === null && <p class="event-detail">No other worker could take it.</p>}
       <dl class="parts">
         {Object.entries(detail.breakdown).map(([part, share]) => (
           <div key={part}>
@@ -75,6 +88,12 @@ const Routing = ({ detail }: { detail: RoutingDetail }) => {
   );
 };
 
+const valueText = (value: unknown): string => {
+  if (typeof value !== "object" || value === null || !("message" in value)) return jsonText(value);
+  const { code, message } = value as { code?: string; message: unknown };
+  return code === undefined ? `${message}` : `${code}: ${message}`;
+};
+
 const Detail = ({ detail }: { detail: unknown }) => {
   if (detail === null || detail === undefined) return null;
   if (isRouting(detail)) return <Routing detail={detail} />;
@@ -83,7 +102,10 @@ const Detail = ({ detail }: { detail: unknown }) => {
     <p class="event-detail">
       {entries
         .filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0))
-        .map(([name, value]) => `${name === "" ? "" : `${String(name).replaceAll("_", " ")}: `}${jsonText(value)}`)
+        .map(
+          ([name, value]) =>
+            `${name === "" ? "" : `${String(name).replaceAll("_", " ")}: `}${withLocalTimes(valueText(value))}`,
+        )
         .join(" · ")}
     </p>
   );
@@ -92,7 +114,7 @@ const Detail = ({ detail }: { detail: unknown }) => {
 export const Timeline = ({ events }: { events: readonly JobEventResource[] }) => (
   <ol class="timeline">
     {events.map((event, index) => {
-      const { says, aspect } = EVENTS[event.type] ?? { says: event.type, aspect: "dark" as const };
+      const { says, aspect } = eventWords(event.type);
       return (
         <li key={`${index} ${event.type}`}>
           <Lamp aspect={aspect} />
@@ -105,7 +127,6 @@ export const Timeline = ({ events }: { events: readonly JobEventResource[] }) =>
                   <a href={href(["fleet", event.worker])}>{event.worker}</a>
                 </>
               )}
-              {event.lease > 0 && <span class="dim"> · lease {event.lease}</span>}
               <span class="event-at dim">
                 <Time at={event.at} as="clock" />
               </span>

@@ -2,8 +2,9 @@
 // that a frame of a hundred updates renders once. Jobs are bounded: finished ones leave first, oldest first.
 
 import { batch, computed, signal } from "@preact/signals";
+import type { QueueView } from "../../contract/insight.ts";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
-import type { LiveJob, LiveMessage } from "../../contract/live.ts";
+import type { ActivityMinute, LiveJob, LiveMessage, ProviderFleet } from "../../contract/live.ts";
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
 
@@ -19,6 +20,17 @@ export const schedules = signal<readonly ScheduleResource[] | null>(null);
 export const killswitch = signal<KillswitchResource | null>(null);
 export const counts = signal<Counts>({});
 export const todayUsd = signal<number | null>(null);
+type Snapshot = Extract<LiveMessage, { type: "snapshot" }>;
+
+export const budgetReached = signal<Snapshot["budget_reached"]>(null);
+/** Models that a catalog lists no more and somebody still names, by provider. */
+export const removedModels = signal<Snapshot["removed_models"]>([]);
+/** What waits, by what it asks for, and why: of all jobs, not of those that are kept here. */
+export const queue = signal<QueueView | null>(null);
+/** What happened to jobs in the last hour, oldest minute first. */
+export const minutes = signal<readonly ActivityMinute[]>([]);
+/** All workers in sums, by provider. */
+export const fleet = signal<readonly ProviderFleet[]>([]);
 /** Grows when the catalog changed: what shows it reads it anew. */
 export const catalogVersion = signal(0);
 export const hasSnapshot = signal(false);
@@ -37,8 +49,6 @@ const bounded = (all: Map<string, LiveJob>): Map<string, LiveJob> => {
   return new Map(byWorth.slice(0, MAX_KEPT_JOBS).map((job) => [job.id, job]));
 };
 
-type Snapshot = Extract<LiveMessage, { type: "snapshot" }>;
-
 const takeSnapshot = (snapshot: Snapshot): void => {
   jobs.value = new Map(snapshot.jobs.map((job) => [job.id, job]));
   workers.value = new Map(snapshot.workers.map((worker) => [worker.instance, worker]));
@@ -46,6 +56,12 @@ const takeSnapshot = (snapshot: Snapshot): void => {
   schedules.value = snapshot.schedules;
   killswitch.value = snapshot.killswitch;
   counts.value = snapshot.counts;
+  todayUsd.value = snapshot.today_usd;
+  budgetReached.value = snapshot.budget_reached;
+  removedModels.value = snapshot.removed_models;
+  queue.value = snapshot.queue;
+  minutes.value = snapshot.minutes;
+  fleet.value = snapshot.fleet;
   hasSnapshot.value = true;
 };
 
@@ -72,11 +88,27 @@ const takeJobs = (messages: readonly LiveMessage[]): void => {
   jobs.value = bounded(next);
 };
 
+const HOUR_MINUTES = 60;
+
+/** The newest minutes take the place of what was told of them before. */
+const takeMinutes = (newest: readonly ActivityMinute[]): void => {
+  const told = new Set(newest.map(({ at }) => at));
+  minutes.value = [...minutes.value.filter(({ at }) => !told.has(at)), ...newest].slice(-HOUR_MINUTES);
+};
+
 const takeRest = (message: LiveMessage): void => {
   if (message.type === "killswitch.updated") killswitch.value = message.killswitch;
   else if (message.type === "schedule.updated") schedules.value = message.schedules;
-  else if (message.type === "catalog.updated") catalogVersion.value += 1;
-  else if (message.type === "cost.updated") todayUsd.value = message.today_usd;
+  else if (message.type === "queue.updated") queue.value = message.queue;
+  else if (message.type === "activity.updated") takeMinutes(message.minutes);
+  else if (message.type === "fleet.updated") fleet.value = message.fleet;
+  else if (message.type === "catalog.updated") {
+    catalogVersion.value += 1;
+    removedModels.value = message.removed_models;
+  } else if (message.type === "cost.updated") {
+    todayUsd.value = message.today_usd;
+    budgetReached.value = message.budget_reached;
+  }
 };
 
 /** Applies messages in their order; a snapshot replaces what was there. */
@@ -98,5 +130,10 @@ export const clearBoard = (): void =>
     killswitch.value = null;
     counts.value = {};
     todayUsd.value = null;
+    budgetReached.value = null;
+    removedModels.value = [];
+    queue.value = null;
+    minutes.value = [];
+    fleet.value = [];
     hasSnapshot.value = false;
   });

@@ -1,8 +1,9 @@
 // What a tenant's jobs came to, counted for the metrics and the dashboard. In memory, and stored with each drain: sleep
 // costs nothing, a crash a moment's counts. History has the truth.
 
+import type { Usage } from "../../domain/job.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
-import type { ActivityMinute, Observed, StoredCounters } from "../store/settings.ts";
+import type { ActivityMinute, Observed, ProviderTally, StoredCounters } from "../store/settings.ts";
 
 const BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800] as const;
 
@@ -30,6 +31,60 @@ export class Histogram {
     return [...buckets, ["_bucket", { le: "+Inf" }, count], ["_sum", {}, sum], ["_count", {}, count]];
   }
 }
+
+/** Label values are bounded: what comes after so many pairs of provider and model counts as "other". */
+const MAX_TALLIES = 200;
+const MAX_ERROR_CODES = 30;
+const OTHER = "other";
+
+/** An attempt whose end was reported. */
+export interface EndedAttempt {
+  readonly provider: string;
+  readonly model: string;
+  readonly outcome: "completed" | "failed";
+  readonly usage: Usage | null;
+  readonly nanoUsd: number | null;
+  readonly seconds: number | null;
+  readonly errorCode: string | null;
+}
+
+/** What attempts came to, by provider and model. */
+export class Tallies {
+  readonly #byName = new Map<string, ProviderTally>();
+
+  constructor(stored: readonly ProviderTally[] = []) {
+    for (const tally of stored) this.#byName.set(nameOf(tally.provider, tally.model), tally);
+  }
+
+  get all(): readonly ProviderTally[] {
+    return [...this.#byName.values()];
+  }
+
+  note({ provider, model, outcome, usage, nanoUsd, seconds, errorCode }: EndedAttempt): void {
+    const tally = this.#of(provider, model);
+    tally[outcome] += 1;
+    tally.inputTokens += usage?.inputTokens ?? 0;
+    tally.outputTokens += usage?.outputTokens ?? 0;
+    tally.nanoUsd += nanoUsd ?? 0;
+    if (seconds !== null) new Histogram(tally.durations).observe(seconds);
+    if (errorCode === null) return;
+    const isKnown = Object.hasOwn(tally.errors, errorCode);
+    const code = isKnown || Object.keys(tally.errors).length < MAX_ERROR_CODES ? errorCode : OTHER;
+    tally.errors[code] = (Object.hasOwn(tally.errors, code) ? (tally.errors[code] ?? 0) : 0) + 1;
+  }
+
+  #of(provider: string, model: string): ProviderTally {
+    const known = this.#byName.get(nameOf(provider, model));
+    if (known !== undefined) return known;
+    if (this.#byName.size >= MAX_TALLIES && provider !== OTHER) return this.#of(OTHER, OTHER);
+    const counts = { completed: 0, failed: 0, inputTokens: 0, outputTokens: 0, nanoUsd: 0 };
+    const made = { provider, model, ...counts, errors: {}, durations: new Histogram().observed };
+    this.#byName.set(nameOf(provider, model), made);
+    return made;
+  }
+}
+
+const nameOf = (provider: string, model: string): string => JSON.stringify([provider, model]);
 
 const MINUTE_MS = 60_000;
 const KEPT_MINUTES = 60;
@@ -63,6 +118,16 @@ export interface Counters {
   readonly activity: Activity;
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Histogram;
+  readonly tallies: Tallies;
+  /** By the row of the timetable, since the object woke. */
+  readonly sweepFailures: Map<string, number>;
+  /** From the request to the first word of its answer. */
+  readonly firstToken: Histogram;
+  /** From the first word to the end. */
+  readonly streamDuration: Histogram;
+  readonly affinity: Record<"hit" | "miss", number>;
+  /** Answers that nobody stayed for. */
+  streamsAbandoned: number;
 }
 
 /** From nothing where none are stored. */
@@ -72,10 +137,21 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
     (Object.fromEntries(JOB_STATUSES.map((status) => [status, 0])) as Record<JobStatus, number>),
   assignmentLatency: new Histogram(stored?.assignmentLatency),
   activity: new Activity(stored?.minutes),
+  tallies: new Tallies(stored?.tallies),
+  sweepFailures: new Map(),
+  firstToken: new Histogram(stored?.firstToken),
+  streamDuration: new Histogram(stored?.streamDuration),
+  affinity: { hit: 0, miss: 0, ...stored?.affinity },
+  streamsAbandoned: stored?.streamsAbandoned ?? 0,
 });
 
-export const storedCounters = ({ jobsByStatus, assignmentLatency, activity }: Counters): StoredCounters => ({
-  jobsByStatus,
-  assignmentLatency: assignmentLatency.observed,
-  minutes: activity.minutes,
+export const storedCounters = (counters: Counters): StoredCounters => ({
+  jobsByStatus: counters.jobsByStatus,
+  assignmentLatency: counters.assignmentLatency.observed,
+  firstToken: counters.firstToken.observed,
+  streamDuration: counters.streamDuration.observed,
+  affinity: counters.affinity,
+  streamsAbandoned: counters.streamsAbandoned,
+  minutes: counters.activity.minutes,
+  tallies: counters.tallies.all,
 });

@@ -11,14 +11,19 @@ export const FINAL_GRACE_MS = 10_000;
 export const dueAtOf = (job: Job, memory: Memory): number | null => {
   switch (job.status) {
     case "pending":
-      return job.readyAt;
+      return earliest(job.readyAt, job.queueUntilAt);
     case "assigned":
       return expiresAtOf(job, memory.config);
     case "running":
-      return earliest(staleAtOf(job, memory), timeoutAtOf(job, memory.config));
+      return runningDueAt(job, memory);
     default:
       return job.finishedAt === null ? null : job.finishedAt + FINAL_GRACE_MS;
   }
+};
+
+const runningDueAt = (job: Job, memory: Memory): number | null => {
+  const endsAt = earliest(staleAtOf(job, memory), timeoutAtOf(job, memory.config));
+  return earliest(endsAt, firstTokenDueAt(job, memory.config));
 };
 
 /** When a lease that nobody started is over. A worker that says it has the job keeps it. */
@@ -38,6 +43,13 @@ export const staleAtOf = (job: Job, { config, beats }: Memory): number | null =>
 export const timeoutAtOf = (job: Job, config: Config): number | null => {
   const timeoutMs = timeoutOf(config, job);
   return job.startedAt === null || timeoutMs === null ? null : job.startedAt + timeoutMs;
+};
+
+/** When somebody has waited too long for the first word of this attempt. */
+export const firstTokenDueAt = (job: Job, config: Config): number | null => {
+  const { firstTokenMs } = config.frontDoor;
+  if (firstTokenMs === null || job.api === null || !job.stream || job.firstTokenAt !== null) return null;
+  return job.startedAt === null ? null : job.startedAt + firstTokenMs;
 };
 
 const earliest = (one: number | null, other: number | null): number | null => {

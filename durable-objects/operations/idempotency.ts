@@ -17,7 +17,7 @@ export interface Idempotency {
 export type Replayable<T> = T & { readonly replayed?: boolean };
 
 /** One key may stand for one request of each of these. */
-export type IdempotencyScope = "create" | "dispatch" | "batch" | "run" | "bulk";
+export type IdempotencyScope = "create" | "dispatch" | "batch" | "run" | "bulk" | "ask";
 
 /** How an answer is stored, and made whole again from that and the repeated request. */
 export interface Kept<T> {

@@ -1,6 +1,7 @@
 // Creating, reading and changing jobs, as their owner does.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
+import { refuseRetry } from "../../domain/front-door.ts";
 import {
   cancelJob,
   createJob,
@@ -20,7 +21,9 @@ import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
+import { countRequest, refuseOverLimits } from "./key-limits.ts";
 import { lastSignOf } from "./last-sign.ts";
+import { allowReading } from "./reading.ts";
 import {
   admit,
   admitTo,
@@ -57,16 +60,24 @@ export const createOne = (
   request: { job: NewJob; idempotency: Idempotency | null },
 ): Result<Replayable<JobResource>, Refusal> => {
   const create = (): Result<JobResource, Refusal> => {
-    const open = refuseNewJobs(turn);
+    const open = refuseNewJobs(turn, [request.job]);
     return open.ok ? ok(createAndAdmit(turn, request.job)) : open;
   };
   return withIdempotency(turn, "create", request.idempotency, create, keptJob(request.job));
 };
 
 /** Asked after the look for an earlier answer: a repeated request is answered as it was, whatever holds by now. */
-const refuseNewJobs = (turn: Turn): Result<null, Refusal> => {
+const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
   const permitted = permit(turn.memory.killswitch, "create");
-  return permitted.ok ? refuseBacklog(turn) : permitted;
+  if (!permitted.ok) return permitted;
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  for (const { model } of asked) {
+    const limited = refuseOverLimits(turn, [model], asked.length);
+    if (!limited.ok) return limited;
+  }
+  countRequest(turn, true, asked.length);
+  return ok(null);
 };
 
 /** The job as created: pending, even where a worker has it before the answer leaves. */
@@ -82,7 +93,7 @@ export const createMany = (
   request: { jobs: readonly NewJob[]; idempotency: Idempotency | null },
 ): Result<Replayable<{ readonly jobs: JobResource[] }>, Refusal> => {
   const create = (): Result<{ jobs: JobResource[] }, Refusal> => {
-    const open = refuseNewJobs(turn);
+    const open = refuseNewJobs(turn, request.jobs);
     if (!open.ok) return open;
     const reasons: WaitingReasons = new Map();
     return ok({ jobs: request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)) });
@@ -105,15 +116,19 @@ export const dispatch = (
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
+    const limited = refuseOverLimits(turn, [request.job.model]);
+    if (!limited.ok) return limited;
     const created = createJob(request.job, turn.newId(), turn.nowAt, turn.caller.keyId);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {
+      countRequest(turn, true);
       return ok({ job: presentJob(admitTo(turn, created, choice), request.job), isQueued: false });
     }
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
+    countRequest(turn, true);
     const waitsFor = admit(turn, created, policy);
     return ok({ job: presentJob(created.job, request.job, null, waitsFor), isQueued: true });
   };
@@ -123,7 +138,7 @@ export const dispatch = (
 const MAX_EXPLAINED_WORKERS = 200;
 
 const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof routePolicy>): Refusal => {
-  const closest = explainClosest(turn.memory.fleet, routeRequest(job), policy, MAX_EXPLAINED_WORKERS);
+  const closest = explainClosest(turn.memory.fleet, routeRequest(turn, job), policy, MAX_EXPLAINED_WORKERS);
   const delay = delayReason(turn, job);
   return {
     code: "no_eligible_workers",
@@ -141,22 +156,6 @@ export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Ref
   if (!allowed.ok) return allowed;
   if (open !== null || request.archived === undefined) return ok(presentOpenJob(turn, job));
   return ok(presentJob(job, request.archived, request.archived.result));
-};
-
-/** A worker's key reads the jobs of its workers, a client's the jobs that it made. */
-export const allowReading = (turn: Turn, job: Job): Result<null, Refusal> => {
-  const { role, keyId } = turn.caller;
-  if (role === "client" && (job.keyId === null || job.keyId !== keyId))
-    return err({ code: "forbidden", detail: "a client key reads and cancels only the jobs that it made" });
-  if (mayRead(turn, job)) return ok(null);
-  return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
-};
-
-/** A key with role worker sees the jobs of workers that it speaks for. */
-export const mayRead = (turn: Turn, job: Pick<Job, "assignedWorker">): boolean => {
-  if (turn.caller.role !== "worker") return true;
-  if (job.assignedWorker === null) return false;
-  return turn.memory.fleet.get(job.assignedWorker)?.worker.keyId === turn.caller.keyId;
 };
 
 const LEFT_OUT = { prompt: "", input: null };
@@ -212,6 +211,8 @@ export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Ref
 export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
   const job = findForCommand(turn, command);
   if (job === null) return err(notFound("job", command.id));
+  const waitedFor = refuseRetry(job);
+  if (waitedFor !== null) return err(waitedFor);
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   turn.sendHalt(job, "retried");

@@ -4,6 +4,7 @@
 import { toIso } from "../../contract/field.ts";
 import { type KeyResource, presentKey } from "../../contract/key.ts";
 import type { SessionAnswer } from "../../contract/session.ts";
+import type { Json } from "../../domain/json.ts";
 import {
   AUTHENTICATION_FAILED,
   authenticate,
@@ -13,9 +14,11 @@ import {
   revokeKey,
   rotateKey,
 } from "../../domain/key.ts";
+import type { KeyLimits } from "../../domain/key-limits.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Store } from "../store/open.ts";
+import { endAsksOf } from "./abandon.ts";
 import type { Caller, Turn } from "./turn.ts";
 
 /** What the edge found in a bearer key or a cookie: public ids, and the digest of the whole. */
@@ -72,10 +75,12 @@ export interface NewKey {
   readonly name: string;
   readonly role: Role;
   readonly hash: string;
+  readonly limits?: KeyLimits | null;
 }
 
 const keyRecord = (asked: NewKey, nowAt: number): KeyRecord => ({
   ...asked,
+  limits: asked.limits ?? null,
   createdAt: nowAt,
   lastUsedAt: null,
   revokedAt: null,
@@ -103,9 +108,36 @@ export const createTenant = (turn: Turn, request: NewTenant): Result<null, Refus
 
 export const createKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
   const key = keyRecord(request, turn.nowAt);
-  turn.store.keys.put(key);
-  turn.audit("key.created", key.id, { name: key.name, role: key.role });
+  putKey(turn, key);
+  const { limits } = presentKey(key);
+  turn.audit("key.created", key.id, {
+    name: key.name,
+    role: key.role,
+    ...(limits == null ? {} : { limits: limits as Json }),
+  });
   return ok(presentKey(key));
+};
+
+/** Its name and its limits; what it has used of them stays counted. */
+export const patchKey = (
+  turn: Turn,
+  request: { id: string; name: string | null; limits: KeyLimits | null | undefined },
+): Result<KeyResource, Refusal> => {
+  const key = turn.store.keys.find(request.id);
+  if (key === null) return err(notFound("key", request.id));
+  const limits = request.limits === undefined ? key.limits : request.limits;
+  const next = { ...key, name: request.name ?? key.name, limits };
+  putKey(turn, next);
+  turn.audit("key.changed", key.id, { name: next.name, limits: (presentKey(next).limits ?? null) as Json });
+  return ok(presentKey(next));
+};
+
+/** A key whose jobs are limited in number has them counted from here on. */
+const putKey = (turn: Turn, key: KeyRecord): void => {
+  const { openByKey } = turn.memory;
+  turn.store.keys.put(key);
+  if (key.limits?.concurrent == null) openByKey.delete(key.id);
+  else if (!openByKey.has(key.id)) openByKey.set(key.id, turn.store.jobs.openCountOf(key.id));
 };
 
 /** Another admin key, for the operator: a tenant whose keys are all lost is not lost. */
@@ -143,6 +175,7 @@ export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusa
   turn.store.keys.put(revoked.value);
   turn.audit("key.revoked", key.id, { name: key.name });
   endOpened(turn, revoked.value);
+  endAsksOf(turn, key.id);
   return ok(null);
 };
 

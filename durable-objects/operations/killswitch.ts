@@ -15,6 +15,7 @@ import { haltJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { statusOf, type Worker } from "../../domain/worker.ts";
+import { haltFrontDoor } from "./abandon.ts";
 import { lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
@@ -112,6 +113,7 @@ const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {
  * back. Answers how many leases.
  */
 const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => {
+  const waitedFor = haltFrontDoor(turn, level, killswitch.reason);
   const leased = turn.store.jobs.allLeased();
   const reason = `killswitch level ${level}`;
   for (const job of leased) {
@@ -121,7 +123,7 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
   }
   if (cancelsWork(killswitch)) cancelPutBack(turn, reason);
   else turn.store.haltedJobs.add(leased.map((job) => job.id));
-  return leased.length;
+  return waitedFor + leased.length;
 };
 
 const cancelPutBack = (turn: Turn, reason: string): void => {

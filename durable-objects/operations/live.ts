@@ -3,12 +3,14 @@
 import { toIso } from "../../contract/field.ts";
 import { presentJob } from "../../contract/job.ts";
 import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
+import { startOf } from "../../contract/start-of.ts";
 import { presentWorker } from "../../contract/worker.ts";
 import type { Job } from "../../domain/job.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
+import { fleetByProvider } from "./fleet-summary.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
 import { waitingReason } from "./routing.ts";
@@ -20,8 +22,8 @@ export interface LiveChanges {
   readonly jobs: Set<string>;
   readonly workers: Set<string>;
   readonly forgotten: Set<string>;
-  /** `queue`: what waits, and what happened to jobs lately; at most once a second. */
-  readonly topics: Set<LiveTopic | "queue">;
+  /** `queue`: what waits, and what happened to jobs lately; `fleet`: its sums. Both at most once a second. */
+  readonly topics: Set<LiveTopic | "queue" | "fleet">;
 }
 
 const PROMPT_START_CHARS = 200;
@@ -29,7 +31,7 @@ const PROMPT_START_CHARS = 200;
 const presentLive = (turn: Turn, job: Job): LiveJob => {
   const payload = turn.store.payloads.find(job.id);
   const { prompt, input: _input, result: _result, ...rest } = presentJob(job, payload, null, waitingReason(turn, job));
-  return { ...rest, prompt_start: prompt.slice(0, PROMPT_START_CHARS) };
+  return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
 };
 
 const statusCounts = (turn: Turn): Record<JobStatus, number> => {
@@ -43,6 +45,7 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
   jobs: turn.store.jobs.newest(MAX_LIVE_RESOURCES).map((job) => presentLive(turn, job)),
   workers: [...turn.memory.fleet.members()].slice(0, MAX_LIVE_RESOURCES).map((one) => presentWorker(viewOf(turn, one))),
   workers_total: turn.memory.fleet.size,
+  fleet: fleetByProvider(turn),
   schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one)),
   killswitch: killswitchResource(turn),
   counts: statusCounts(turn),
@@ -76,6 +79,7 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
     messages.push({ type: "queue.updated", queue: queueView(turn) });
     messages.push({ type: "activity.updated", minutes: minutesSince(turn, turn.nowAt - NEWEST_MS) });
   }
+  if (changes.topics.has("fleet")) messages.push({ type: "fleet.updated", fleet: fleetByProvider(turn) });
   if (changes.topics.has("cost")) messages.push({ type: "cost.updated", ...costState(turn) });
   return messages;
 };

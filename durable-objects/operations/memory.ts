@@ -13,6 +13,7 @@ import type { CatalogFacts } from "../store/catalog.ts";
 import type { OpenStatus } from "../store/jobs.ts";
 import type { Store } from "../store/open.ts";
 import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
+import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
 
 export interface Memory {
@@ -41,12 +42,20 @@ export interface Memory {
   budgetNotices: readonly BudgetNotice[];
   readonly spending: Spending;
   readonly counters: Counters;
+  /** Who had the last turn of each conversation. */
+  readonly affinity: Affinity;
+  /** Workers whose socket dropped, and when: jobs that somebody waits for leave them soon. */
+  readonly socketGoneAt: Map<string, number>;
+  /** Open jobs of the keys whose number of jobs is limited. */
+  readonly openByKey: Map<string, number>;
   /** Newest first. */
   webhooks: readonly Webhook[];
   /** Deliveries whose try has no outcome yet. */
   readonly deliveriesUnderWay: Set<string>;
   /** Workers whose silence webhooks were told of. */
   readonly silentWorkers: Set<string>;
+  /** Jobs that have said their first word, and are not over. */
+  openStreams: number;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
@@ -92,9 +101,18 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     budgetNotices: store.settings.budgetNotices(),
     spending: new Spending(store.spending.since(periodAt("month", nowAt).fromAt)),
     counters,
+    affinity: new Affinity(),
+    socketGoneAt: new Map(),
+    openByKey: new Map(
+      store.keys
+        .all()
+        .filter((key) => key.limits?.concurrent != null)
+        .map(({ id }) => [id, store.jobs.openCountOf(id)]),
+    ),
     webhooks: store.webhooks.all(),
     deliveriesUnderWay: new Set(),
     silentWorkers: store.silentWorkers.all(),
+    openStreams: store.jobs.openStreamCount(),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,

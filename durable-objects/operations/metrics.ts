@@ -2,9 +2,11 @@
 // requirement groups that exist, each list bounded.
 
 import { JOB_STATUSES } from "../../domain/job-status.ts";
+import { usdFromNano } from "../../domain/price.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { WORKER_STATUSES } from "../../domain/worker.ts";
+import { Histogram } from "./counters.ts";
 import type { Turn } from "./turn.ts";
 import { viewOf } from "./workers.ts";
 
@@ -18,7 +20,14 @@ interface Metric {
 }
 
 export const readMetrics = (turn: Turn): Result<string, Refusal> => {
-  const metrics = [...queueMetrics(turn), ...fleetMetrics(turn), ...tenantMetrics(turn)];
+  const metrics = [
+    ...queueMetrics(turn),
+    ...doorMetrics(turn),
+    ...fleetMetrics(turn),
+    ...providerMetrics(turn),
+    ...budgetMetrics(turn),
+    ...tenantMetrics(turn),
+  ];
   return ok(`${metrics.map(format).join("\n")}\n`);
 };
 
@@ -55,6 +64,37 @@ const queueMetrics = (turn: Turn): Metric[] => {
   ];
 };
 
+const doorMetrics = (turn: Turn): Metric[] => {
+  const { counters } = turn.memory;
+  return [
+    {
+      name: "signalbox_time_to_first_token_seconds",
+      help: "Time from a request to the first word of its stream.",
+      type: "histogram",
+      samples: counters.firstToken.samples(),
+    },
+    {
+      name: "signalbox_stream_duration_seconds",
+      help: "Time from the first word of a stream to its end.",
+      type: "histogram",
+      samples: counters.streamDuration.samples(),
+    },
+    gauge("signalbox_streams_open", "Streams that have begun and not ended.", [["", {}, turn.memory.openStreams]]),
+    {
+      name: "signalbox_streams_abandoned_total",
+      help: "Answers whose client left, or read too slowly.",
+      type: "counter",
+      samples: [["", {}, counters.streamsAbandoned]],
+    },
+    {
+      name: "signalbox_affinity_total",
+      help: "Requests of a conversation, by whether they went to the worker that had its last turn.",
+      type: "counter",
+      samples: (["hit", "miss"] as const).map((outcome) => ["", { outcome }, counters.affinity[outcome]] as const),
+    },
+  ];
+};
+
 const fleetMetrics = (turn: Turn): Metric[] => {
   const byStatus = new Map<string, number>();
   let paused = 0;
@@ -74,6 +114,80 @@ const fleetMetrics = (turn: Turn): Metric[] => {
   ];
 };
 
+const providerMetrics = (turn: Turn): Metric[] => {
+  const tallies = turn.memory.counters.tallies.all;
+  const labelled = tallies.map((tally) => ({ tally, labels: { provider: tally.provider, model: tally.model } }));
+  const counter = (name: string, help: string, samples: Metric["samples"]): Metric => ({
+    name,
+    help,
+    type: "counter",
+    samples,
+  });
+  return [
+    counter(
+      "signalbox_attempts_total",
+      "Attempts that reported their end, by provider, model and outcome.",
+      labelled.flatMap(({ tally, labels }) =>
+        (["completed", "failed"] as const).map((outcome) => ["", { ...labels, outcome }, tally[outcome]] as const),
+      ),
+    ),
+    counter(
+      "signalbox_attempt_errors_total",
+      "Failed attempts by provider, model and error code.",
+      labelled.flatMap(({ tally, labels }) =>
+        Object.entries(tally.errors).map(([code, count]) => ["", { ...labels, code }, count] as const),
+      ),
+    ),
+    counter(
+      "signalbox_tokens_total",
+      "Tokens that attempts reported, by provider, model and kind.",
+      labelled.flatMap(({ tally, labels }) => [
+        ["", { ...labels, kind: "input" }, tally.inputTokens] as const,
+        ["", { ...labels, kind: "output" }, tally.outputTokens] as const,
+      ]),
+    ),
+    counter(
+      "signalbox_cost_usd_total",
+      "What attempts cost, by provider and model; what has no known price is not in it.",
+      labelled.map(({ tally, labels }) => ["", labels, usdFromNano(tally.nanoUsd)] as const),
+    ),
+    {
+      name: "signalbox_attempt_duration_seconds",
+      help: "Time from an attempt's start to its end, by provider and model.",
+      type: "histogram",
+      samples: labelled.flatMap(({ tally, labels }) =>
+        new Histogram(tally.durations)
+          .samples()
+          .map(([suffix, le, value]) => [suffix, { ...labels, ...le }, value] as const),
+      ),
+    },
+  ];
+};
+
+const budgetMetrics = (turn: Turn): Metric[] => {
+  const { budget, providers } = turn.memory.config;
+  const { spending } = turn.memory;
+  const owners = [
+    { provider: null, limits: budget },
+    ...[...providers].map(([provider, { budget: limits }]) => ({ provider, limits })),
+  ];
+  const samples = owners.flatMap(({ provider, limits }) =>
+    (["day", "month"] as const).flatMap((period) => {
+      const limit = period === "day" ? limits?.dayUsd : limits?.monthUsd;
+      if (limit == null) return [];
+      const spent = usdFromNano(spending.of(period, turn.nowAt, provider));
+      return [["", { provider: provider ?? "", period }, Math.max(0, limit - spent)] as const];
+    }),
+  );
+  return [
+    gauge(
+      "signalbox_budget_left_usd",
+      "What is left of each configured budget; without a provider, of the tenant's.",
+      samples,
+    ),
+  ];
+};
+
 const tenantMetrics = (turn: Turn): Metric[] => {
   const oldestAt = turn.store.outbox.oldestAt();
   return [
@@ -81,6 +195,12 @@ const tenantMetrics = (turn: Turn): Metric[] => {
     gauge("signalbox_outbox_oldest_age_seconds", "Age of the oldest of them.", [
       ["", {}, oldestAt === null ? 0 : (turn.nowAt - oldestAt) / 1000],
     ]),
+    {
+      name: "signalbox_sweep_failures_total",
+      help: "Rows of the timetable that failed, since the tenant's object woke.",
+      type: "counter",
+      samples: [...turn.memory.counters.sweepFailures].map(([row, count]) => ["", { row }, count] as const),
+    },
     gauge("signalbox_killswitch_level", "0 is off, 4 is a full halt.", [["", {}, turn.memory.killswitch.level]]),
   ];
 };

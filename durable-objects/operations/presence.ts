@@ -9,6 +9,7 @@ import { heartbeatJob, keepLease, loseJob } from "../../domain/lease.ts";
 import { invalid, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
+import { SOCKET_GRACE_MS } from "./abandon.ts";
 import { confirmHalt, killswitchState } from "./killswitch.ts";
 import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
@@ -36,6 +37,17 @@ export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> =>
   if (key?.role !== "worker" || key.revokedAt !== null || isSilent(turn, member)) return ok(null);
   const detail = `worker "${instance}" is in use with another key: choose another name, or stop that one first`;
   return err({ code: "forbidden", detail });
+};
+
+/** Whether the caller's key may speak for a worker, and what its connection ends with. */
+export const workAs = (
+  turn: Turn,
+  request: { instance: string },
+): Result<{ keyId: string; openedWith: string }, Refusal> => {
+  const allowed = mayActAs(turn, request.instance);
+  if (!allowed.ok) return allowed;
+  const keyId = turn.caller.keyId ?? "";
+  return ok({ keyId, openedWith: turn.store.keys.find(keyId)?.hash ?? "" });
 };
 
 export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Refusal> => {
@@ -151,7 +163,11 @@ export const noteDisconnected = (
   const { fleet } = turn.memory;
   const member = fleet.get(instance);
   fleet.noteReach(instance, { isConnected });
-  if (!isConnected) turn.log("info", "worker.disconnected", { worker: instance });
+  if (!isConnected) {
+    turn.memory.socketGoneAt.set(instance, turn.nowAt);
+    turn.due(turn.nowAt + SOCKET_GRACE_MS);
+    turn.log("info", "worker.disconnected", { worker: instance });
+  }
   turn.effects.changedWorkers.add(instance);
   if (member === undefined || signAt <= member.lastSeenAt) return;
   fleet.noteSeen(instance, signAt);

@@ -7,6 +7,7 @@ import { isLocalProvider } from "../../domain/local-runtime.ts";
 import { configuredPrice } from "../../domain/price.ts";
 import { dayStartAt } from "../../domain/spending.ts";
 import { tablePrice } from "../../providers/price-table.ts";
+import { chargeKey } from "./key-limits.ts";
 import type { Turn } from "./turn.ts";
 
 export interface Spent {
@@ -39,7 +40,7 @@ const catalogPrice = (turn: Turn, provider: string, model: string | null): Model
 export const recordSpending = (
   turn: Turn,
   job: Job,
-  outcome: "completed" | "failed",
+  outcome: "completed" | "failed" | "late",
   spent: Spent,
   cost: AttemptCost,
 ): void => {
@@ -64,6 +65,7 @@ export const recordSpending = (
     const spent = { dayAt: dayStartAt(turn.nowAt), provider: job.workerProvider ?? "", nanoUsd: cost.costNanoUsd };
     turn.store.spending.add(spent);
     turn.memory.spending.add(spent);
+    chargeKey(turn, job.keyId, spent.dayAt, spent.nanoUsd);
   }
 };
 

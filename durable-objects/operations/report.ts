@@ -5,19 +5,22 @@ import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../contract/worker.
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { type FailurePolicy, failJob } from "../../domain/failure.ts";
 import type { Member } from "../../domain/fleet.ts";
-import type { Job, JobError } from "../../domain/job.ts";
+import { isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
+import { leaseLost } from "../../domain/lease-fence.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
 import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
-import { mayRead } from "./jobs.ts";
+import type { EndedAttempt } from "./counters.ts";
 import { recordPause } from "./killswitch.ts";
+import { countLate } from "./late-spending.ts";
 import { handOut } from "./leases.ts";
 import { mayActAs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
+import { mayRead } from "./reading.ts";
 import { assignWaiting, routePolicy, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
@@ -106,6 +109,16 @@ export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
   return ok(decided.value.job);
 };
 
+/** Who holds the lease: for what is streamed or fetched under it. */
+export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const { lease, assignedWorker } = found.value;
+  if (isLeased(found.value) && lease === request.lease && assignedWorker !== null)
+    return ok({ instance: assignedWorker });
+  return err(leaseLost(found.value, request.lease));
+};
+
 export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
@@ -114,12 +127,16 @@ export const complete = (turn: Turn, request: LeaseReport & { result: Json } & S
   const { result, usage, model } = request;
   const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
   const decided = completeJob(job, request.lease, outcome, turn.nowAt);
-  if (!decided.ok) return decided;
+  if (!decided.ok) {
+    countLate(turn, job, request, decided.error);
+    return decided;
+  }
   if (decided.value.job !== job) {
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
     turn.record(job, decided.value);
     noteOutcome(turn, job, "completed", null);
+    tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
     enforceBudget(turn);
   }
   return ok(decided.value.job);
@@ -139,14 +156,19 @@ export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent)
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
   const decided = failJob(job, request.lease, report, failurePolicy(turn, job), turn.nowAt);
-  if (!decided.ok) return decided;
+  if (!decided.ok) {
+    countLate(turn, job, request, decided.error);
+    return decided;
+  }
   if (decided.value.job !== job) {
     noteSign(turn, job);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
     turn.record(job, decided.value);
     // A rate limit is one by its status, too, whatever the worker calls it.
-    noteOutcome(turn, job, "failed", decided.value.job.error?.code ?? request.error.code);
+    const errorCode = decided.value.job.error?.code ?? request.error.code;
+    noteOutcome(turn, job, "failed", errorCode);
+    tally(turn, job, { ...request, outcome: "failed", nanoUsd: cost?.costNanoUsd ?? null, errorCode });
     enforceBudget(turn);
   }
   return ok(decided.value.job);
@@ -175,6 +197,17 @@ const backOff = (turn: Turn, provider: string | null, untilAt: number | null): v
   turn.memory.backoffs.set(provider, until);
   turn.store.backoffs.put(provider, until);
   turn.due(until);
+};
+
+const tally = (
+  turn: Turn,
+  job: Job,
+  ended: Pick<EndedAttempt, "outcome" | "usage" | "nanoUsd" | "errorCode"> & Pick<Spent, "model">,
+): void => {
+  const { outcome, usage, nanoUsd, errorCode } = ended;
+  const seconds = job.startedAt === null ? null : Math.max(0, turn.nowAt - job.startedAt) / 1000;
+  const ran = { provider: job.workerProvider ?? "", model: ended.model ?? job.model ?? "" };
+  turn.memory.counters.tallies.note({ ...ran, outcome, usage, nanoUsd, seconds, errorCode });
 };
 
 const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code: string | null): void => {

@@ -3,7 +3,7 @@
 
 import { presentLease } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
-import type { Decision, Job } from "../../domain/job.ts";
+import type { Decision, FrontDoorFacts, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import type { Requirements } from "../../domain/requirements.ts";
@@ -64,7 +64,7 @@ const closedProviders = (turn: Turn): Map<string, string> => {
   return closed;
 };
 
-export const routeRequest = (job: Job): RouteRequest => ({
+export const routeRequest = (turn: Pick<Turn, "memory" | "nowAt">, job: Job): RouteRequest => ({
   provider: job.provider,
   model: job.model,
   tags: job.tags,
@@ -73,11 +73,15 @@ export const routeRequest = (job: Job): RouteRequest => ({
   api: job.api,
   tier: job.tier,
   urgency: job.priority,
+  ...sessionOf(turn, job),
 });
+
+const sessionOf = ({ memory, nowAt }: Pick<Turn, "memory" | "nowAt">, { frontDoor }: Job) =>
+  frontDoor?.session == null ? {} : { session: { worker: memory.affinity.workerOf(frontDoor.session, nowAt) } };
 
 /** Who would get this job now; null under the killswitch or where nobody may. */
 export const chooseFor = (turn: Turn, job: Job, policy = routePolicy(turn)): Choice | null =>
-  turn.memory.killswitch.level > 0 ? null : choose(turn.memory.fleet, routeRequest(job), policy);
+  turn.memory.killswitch.level > 0 ? null : choose(turn.memory.fleet, routeRequest(turn, job), policy);
 
 const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
   const { worker } = choice.member;
@@ -89,7 +93,18 @@ const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
     chain_position: chainPosition(turn, worker.provider),
     refused: { ...choice.refused },
   };
-  return assignJob(job, worker, detail, turn.nowAt);
+  const assigned = assignJob(job, worker, detail, turn.nowAt);
+  return job.frontDoor?.session == null ? assigned : keptTogether(turn, assigned, job.frontDoor, worker.instance);
+};
+
+/** The conversation's next turn prefers the worker that has this one. */
+const keptTogether = (turn: Turn, assigned: Decision, facts: FrontDoorFacts, instance: string): Decision => {
+  const { affinity, counters } = turn.memory;
+  const session = facts.session ?? "";
+  const isSessionHit = affinity.workerOf(session, turn.nowAt) === instance;
+  affinity.note(session, instance, turn.nowAt);
+  counters.affinity[isSessionHit ? "hit" : "miss"] += 1;
+  return { ...assigned, job: { ...assigned.job, frontDoor: { ...facts, isSessionHit } } };
 };
 
 const chainPosition = (turn: Turn, provider: string): number | null => {
@@ -265,7 +280,7 @@ export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)):
   if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
   const delay = delayReason(turn, job);
   if (delay !== null) return delay;
-  const reason = whyWaiting(fleet, routeRequest(job), policy) ?? ITS_TURN;
+  const reason = whyWaiting(fleet, routeRequest(turn, job), policy) ?? ITS_TURN;
   const removed = removedModelNote(turn, job);
   return removed === null ? reason : `${reason}; ${removed}`;
 };

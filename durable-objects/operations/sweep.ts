@@ -3,11 +3,14 @@
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
 import { isCutOff } from "../../domain/fleet.ts";
+import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
+import { isOnlyFull } from "../../domain/routing.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
+import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget } from "./budget.ts";
-import { dueAtOf, staleAtOf, timeoutAtOf } from "./deadline.ts";
+import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
 import {
   announceSilence,
   nextDeliveryAt,
@@ -18,8 +21,9 @@ import {
 } from "./deliveries.ts";
 import { endGraces } from "./keys.ts";
 import { recordPause } from "./killswitch.ts";
+import { routePolicy, routeRequest, waitingReason } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
-import type { Turn } from "./turn.ts";
+import { type Turn, UNREPORTED_KEPT_MS } from "./turn.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
 import { isSilent } from "./workers.ts";
 
@@ -78,6 +82,18 @@ const TIMETABLE: readonly Row[] = [
     },
   },
   {
+    what: "jobs that somebody waits for leave a worker whose socket is gone",
+    dueAt: (turn) => earliest([...turn.memory.socketGoneAt.values()].map((at) => at + SOCKET_GRACE_MS)),
+    run: (turn) => {
+      for (const [instance, at] of turn.memory.socketGoneAt) {
+        if (at + SOCKET_GRACE_MS > turn.nowAt) continue;
+        turn.memory.socketGoneAt.delete(instance);
+        const member = turn.memory.fleet.get(instance);
+        if (member !== undefined && isCutOff(member)) loseWaitedFor(turn, instance);
+      }
+    },
+  },
+  {
     what: "jobs that wait are looked at again where time alone may have brought them a worker",
     dueAt: nextLookAt,
     run: lookAgain,
@@ -118,10 +134,19 @@ const TIMETABLE: readonly Row[] = [
     run: (turn) => turn.store.idempotency.removeExpired(turn.nowAt, EXPIRED_ROWS_A_SWEEP),
   },
   {
+    what: "leases that never told what they spent are forgotten",
+    dueAt: (turn) => {
+      const oldestAt = turn.store.unreported.oldestEndedAt();
+      return oldestAt === null ? null : oldestAt + UNREPORTED_KEPT_MS;
+    },
+    run: (turn) => turn.store.unreported.removeBefore(turn.nowAt - UNREPORTED_KEPT_MS, EXPIRED_ROWS_A_SWEEP),
+  },
+  {
     what: "sessions of the dashboard end; spending of past months is history's",
     dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
     run: (turn) => {
       for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
+      turn.store.keyUse.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
       turn.store.spending.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
     },
   },
@@ -157,12 +182,21 @@ const pauseEnds = (turn: Turn): (number | null)[] => {
 
 /** What a job needs whose time has come, by its state. */
 const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
-  if (job.status === "pending") turn.record(job, makeReady(job));
+  if (job.status === "pending") attendPending(turn, job);
   else if (job.status === "assigned") {
     if (job.assignedWorker !== null) idlers.add(job.assignedWorker);
     turn.sendHalt(job, "not started in time");
     turn.record(job, expireLease(job, turn.nowAt));
   } else attendRunning(turn, job);
+};
+
+const attendPending = (turn: Turn, job: Job): void => {
+  const isReady = job.readyAt !== null && job.readyAt <= turn.nowAt;
+  if (isReady) turn.record(job, makeReady(job));
+  if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
+  const policy = routePolicy(turn);
+  const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
+  turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
 };
 
 /** Final jobs leave once history has their last change; until then nothing looks at them, however long it is away. */
@@ -189,6 +223,12 @@ const attendRunning = (turn: Turn, job: Job): void => {
   const timeoutAt = timeoutAtOf(job, config);
   const timeoutMs = timeoutOf(config, job);
   const staleAt = staleAtOf(job, turn.memory);
+  const firstTokenAt = firstTokenDueAt(job, config);
+  if (firstTokenAt !== null && firstTokenAt <= turn.nowAt) {
+    turn.sendHalt(job, "it said nothing");
+    turn.record(job, moveOn(job, config.frontDoor.firstTokenMs ?? 0, turn.nowAt));
+    return;
+  }
   // After an outage both may be over: what came first is what happened.
   const isSilentFirst = staleAt !== null && timeoutAt !== null && staleAt < timeoutAt;
   if (!isSilentFirst && timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {

@@ -5,7 +5,7 @@ import { toIso } from "../../contract/field.ts";
 import type { LogFields, LogLevel, LogLine } from "../../contract/log.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/event.ts";
-import { type Decision, isLeased, type Job } from "../../domain/job.ts";
+import { type Decision, isLeased, type Job, type JobError } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
@@ -47,6 +47,10 @@ export interface Effects {
   readonly wokenWorkers: Set<string>;
   /** To every worker with a socket. */
   readonly broadcast: { readonly message: CoordinatorMessage; readonly except?: ReadonlySet<string> }[];
+  /** Streams whose attempt is over, whatever their worker still says. */
+  readonly cuts: StreamCut[];
+  /** Jobs that are over, and whose bodies were held outside. */
+  readonly droppedBodies: string[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
@@ -61,13 +65,28 @@ export interface Effects {
   readonly log: LogLine[];
 }
 
+/** `error`: how the reader's stream ends; null where the job goes on with another attempt. */
+export interface StreamCut {
+  readonly instance: string;
+  readonly jobId: string;
+  readonly lease: number;
+  readonly error: Pick<JobError, "code" | "message" | "status"> | null;
+}
+
+const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
+
 const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
+
+/** So long after its end an attempt may still tell what it spent. */
+export const UNREPORTED_KEPT_MS = 86_400_000;
 
 export class Turn {
   readonly effects: Effects = {
     frames: [],
     wokenWorkers: new Set(),
     broadcast: [],
+    cuts: [],
+    droppedBodies: [],
     changedJobs: new Set(),
     finishedJobs: new Set(),
     changedWorkers: new Set(),
@@ -85,6 +104,8 @@ export class Turn {
   /** Providers that were at their limit. */
   readonly openedProviders = new Set<string>();
   isAllOpened = false;
+  /** It recorded spending, even where it refused the report that told of it. */
+  hasSpent = false;
   /** What webhooks hear of it. */
   readonly announcements: Announcement[] = [];
   /** The earliest instant at which this turn made something due. */
@@ -135,9 +156,30 @@ export class Turn {
     this.#tell(job, decision.events);
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
+    if (isFinal(job.status) && job.frontDoor?.isBodyHeld === true) this.effects.droppedBodies.push(job.id);
+    if (before?.stream) this.#cutStream(before, job);
     if (job.status === "failed") this.#logFailure(job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     this.#count(before, job);
+    this.#noteUnreported(before, job);
+  }
+
+  /** A lease that ends without a report of its holder may still tell what it spent. */
+  #noteUnreported(before: Job | null, after: Job): void {
+    if (before === null || !isLeased(before) || before.assignedWorker === null || after.settledBy !== null) return;
+    if (isLeased(after) && after.lease === before.lease) return;
+    const { id: jobId, lease, assignedWorker: worker, workerProvider } = before;
+    this.store.unreported.put({ jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt });
+    this.due(this.nowAt + UNREPORTED_KEPT_MS);
+  }
+
+  /** Not where its worker's report ended the job: that worker ends its stream itself. */
+  #cutStream(before: Job, after: Job): void {
+    const isOver = isLeased(before) && !(isLeased(after) && after.lease === before.lease);
+    const isReported = isFinal(after.status) && after.settledBy !== null;
+    if (!isOver || before.assignedWorker === null || isReported) return;
+    const error = isFinal(after.status) ? (after.error ?? CANCELLED) : null;
+    this.effects.cuts.push({ instance: before.assignedWorker, jobId: before.id, lease: before.lease, error });
   }
 
   /** A running job was heard of. Its row may keep an older instant. */
@@ -193,6 +235,7 @@ export class Turn {
   }
 
   recordAttempt(attempt: Attempt): void {
+    this.hasSpent = true;
     this.#outbox.addAttempt(attempt);
     this.effects.changedTopics.add("cost");
   }
@@ -246,9 +289,30 @@ export class Turn {
       if (before !== null && isOpen(before.status)) this.memory.open[before.status] -= 1;
       if (isOpen(after.status)) this.memory.open[after.status] += 1;
     }
+    this.#countByKey(before, after);
+    this.#countStream(before, after);
     if (after.status !== "assigned" || before?.status === "assigned") return;
     const enqueuedAt = Math.max(after.createdAt, after.runAt ?? 0);
     counters.assignmentLatency.observe(Math.max(0, this.nowAt - enqueuedAt) / 1000);
+  }
+
+  #countByKey(before: Job | null, after: Job): void {
+    const { openByKey } = this.memory;
+    const known = after.keyId === null ? undefined : openByKey.get(after.keyId);
+    if (known === undefined || after.keyId === null) return;
+    const change = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
+    openByKey.set(after.keyId, known + change);
+  }
+
+  #countStream(before: Job | null, after: Job): void {
+    const { counters } = this.memory;
+    if (!after.stream) return;
+    const isStreaming = (job: Job | null): boolean => job !== null && job.firstTokenAt !== null && isOpen(job.status);
+    this.memory.openStreams += Number(isStreaming(after)) - Number(isStreaming(before));
+    if (after.firstTokenAt === null) return;
+    if (before?.firstTokenAt == null) counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
+    if (before !== null && isOpen(before.status) && !isOpen(after.status))
+      counters.streamDuration.observe((this.nowAt - after.firstTokenAt) / 1000);
   }
 
   #tell(job: Job, events: readonly JobEvent[]): void {

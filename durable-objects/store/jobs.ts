@@ -2,6 +2,7 @@
 
 import type { Job } from "../../domain/job.ts";
 import { dueJobs } from "./due-jobs.ts";
+import { frontDoorJobs } from "./front-door-jobs.ts";
 import { leasedJobs } from "./leased-jobs.ts";
 import { Recent } from "./recent.ts";
 import { all, first, record, records, type Sql, scalar } from "./sql.ts";
@@ -32,6 +33,7 @@ export const jobsTable = (sql: Sql) => {
     ...waitingJobs(sql),
     ...leasedJobs(sql),
     ...dueJobs(sql),
+    ...frontDoorJobs(sql),
 
     find: (id: string): Job | null =>
       recent.get(id)?.job ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
@@ -85,7 +87,10 @@ export const jobsTable = (sql: Sql) => {
         scalar(sql, "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND status = ?", status) ?? 0;
       const pending =
         (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE order_key IS NOT NULL") ?? 0) +
-        (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND status = 'pending'") ?? 0);
+        (scalar(
+          sql,
+          "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND order_key IS NULL AND status = 'pending'",
+        ) ?? 0);
       return { pending, assigned: leased("assigned"), running: leased("running") };
     },
 

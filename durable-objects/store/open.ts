@@ -4,6 +4,7 @@ import { catalogTable } from "./catalog.ts";
 import { haltedJobsTable } from "./halted-jobs.ts";
 import { idempotencyTable } from "./idempotency.ts";
 import { jobsTable } from "./jobs.ts";
+import { keyUseTable } from "./key-use.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
@@ -12,6 +13,7 @@ import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
 import { spendingTable } from "./spending.ts";
 import type { TenantStorage } from "./sql.ts";
+import { unreportedTable } from "./unreported.ts";
 import { deliveriesTable, silentWorkersTable, webhooksTable } from "./webhooks.ts";
 import { backoffsTable, workersTable } from "./workers.ts";
 
@@ -28,12 +30,14 @@ const tablesOf = (storage: TenantStorage) => {
     workers: workersTable(storage.sql),
     backoffs: backoffsTable(storage.sql),
     keys,
+    keyUse: keyUseTable(storage.sql),
     sessions: sessionsTable(storage.sql),
     outbox,
     idempotency: idempotencyTable(storage.sql),
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
     catalog: catalogTable(storage.sql),
+    unreported: unreportedTable(storage.sql),
     haltedJobs: haltedJobsTable(storage.sql),
     webhooks: webhooksTable(storage.sql),
     deliveries: deliveriesTable(storage.sql),

@@ -152,6 +152,22 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `UPDATE settings SET value = json_set(value, '$.pauseEpoch', 0, '$.resumedEpoch', -1) WHERE name = 'killswitch'`,
     `UPDATE workers SET record = json_set(record, '$.resumedEpoch', -(record ->> 'isHalted'))`,
   ],
+  [
+    // Keys with limits: their requests in the minute under way, and what they spent.
+    `CREATE TABLE key_windows (key_id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE key_spending (
+      key_id TEXT NOT NULL, day_at INTEGER NOT NULL, nano_usd INTEGER NOT NULL, PRIMARY KEY (key_id, day_at)
+    ) WITHOUT ROWID`,
+    `UPDATE keys SET record = json_set(record, '$.limits', NULL)`,
+  ],
+  [
+    // Leases that ended without a report of their holder.
+    `CREATE TABLE unreported (
+      job_id TEXT NOT NULL, lease INTEGER NOT NULL, worker TEXT NOT NULL, provider TEXT NOT NULL,
+      ended_at INTEGER NOT NULL, PRIMARY KEY (job_id, lease)
+    ) WITHOUT ROWID`,
+    `CREATE INDEX unreported_oldest ON unreported (ended_at)`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

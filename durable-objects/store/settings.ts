@@ -44,11 +44,31 @@ export interface ActivityMinute {
   cancelled: number;
 }
 
+/** What attempts of one provider and model came to. */
+export interface ProviderTally {
+  readonly provider: string;
+  readonly model: string;
+  completed: number;
+  failed: number;
+  inputTokens: number;
+  outputTokens: number;
+  nanoUsd: number;
+  readonly errors: Record<string, number>;
+  readonly durations: Observed;
+}
+
 export interface StoredCounters {
+  /** None from an earlier release. */
+  readonly tallies?: readonly ProviderTally[];
   /** None from an earlier release. */
   readonly minutes?: readonly ActivityMinute[];
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Observed;
+  /** Absent in counters that an earlier release stored. */
+  readonly firstToken?: Observed;
+  readonly streamDuration?: Observed;
+  readonly affinity?: Record<"hit" | "miss", number>;
+  readonly streamsAbandoned?: number;
 }
 
 export const settingsTable = (sql: Sql) => {

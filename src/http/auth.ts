@@ -48,7 +48,7 @@ const BEARER = /^Bearer ([\x21-\x7e]+)$/i;
 
 const bearerOf = (c: AppContext): string | null => {
   const header = c.req.header("authorization");
-  if (header === undefined) return null;
+  if (header === undefined) return c.req.header("x-api-key") ?? null;
   const token = BEARER.exec(header)?.[1];
   if (token === undefined) throw new Refused(AUTHENTICATION_FAILED);
   return token;

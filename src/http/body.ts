@@ -8,6 +8,8 @@ import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */
 const BODY_DEADLINE_MS = 10_000;
+/** For 32 MiB over a slow line. */
+const LARGE_BODY_DEADLINE_MS = 120_000;
 /** Bytes of an oversized body still read, so that the client gets our 413, not a reset. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
@@ -21,9 +23,13 @@ const isBodiless = (request: Request): boolean => {
 };
 
 /** The body as text; empty where there is none. */
-export const readText = async (request: Request, limitBytes: number): Promise<string> => {
+export const readText = async (
+  request: Request,
+  limitBytes: number,
+  deadlineMs: number = BODY_DEADLINE_MS,
+): Promise<string> => {
   if (isBodiless(request)) return "";
-  const bytes = await withDeadline(request, limitBytes);
+  const bytes = await withDeadline(request, limitBytes, deadlineMs);
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
@@ -31,7 +37,11 @@ export const readText = async (request: Request, limitBytes: number): Promise<st
   }
 };
 
-const withDeadline = async (request: Request, limitBytes: number): Promise<ArrayBuffer | Uint8Array> => {
+const withDeadline = async (
+  request: Request,
+  limitBytes: number,
+  deadlineMs: number,
+): Promise<ArrayBuffer | Uint8Array> => {
   // A body that declared its length is cut there by the platform; one that did not is counted as it streams.
   const header = request.headers.get("content-length");
   const declared = header === null ? null : Number(header);
@@ -40,10 +50,7 @@ const withDeadline = async (request: Request, limitBytes: number): Promise<Array
   const reader = isCounted ? (request.body?.getReader() ?? null) : null;
   let timer: ReturnType<typeof setTimeout> | null = null;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Refused({ code: "request_timeout", afterMs: BODY_DEADLINE_MS })),
-      BODY_DEADLINE_MS,
-    );
+    timer = setTimeout(() => reject(new Refused({ code: "request_timeout", afterMs: deadlineMs })), deadlineMs);
   });
   try {
     return await Promise.race([reader === null ? request.arrayBuffer() : readAll(reader, limitBytes), deadline]);
@@ -91,11 +98,26 @@ export const readJson = async (request: Request, limitBytes: number = MAX_BODY_B
   const mediaType = mediaTypeOf(request);
   const isJson = isJsonType(request, mediaType);
   if (isBodiless(request)) return undefined;
-  if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
+  const isJsonOtherwise = mediaType === "application/json" && !isJson;
+  const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is read)" : "application/json";
+  if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected });
   const text = await readText(request, limitBytes);
   if (text === "") return undefined;
   if (!isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
   return parseJson(text);
+};
+
+/** A body that may be larger than others, and its text. */
+export const readLargeJson = async (
+  request: Request,
+  limitBytes: number,
+): Promise<{ value: unknown; text: string }> => {
+  const mediaType = mediaTypeOf(request);
+  if (mediaType !== "" && !isJsonType(request, mediaType))
+    throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
+  const text = await readText(request, limitBytes, LARGE_BODY_DEADLINE_MS);
+  if (text === "") throw new Refused(invalid("", "a JSON body is required"));
+  return { value: parseJson(text), text };
 };
 
 export const parseJson = (text: string): unknown => {

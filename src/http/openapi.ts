@@ -41,9 +41,11 @@ const responsesOf = (description: Description): Record<string, object> => {
     );
     responses[status] = { description: says, ...(schema === undefined ? {} : { content }) };
   }
+  const { errorSchema } = description;
+  const errors = errorSchema === undefined ? PROBLEM : { "application/json": { schema: errorSchema } };
   for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {
     const status = String(WIRE[code].status);
-    responses[status] ??= { description: WIRE[code].title, content: PROBLEM };
+    responses[status] ??= { description: WIRE[code].title, content: errors };
   }
   return responses;
 };

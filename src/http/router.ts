@@ -42,9 +42,16 @@ export interface Description {
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
   /** A body that the handler reads itself, because it comes in more than one media type. */
-  readonly rawBody?: { readonly schema: z.ZodType; readonly media: readonly string[] };
+  readonly rawBody?: {
+    readonly schema: z.ZodType;
+    readonly media: readonly string[];
+    /** The call that carries it out asks for the permission, too: no other is made for it alone. */
+    readonly isAuthorizedLate?: true;
+  };
   /** A body may be left out: it is then read as `{}`. */
   readonly isBodyOptional?: boolean;
+  /** The body of its errors, where they are no problem documents. */
+  readonly errorSchema?: z.ZodType;
   readonly answers: Readonly<
     Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly media?: readonly string[] }>
   >;
@@ -75,7 +82,8 @@ export const endpoint = <const D extends Description>(
   handle: (c) =>
     admitted(c, description, async (token) => {
       const { needs } = description;
-      if (description.rawBody !== undefined) await authorize(c, needs, token);
+      if (description.rawBody !== undefined && description.rawBody.isAuthorizedLate !== true)
+        await authorize(c, needs, token);
       const input = await readInput(c, description).catch((error) => refuseStrangerFirst(c, needs, token, error));
       try {
         return await handle(c, { ...input, token } as Input<D>);

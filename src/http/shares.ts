@@ -31,8 +31,8 @@ export const BOUNDS: Readonly<Record<Lane, Readonly<Record<HolderKind, Bound>>>>
     stranger: { requests: 16, bytes: MIB },
   },
   waiting: {
-    key: { requests: 8_192, bytes: MIB },
-    tenant: { requests: 16_384, bytes: 2 * MIB },
+    key: { requests: 8_192, bytes: 64 * MIB },
+    tenant: { requests: 16_384, bytes: 128 * MIB },
     stranger: { requests: 16, bytes: MIB },
   },
 };

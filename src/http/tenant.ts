@@ -8,6 +8,7 @@ import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
+import type { Asked, Asking, AskWait, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { Credential, NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
@@ -28,7 +29,7 @@ export interface TenantName {
  * only `npm start` makes decides, not what the runtime can do: an object must be found where it was made, whatever a
  * later runtime learns; and elsewhere a jurisdiction is kept or refused, never ignored.
  */
-const isSelfHosted = (env: Env): boolean => env.LOCAL_NETWORK !== undefined || env.HOME !== undefined;
+export const isSelfHosted = (env: Env): boolean => env.LOCAL_NETWORK !== undefined || env.HOME !== undefined;
 
 export const tenantObject = (
   env: Env,
@@ -155,6 +156,28 @@ export const claimWaiting = (
   return withTenant(env, token, true, (stub) => remote(stub).claimWaiting(credential, request, waitMs));
 };
 
+/** Never repeated by itself: the request might be answered twice. */
+export const askTenant = (
+  env: Env,
+  token: TokenFacts,
+  request: Asking,
+  wait: AskWait,
+): Promise<Result<Asked, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  if (env.HOME?.disk().state === "full") return refuseForRoom(env, token, credential, "ask");
+  return withTenant(env, token, false, (stub) => remote(stub).ask(credential, request, wait));
+};
+
+export const watchJob = (
+  env: Env,
+  token: TokenFacts,
+  request: Parameters<Tenant["watch"]>[1],
+  waitMs: number,
+): Promise<Result<Followed, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  return withTenant(env, token, true, (stub) => remote(stub).watch(credential, request, waitMs));
+};
+
 /** Made near `request.locationHint`, on the first call to the object; then history learns of it. */
 export const createTenant = async (env: Env, request: NewTenant): Promise<Result<null, Refusal>> => {
   const object = tenantObject(env, request, request.locationHint ?? undefined);
@@ -179,7 +202,10 @@ export const learnCatalog = async (env: Env, name: TenantName, report: CatalogRe
 
 export const isSyncHalted = (env: Env, name: TenantName): Promise<boolean> => tenantObject(env, name).isSyncHalted();
 
-type Remote = Pick<Tenant, "call" | "getJobWaiting" | "claimWaiting" | "create" | "addAdminKey" | "learnCatalog">;
+type Remote = Pick<
+  Tenant,
+  "ask" | "watch" | "call" | "getJobWaiting" | "claimWaiting" | "create" | "addAdminKey" | "learnCatalog"
+>;
 
 /** The stub's own types wrap every answer once more; what crosses is plain data, as the class says. */
 const remote = (stub: DurableObjectStub<Tenant>): Remote => stub as unknown as Remote;

@@ -1,6 +1,15 @@
 // Keys of a tenant: created, listed, rotated, revoked.
 
-import { keyAnswer, keyIdParam, keyList, newKeyRequest, rotateKeyRequest } from "../../contract/key.ts";
+import {
+  keyAnswer,
+  keyIdParam,
+  keyList,
+  keyResource,
+  newKeyRequest,
+  patchKeyRequest,
+  rotateKeyRequest,
+  toKeyLimits,
+} from "../../contract/key.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import { signingSecret } from "../http/auth.ts";
@@ -29,6 +38,7 @@ const newKey = endpoint(
         name: body.name,
         role: body.role,
         hash: minted.hash,
+        limits: body.limits == null ? null : toKeyLimits(body.limits),
       }),
     );
     return answer(c, { id, name, role, key: minted.token }, 201);
@@ -46,6 +56,26 @@ const keys = endpoint(
   },
   async (c, { token }) => {
     return answer(c, { keys: unwrap(await callTenant(c.env, token, "listKeys", null)) });
+  },
+);
+
+const patch = endpoint(
+  {
+    method: "patch",
+    path: "/api/keys/{id}",
+    tag: KEYS,
+    needs: "administer",
+    summary: "Change a key's name or limits",
+    description: "`limits: null` takes all of them away; given limits replace those it had.",
+    params: keyIdParam,
+    body: patchKeyRequest,
+    answers: { 200: { description: "The key.", schema: keyResource } },
+    refuses: ["not_found"],
+  },
+  async (c, { params, body, token }) => {
+    const limits = body.limits == null ? body.limits : toKeyLimits(body.limits);
+    const request = { id: params.id, name: body.name ?? null, limits };
+    return answer(c, unwrap(await callTenant(c.env, token, "patchKey", request)));
   },
 );
 
@@ -90,4 +120,4 @@ const revoke = endpoint(
   },
 );
 
-export const keyRoutes: readonly Endpoint[] = [newKey, keys, rotate, revoke];
+export const keyRoutes: readonly Endpoint[] = [newKey, keys, patch, rotate, revoke];

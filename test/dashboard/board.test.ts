@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { LiveJob, LiveMessage } from "../../contract/live.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
-import { apply, clearBoard, counts, jobs, workers, workersTotal } from "../../dashboard/state/board.ts";
+import { apply, clearBoard, counts, jobs, minutes, workers, workersTotal } from "../../dashboard/state/board.ts";
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 
@@ -13,7 +13,21 @@ const job = (id: string, changes: Partial<LiveJob> = {}): LiveJob =>
 const worker = (instance: string): WorkerResource => ({ instance, status: "idle" }) as WorkerResource;
 
 const snapshot = (given: Partial<Extract<LiveMessage, { type: "snapshot" }>> = {}): LiveMessage =>
-  ({ type: "snapshot", jobs: [], workers: [], workers_total: 0, schedules: [], counts: {}, ...given }) as LiveMessage;
+  ({
+    type: "snapshot",
+    jobs: [],
+    workers: [],
+    workers_total: 0,
+    fleet: [],
+    schedules: [],
+    counts: {},
+    queue: { groups: [], groups_total: 0, total: 0, delayed: 0 },
+    minutes: [],
+    today_usd: 0,
+    budget_reached: null,
+    removed_models: [],
+    ...given,
+  }) as LiveMessage;
 
 describe("the live board", () => {
   beforeEach(clearBoard);
@@ -49,6 +63,18 @@ describe("the live board", () => {
     expect(jobs.value.has("open")).toBe(true);
     expect(jobs.value.has("done-599")).toBe(true);
     expect(jobs.value.has("done-0")).toBe(false);
+  });
+
+  it("keeps one count for each minute, however often it is told of it", () => {
+    const minute = (at: string, completed: number) => ({ at, created: 0, completed, failed: 0, cancelled: 0 });
+    const told = (...newest: ReturnType<typeof minute>[]): LiveMessage =>
+      ({ type: "activity.updated", minutes: newest }) as LiveMessage;
+    apply([
+      snapshot({ minutes: [minute(at(0), 5)] }),
+      told(minute(at(0), 7), minute(at(60), 1)),
+      told(minute(at(60), 2)),
+    ]);
+    expect(minutes.value.map(({ completed }) => completed)).toEqual([7, 2]);
   });
 
   it("counts workers that come and go", () => {

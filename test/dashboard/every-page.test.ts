@@ -2,6 +2,7 @@
 // no request to elsewhere, one heading, a title of its own.
 
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -119,4 +120,20 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
     audit: "settings/audit",
     nowhere: "nowhere",
   });
+  expect(await unvisited(Object.values(places))).toEqual([]);
+};
+
+/** Pages of the dashboard's own table that none of these addresses shows. */
+const unvisited = async (addresses: readonly string[]): Promise<string[]> => {
+  const source = await readFile(new URL("../../dashboard/pages/page-at.tsx", import.meta.url), "utf8");
+  const pages = [...source.matchAll(/^ {2}(?:"([^"]*)"|(\w+)): \(/gm)].map(
+    ([, quoted, plain]) => quoted ?? plain ?? "",
+  );
+  expect(pages.length).toBeGreaterThan(10);
+  const shown = addresses.map((address) => address.split("?")[0] ?? "");
+  const isShown = (page: string): boolean => {
+    const form = new RegExp(`^${page.replace("*", "[^/]+")}$`);
+    return shown.some((address) => form.test(address));
+  };
+  return pages.filter((page) => !isShown(page));
 };

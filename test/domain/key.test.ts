@@ -22,6 +22,7 @@ const KEY: KeyRecord = {
   revokedAt: null,
   previousHash: null,
   previousUntilAt: null,
+  limits: null,
 };
 const NEW = "b".repeat(64);
 const OTHER = `${"a".repeat(63)}c`;

@@ -246,7 +246,7 @@ const expectForward = (before: Job, { job, events }: Decision, nowAt: number): v
 };
 
 describe("a job of the front door whose client has heard the first word", () => {
-  const facts = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false };
+  const facts = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false, isSessionHit: null };
   const spoken = (): Job => decided(speakFirst(runningJob({ api: "messages", frontDoor: facts }), 1, NOON)).job;
   const endOf = (decision: Decision): (string | undefined)[] => [decision.job.status, decision.job.error?.code];
 
@@ -341,7 +341,7 @@ describe("every state × every command", () => {
     for (const lease of [job.lease - 1, job.lease + 1]) {
       expect(COMMAND[name].run(job, lease, LATER)).toEqual({
         ok: false,
-        error: { code: "lease_lost", id: "job-1", lease, current: job.lease },
+        error: { code: "lease_lost", id: "job-1", lease, current: job.lease, status: job.status },
       });
     }
     expect(job).toEqual(copy);

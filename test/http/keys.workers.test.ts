@@ -164,6 +164,7 @@ describe("a key", () => {
       created_at: expect.any(String),
       last_used_at: expect.any(String),
       revoked_at: null,
+      limits: null,
     });
     for (const wrong of [
       { name: "x" },

@@ -77,7 +77,7 @@ describe("a viewer", () => {
     const reads = mayOf("standard").filter((name) => name.startsWith("GET "));
     const ofWorkersAndClients = reads.filter((name) => !mayOf("viewer").includes(name));
     const others = mayOf("viewer").filter((name) => !name.startsWith("GET "));
-    expect(ofWorkersAndClients.filter((name) => !/\/connect$|\/data$|^GET \/v1\//.test(name))).toEqual([]);
+    expect(ofWorkersAndClients.filter((name) => !/\/(connect|stream|input)$|^GET \/v1\//.test(name))).toEqual([]);
     // Its own session, a look ahead, and tools that ask again with its key.
     expect(others.sort()).toEqual(["DELETE /session", "POST /api/schedules/preview", "POST /mcp"]);
   });

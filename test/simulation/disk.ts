@@ -5,7 +5,9 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
 
 /** What the simulation throws on purpose. */
-export class SimulatedFault extends Error {}
+export class SimulatedFault extends Error {
+  override readonly name = "SimulatedFault";
+}
 
 export class Disk {
   readonly #db = new DatabaseSync(":memory:");
@@ -23,6 +25,11 @@ export class Disk {
 
   run(statement: string): void {
     this.#db.exec(statement);
+  }
+
+  /** Grows with each row that is written. */
+  get changeCount(): number {
+    return this.rows("SELECT total_changes() AS count")[0]?.count as number;
   }
 
   close(): void {
@@ -45,6 +52,8 @@ export class DiskHandle implements TenantStorage {
   #depth = 0;
   #fault: Fault | null = null;
   isDead = false;
+  /** Transactions that were begun. */
+  workCount = 0;
   readonly #onUndone: () => void;
 
   constructor(disk: Disk, onUndone: () => void) {
@@ -64,6 +73,7 @@ export class DiskHandle implements TenantStorage {
 
   transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T {
     this.#depth += 1;
+    this.workCount += 1;
     const name = `level_${this.#depth}`;
     this.#disk.run(`SAVEPOINT ${name}`);
     try {

@@ -11,58 +11,90 @@ const resultIn = ({ shell }: World, id: string): string => {
   return (row?.result as string | undefined) ?? "null";
 };
 
-/** Changes that history does not hear of. */
-const projected = ({
-  heartbeatAt: _beat,
-  progress: _progress,
-  orderKey: _place,
-  readyAt: _ready,
-  delayedBy: _delay,
-  ...rest
-}: Job) => JSON.stringify(Object.entries(rest).sort());
+const projections = new WeakMap<Job, string>();
 
-const differenceOf = (world: World, job: Job): string | null => {
-  const archived = world.archived(job.id);
-  if (archived === null) return `job ${job.id} is not in history`;
-  if (projected(archived.job) !== projected(job))
-    return `job ${job.id} is ${job.status} (version ${job.version}), and in history ${archived.job.status} (version ${archived.job.version})`;
-  const accepted = world.model.accepted.get(job.id);
-  if (accepted !== undefined && archived.prompt !== accepted) return `history has another prompt for job ${job.id}`;
+/** Without the changes that history does not hear of. */
+const projected = (job: Job): string => {
+  const known = projections.get(job);
+  if (known !== undefined) return known;
+  const {
+    heartbeatAt: _beat,
+    progress: _progress,
+    orderKey: _place,
+    readyAt: _ready,
+    delayedBy: _delay,
+    ...rest
+  } = job;
+  const text = JSON.stringify(Object.entries(rest).sort());
+  projections.set(job, text);
+  return text;
+};
+
+const differenceOf = (world: World, job: Job, result: string | null): string | null => {
+  const { model, shell } = world;
+  const [row] = shell.history.rows(
+    `SELECT jobs.record, prompt FROM jobs JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
+     WHERE jobs.tenant = ? AND jobs.id = ?`,
+    TENANT,
+    job.id,
+  );
+  if (row === undefined) return `job ${job.id} is not in history`;
+  const archived = model.parsed.of<Job>(row.record as string);
+  if (archived !== job && projected(archived) !== projected(job))
+    return `job ${job.id} is ${job.status} (version ${job.version}), and in history ${archived.status} (version ${archived.version})`;
+  const accepted = model.accepted.get(job.id);
+  if (accepted !== undefined && row.prompt !== accepted) return `history has another prompt for job ${job.id}`;
+  const kept = resultIn(world, job.id);
+  if (result !== null && kept !== result) return `history has another result for job ${job.id}`;
   if (job.status !== "completed") return null;
-  const report = (JSON.parse(resultIn(world, job.id)) as { report: number } | null)?.report;
-  return report !== undefined && world.model.reports[report]?.lease === job.lease
+  const report = (JSON.parse(kept) as { report: number } | null)?.report;
+  return report !== undefined && model.reports[report]?.lease === job.lease
     ? null
     : `history lost the result of job ${job.id}`;
 };
 
-export const historyKeepsWhatLeft = (_before: Snapshot, now: Snapshot, world: World): string | null => {
-  const left = [...world.model.seen].filter(([id]) => !now.jobs.has(id));
-  const state = `${world.shell.history.appliedCount} ${left.length}`;
-  if (state === world.model.comparedLeft) return null;
-  world.model.comparedLeft = state;
-  for (const [id, { job }] of left) {
+/** Jobs that were written, here or in history, since they last agreed. */
+const noteWritten = (before: Snapshot, now: Snapshot, { model, shell }: World): void => {
+  for (const id of shell.history.takeTouched()) model.uncompared.add(id);
+  if (before.jobs === now.jobs) return;
+  for (const [id, { job }] of now.jobs) if (before.jobs.get(id)?.job !== job) model.uncompared.add(id);
+  for (const id of before.jobs.keys()) if (!now.jobs.has(id)) model.uncompared.add(id);
+};
+
+export const historyKeepsWhatLeft = (before: Snapshot, now: Snapshot, world: World): string | null => {
+  const { model, shell } = world;
+  noteWritten(before, now, world);
+  for (const id of model.uncompared) {
+    const seen = model.seen.get(id);
+    if (seen === undefined || now.jobs.has(id)) continue;
+    const [row] = shell.history.rows("SELECT record FROM jobs WHERE tenant = ? AND id = ?", TENANT, id);
+    const { job } = seen;
     // Between two looks it may have gone on, and left.
-    const last = world.archived(id)?.job ?? job;
+    const last = row === undefined ? job : model.parsed.of<Job>(row.record as string);
     if (last.version < job.version)
       return `history has version ${last.version} of job ${id}, which left at ${job.version}`;
     if (!isFinal(last.status)) return `job ${id} is ${last.status}, and has left the object`;
-    const difference = differenceOf(world, last.version === job.version ? job : last);
+    const difference = differenceOf(world, last.version === job.version ? job : last, null);
     if (difference !== null) return `${difference}, and it has left the object`;
-    world.model.seen.set(id, { job: last, isHere: false });
+    model.seen.set(id, { job: last, isHere: false });
+    model.uncompared.delete(id);
   }
   return null;
 };
 
 export const checkHistory = (_before: Snapshot, now: Snapshot, world: World): string | null => {
-  const state = `${world.shell.history.appliedCount} ${now.drainedSeq}`;
-  if (now.outboxCount > 0 || state === world.model.comparedHistory) return null;
-  world.model.comparedHistory = state;
-  for (const { job } of now.jobs.values()) {
-    const difference = differenceOf(world, job);
+  const { model } = world;
+  if (now.outboxCount > 0) return null;
+  for (const id of model.uncompared) {
+    const row = now.jobs.get(id);
+    if (row === undefined) continue;
+    const difference = differenceOf(world, row.job, now.results.get(id) ?? "null");
     if (difference !== null) return difference;
-    if (resultIn(world, job.id) !== (now.results.get(job.id) ?? "null"))
-      return `history has another result for job ${job.id}`;
   }
+  model.uncompared.clear();
+  const state = `${world.shell.history.appliedCount} ${now.drainedSeq}`;
+  if (state === model.comparedHistory) return null;
+  model.comparedHistory = state;
   return eventsAgree(world) ?? attemptsAgree(world);
 };
 

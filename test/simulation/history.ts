@@ -14,6 +14,16 @@ const schema = readdirSync(MIGRATIONS)
   .map((name) => readFileSync(path.join(MIGRATIONS, name), "utf8").replaceAll("--> statement-breakpoint", ""))
   .join("\n");
 
+/** Notes whose rows were written, so that a look at history is at those alone. */
+const NOTES = `CREATE TABLE touched (job_id TEXT PRIMARY KEY) WITHOUT ROWID;
+${["jobs.id", "payloads.job_id", "results.job_id"]
+  .flatMap((place) => ["INSERT", "UPDATE"].map((event) => [...place.split("."), event] as const))
+  .map(
+    ([table, column, event]) =>
+      `CREATE TRIGGER note_${table}_${event} AFTER ${event} ON ${table} BEGIN INSERT OR IGNORE INTO touched VALUES (NEW.${column}); END;`,
+  )
+  .join("\n")}`;
+
 interface Statement {
   readonly sql: string;
   readonly values: readonly SqlValue[];
@@ -39,6 +49,14 @@ export class History {
 
   constructor() {
     this.#db.exec(schema);
+    this.#db.exec(NOTES);
+  }
+
+  /** The jobs whose rows were written since this was last asked. */
+  takeTouched(): string[] {
+    const ids = this.rows("SELECT job_id FROM touched").map((row) => row.job_id as string);
+    if (ids.length > 0) this.rows("DELETE FROM touched");
+    return ids;
   }
 
   /** The part of the D1 binding that the object uses. */

@@ -94,7 +94,7 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, { shell }: W
   };
   for (const { job, orderKey } of now.jobs.values()) {
     if (orderKey === null) continue;
-    const eligible = explain(fleet, routeRequest(job), policy).workers.find(
+    const eligible = explain(fleet, routeRequest({ memory, nowAt: now.nowAt }, job), policy).workers.find(
       ({ instance, eligible }) =>
         eligible && now.workers.get(instance)?.pause == null && !job.avoidedWorkers.includes(instance),
     );

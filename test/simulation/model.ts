@@ -1,6 +1,7 @@
 // What the world outside was told and asked for: the record that the object's truth is held against.
 
 import type { Job, NewJob } from "../../domain/job.ts";
+import { Parsed } from "./parsed.ts";
 
 /** A creation that a client asked for, and what it heard. */
 export interface Creation {
@@ -47,10 +48,13 @@ export class Model {
   readonly dueRuns = new Map<string, string>();
   readonly runsByHand = new Set<string>();
   lastSeq = 0;
-  /** The state of history that was last compared, and that of the jobs that have left. */
+  /** Jobs that history and the object must be compared about: one of them was written since they last agreed. */
+  readonly uncompared = new Set<string>();
+  /** What history had when its events and attempts were last compared. */
   comparedHistory = "";
-  comparedLeft = "";
   readonly violations: string[] = [];
+  /** Records as they were read, shared by all who read the same. */
+  readonly parsed = new Parsed();
 
   violate(what: string): void {
     this.violations.push(what);

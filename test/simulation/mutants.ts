@@ -135,8 +135,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "nobody looks whether a running job's worker fell silent",
     "durable-objects/operations/deadline.ts",
-    "return earliest(staleAtOf(job, memory), timeoutAtOf(job, memory.config));",
-    "return timeoutAtOf(job, memory.config);",
+    "earliest(staleAtOf(job, memory), timeoutAtOf(job, memory.config));",
+    "timeoutAtOf(job, memory.config);",
   ),
   mutant(
     "one rate-limit retry too many",

@@ -18,6 +18,13 @@ export const TENANT = "simulated";
 const START_AT = Date.UTC(2026, 2, 28, 23, 50);
 const MAX_ROUNDS = 2_000;
 
+const heedsNothing = async (): Promise<void> => {};
+/** Relays that hear of everything and say nothing. */
+const SILENT_RELAYS = {
+  idFromName: (name: string) => name,
+  get: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing }),
+};
+
 /** What a caller hears; null where it hears nothing and cannot know what was done. */
 export type Heard<T> = Result<T, Refusal> | null;
 
@@ -85,7 +92,12 @@ export class Shell {
       getWebSocketAutoResponseTimestamp: (socket: SimulatedSocket) =>
         socket.pingedAt === null ? null : new Date(socket.pingedAt),
     };
-    const tenant = new Real(state, { DB: this.history.binding });
+    const tenant = new Real(state, {
+      DB: this.history.binding,
+      RELAY: SILENT_RELAYS,
+      SERVICE_LOG: "json",
+      SERVICE_LOG_LEVEL: "warn",
+    });
     await started;
     return tenant;
   }
@@ -180,12 +192,14 @@ export class Shell {
     this.history.close();
   }
 
-  #logged(values: readonly unknown[]): void {
-    const [what, error] = values;
-    if (String(what).includes("a turn failed")) {
-      this.brokenAt = this.clock.nowAt;
-      if (!(error instanceof SimulatedFault)) this.#surprise("a turn", error);
+  /** A line of the object's log, or what it logged beside it. */
+  #logged([line, ...rest]: readonly unknown[]): void {
+    const { event, error, level, what } = logLine(line);
+    if (level === "warn" || event === "drain.failed" || SIMULATED.test(error)) {
+      if (event === "turn.failed") this.brokenAt = this.clock.nowAt;
+      return;
     }
+    this.surprises.push(`the object logged ${event} ${what}: ${error} ${rest.map(String).join(" ")}`);
   }
 
   #surprise(where: string, error: unknown): void {
@@ -193,3 +207,17 @@ export class Shell {
     this.surprises.push(`${where} threw: ${error instanceof Error ? error.stack : String(error)}`);
   }
 }
+
+interface LoggedLine {
+  readonly level: string;
+  readonly event: string;
+  readonly what: string;
+  readonly error: string;
+}
+
+const SIMULATED = /^SimulatedFault:/;
+
+const logLine = (line: unknown): LoggedLine => {
+  const unknown = { level: "error", event: String(line), what: "", error: "" };
+  return typeof line === "string" && line.startsWith("{") ? { ...unknown, ...JSON.parse(line) } : unknown;
+};

@@ -38,18 +38,26 @@ export interface Snapshot {
   readonly alarmAt: number | null;
 }
 
+const configs = new WeakMap<ConfigDocument, Config>();
+
+const configOf = (document: ConfigDocument): Config => {
+  const config = configs.get(document) ?? toConfig(document);
+  configs.set(document, config);
+  return config;
+};
+
 export const takeSnapshot = ({ shell, model }: World): Snapshot => {
   const { disk } = shell;
   const setting = <T>(name: string): T | null => {
     const [row] = disk.rows("SELECT value FROM settings WHERE name = ?", name);
-    return row === undefined ? null : (JSON.parse(row.value as string) as T);
+    return row === undefined ? null : model.parsed.of<T>(row.value as string);
   };
   const number = (query: string): number | null => {
     const value = Object.values(disk.rows(query)[0] ?? {})[0];
     return typeof value === "number" ? value : null;
   };
   const records = <T>(table: string): T[] =>
-    disk.rows(`SELECT record FROM ${table}`).map((row) => JSON.parse(row.record as string) as T);
+    disk.rows(`SELECT record FROM ${table}`).map((row) => model.parsed.of<T>(row.record as string));
   const pairs = (query: string): Map<string, string> =>
     new Map(disk.rows(query).map((row) => Object.values(row) as [string, string]));
   const killswitch = setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF;
@@ -59,7 +67,7 @@ export const takeSnapshot = ({ shell, model }: World): Snapshot => {
       disk.rows("SELECT id, order_key, worker, due_at, record FROM jobs").map((row) => [
         row.id as string,
         {
-          job: JSON.parse(row.record as string) as Job,
+          job: model.parsed.of<Job>(row.record as string),
           orderKey: row.order_key as number | null,
           worker: row.worker as string | null,
           dueAt: row.due_at as number | null,
@@ -76,7 +84,7 @@ export const takeSnapshot = ({ shell, model }: World): Snapshot => {
     ),
     schedules: records<Schedule>("schedules"),
     killswitch,
-    config: toConfig(setting<{ document: ConfigDocument }>("config")?.document ?? DEFAULT_CONFIG_DOCUMENT),
+    config: configOf(setting<{ document: ConfigDocument }>("config")?.document ?? DEFAULT_CONFIG_DOCUMENT),
     backoffs: new Map(
       disk
         .rows("SELECT provider, until_at FROM backoffs")

@@ -75,6 +75,32 @@ describe("the live socket", () => {
     expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
   });
 
+  it("shows the whole fleet in sums by provider, and tells of them when they change", async () => {
+    const world = await newWorld();
+    const report = (instance: string, facts: object = {}) =>
+      world.ok("POST", "/presence", { instance, status: "idle", provider: "pa", tags: "", concurrency: 3, ...facts });
+    await report("one");
+    await report("two", { unavailable: "its runtime does not answer" });
+    await report("three");
+    await world.ok("POST", "/api/workers/three/pause", { reason: "drill" });
+    await world.ok("POST", "/dispatch", { prompt: "x" });
+    const viewer = await watch(world);
+    const { fleet } = await viewer.next((message) => message.type === "snapshot");
+    const sums = { provider: "pa", workers: 3, offline: 0, paused: 1, unavailable: 1, places: 3, load: 1 };
+    expect(fleet).toEqual([sums]);
+    await report("four", { provider: "pb", concurrency: 2 });
+    const told = await viewer.next((message) => message.type === "fleet.updated" && message.fleet.length === 2);
+    expect(told.fleet[1]).toMatchObject({ provider: "pb", workers: 1, places: 2, load: 0 });
+  });
+
+  it("cuts the start of a prompt between characters, never within one", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/api/jobs", { prompt: `${"a".repeat(199)}🚂 and more` });
+    const viewer = await watch(world);
+    const { jobs } = await viewer.next((message) => message.type === "snapshot");
+    expect(jobs[0].prompt_start).toBe("a".repeat(199));
+  });
+
   it("shows what waits, and what happened minute by minute, and tells of both when they change", async () => {
     const world = await newWorld();
     await world.ok("POST", "/api/jobs", { prompt: "x", provider: "openai", tags: ["gpu"] });

@@ -75,7 +75,11 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     addressOf: (c) => exchangeOf(c).incoming.socket.remoteAddress ?? "",
     takeTurn: (tenant, lane) => turns.take(tenant, lane),
   };
-  const lineTo = (tenant: string): PrivateLine => (objects[shareOf(tenant, objects.length)] as Objects).line;
+  /** An object's name begins with its tenant's. */
+  const lineTo = (name: string): PrivateLine => {
+    const [tenant = ""] = name.split("/");
+    return (objects[shareOf(tenant, objects.length)] as Objects).line;
+  };
   const env = {
     ...plan.project.vars,
     ...plan.environment,

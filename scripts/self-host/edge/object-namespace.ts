@@ -27,6 +27,7 @@ export const objectNamespace = (
       {
         call: (credential, operation, request) =>
           groupOf(name).add({ credential, name: operation, request } as Parameters<CallGroup["add"]>[0]),
+        fetch: (url, init) => lineTo(name).fetch(pathOf(name, "fetch"), url as string, init as { method?: string }),
         // Awaiting a stub must not call a method of that name.
         // biome-ignore lint/suspicious/noThenProperty: says that there is none
         then: undefined,

@@ -1,0 +1,68 @@
+// The words of the APIs that the front door speaks: an error in each, in an answer and in a stream, and how a stream of
+// each says that it is whole.
+
+import type { Api } from "../domain/api.ts";
+
+export interface DoorError {
+  readonly code: string;
+  readonly message: string;
+  /** Of the answer, where it has not begun yet. */
+  readonly status: number;
+  readonly param?: string | null;
+}
+
+interface ErrorType {
+  readonly openai: string;
+  readonly anthropic: string;
+}
+
+const SERVER: ErrorType = { openai: "server_error", anthropic: "api_error" };
+const INVALID: ErrorType = { openai: "invalid_request_error", anthropic: "invalid_request_error" };
+
+const TYPES: Readonly<Record<number, ErrorType>> = {
+  401: { openai: "authentication_error", anthropic: "authentication_error" },
+  403: { openai: "permission_error", anthropic: "permission_error" },
+  404: { openai: "not_found_error", anthropic: "not_found_error" },
+  413: { openai: "invalid_request_error", anthropic: "request_too_large" },
+  429: { openai: "rate_limit_error", anthropic: "rate_limit_error" },
+  499: SERVER,
+  503: { openai: "server_error", anthropic: "overloaded_error" },
+};
+
+const FIRST_SERVER_STATUS = 500;
+
+const typeOf = (status: number): ErrorType => TYPES[status] ?? (status >= FIRST_SERVER_STATUS ? SERVER : INVALID);
+
+export const isAnthropic = (api: Api | null): boolean => api === "messages";
+
+/** The body of an answer that is an error. */
+export const errorBody = (api: Api | null, error: DoorError, requestId: string): object => {
+  const { openai, anthropic } = typeOf(error.status);
+  const { message, code, param = null } = error;
+  return isAnthropic(api)
+    ? { type: "error", error: { type: anthropic, message }, request_id: requestId }
+    : { error: { message, type: openai, param, code } };
+};
+
+/** The last event of a stream that broke. */
+export const errorEvent = (api: Api | null, error: DoorError): string => {
+  const { openai, anthropic } = typeOf(error.status);
+  const { message, code, param = null } = error;
+  return isAnthropic(api)
+    ? `event: error\ndata: ${JSON.stringify({ type: "error", error: { type: anthropic, message } })}\n\n`
+    : `data: ${JSON.stringify({ error: { message, type: openai, param, code } })}\n\n`;
+};
+
+const ENDS: Readonly<Record<Api, RegExp>> = {
+  "chat/completions": /^data: ?(\[DONE\]|\{"error")/m,
+  completions: /^data: ?(\[DONE\]|\{"error")/m,
+  embeddings: /^data: ?\[DONE\]/m,
+  messages: /^event: ?(message_stop|error)\s*$|"type": ?"message_stop"/m,
+  responses: /"type": ?"(response\.(completed|failed|incomplete)|error)"|^data: ?\{"error"/m,
+};
+
+/** Whether the last events of a stream say that it is over; without that, two of four clients take a cut one for whole. */
+export const saysItsEnd = (api: Api, lastEvents: string): boolean => ENDS[api].test(lastEvents);
+
+/** The event that only carries usage, which the client did not ask for. */
+export const isUsageOnly = (event: string): boolean => event.includes('"usage"') && /"choices": ?\[\s*\]/.test(event);

@@ -1,0 +1,65 @@
+// How a job's end looks to a client of the front door: a status, a code, and whether to try again.
+
+import type { JobError } from "../domain/job.ts";
+import type { DoorError } from "./dialect.ts";
+
+/** Signalbox's own codes; a code that is not here is the worker's or its runtime's. */
+const STATUS: Readonly<Record<string, number>> = {
+  invalid_request: 400,
+  bad_request: 400,
+  unsupported_parameter: 400,
+  unsupported_input: 400,
+  context_length_exceeded: 400,
+  invalid_api_key: 401,
+  forbidden: 403,
+  model_not_found: 404,
+  not_found: 404,
+  payload_too_large: 413,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  client_closed: 499,
+  slow_reader: 499,
+  cancelled: 499,
+  worker_lost: 502,
+  stream_lost: 502,
+  provider_refused: 502,
+  attempts_exhausted: 502,
+  no_eligible_workers: 503,
+  killswitch_active: 503,
+  budget_reached: 503,
+  storage_full: 503,
+  overloaded: 503,
+  timeout: 504,
+  queue_timeout: 504,
+  first_token_timeout: 504,
+};
+
+/** The worker's words for what these APIs call otherwise. */
+const RENAMED: Readonly<Record<string, string>> = {
+  context_length: "context_length_exceeded",
+  rate_limited: "rate_limit_exceeded",
+  quota_exhausted: "insufficient_quota",
+};
+
+const isOwnRefusal = (status: number | undefined): status is number =>
+  status !== undefined && status >= 400 && status < 500;
+/** About the worker's key, not the client's. */
+const isAboutTheKey = (status: number | undefined): boolean => status === 401 || status === 403 || status === 407;
+
+export const doorErrorOf = (error: Pick<JobError, "code" | "message" | "status"> | null): DoorError => {
+  if (error === null) return { code: "cancelled", message: "the job was cancelled", status: 499 };
+  const { message, status } = error;
+  const code = RENAMED[error.code] ?? error.code;
+  const own = STATUS[code];
+  if (code === "unauthorized" || (own === undefined && isAboutTheKey(status)))
+    return { code: "provider_refused", message, status: 502 };
+  if (own !== undefined) return { code, message, status: own };
+  if (isOwnRefusal(status)) return { code, message, status };
+  return { code, message, status: status === undefined ? 500 : 502 };
+};
+
+const NEVER_AGAIN = new Set(["insufficient_quota", "killswitch_active", "budget_reached", "timeout", "queue_timeout"]);
+
+/** `x-should-retry`; null leaves it to the client. Once something was said another try would say it twice. */
+export const shouldRetry = (code: string, hasSpoken: boolean): boolean | null =>
+  NEVER_AGAIN.has(code) || hasSpoken ? false : null;

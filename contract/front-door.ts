@@ -1,0 +1,68 @@
+// The front door's settings in the config.
+
+import * as z from "zod";
+import { type FrontDoorConfig, KEPT_TEXTS } from "../domain/front-door.ts";
+import { TIERS } from "../domain/requirements.ts";
+import { modelName, providerName, tags } from "./field.ts";
+
+export const MAX_QUEUE_SECONDS = 600;
+const MAX_ALIASES = 500;
+const MAX_ORIGINS = 100;
+
+const alias = z.strictObject({
+  model: modelName,
+  provider: providerName.nullish(),
+  tags: tags.optional(),
+  tier: z.enum(TIERS).nullish(),
+});
+
+const seconds = (min: number, max: number) => z.number().min(min).max(max);
+
+const origin = z
+  .string()
+  .max(256)
+  .refine(
+    (given) => given === "*" || (URL.canParse(given) && new URL(given).origin === given),
+    "must be an origin such as https://chat.example, or *",
+  );
+
+export const frontDoorConfig = z
+  .strictObject({
+    queue_seconds: seconds(0, MAX_QUEUE_SECONDS)
+      .default(30)
+      .meta({ description: "how long a request waits for a worker" }),
+    commit_after_seconds: seconds(0.1, 60)
+      .default(5)
+      .meta({ description: "until then a failure has a status; after it the answer has begun" }),
+    keep_alive_seconds: seconds(0.1, 60)
+      .default(5)
+      .meta({ description: "silence on a stream that is broken by a comment" }),
+    first_token_seconds: seconds(0.1, 3600)
+      .nullable()
+      .default(null)
+      .meta({ description: "an attempt that says nothing for so long goes to another worker" }),
+    store: z.enum(KEPT_TEXTS).default("result").meta({ description: "what history keeps of requests and answers" }),
+    aliases: z
+      .record(modelName, alias)
+      .refine((given) => Object.keys(given).length <= MAX_ALIASES, `must have at most ${MAX_ALIASES} entries`)
+      .default({}),
+    cors_origins: z.array(origin).max(MAX_ORIGINS).default([]),
+  })
+  .meta({ id: "FrontDoorConfig" });
+
+const toMs = (value: number): number => Math.round(value * 1000);
+
+export const toFrontDoorConfig = (document: z.infer<typeof frontDoorConfig>): FrontDoorConfig => ({
+  queueMs: toMs(document.queue_seconds),
+  commitAfterMs: toMs(document.commit_after_seconds),
+  keepAliveMs: toMs(document.keep_alive_seconds),
+  firstTokenMs: document.first_token_seconds === null ? null : toMs(document.first_token_seconds),
+  store: document.store,
+  aliases: Object.fromEntries(
+    Object.entries(document.aliases).map(([name, { model, provider, tags: asked, tier }]) => [
+      name,
+      { model, provider: provider ?? null, tags: asked ?? [], tier: tier ?? null },
+    ]),
+  ),
+  corsOrigins: document.cors_origins,
+});

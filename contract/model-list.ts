@@ -1,0 +1,28 @@
+// The models that the front door offers: OpenAI's fields and Anthropic's in one.
+
+import * as z from "zod";
+import { instant } from "./field.ts";
+
+export const modelResource = z
+  .object({
+    id: z.string(),
+    object: z.literal("model"),
+    type: z.literal("model"),
+    created: z.int().meta({ description: "seconds since 1970" }),
+    created_at: instant,
+    owned_by: z.string().meta({ description: "the provider of the worker that offers it, or `alias`" }),
+    display_name: z.string(),
+  })
+  .meta({ id: "FrontDoorModel" });
+
+export const modelList = z
+  .object({
+    object: z.literal("list"),
+    data: z.array(modelResource),
+    has_more: z.literal(false),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  })
+  .meta({ id: "FrontDoorModelList" });
+
+export type ModelList = z.infer<typeof modelList>;

@@ -1,0 +1,50 @@
+// A job's text while its worker writes it. A new attempt begins again; a stream that is gone is no error: the job tells.
+
+import { useEffect, useState } from "preact/hooks";
+import { deltaText } from "../answer-text.ts";
+import { api } from "../api.ts";
+import { eventsOf, jsonOf } from "./event-stream.ts";
+
+/** Drawn so often at most, however fast the tokens come. */
+const DRAW_EVERY_MS = 80;
+
+const leaseOf = (id: string | null): string => id?.split(".")[0] ?? "";
+
+const follow = async (id: string, signal: AbortSignal, show: (text: string) => void): Promise<void> => {
+  const { body } = await api.jobs.stream(id, { signal });
+  if (body === null) return;
+  let text = "";
+  let lease = "";
+  for await (const { event, data, id: eventId } of eventsOf(body)) {
+    if (event === "end") return;
+    if (event !== "chunk") continue;
+    if (leaseOf(eventId) !== lease) text = "";
+    lease = leaseOf(eventId);
+    text += deltaText(jsonOf(data));
+    show(text);
+  }
+};
+
+/** null until something has been said. */
+export const useJobStream = (id: string, isOpen: boolean): string | null => {
+  const [text, setText] = useState<string | null>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    const abort = new AbortController();
+    let latest: string | null = null;
+    const timer = setInterval(() => latest !== null && setText(latest), DRAW_EVERY_MS);
+    follow(id, abort.signal, (next) => {
+      latest = next;
+    })
+      .catch(() => undefined)
+      .finally(() => {
+        clearInterval(timer);
+        if (!abort.signal.aborted && latest !== null) setText(latest);
+      });
+    return () => {
+      abort.abort();
+      clearInterval(timer);
+    };
+  }, [id, isOpen]);
+  return text;
+};

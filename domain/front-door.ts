@@ -1,0 +1,74 @@
+// Jobs that came in by the front door: somebody waits for the answer on an open connection, so they end rather than wait.
+
+import type { Alias } from "./door-model.ts";
+import { changeJob, type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import type { Refusal } from "./refusal.ts";
+
+export const KEPT_TEXTS = ["none", "result", "all"] as const;
+/** What history keeps of what was asked and answered. */
+export type KeptTexts = (typeof KEPT_TEXTS)[number];
+
+export interface FrontDoorConfig {
+  readonly queueMs: number;
+  readonly commitAfterMs: number;
+  readonly keepAliveMs: number;
+  /** An attempt that says nothing for so long goes to another worker; null turns it off. */
+  readonly firstTokenMs: number | null;
+  readonly store: KeptTexts;
+  readonly aliases: Readonly<Record<string, Alias>>;
+  readonly corsOrigins: readonly string[];
+}
+
+/** Its time in the queue is over: nobody could take it, or those who could were full. */
+export const giveUpWaiting = (job: Job, reason: string, isFull: boolean, nowAt: number): Decision => {
+  const seconds = (job.frontDoor?.queueMs ?? 0) / 1000;
+  const error: JobError = {
+    code: isFull ? "queue_timeout" : "no_eligible_workers",
+    message: `no worker took it within ${seconds} s: ${reason}`,
+    retryable: true,
+  };
+  const next = changeJob(
+    job,
+    { status: "failed", error, orderKey: null, readyAt: null, queueUntilAt: null, finishedAt: nowAt, settledBy: null },
+    nowAt,
+  );
+  return { job: next, events: [jobEvent(next, "job.failed", nowAt, { ...error })] };
+};
+
+/** It has said nothing for so long that another worker tries. */
+export const moveOn = (job: Job, firstTokenMs: number, nowAt: number): Decision => {
+  const error: JobError = {
+    code: "first_token_timeout",
+    message: `worker "${job.assignedWorker}" said nothing for ${firstTokenMs / 1000} s`,
+    retryable: true,
+  };
+  const others = job.avoidedWorkers.filter((instance) => instance !== job.assignedWorker);
+  const avoidedWorkers = job.assignedWorker === null ? others : [...others, job.assignedWorker];
+  const next = requeueJob(job, nowAt, null, { error, settledBy: null, avoidedWorkers });
+  const detail = { silent_for_ms: firstTokenMs, attempt: job.attempts };
+  return { job: next, events: [{ ...jobEvent(next, "job.reaped", nowAt, detail), worker: job.assignedWorker }] };
+};
+
+export const clientClosed: JobError = {
+  code: "client_closed",
+  message: "the client left before its answer was whole",
+  retryable: false,
+};
+
+export const slowReader: JobError = {
+  code: "slow_reader",
+  message: "the client read too slowly: it left 1 MiB of its answer unread",
+  retryable: false,
+};
+
+export const keyEnded: JobError = { code: "invalid_api_key", message: "the key was revoked", retryable: false };
+
+export const killswitchError = (level: number, reason: string | null): JobError => ({
+  code: "killswitch_active",
+  message: `the killswitch is at level ${level}: ${reason ?? ""}`,
+  retryable: false,
+});
+
+/** Who waited for a job of the front door is gone, so it cannot be tried again by itself. */
+export const refuseRetry = (job: Job): Refusal | null =>
+  job.api === null ? null : { code: "job_state", id: job.id, status: job.status, command: "retry" };

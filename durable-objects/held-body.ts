@@ -1,0 +1,29 @@
+// A request's body that is too large for a row of the tenant: kept in rows of its own until its job is over.
+
+import { all, type Sql } from "./store/sql.ts";
+
+/** Well below the 2 MB that a row may have; characters of up to three bytes. */
+const ROW_CHARS = 512 * 1024;
+
+export class HeldBody {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  put(text: string): void {
+    this.#sql.exec("CREATE TABLE IF NOT EXISTS body (part INTEGER PRIMARY KEY, text TEXT NOT NULL)");
+    for (let part = 0; part * ROW_CHARS < text.length; part += 1) {
+      const piece = text.slice(part * ROW_CHARS, (part + 1) * ROW_CHARS);
+      this.#sql.exec("INSERT OR REPLACE INTO body (part, text) VALUES (?, ?)", part, piece);
+    }
+  }
+
+  /** null where there is none, or none any more. */
+  read(): string | null {
+    if (all(this.#sql, "SELECT 1 FROM sqlite_master WHERE name = 'body'").length === 0) return null;
+    const rows = all(this.#sql, "SELECT text FROM body ORDER BY part");
+    return rows.length === 0 ? null : rows.map((row) => row.text as string).join("");
+  }
+}

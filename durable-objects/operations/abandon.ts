@@ -1,0 +1,70 @@
+// Jobs of the front door that end because nobody waits for them any more, or may.
+
+import { maxAttemptsOf } from "../../domain/config.ts";
+import { clientClosed, keyEnded, killswitchError, slowReader } from "../../domain/front-door.ts";
+import { cancelJob, isLeased, type Job, type JobError } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
+import { loseJob } from "../../domain/lease.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import { ok, type Result } from "../../domain/result.ts";
+import { allowReading } from "./reading.ts";
+import type { Turn } from "./turn.ts";
+
+/** Who waited for the answer has left, or reads too slowly: nobody wants the job any more. Answers whether there is one. */
+export const abandon = (turn: Turn, request: { id: string; isSlow: boolean }): Result<boolean, Refusal> => {
+  const job = turn.store.jobs.find(request.id);
+  if (job === null || job.api === null) return ok(false);
+  if (isFinal(job.status)) return ok(true);
+  const allowed = allowReading(turn, job);
+  if (!allowed.ok) return allowed;
+  turn.memory.counters.streamsAbandoned += 1;
+  endJob(turn, job, request.isSlow ? slowReader : clientClosed);
+  return ok(true);
+};
+
+const endJob = (turn: Turn, job: Job, error: JobError): void => {
+  const decided = cancelJob(job, turn.nowAt, error.code, error);
+  if (!decided.ok) return;
+  turn.sendHalt(job, error.code);
+  turn.record(job, decided.value);
+};
+
+/** The killswitch at any level: nobody waits for what is not run now. Answers how many were leased. */
+export const haltFrontDoor = (turn: Turn, level: number, reason: string | null): number => {
+  let leased = 0;
+  for (const job of turn.store.jobs.openOfFrontDoor()) {
+    if (job.assignedWorker !== null) leased += 1;
+    endJob(turn, job, killswitchError(level, reason));
+  }
+  return leased;
+};
+
+/** A key has ended: so has what it asked for. */
+export const endAsksOf = (turn: Turn, keyId: string): void => {
+  for (const job of turn.store.jobs.openOfFrontDoor()) {
+    if (job.keyId === keyId) endJob(turn, job, keyEnded);
+  }
+};
+
+/** How long a worker's socket may be gone before its jobs of the front door go elsewhere. */
+export const SOCKET_GRACE_MS = 5_000;
+
+/** Its socket has been gone too long for somebody who waits: others of its jobs wait for the reaper. */
+export const loseWaitedFor = (turn: Turn, instance: string): void => {
+  for (const job of turn.store.jobs.leasedBy(instance)) {
+    if (job.api !== null) turn.record(job, loseJob(job, maxAttemptsOf(turn.memory.config, job), turn.nowAt));
+  }
+};
+
+/** `whole`: completed. An error: how the reader's stream ends. */
+export type AttemptEnd = "open" | "whole" | Pick<JobError, "code" | "message" | "status">;
+
+/** How an attempt ended, for a relay that has not heard of its end. */
+export const attemptEnd = (turn: Turn, { jobId, lease }: { jobId: string; lease: number }): AttemptEnd => {
+  const job = turn.store.jobs.find(jobId);
+  if (job === null) return { code: "stream_lost", message: "the job is over: read it for its result" };
+  if (job.lease !== lease) return { code: "worker_lost", message: "the job goes on with another worker" };
+  if (isLeased(job)) return "open";
+  if (job.status === "completed") return "whole";
+  return job.error ?? { code: "worker_lost", message: "the worker no longer has the job" };
+};

@@ -1,0 +1,21 @@
+// Who had the last turn of each conversation, kept in memory alone: forgetting costs a cold cache, never an answer.
+
+const KEPT_MS = 10 * 60_000;
+const MAX_SESSIONS = 10_000;
+
+export class Affinity {
+  /** In the order of their last use. */
+  readonly #sessions = new Map<string, { readonly worker: string; readonly usedAt: number }>();
+
+  workerOf(session: string, nowAt: number): string | null {
+    const known = this.#sessions.get(session);
+    return known === undefined || nowAt - known.usedAt > KEPT_MS ? null : known.worker;
+  }
+
+  note(session: string, worker: string, nowAt: number): void {
+    this.#sessions.delete(session);
+    this.#sessions.set(session, { worker, usedAt: nowAt });
+    const oldest = this.#sessions.keys().next().value;
+    if (this.#sessions.size > MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
+  }
+}

@@ -1,0 +1,278 @@
+// What the front door asks of a tenant: a job for a request, where that job stands, and the models there are.
+
+import { toIso } from "../../contract/field.ts";
+import { type JobResource, presentJob } from "../../contract/job.ts";
+import type { ModelList } from "../../contract/model-list.ts";
+import type { Api } from "../../domain/api.ts";
+import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
+import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job.ts";
+import type { Archived } from "../../domain/job-record.ts";
+import { isFinal, type JobStatus } from "../../domain/job-status.ts";
+import type { Json } from "../../domain/json.ts";
+import { permit } from "../../domain/killswitch.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import type { Priority, Tier } from "../../domain/requirements.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { isOnlyFull } from "../../domain/routing.ts";
+import { refuseOverBudget } from "./budget.ts";
+import { type Idempotency, withIdempotency } from "./idempotency.ts";
+import { refuseBacklog } from "./jobs.ts";
+import { countRequest, type LimitState, refuseModel, refuseOverLimits } from "./key-limits.ts";
+import { allowReading } from "./reading.ts";
+import { admit, admitTo, chooseFor, routePolicy, routeRequest, waitingReason } from "./routing.ts";
+import type { Turn } from "./turn.ts";
+import { isSilent } from "./workers.ts";
+
+export interface Asking {
+  /** Given where the body is held outside this object already. */
+  readonly id: string | null;
+  readonly api: Api;
+  readonly stream: boolean;
+  readonly model: string;
+  readonly prompt: string;
+  /** null where it is held outside. */
+  readonly input: Json;
+  readonly session: string | null;
+  readonly headers: FrontDoorFacts["headers"];
+  readonly provider: string | null;
+  readonly tags: readonly string[];
+  readonly priority: Priority;
+  readonly tier: Tier | null;
+  readonly timeoutMs: number | null;
+  /** null: as configured. */
+  readonly queueMs: number | null;
+  readonly idempotency: Idempotency | null;
+}
+
+/** Where a job stands, for who waits for it. */
+export interface Followed {
+  readonly id: string;
+  readonly api: Api | null;
+  readonly status: JobStatus;
+  readonly lease: number;
+  readonly worker: string | null;
+  readonly error: JobError | null;
+  /** Of a completed job. */
+  readonly result: Json;
+  readonly isSessionHit: boolean | null;
+  readonly hasSpoken: boolean;
+}
+
+export interface Asked {
+  readonly job: Followed;
+  readonly isReplayed: boolean;
+  readonly limits: LimitState | null;
+  readonly settings: DoorSettings;
+}
+
+/** What of the config the edge goes by. */
+export interface DoorSettings {
+  readonly commitAfterMs: number;
+  readonly keepAliveMs: number;
+  readonly corsOrigins: readonly string[];
+}
+
+export const settingsOf = (turn: Turn): DoorSettings => {
+  const { commitAfterMs, keepAliveMs, corsOrigins } = turn.memory.config.frontDoor;
+  return { commitAfterMs, keepAliveMs, corsOrigins };
+};
+
+/** Makes the job of a request, with its worker where one has room; refuses what nobody could ever answer. */
+export const ask = (turn: Turn, request: Asking): Result<Asked, Refusal> => {
+  const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
+  if (!made.ok) return made;
+  const job = turn.store.jobs.find(made.value.job.id);
+  const limits = countRequest(turn, made.value.replayed !== true);
+  const followed = job === null ? gone(made.value.job) : present(turn, job, null);
+  return ok({ job: followed, isReplayed: made.value.replayed === true, limits, settings: settingsOf(turn) });
+};
+
+const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
+  const permitted = permit(turn.memory.killswitch, "dispatch");
+  if (!permitted.ok) return permitted;
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  const found = findModel(turn, request.model);
+  if (!found.ok) return found;
+  const limited = refuseOverLimits(turn, [request.model, found.value.model]);
+  if (!limited.ok) return limited;
+  const created = createJob(
+    toNewJob(turn, request, found.value),
+    request.id ?? turn.newId(),
+    turn.nowAt,
+    turn.caller.keyId,
+  );
+  const budget = refuseOverBudget(turn, created.job);
+  if (!budget.ok) return budget;
+  const policy = routePolicy(turn);
+  const choice = chooseFor(turn, created.job, policy);
+  const presented = (job: Job): Result<{ job: JobResource }, Refusal> =>
+    ok({ job: presentJob(job, { prompt: "", input: null }) });
+  if (choice !== null) return presented(admitTo(turn, created, choice));
+  if (created.job.queueUntilAt === turn.nowAt) return err(refusedAtOnce(turn, created.job));
+  admit(turn, created, policy);
+  return presented(created.job);
+};
+
+/** It would not wait: what its end in the queue would have been. */
+const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
+  const policy = routePolicy(turn);
+  const detail = waitingReason(turn, job, policy) ?? "no worker may have this job now";
+  if (isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy)) return { code: "queue_timeout", detail };
+  return { code: "no_eligible_workers", detail, workers: [] };
+};
+
+const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
+  const { api, stream, prompt, input, session, headers, priority, timeoutMs, queueMs } = request;
+  const named = input === null ? null : { ...(input as Record<string, Json>), model: found.model };
+  return {
+    prompt,
+    input: named,
+    provider: request.provider ?? found.provider,
+    model: found.model,
+    tags: [...found.tags, ...request.tags],
+    priority,
+    tier: request.tier ?? found.tier,
+    timeoutMs,
+    maxAttempts: null,
+    runAt: null,
+    schedule: null,
+    stream,
+    api,
+    frontDoor: {
+      session,
+      headers,
+      queueMs: queueMs ?? turn.memory.config.frontDoor.queueMs,
+      isBodyHeld: input === null,
+      isSessionHit: null,
+    },
+  };
+};
+
+const offersOf = (turn: Turn): ModelOffer[] =>
+  [...turn.memory.fleet.members()].map((member) => {
+    const { provider, models, runtimeModels } = member.worker;
+    return { provider, models, runtimeModels, isOffline: isSilent(turn, member) };
+  });
+
+const NAMED_MODELS = 5;
+
+const findModel = (turn: Turn, asked: string): Result<Alias, Refusal> => {
+  const found = resolveModel(asked, turn.memory.config.frontDoor.aliases, offersOf(turn));
+  if (found !== null) return ok(found);
+  const known = listedModels(turn).map(({ id }) => id);
+  return err({ code: "model_not_found", model: asked, known: known.slice(0, NAMED_MODELS) });
+};
+
+/** What a model's name means now: for a body that is stored before its job is made. */
+export const nameModel = (turn: Turn, request: { model: string }): Result<string, Refusal> => {
+  const found = findModel(turn, request.model);
+  if (!found.ok) return found;
+  const allowed = refuseModel(turn, [request.model, found.value.model]);
+  return allowed.ok ? ok(found.value.model) : allowed;
+};
+
+interface ListedModel {
+  readonly id: string;
+  readonly ownedBy: string;
+  readonly createdAt: number;
+}
+
+/** What workers that are not offline name, else what their runtimes list, else what their provider's catalog lists. */
+const listedModels = (turn: Turn): ListedModel[] => {
+  const { fleet, catalog, config } = turn.memory;
+  const models = new Map<string, ListedModel>();
+  const add = (id: string, ownedBy: string, createdAt: number): void => {
+    if (!models.has(id)) models.set(id, { id, ownedBy, createdAt });
+  };
+  for (const id of Object.keys(config.frontDoor.aliases)) add(id, "alias", 0);
+  for (const member of fleet.members()) {
+    const { provider, models: named, runtimeModels, registeredAt } = member.worker;
+    if (isSilent(turn, member)) continue;
+    for (const id of named ?? runtimeModels ?? catalog.get(provider)?.models ?? []) add(id, provider, registeredAt);
+  }
+  return [...models.values()].filter(({ id }) => refuseModel(turn, [id]).ok);
+};
+
+export const listModels = (turn: Turn): Result<{ list: ModelList; corsOrigins: readonly string[] }, Refusal> => {
+  const data = listedModels(turn).map(({ id, ownedBy, createdAt }) => ({
+    id,
+    object: "model" as const,
+    type: "model" as const,
+    created: Math.floor(createdAt / 1000),
+    created_at: toIso(createdAt),
+    owned_by: ownedBy,
+    display_name: id,
+  }));
+  const list = {
+    object: "list" as const,
+    data,
+    has_more: false as const,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
+  return ok({ list, corsOrigins: settingsOf(turn).corsOrigins });
+};
+
+/** The listed model that a name means. */
+export const getModel = (turn: Turn, request: { model: string }): Result<ModelList["data"][number], Refusal> => {
+  const listed = listModels(turn);
+  if (!listed.ok) return listed;
+  const { data } = listed.value.list;
+  const found = data.find(({ id }) => id === request.model) ?? data.find(({ id }) => isSameModel(id, request.model));
+  if (found !== undefined) return ok(found);
+  return err({ code: "model_not_found", model: request.model, known: data.slice(0, NAMED_MODELS).map(({ id }) => id) });
+};
+
+export const follow = (turn: Turn, request: { id: string; archived?: Archived }): Result<Followed, Refusal> => {
+  const job = turn.store.jobs.find(request.id) ?? request.archived?.job ?? null;
+  if (job === null) return err(notFound("job", request.id));
+  const allowed = allowReading(turn, job);
+  return allowed.ok ? ok(present(turn, job, request.archived?.result ?? null)) : allowed;
+};
+
+const present = (turn: Turn, job: Job, archived: Json): Followed => ({
+  id: job.id,
+  api: job.api,
+  status: job.status,
+  lease: job.lease,
+  worker: job.assignedWorker,
+  error: job.error,
+  result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
+  isSessionHit: job.frontDoor?.isSessionHit ?? null,
+  hasSpoken: job.firstTokenAt !== null,
+});
+
+/** A request that is repeated after its job has left: the edge reads it from history. */
+const gone = (job: JobResource): Followed => ({
+  id: job.id,
+  api: job.api,
+  status: "pending",
+  lease: job.lease,
+  worker: null,
+  error: null,
+  result: null,
+  isSessionHit: null,
+  hasSpoken: false,
+});
+
+/** How long the answer to a request may wait, and for what. */
+export interface AskWait {
+  readonly until: "assigned" | "final";
+  /** In times of `front_door.commit_after_seconds`. */
+  readonly commits: number;
+}
+
+export const isReached = ({ status }: { readonly status: JobStatus }, until: AskWait["until"]): boolean =>
+  isFinal(status) || (until === "assigned" && status !== "pending");
+
+interface Stand {
+  readonly status: JobStatus;
+  readonly lease: number;
+}
+
+/** Assigned or running is one to who waits for the answer. */
+export const isSameStand = (job: Stand, seen: Stand): boolean =>
+  job.lease === seen.lease && (job.status === seen.status || (isHeld(job) && isHeld(seen)));
+
+const isHeld = ({ status }: Stand): boolean => status === "assigned" || status === "running";

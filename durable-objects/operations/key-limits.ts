@@ -1,0 +1,91 @@
+// What a key may ask for, held in the turn that creates the job: exact, because one object sees every request.
+
+import { type KeyLimits, mayUseModel, type RequestWindow, windowAt } from "../../domain/key-limits.ts";
+import { periodAt } from "../../domain/period.ts";
+import { usdFromNano } from "../../domain/price.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { Turn } from "./turn.ts";
+
+/** Where a key stands with its requests a minute. */
+export interface LimitState {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number;
+}
+
+const limitsOf = (turn: Turn): { keyId: string; limits: KeyLimits } | null => {
+  const { keyId } = turn.caller;
+  const limits = keyId === null ? null : (turn.store.keys.find(keyId)?.limits ?? null);
+  return keyId === null || limits === null ? null : { keyId, limits };
+};
+
+/** Whether the caller's key may use a model, by any of its names; null stands for any model. */
+export const refuseModel = (turn: Turn, names: readonly (string | null)[]): Result<null, Refusal> => {
+  const models = limitsOf(turn)?.limits.models ?? null;
+  if (models === null || names.some((name) => name !== null && mayUseModel(models, name))) return ok(null);
+  const asked = names[0] ?? null;
+  const what = asked === null ? "jobs that name no model" : `model "${asked}"`;
+  return err({ code: "forbidden", detail: `this key does not allow ${what}; it allows ${models.join(", ")}` });
+};
+
+/** `count`: how many jobs would be made. */
+export const refuseOverLimits = (turn: Turn, names: readonly (string | null)[], count = 1): Result<null, Refusal> => {
+  const held = limitsOf(turn);
+  if (held === null) return ok(null);
+  const { keyId, limits } = held;
+  const allowed = refuseModel(turn, names);
+  if (!allowed.ok) return allowed;
+  const rate = limits.requestsPerMinute;
+  const window = windowAt(turn.store.keyUse.window(keyId), turn.nowAt);
+  if (rate !== null && window.count + count > rate) {
+    return err(exceeded(`${rate} requests a minute`, window.startedAt + WINDOW_MS - turn.nowAt));
+  }
+  const open = turn.memory.openByKey.get(keyId) ?? 0;
+  if (limits.concurrent !== null && open + count > limits.concurrent) {
+    return err(exceeded(`${limits.concurrent} requests at a time`, CONCURRENT_RETRY_MS));
+  }
+  return refuseOverMoney(turn, keyId, limits);
+};
+
+const WINDOW_MS = 60_000;
+const CONCURRENT_RETRY_MS = 1_000;
+
+const exceeded = (what: string, retryAfterMs: number): Refusal => ({
+  code: "rate_limit_exceeded",
+  detail: `this key may make ${what}`,
+  retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
+});
+
+const refuseOverMoney = (turn: Turn, keyId: string, limits: KeyLimits): Result<null, Refusal> => {
+  for (const [period, limitNano] of [
+    ["day", limits.dayNanoUsd],
+    ["month", limits.monthNanoUsd],
+  ] as const) {
+    if (limitNano === null) continue;
+    const { fromAt, toAt } = periodAt(period, turn.nowAt);
+    const spent = turn.store.keyUse.spentBetween(keyId, fromAt, toAt);
+    if (spent < limitNano) continue;
+    const detail = `this key has spent ${usdFromNano(spent)} of the ${usdFromNano(limitNano)} USD that it may spend a ${period}`;
+    return err({ code: "insufficient_quota", detail });
+  }
+  return ok(null);
+};
+
+/** Counts requests that made jobs; answers where the caller's key stands, null where it has no such limit. */
+export const countRequest = (turn: Turn, isNew: boolean, count = 1): LimitState | null => {
+  const held = limitsOf(turn);
+  const rate = held?.limits.requestsPerMinute ?? null;
+  if (held === null || rate === null) return null;
+  const window: RequestWindow = windowAt(turn.store.keyUse.window(held.keyId), turn.nowAt);
+  const counted = isNew ? { ...window, count: window.count + count } : window;
+  if (isNew) turn.store.keyUse.putWindow(held.keyId, counted);
+  const resetMs = Math.max(0, counted.startedAt + WINDOW_MS - turn.nowAt);
+  return { limit: rate, remaining: Math.max(0, rate - counted.count), resetMs };
+};
+
+/** What an attempt of a job cost counts against the key that asked for it, if that key has limits. */
+export const chargeKey = (turn: Turn, keyId: string | null, dayAt: number, nanoUsd: number): void => {
+  if (keyId === null || nanoUsd <= 0 || (turn.store.keys.find(keyId)?.limits ?? null) === null) return;
+  turn.store.keyUse.addSpent(keyId, dayAt, nanoUsd);
+};

@@ -1,0 +1,42 @@
+// What the edge asks of a relay, as the query of a request: its answer is a stream, which a call could not bring.
+
+import { APIS, type Api } from "../domain/api.ts";
+import type { Jurisdiction } from "./object-name.ts";
+import type { ReaderWishes } from "./relayed-stream.ts";
+
+export interface ReadRequest {
+  readonly jobId: string;
+  readonly lease: number;
+  /** Of the tenant, whom the relay tells that a reader left. */
+  readonly jurisdiction: Jurisdiction | null;
+  readonly wishes: ReaderWishes;
+}
+
+export const queryOf = ({ jobId, lease, jurisdiction, wishes }: ReadRequest): string =>
+  new URLSearchParams({
+    job: jobId,
+    lease: String(lease),
+    jurisdiction: jurisdiction ?? "",
+    api: wishes.api ?? "",
+    numbered: wishes.isNumbered ? "1" : "",
+    strip: wishes.stripsUsage ? "1" : "",
+    keep: String(wishes.keepAliveMs),
+    after: String(wishes.after),
+  }).toString();
+
+export const readRequestOf = (request: Request): ReadRequest => {
+  const query = new URL(request.url).searchParams;
+  const api = APIS.find((one) => one === query.get("api")) ?? null;
+  return {
+    jobId: query.get("job") ?? "",
+    lease: Number(query.get("lease")),
+    jurisdiction: (query.get("jurisdiction") || null) as Jurisdiction | null,
+    wishes: {
+      api: api satisfies Api | null,
+      isNumbered: query.get("numbered") === "1",
+      stripsUsage: query.get("strip") === "1",
+      keepAliveMs: Number(query.get("keep")),
+      after: Number(query.get("after")),
+    },
+  };
+};

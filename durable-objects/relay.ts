@@ -1,0 +1,266 @@
+// Where a worker's streams meet their readers: one object a worker (`<tenant>/<instance>`), in memory alone. The tenant
+// decides who runs what; no token passes through it. A worker writes into its own relay only, and a reader looks there
+// because the tenant gave that job under that lease to that worker: no frame needs a check.
+// The same class holds bodies that are too large for the tenant (`<tenant>/body/<job>`).
+
+import { DurableObject } from "cloudflare:workers";
+import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../contract/data-line.ts";
+import { closeCodes } from "../contract/values.ts";
+import { HeldBody } from "./held-body.ts";
+import { type Jurisdiction, objectNamed } from "./object-name.ts";
+import { type ReadRequest, readRequestOf } from "./relay-request.ts";
+import { type EndError, Reader, RelayedStream, streamLost } from "./relayed-stream.ts";
+import { answerClose, close, PING, PONG, send } from "./sockets.ts";
+import type { Tenant } from "./tenant.ts";
+
+interface RelayEnv {
+  readonly TENANT: DurableObjectNamespace<Tenant>;
+}
+
+/** A stream that is cut, as the tenant says. */
+export interface Cut {
+  readonly jobId: string;
+  readonly lease: number;
+  /** null: the job goes on with another attempt. */
+  readonly error: EndError | null;
+}
+
+interface Line {
+  readonly keyId: string;
+  readonly openedWith: string;
+}
+
+const TICK_MS = 100;
+/** A data line may be away for so long; and its end may come so much later than the report. */
+const LINE_GRACE_MS = 5_000;
+/** An ended stream, or one that nobody came for, is kept this long. */
+const KEPT_MS = 15_000;
+const MAX_STREAMS = 4_096;
+const HELD_BODY_MS = 24 * 3_600_000;
+const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
+
+const MOVED = 424;
+const GONE = 410;
+const CONFLICT = 409;
+const SWITCHING = 101;
+
+export class Relay extends DurableObject<RelayEnv> {
+  readonly #streams = new Map<string, RelayedStream>();
+  #jurisdiction: Jurisdiction | null = null;
+  #lineLostAt: number | null = null;
+  #ticking: ReturnType<typeof setInterval> | null = null;
+
+  constructor(state: DurableObjectState, env: RelayEnv) {
+    super(state, env);
+    state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
+    const asked = readRequestOf(request);
+    this.#jurisdiction = asked.jurisdiction;
+    return request.method === "POST" ? this.#write(asked, request) : this.#read(asked, request.signal);
+  }
+
+  #openLine(request: Request): Response {
+    const { keyId = "", openedWith = "" } = JSON.parse(
+      request.headers.get("x-signalbox-line") ?? "{}",
+    ) as Partial<Line>;
+    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+    const older = this.ctx.getWebSockets();
+    this.ctx.acceptWebSocket(server);
+    server.serializeAttachment({ keyId, openedWith } satisfies Line);
+    this.#lineLostAt = null;
+    for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
+    return new Response(null, { status: SWITCHING, webSocket: client });
+  }
+
+  override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
+    const isTooLarge = (text: string): boolean => text.length > MAX_PART_BYTES;
+    if (
+      typeof frame !== "string" ||
+      frame.length > MAX_DATA_FRAME_BYTES ||
+      frame.split(PART_SEPARATOR).some(isTooLarge)
+    )
+      return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_DATA_FRAME_BYTES} bytes`);
+    const nowAt = Date.now();
+    for (const part of readParts(frame)) {
+      const stream = this.#stream(part.jobId, part.lease, nowAt);
+      if (part.kind === "events") this.#publish(stream, part.events, nowAt);
+      else stream.finish(part.error, nowAt);
+    }
+  }
+
+  #publish(stream: RelayedStream, events: string, nowAt: number): void {
+    stream.publish(events, nowAt);
+    for (const reader of stream.readers) if (reader.isSlow) this.#cutSlow(stream, reader);
+  }
+
+  /** Its client is not told: it would not read it. */
+  #cutSlow(stream: RelayedStream, reader: Reader): void {
+    stream.readers.delete(reader);
+    reader.cut();
+    if (!reader.wishes.isNumbered) this.#readerGone(stream, true);
+  }
+
+  /** The answer begins with the first event; without any it says that there is none. */
+  async #read(asked: ReadRequest, signal: AbortSignal): Promise<Response> {
+    const stream = this.#stream(asked.jobId, asked.lease, Date.now());
+    if (!stream.has(asked.wishes.after)) return new Response(null, { status: GONE });
+    if (!asked.wishes.isNumbered) {
+      await stream.begun;
+      if (!stream.hasEvents) return new Response(null, { status: MOVED });
+    }
+    const nowAt = Date.now();
+    const leave = (): void => {
+      if (stream.readers.delete(reader) && !asked.wishes.isNumbered) this.#readerGone(stream, false);
+    };
+    const reader = new Reader(asked.wishes, nowAt, leave);
+    signal.addEventListener("abort", leave);
+    stream.join(reader, nowAt);
+    return new Response(reader.body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+  }
+
+  /** Over HTTP: a body of events, for networks without WebSockets. */
+  async #write({ jobId, lease }: ReadRequest, request: Request): Promise<Response> {
+    const stream = this.#stream(jobId, lease, Date.now());
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const bytes of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+      if (stream.isOver || stream.isReaderGone) return refused(stream);
+      rest += decoder.decode(bytes, { stream: true });
+      const at = rest.lastIndexOf("\n\n");
+      if (at === -1) continue;
+      this.#publish(stream, rest.slice(0, at + 2), Date.now());
+      rest = rest.slice(at + 2);
+    }
+    if (stream.isReaderGone) return refused(stream);
+    stream.isAbandonedByWorker = true;
+    stream.lastAt = Date.now();
+    return new Response(null, { status: 204 });
+  }
+
+  /** What the tenant took from this worker ends at once, whatever the worker does. */
+  async cut(cuts: readonly Cut[]): Promise<void> {
+    const nowAt = Date.now();
+    for (const { jobId, lease, error } of cuts) {
+      const stream = this.#stream(jobId, lease, nowAt);
+      const told = stream.hasEvents ? (error ?? MOVED_ON) : error;
+      stream.finish(told ?? streamLost, nowAt);
+    }
+  }
+
+  /** `liveHashes`: of the secrets that are still good. */
+  async endKey(keyId: string, liveHashes: readonly string[]): Promise<void> {
+    for (const socket of this.ctx.getWebSockets()) {
+      const line = socket.deserializeAttachment() as Line | null;
+      if (line?.keyId === keyId && !liveHashes.includes(line.openedWith))
+        close(socket, closeCodes.keyEnded, "the key has ended");
+    }
+  }
+
+  async holdBody(text: string): Promise<void> {
+    new HeldBody(this.ctx.storage.sql).put(text);
+    await this.ctx.storage.setAlarm(Date.now() + HELD_BODY_MS);
+  }
+
+  async readBody(): Promise<string | null> {
+    return new HeldBody(this.ctx.storage.sql).read();
+  }
+
+  async dropBody(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+  }
+
+  override async alarm(): Promise<void> {
+    await this.dropBody();
+  }
+
+  override async webSocketClose(socket: WebSocket): Promise<void> {
+    answerClose(socket);
+    const isReplaced = this.ctx.getWebSockets().some((one) => one !== socket && one.readyState === WebSocket.OPEN);
+    if (!isReplaced) this.#lineLostAt = Date.now();
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.webSocketClose(socket);
+  }
+
+  #stream(jobId: string, lease: number, nowAt: number): RelayedStream {
+    const key = `${jobId} ${lease}`;
+    const known = this.#streams.get(key);
+    if (known !== undefined) return known;
+    const made = new RelayedStream(jobId, lease, nowAt);
+    this.#streams.set(key, made);
+    if (this.#streams.size > MAX_STREAMS) this.#dropOldest();
+    this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
+    return made;
+  }
+
+  /** A worker that talks of jobs that it has not got fills no memory. */
+  #dropOldest(): void {
+    for (const [key, stream] of this.#streams) {
+      if (stream.readers.size > 0) continue;
+      this.#streams.delete(key);
+      return;
+    }
+  }
+
+  /** Nobody waits for it any more: its worker stops, and the tenant ends the job. */
+  #readerGone(stream: RelayedStream, isSlow: boolean): void {
+    stream.isReaderGone = true;
+    const message = JSON.stringify({ type: "reader.gone", job_id: stream.jobId, lease: stream.lease });
+    for (const line of this.ctx.getWebSockets()) send(line, message);
+    this.ctx.waitUntil(
+      this.#tenant()
+        .readerGone(stream.jobId, stream.lease, isSlow)
+        .catch(() => undefined),
+    );
+  }
+
+  /** The class's own answers: the stub's types wrap them once more. */
+  #tenant(): Pick<Tenant, "readerGone" | "endsOf"> {
+    const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
+    return objectNamed(this.env.TENANT, tenant, this.#jurisdiction) as unknown as Pick<Tenant, "readerGone" | "endsOf">;
+  }
+
+  #tick(): void {
+    const nowAt = Date.now();
+    const isLineLost = this.#lineLostAt !== null && nowAt - this.#lineLostAt >= LINE_GRACE_MS;
+    const silent: RelayedStream[] = [];
+    for (const [key, stream] of this.#streams) {
+      if (isLineLost && stream.hasEvents) stream.finish(streamLost, nowAt);
+      const isUnwanted = stream.isOver || (stream.hasEvents && stream.readers.size === 0 && stream.isReaderGone);
+      if (isUnwanted && nowAt - stream.lastAt > KEPT_MS) this.#streams.delete(key);
+      for (const reader of stream.readers) {
+        const { keepAliveMs } = reader.wishes;
+        if (nowAt - reader.lastWriteAt >= keepAliveMs) reader.write(": keep-alive\n\n", nowAt);
+        if (reader.isSlow) this.#cutSlow(stream, reader);
+      }
+      const askAfterMs = stream.isAbandonedByWorker ? TICK_MS : LINE_GRACE_MS;
+      if (stream.isOver || nowAt - Math.max(stream.lastAt, stream.askedAt) < askAfterMs) continue;
+      stream.askedAt = nowAt;
+      silent.push(stream);
+    }
+    if (isLineLost) this.#lineLostAt = null;
+    if (silent.length > 0) this.ctx.waitUntil(this.#askAbout(silent).catch(() => undefined));
+    if (this.#streams.size > 0 || this.#ticking === null) return;
+    clearInterval(this.#ticking);
+    this.#ticking = null;
+  }
+
+  /** A stream that is silent may belong to a job that is over: its end was lost. */
+  async #askAbout(streams: readonly RelayedStream[]): Promise<void> {
+    const ends = await this.#tenant().endsOf(streams.map(({ jobId, lease }) => ({ jobId, lease })));
+    const nowAt = Date.now();
+    for (const [index, end] of ends.entries()) {
+      const stream = streams[index];
+      if (stream === undefined || end === "open") continue;
+      if (end === "whole") stream.finish(null, nowAt);
+      else stream.finish(end, nowAt);
+    }
+  }
+}
+
+const refused = (stream: RelayedStream): Response =>
+  new Response(stream.isReaderGone ? "reader_gone" : "lease_lost", { status: CONFLICT });

@@ -1,0 +1,227 @@
+// One attempt's stream in a relay: its last events, and who reads them. Events come in order, from one lease, none twice;
+// a stream that ends says so to every reader, in the reader's own dialect.
+
+import { errorEvent, isUsageOnly, saysItsEnd } from "../contract/dialect.ts";
+import { doorErrorOf } from "../contract/door-status.ts";
+import type { Api } from "../domain/api.ts";
+import type { JobError } from "../domain/job.ts";
+
+/** What a late reader can have again, and what a reader may leave unread. */
+export const WINDOW_BYTES = 1024 * 1024;
+const EVENT_END = "\n\n";
+
+export type EndError = Pick<JobError, "code" | "message" | "status">;
+
+export const streamLost: EndError = {
+  code: "stream_lost",
+  message: "the stream of the worker broke off before its end",
+};
+
+export interface ReaderWishes {
+  /** The dialect of an error; null for a reader that gets events as data, numbered. */
+  readonly api: Api | null;
+  readonly isNumbered: boolean;
+  readonly stripsUsage: boolean;
+  readonly keepAliveMs: number;
+  /** Of the last event that it has; 0 from the beginning. */
+  readonly after: number;
+}
+
+const encoder = new TextEncoder();
+
+const eventsOf = (text: string): string[] => {
+  const events = (text.includes("\r") ? text.replaceAll("\r\n", "\n") : text).split(EVENT_END);
+  if (events.at(-1)?.trim() === "") events.pop();
+  return events;
+};
+
+const countEvents = (text: string): number => eventsOf(text).length;
+
+/** What an event carries, without the lines of its protocol. */
+const dataOf = (event: string): string =>
+  event
+    .split("\n")
+    .filter((line) => line.startsWith("data:"))
+    .map((line) => line.slice("data:".length).trimStart())
+    .join("\n");
+
+export class Reader {
+  readonly wishes: ReaderWishes;
+  readonly body: ReadableStream<Uint8Array>;
+  lastWriteAt: number;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+
+  constructor(wishes: ReaderWishes, nowAt: number, onGone: () => void) {
+    this.wishes = wishes;
+    this.lastWriteAt = nowAt;
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => {
+          this.#controller = null;
+          onGone();
+        },
+      },
+      { highWaterMark: WINDOW_BYTES, size: (chunk) => chunk.byteLength },
+    );
+  }
+
+  get isSlow(): boolean {
+    return (this.#controller?.desiredSize ?? 0) < 0;
+  }
+
+  write(text: string, nowAt: number): void {
+    if (text === "") return;
+    this.lastWriteAt = nowAt;
+    this.#controller?.enqueue(encoder.encode(text));
+  }
+
+  close(): void {
+    this.#controller?.close();
+    this.#controller = null;
+  }
+
+  /** Without an end: its client must not take what it has for the whole. */
+  cut(): void {
+    this.#controller?.error(new Error("the stream was cut"));
+    this.#controller = null;
+  }
+}
+
+export class RelayedStream {
+  readonly jobId: string;
+  readonly lease: number;
+  readonly readers = new Set<Reader>();
+  /** The last events, in the parts that they came in. */
+  readonly #parts: string[] = [];
+  #chars = 0;
+  /** Of the parts in the window, how many were counted, and what events they had. */
+  #countedParts = 0;
+  #counted = 0;
+  /** Events that have left the window. */
+  #dropped = 0;
+  /** What it ended with; undefined while it goes on. */
+  #end: EndError | null | undefined;
+  readonly #firstEvent = Promise.withResolvers<void>();
+  /** The last byte of its worker, or its end. */
+  lastAt: number;
+  askedAt: number;
+  /** Its worker is done with it, without having said its end. */
+  isAbandonedByWorker = false;
+  isReaderGone = false;
+
+  constructor(jobId: string, lease: number, nowAt: number) {
+    this.jobId = jobId;
+    this.lease = lease;
+    this.lastAt = nowAt;
+    this.askedAt = nowAt;
+  }
+
+  get isOver(): boolean {
+    return this.#end !== undefined;
+  }
+
+  get hasEvents(): boolean {
+    return this.#dropped > 0 || this.#parts.length > 0;
+  }
+
+  /** Resolves with the first event, or with an end that comes before any. */
+  get begun(): Promise<void> {
+    return this.#firstEvent.promise;
+  }
+
+  /** Whether a reader can have all events after this one. */
+  has(after: number): boolean {
+    return after >= this.#dropped;
+  }
+
+  publish(events: string, nowAt: number): void {
+    if (this.isOver || events === "") return;
+    this.#parts.push(events);
+    this.#chars += events.length;
+    this.lastAt = nowAt;
+    for (const reader of this.readers) {
+      const before = reader.wishes.isNumbered ? this.#countBefore() : 0;
+      reader.write(this.#textFor(reader, events, before), nowAt);
+    }
+    while (this.#chars > WINDOW_BYTES && this.#parts.length > 1) this.#drop();
+    this.#firstEvent.resolve();
+  }
+
+  #drop(): void {
+    const oldest = this.#parts.shift() ?? "";
+    this.#chars -= oldest.length;
+    const events = countEvents(oldest);
+    this.#dropped += events;
+    if (this.#countedParts === 0) return;
+    this.#counted -= events;
+    this.#countedParts -= 1;
+  }
+
+  /** How many events came before the last part. Parts are counted once, and only where somebody wants numbers. */
+  #countBefore(): number {
+    while (this.#countedParts < this.#parts.length - 1) {
+      this.#counted += countEvents(this.#parts[this.#countedParts] ?? "");
+      this.#countedParts += 1;
+    }
+    return this.#dropped + this.#counted;
+  }
+
+  join(reader: Reader, nowAt: number): void {
+    const { after } = reader.wishes;
+    let at = this.#dropped;
+    for (const part of this.#parts) {
+      const events = countEvents(part);
+      if (at + events > after) reader.write(this.#textFor(reader, part, at, after), nowAt);
+      at += events;
+    }
+    if (this.#end === undefined) this.readers.add(reader);
+    else this.#tellEnd(reader, this.#end, nowAt);
+  }
+
+  /** `null`: its worker says that it is whole. */
+  finish(error: EndError | null, nowAt: number): void {
+    if (this.isOver) return;
+    this.#end = error;
+    this.lastAt = nowAt;
+    for (const reader of this.readers) this.#tellEnd(reader, error, nowAt);
+    this.readers.clear();
+    this.#firstEvent.resolve();
+  }
+
+  #tellEnd(reader: Reader, error: EndError | null, nowAt: number): void {
+    const { api, isNumbered } = reader.wishes;
+    if (!isNumbered && api !== null) {
+      const isWhole = error === null && saysItsEnd(api, this.#parts.slice(-LAST_PARTS).join(""));
+      const hasSaidItself = error !== null && saysItsEnd(api, this.#parts.slice(-LAST_PARTS).join(""));
+      if (!isWhole && !hasSaidItself) reader.write(errorEvent(api, doorErrorOf(error ?? streamLost)), nowAt);
+    }
+    reader.close();
+  }
+
+  #textFor(reader: Reader, part: string, firstIndex: number, after = 0): string {
+    const { isNumbered, stripsUsage } = reader.wishes;
+    if (!isNumbered) {
+      if (!stripsUsage || !part.includes('"usage"')) return part;
+      return eventsOf(part)
+        .filter((event) => !isUsageOnly(event))
+        .map((event) => `${event}${EVENT_END}`)
+        .join("");
+    }
+    return eventsOf(part)
+      .map((event, index) => ({ data: dataOf(event), number: firstIndex + index + 1 }))
+      .filter(({ data, number }) => number > after && data !== "" && data !== "[DONE]")
+      .map(({ data, number }) => numbered(`${this.lease}.${number}`, data))
+      .join("");
+  }
+}
+
+/** The end of a stream may come in the parts after the one with its last word. */
+const LAST_PARTS = 3;
+
+const numbered = (id: string, data: string): string => {
+  const lines = data.split("\n").map((line) => `data: ${line}`);
+  return `event: chunk\nid: ${id}\n${lines.join("\n")}${EVENT_END}`;
+};

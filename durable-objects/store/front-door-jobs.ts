@@ -1,0 +1,30 @@
+// Open jobs by who waits for them: the front door's, and a key's. A waiting job of the front door is always due.
+
+import type { Job } from "../../domain/job.ts";
+import { all, records, type Sql, scalar } from "./sql.ts";
+
+export const frontDoorJobs = (sql: Sql) => ({
+  openOfFrontDoor: (): Job[] =>
+    records<Job>(
+      all(
+        sql,
+        `SELECT record FROM jobs WHERE worker IS NOT NULL AND record ->> 'api' IS NOT NULL
+         UNION ALL
+         SELECT record FROM jobs WHERE due_at IS NOT NULL AND status = 'pending' AND record ->> 'api' IS NOT NULL`,
+      ),
+    ),
+
+  openStreamCount: (): number =>
+    scalar(
+      sql,
+      "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND record ->> 'stream' AND record ->> 'firstTokenAt' IS NOT NULL",
+    ) ?? 0,
+
+  /** Reads every open job: for the few keys whose jobs are counted, when their counting begins. */
+  openCountOf: (keyId: string): number =>
+    scalar(
+      sql,
+      `SELECT COUNT(*) FROM jobs WHERE status IN ('pending', 'assigned', 'running') AND record ->> 'keyId' = ?`,
+      keyId,
+    ) ?? 0,
+});

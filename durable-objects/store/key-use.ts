@@ -1,0 +1,44 @@
+// What keys with limits have used: their requests in the minute under way, and their spending by day.
+
+import type { RequestWindow } from "../../domain/key-limits.ts";
+import { first, type Sql, scalar } from "./sql.ts";
+
+export const keyUseTable = (sql: Sql) => ({
+  window: (keyId: string): RequestWindow | null => {
+    const row = first(sql, "SELECT started_at, count FROM key_windows WHERE key_id = ?", keyId);
+    return row === null ? null : { startedAt: row.started_at as number, count: row.count as number };
+  },
+
+  putWindow: (keyId: string, { startedAt, count }: RequestWindow): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO key_windows (key_id, started_at, count) VALUES (?, ?, ?)",
+      keyId,
+      startedAt,
+      count,
+    );
+  },
+
+  /** Nano-dollars of the days that begin in [fromAt, toAt). */
+  spentBetween: (keyId: string, fromAt: number, toAt: number): number =>
+    scalar(
+      sql,
+      "SELECT SUM(nano_usd) FROM key_spending WHERE key_id = ? AND day_at >= ? AND day_at < ?",
+      keyId,
+      fromAt,
+      toAt,
+    ) ?? 0,
+
+  addSpent: (keyId: string, dayAt: number, nanoUsd: number): void => {
+    sql.exec(
+      `INSERT INTO key_spending (key_id, day_at, nano_usd) VALUES (?1, ?2, ?3)
+       ON CONFLICT (key_id, day_at) DO UPDATE SET nano_usd = nano_usd + ?3`,
+      keyId,
+      dayAt,
+      nanoUsd,
+    );
+  },
+
+  removeBefore: (dayAt: number): void => {
+    sql.exec("DELETE FROM key_spending WHERE day_at < ?", dayAt);
+  },
+});

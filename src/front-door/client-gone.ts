@@ -1,0 +1,32 @@
+// A client that leaves wants no answer: its job is cancelled and its worker told. Node hears of it at once, workerd
+// with the next write to the answer.
+
+import type { AppContext } from "../http/auth.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { callTenant } from "../http/tenant.ts";
+
+/** The job may still be on its way to the tenant when its client leaves. */
+const TRIES = 5;
+const TRY_AGAIN_MS = 200;
+
+const abandon = async (c: AppContext, token: TokenFacts, id: string): Promise<void> => {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const told = await callTenant(c.env, token, "abandon", { id, isSlow: false });
+    if (told.ok && told.value) return;
+    await scheduler.wait(TRY_AGAIN_MS);
+  }
+};
+
+/** Cancels the job when the client leaves; `stop` once its answer is whole. */
+export const watchClient = (
+  c: AppContext,
+  token: TokenFacts,
+  id: string,
+): { stop: () => void; signal: AbortSignal } => {
+  const { signal } = c.req.raw;
+  const leave = (): void => {
+    c.executionCtx.waitUntil(abandon(c, token, id).catch(() => undefined));
+  };
+  signal.addEventListener("abort", leave, { once: true });
+  return { signal, stop: () => signal.removeEventListener("abort", leave) };
+};

@@ -1,0 +1,77 @@
+// A refusal or a failed job as the client's API says it. Its path tells which dialect the client speaks.
+
+import { type DoorError, errorBody } from "../../contract/dialect.ts";
+import { doorErrorOf, shouldRetry } from "../../contract/door-status.ts";
+import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
+import type { Api } from "../../domain/api.ts";
+import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
+import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import type { AppContext } from "../http/auth.ts";
+import { headersFor } from "../http/headers.ts";
+
+const BASE = "/v1/";
+
+export const isFrontDoor = (path: string): boolean => path.startsWith(BASE) || path === "/v1";
+
+/** Only Anthropic's differs from all others. */
+export const dialectOf = (path: string): Api | null => (path.startsWith(`${BASE}messages`) ? "messages" : null);
+
+const CODES: Partial<Record<RefusalCode, string>> = {
+  authentication_failed: "invalid_api_key",
+  key_revoked: "invalid_api_key",
+  key_rotated: "invalid_api_key",
+  no_eligible_workers: "no_eligible_workers",
+};
+
+const paramOf = (refusal: Refusal): string | null => {
+  if (refusal.code === "unsupported_parameter") return refusal.parameter;
+  if (refusal.code === "model_not_found") return "model";
+  return refusal.code === "invalid_request" ? refusal.errors[0]?.path || null : null;
+};
+
+export const errorOfRefusal = (refusal: Refusal): DoorError => {
+  const { status, detail } = presentRefusal(refusal, "");
+  return { code: CODES[refusal.code] ?? refusal.code, message: detail, status, param: paramOf(refusal) };
+};
+
+const RETRY_AFTER_SECONDS: Readonly<Record<string, number>> = { no_eligible_workers: 5, rate_limit_exceeded: 1 };
+
+export const errorResponse = (
+  c: AppContext,
+  api: Api | null,
+  error: DoorError,
+  more: Readonly<Record<string, string>> = {},
+  hasSpoken = false,
+): Response => {
+  const requestId = c.get("requestId");
+  const retryAfter = RETRY_AFTER_SECONDS[error.code];
+  const again = shouldRetry(error.code, hasSpoken);
+  const headers = headersFor(requestId, {
+    "content-type": "application/json",
+    ...(api === "messages" ? { "request-id": requestId } : {}),
+    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
+    ...(again === null ? {} : { "x-should-retry": String(again) }),
+    ...more,
+  });
+  return new Response(JSON.stringify(errorBody(api, error, requestId)), { status: error.status, headers });
+};
+
+export const refusalResponse = (c: AppContext, refusal: Refusal): Response => {
+  const retryAfter = retryAfterOf(refusal);
+  const more: Record<string, string> = retryAfter === null ? {} : { "retry-after": String(retryAfter) };
+  if (refusal.code === "method_not_allowed") more.allow = refusal.allow.join(", ");
+  return errorResponse(c, dialectOf(c.req.path), errorOfRefusal(refusal), more);
+};
+
+export const bugResponse = (c: AppContext): Response => {
+  const message = "something went wrong here; the log has it under this request id";
+  return errorResponse(c, dialectOf(c.req.path), { code: "internal", message, status: 500 });
+};
+
+/** A job that ended without an answer. */
+export const failureResponse = (
+  c: AppContext,
+  api: Api,
+  job: Followed,
+  more: Readonly<Record<string, string>>,
+): Response => errorResponse(c, api, doorErrorOf(job.error), more, job.hasSpoken);

@@ -1,0 +1,46 @@
+// Waiting for a job at its tenant, in slices that no proxy on the way finds too long; a job that has left is in history.
+
+import { isFinal, type JobStatus } from "../../domain/job-status.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import type { Result } from "../../domain/result.ts";
+import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import { findArchived } from "../history/jobs.ts";
+import type { AppContext } from "../http/auth.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { unwrap } from "../http/refused.ts";
+import { callTenant, drainTenant, watchJob } from "../http/tenant.ts";
+
+const SLICE_MS = 25_000;
+
+export interface Stand {
+  readonly status: JobStatus;
+  readonly lease: number;
+}
+
+export const standOf = ({ status, lease }: Followed): Stand => ({ status, lease });
+
+/** A job as it stands now, wherever it is. */
+export const followJob = async (c: AppContext, token: TokenFacts, id: string): Promise<Result<Followed, Refusal>> => {
+  const found = await callTenant(c.env, token, "follow", { id });
+  if (found.ok || found.error.code !== "not_found") return found;
+  await drainTenant(c.env, token);
+  const archived = await findArchived(c.env.DB, token.tenant, id);
+  return archived === null ? found : callTenant(c.env, token, "follow", { id, archived });
+};
+
+/** The next stand that fits; a final one always ends the wait. */
+export const watchUntil = async (
+  c: AppContext,
+  token: TokenFacts,
+  job: Pick<Followed, "id">,
+  fits: (job: Followed) => boolean,
+  seen: Stand | null = null,
+): Promise<Followed> => {
+  for (let stand = seen; ; ) {
+    const watched = await watchJob(c.env, token, { id: job.id, seen: stand }, SLICE_MS);
+    const isGone = !watched.ok && watched.error.code === "not_found";
+    const now = unwrap(isGone ? await followJob(c, token, job.id) : watched);
+    if (fits(now) || isFinal(now.status)) return now;
+    stand = standOf(now);
+  }
+};

@@ -1,0 +1,95 @@
+// The events of a whole answer, for a stream whose worker sent none: one chunk with all of it, and the API's own end.
+
+import type { Api } from "../../domain/api.ts";
+import type { Json } from "../../domain/json.ts";
+
+type Fields = Record<string, Json>;
+
+const fields = (value: Json | undefined): Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const list = (value: Json | undefined): Fields[] => (Array.isArray(value) ? value.map((one) => fields(one)) : []);
+
+const data = (value: Json): string => `data: ${JSON.stringify(value)}\n\n`;
+const named = (event: Fields): string => `event: ${String(event.type)}\n${data(event)}`;
+const DONE = "data: [DONE]\n\n";
+
+const chatEvents = (answer: Fields, wantsUsage: boolean): string => {
+  const { choices, usage = null, ...head } = answer;
+  const base = { ...head, object: "chat.completion.chunk" };
+  const deltas = list(choices).map(({ index = 0, message, finish_reason: reason = null, logprobs = null }) => {
+    const { tool_calls: calls, ...said } = fields(message);
+    const tools = list(calls).map((call, at) => ({ index: at, ...call }));
+    const delta = tools.length === 0 ? said : { ...said, tool_calls: tools };
+    return [
+      data({ ...base, choices: [{ index, delta, logprobs, finish_reason: null }] }),
+      data({ ...base, choices: [{ index, delta: {}, finish_reason: reason }] }),
+    ].join("");
+  });
+  const spent = wantsUsage && usage !== null ? data({ ...base, choices: [], usage }) : "";
+  return `${deltas.join("")}${spent}${DONE}`;
+};
+
+const completionEvents = (answer: Fields, wantsUsage: boolean): string => {
+  const { usage = null, ...base } = answer;
+  const spent = wantsUsage && usage !== null ? data({ ...base, choices: [], usage }) : "";
+  return `${data(base)}${spent}${DONE}`;
+};
+
+const blockEvents = (block: Fields, index: number): string => {
+  const start = (empty: Fields): string =>
+    named({ type: "content_block_start", index, content_block: { ...block, ...empty } });
+  const delta = (given: Fields): string => named({ type: "content_block_delta", index, delta: given });
+  const stop = named({ type: "content_block_stop", index });
+  if (block.type === "text")
+    return `${start({ text: "" })}${delta({ type: "text_delta", text: block.text ?? "" })}${stop}`;
+  if (block.type === "tool_use")
+    return `${start({ input: {} })}${delta({ type: "input_json_delta", partial_json: JSON.stringify(block.input ?? {}) })}${stop}`;
+  return `${start({})}${stop}`;
+};
+
+const messageEvents = (answer: Fields): string => {
+  const { content, stop_reason: reason = null, stop_sequence: sequence = null, usage = null } = answer;
+  const begun = { ...answer, content: [], stop_reason: null, stop_sequence: null };
+  return [
+    named({ type: "message_start", message: begun }),
+    ...list(content).map(blockEvents),
+    named({ type: "message_delta", delta: { stop_reason: reason, stop_sequence: sequence }, usage }),
+    named({ type: "message_stop" }),
+  ].join("");
+};
+
+const responseEvents = (response: Fields): string => {
+  let sequence = 0;
+  const event = (type: string, more: Fields): string => {
+    const text = named({ type, sequence_number: sequence, ...more });
+    sequence += 1;
+    return text;
+  };
+  const begun = { ...response, status: "in_progress", output: [] };
+  const texts = [event("response.created", { response: begun })];
+  for (const [index, item] of list(response.output).entries()) {
+    texts.push(event("response.output_item.added", { output_index: index, item: { ...item, content: [] } }));
+    for (const [part, content] of list(item.content).entries()) {
+      const at = { item_id: item.id ?? null, output_index: index, content_index: part };
+      if (content.type !== "output_text") continue;
+      texts.push(event("response.content_part.added", { ...at, part: { ...content, text: "" } }));
+      texts.push(event("response.output_text.delta", { ...at, delta: content.text ?? "" }));
+      texts.push(event("response.output_text.done", { ...at, text: content.text ?? "" }));
+      texts.push(event("response.content_part.done", { ...at, part: content }));
+    }
+    texts.push(event("response.output_item.done", { output_index: index, item }));
+  }
+  texts.push(event("response.completed", { response }));
+  return texts.join("");
+};
+
+const EVENTS: Readonly<Record<Api, (answer: Fields, wantsUsage: boolean) => string>> = {
+  "chat/completions": chatEvents,
+  completions: completionEvents,
+  embeddings: (answer) => data(answer),
+  messages: messageEvents,
+  responses: responseEvents,
+};
+
+export const eventsOfResult = (api: Api, result: Json, wantsUsage: boolean): string =>
+  EVENTS[api](fields(result), wantsUsage);

@@ -1,0 +1,113 @@
+// A job's stream for late or second readers: its chunks, numbered by lease, so that a reader may come back for the rest.
+
+import * as z from "zod";
+import { json } from "../../contract/field.ts";
+import { jobIdParam } from "../../contract/worker.ts";
+import { isFinal } from "../../domain/job-status.ts";
+import { invalid } from "../../domain/refusal.ts";
+import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import { asks } from "../http/asks.ts";
+import type { AppContext } from "../http/auth.ts";
+import { headersFor } from "../http/headers.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { readRelay } from "../http/relay.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { followJob, standOf, watchUntil } from "./follow-job.ts";
+import { STREAM_HEADERS } from "./headers.ts";
+
+const KEEP_ALIVE_MS = 5_000;
+const GONE = 410;
+const OK = 200;
+const EVENT_ID = /^(\d{1,15})\.(\d{1,15})$/;
+
+interface Place {
+  readonly lease: number;
+  readonly after: number;
+}
+
+const placeOf = (c: AppContext): Place | null => {
+  const given = c.req.header("last-event-id");
+  if (given === undefined || given === "") return null;
+  const match = EVENT_ID.exec(given);
+  if (match === null) throw new Refused(invalid("Last-Event-ID", "must be the id of a chunk, such as 1.42"));
+  return { lease: Number(match[1]), after: Number(match[2]) };
+};
+
+const event = (type: "status" | "end", job: Followed): string => {
+  const { status, worker, lease, error } = job;
+  return `event: ${type}\ndata: ${JSON.stringify({ status, worker, lease, error })}\n\n`;
+};
+
+const isHeld = ({ status }: Followed): boolean => status === "assigned" || status === "running";
+
+export const jobStream = endpoint(
+  {
+    ...asks("follow", "stream_gone", "history_unavailable"),
+    method: "get",
+    lane: "waiting",
+    path: "/api/jobs/{id}/stream",
+    tag: "Jobs",
+    summary: "A job's text while it is written",
+    description:
+      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB. A final job answers with `end` at once.',
+    params: jobIdParam,
+    headers: z.object({ "last-event-id": z.string().optional() }),
+    answers: { 200: { description: "Its events.", schema: json, media: ["text/event-stream"] } },
+  },
+  async (c, { params, token }) => {
+    const place = placeOf(c);
+    const job = unwrap(await followJob(c, token, params.id));
+    const headers = headersFor(c.get("requestId"), STREAM_HEADERS);
+    if (isFinal(job.status)) return new Response(event("end", job), { headers });
+    const first = isHeld(job) ? await chunksOf(c, token, job, place) : null;
+    if (first?.status === GONE) throw new Refused({ code: "stream_gone" });
+    return new Response(follow(c, token, job, first, place), { headers });
+  },
+);
+
+/** The chunks of the attempt that holds the job now, those after `place` where that is of the same attempt. */
+const chunksOf = (c: AppContext, token: TokenFacts, job: Followed, place: Place | null): Promise<Response> => {
+  const after = place?.lease === job.lease ? place.after : 0;
+  const wishes = { api: job.api, isNumbered: true, stripsUsage: false, keepAliveMs: KEEP_ALIVE_MS, after };
+  return readRelay(c.env, token, job.worker ?? "", { jobId: job.id, lease: job.lease, wishes });
+};
+
+const follow = (
+  c: AppContext,
+  token: TokenFacts,
+  from: Followed,
+  first: Response | null,
+  place: Place | null,
+): ReadableStream<Uint8Array> => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const encoder = new TextEncoder();
+  const say = async (text: string): Promise<void> => {
+    const writer = writable.getWriter();
+    await writer.write(encoder.encode(text)).finally(() => writer.releaseLock());
+  };
+  const run = async (): Promise<void> => {
+    let chunks = first;
+    for (let job = from; ; ) {
+      await say(event(isFinal(job.status) ? "end" : "status", job));
+      if (isFinal(job.status)) return writable.close();
+      if (isHeld(job)) {
+        chunks ??= await chunksOf(c, token, job, place);
+        if (chunks.status === OK) await chunks.body?.pipeTo(writable, { preventClose: true, preventAbort: true });
+        chunks = null;
+      }
+      const seen = standOf(job);
+      job = await watchUntil(
+        c,
+        token,
+        job,
+        ({ status, lease }) => status !== seen.status || lease !== seen.lease,
+        seen,
+      );
+    }
+  };
+  c.executionCtx.waitUntil(run().catch((error) => writable.abort(error).catch(() => undefined)));
+  return readable;
+};
+
+export const jobStreamRoutes: readonly Endpoint[] = [jobStream];

@@ -1,0 +1,62 @@
+// An answer that is not streamed. Until `commit_after_seconds` x 3 a failure has a status; then the answer begins with 200
+// and line feeds, which JSON allows, so that proxies keep the line and a lost client is noticed. A failure after that
+// breaks the connection: a 200 with an error in it passes for an answer.
+
+import { isFinal } from "../../domain/job-status.ts";
+import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import type { AppContext } from "../http/auth.ts";
+import { headersFor } from "../http/headers.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { unwrap } from "../http/refused.ts";
+import { askTenant } from "../http/tenant.ts";
+import { watchClient } from "./client-gone.ts";
+import { failureResponse } from "./errors.ts";
+import { standOf, watchUntil } from "./follow-job.ts";
+import { answerHeadersOf } from "./headers.ts";
+import type { DoorRequest } from "./request.ts";
+
+const COMMITS = 3;
+const LINE_FEED_MS = 5_000;
+
+export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: DoorRequest): Promise<Response> => {
+  const startedAt = Date.now();
+  const client = watchClient(c, token, asking.id ?? "");
+  const asked = unwrap(await askTenant(c.env, token, asking, { until: "final", commits: COMMITS }));
+  const { job } = asked;
+  const headersOf = (followed: Followed): Record<string, string> =>
+    answerHeadersOf(c, asking.api, asked, followed, startedAt);
+  const heldMs = asked.isReplayed ? 0 : Math.max(0, startedAt + asked.settings.commitAfterMs * COMMITS - Date.now());
+  const ending = isFinal(job.status) ? Promise.resolve(job) : watchUntil(c, token, job, isOver, standOf(job));
+  const ended = await Promise.race([ending, scheduler.wait(heldMs).then(() => null)]);
+  if (ended === null) {
+    const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(job) });
+    return new Response(lineFeedsThen(c, ending, client.stop), { headers });
+  }
+  client.stop();
+  if (ended.status !== "completed") return failureResponse(c, asking.api, ended, headersOf(ended));
+  const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(ended) });
+  return new Response(JSON.stringify(ended.result), { headers });
+};
+
+const isOver = ({ status }: Followed): boolean => isFinal(status);
+
+const lineFeedsThen = (c: AppContext, ending: Promise<Followed>, stop: () => void): ReadableStream => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const encoder = new TextEncoder();
+  const write = (text: string): Promise<void> => writer.write(encoder.encode(text));
+  const ticking = setInterval(() => void write("\n").catch(() => undefined), LINE_FEED_MS);
+  const finish = async (): Promise<void> => {
+    const ended = await ending;
+    if (ended.status !== "completed") throw new Error("the job failed");
+    await write(JSON.stringify(ended.result));
+    stop();
+    await writer.close();
+  };
+  void write("\n").catch(() => undefined);
+  const done = finish()
+    .catch((error) => writer.abort(error).catch(() => undefined))
+    .finally(() => clearInterval(ticking));
+  c.executionCtx.waitUntil(done);
+  return readable;
+};

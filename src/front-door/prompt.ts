@@ -1,0 +1,79 @@
+// What people see of a request, and what names its conversation: read from bodies that are otherwise passed on unread.
+
+import { utf8Bytes } from "../../contract/field.ts";
+import type { Api } from "../../domain/api.ts";
+import type { Json } from "../../domain/json.ts";
+import { digest } from "../http/key-format.ts";
+
+const MAX_PROMPT_BYTES = 2048;
+
+export type Body = Readonly<Record<string, Json>>;
+
+interface Turn {
+  readonly role: string;
+  readonly text: string;
+}
+
+const isObject = (value: Json | undefined): value is Body =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The text of a message's content: a string, or parts of which some are text. */
+const textOf = (content: Json | undefined): string => {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const texts = content.map((part) => (typeof part === "string" ? part : isObject(part) ? part.text : undefined));
+  return texts.filter((text) => typeof text === "string").join("\n");
+};
+
+const turnsOf = (messages: Json | undefined): Turn[] => {
+  if (typeof messages === "string") return [{ role: "user", text: messages }];
+  if (!Array.isArray(messages)) return [];
+  return messages.filter(isObject).map(({ role, content }) => ({ role: String(role ?? ""), text: textOf(content) }));
+};
+
+const lastUserText = (turns: readonly Turn[]): string =>
+  turns.findLast(({ role, text }) => role === "user" && text !== "")?.text ?? "";
+
+const PROMPT: Readonly<Record<Api, (body: Body) => string>> = {
+  "chat/completions": ({ messages }) => lastUserText(turnsOf(messages)),
+  messages: ({ messages }) => lastUserText(turnsOf(messages)),
+  responses: ({ input }) => lastUserText(turnsOf(input)),
+  completions: ({ prompt }) => textOf(prompt),
+  embeddings: ({ input }) => textOf(input),
+};
+
+/** The last user text, at most 2 KiB of it. */
+export const promptOf = (api: Api, body: Body): string => {
+  const clean = PROMPT[api](body).slice(0, MAX_PROMPT_BYTES).replaceAll("\u0000", "").toWellFormed();
+  let text = clean;
+  while (utf8Bytes(text) > MAX_PROMPT_BYTES) text = text.slice(0, -Math.ceil((utf8Bytes(text) - MAX_PROMPT_BYTES) / 3));
+  return text.toWellFormed();
+};
+
+/** What stays the same from turn to turn; null where a request is no conversation. */
+const BEGINNING: Readonly<Record<Api, (body: Body) => Json>> = {
+  "chat/completions": ({ messages, tools = null }) => beginningOf(messages, null, tools),
+  messages: ({ messages, system = null, tools = null }) => beginningOf(messages, system, tools),
+  responses: ({ input, instructions = null, tools = null }) => beginningOf(input, instructions, tools),
+  completions: () => null,
+  embeddings: () => null,
+};
+
+const SYSTEM_ROLES = new Set(["system", "developer"]);
+
+/** A system text alone is shared by strangers: the first user message tells them apart. */
+const beginningOf = (messages: Json | undefined, system: Json, tools: Json): Json => {
+  const turns = turnsOf(messages);
+  const first = turns.find(({ role }) => role === "user");
+  if (first === undefined) return null;
+  return [system, turns.filter(({ role }) => SYSTEM_ROLES.has(role)).map(({ text }) => text), tools, first.text];
+};
+
+/** The digest that names a conversation: of a name that the client gives, else of how it begins. */
+export const sessionOf = async (api: Api, model: string, body: Body, named: string | null): Promise<string | null> => {
+  const key = typeof body.prompt_cache_key === "string" ? body.prompt_cache_key : null;
+  const name = named ?? key;
+  if (name !== null && name !== "") return digest(JSON.stringify(["named", name]));
+  const beginning = BEGINNING[api](body);
+  return beginning === null ? null : digest(JSON.stringify([api, model, beginning]));
+};

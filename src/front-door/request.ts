@@ -1,0 +1,123 @@
+// A client's request as the tenant takes it: the body nearly as it came, and what its headers say beside it.
+
+import * as z from "zod";
+import { MAX_BODY_BYTES, modelName, providerName, tags, utf8Bytes } from "../../contract/field.ts";
+import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
+import { splitTags } from "../../contract/worker.ts";
+import type { Api } from "../../domain/api.ts";
+import { invalid } from "../../domain/refusal.ts";
+import { PRIORITIES, type Priority, TIERS } from "../../domain/requirements.ts";
+import { idSource } from "../../durable-objects/ids.ts";
+import type { Asking } from "../../durable-objects/operations/front-door.ts";
+import type { AppContext } from "../http/auth.ts";
+import { readLargeJson } from "../http/body.ts";
+import { idempotencyOf } from "../http/idempotency.ts";
+import { Refused } from "../http/refused.ts";
+import { type Body, promptOf, sessionOf } from "./prompt.ts";
+
+export const MAX_DOOR_BODY_BYTES = 32 * 1024 * 1024;
+const MAX_TIMEOUT_SECONDS = 604_800;
+
+const nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
+
+export interface DoorRequest {
+  readonly asking: Asking;
+  /** It asked for the usage of its stream by itself. */
+  readonly wantsUsage: boolean;
+  /** Too large for a row of the tenant. */
+  readonly isLarge: boolean;
+}
+
+const header = <Schema extends z.ZodType>(c: AppContext, name: string, schema: Schema): z.infer<Schema> | null => {
+  const given = c.req.header(name);
+  if (given === undefined || given.trim() === "") return null;
+  const parsed = schema.safeParse(given.trim());
+  if (!parsed.success) throw new Refused(invalid(name, parsed.error.issues[0]?.message ?? "is invalid"));
+  return parsed.data;
+};
+
+const seconds = (max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,6}(\.\d{1,3})?$/, "must be a number of seconds")
+    .transform(Number)
+    .pipe(z.number().min(0).max(max));
+
+const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high" };
+
+/** Of the client's headers, those that are meant for the runtime. Its key and its cookies stay here. */
+const PASSED_HEADERS: Readonly<Partial<Record<Api, readonly string[]>>> = {
+  messages: ["anthropic-version", "anthropic-beta"],
+};
+const MAX_PASSED_CHARS = 1024;
+
+const passedHeaders = (c: AppContext, api: Api): Record<string, string> => {
+  const passed: Record<string, string> = {};
+  for (const name of PASSED_HEADERS[api] ?? []) {
+    const value = c.req.header(name);
+    if (value !== undefined) passed[name] = value.slice(0, MAX_PASSED_CHARS);
+  }
+  return passed;
+};
+
+const unsupported = (parameter: string, detail: string): Refused =>
+  new Refused({ code: "unsupported_parameter", parameter, detail });
+
+/** What this service keeps nothing for. */
+const refuseStateful = (body: Body): void => {
+  if (body.previous_response_id != null)
+    throw unsupported("previous_response_id", "previous_response_id: answers are not stored, send the whole input");
+  if (body.conversation != null)
+    throw unsupported("conversation", "conversation: conversations are not stored, send the whole input");
+  if (body.background === true) throw unsupported("background", "background: make a job (POST /api/jobs) instead");
+};
+
+const STREAMED: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions", "responses", "messages"]);
+const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
+
+/** The body as the runtime shall have it: nothing is changed but what the contract says. */
+const passedBody = (api: Api, body: Body, isStreamed: boolean): Body => {
+  if (api === "responses") return { ...body, store: false };
+  if (!isStreamed || !WITH_USAGE_OPTION.has(api)) return body;
+  return { ...body, stream_options: { ...((body.stream_options as Body | null) ?? {}), include_usage: true } };
+};
+
+const asksForUsage = ({ stream_options: options }: Body): boolean =>
+  typeof options === "object" && options !== null && (options as Body).include_usage === true;
+
+export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequest> => {
+  const { value, text } = await readLargeJson(c.req.raw, MAX_DOOR_BODY_BYTES);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Refused(invalid("", "the body must be a JSON object"));
+  const body = value as Body;
+  const model = modelName.safeParse(body.model);
+  if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
+  if (api === "responses") refuseStateful(body);
+  const stream = STREAMED.has(api) && body.stream === true;
+  const idempotency = await idempotencyOf(c, { path: c.req.path, body });
+  if (stream && idempotency !== null)
+    throw new Refused(invalid("Idempotency-Key", "is not for streams: a stream cannot be answered twice"));
+  const isLarge = text.length * 3 > MAX_BODY_BYTES && utf8Bytes(text) > MAX_BODY_BYTES;
+  const timeout = header(c, "x-signalbox-timeout", seconds(MAX_TIMEOUT_SECONDS));
+  const queue = header(c, "x-signalbox-queue", seconds(MAX_QUEUE_SECONDS));
+  const named = ["x-signalbox-session", "x-session-id", "x-session-affinity"].map((name) => c.req.header(name));
+  const tier = SERVICE_TIERS[String(body.service_tier ?? "")];
+  const asking: Asking = {
+    id: nextId(Date.now()),
+    api,
+    stream,
+    model: model.data,
+    prompt: promptOf(api, body),
+    input: passedBody(api, body, stream),
+    session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
+    headers: passedHeaders(c, api),
+    provider: header(c, "x-signalbox-provider", providerName),
+    tags: header(c, "x-signalbox-tags", z.string().transform(splitTags).pipe(tags)) ?? [],
+    priority: header(c, "x-signalbox-priority", z.enum(PRIORITIES)) ?? tier ?? "normal",
+    tier: header(c, "x-signalbox-tier", z.enum(TIERS)),
+    timeoutMs: timeout === null ? null : Math.max(1, Math.round(timeout * 1000)),
+    queueMs: queue === null ? null : Math.round(queue * 1000),
+    idempotency,
+  };
+  return { asking, wantsUsage: asksForUsage(body), isLarge };
+};

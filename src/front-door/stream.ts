@@ -1,0 +1,140 @@
+// A streamed answer. The edge owns the client's response: it holds the status back until the first event, and pipes the
+// relay of whichever worker speaks first into it. From there on the relay ends the stream, as whole or with an error; the
+// answer never just ends.
+
+import { errorEvent } from "../../contract/dialect.ts";
+import { doorErrorOf } from "../../contract/door-status.ts";
+import { isFinal } from "../../domain/job-status.ts";
+import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
+import { streamLost } from "../../durable-objects/relayed-stream.ts";
+import type { AppContext } from "../http/auth.ts";
+import { headersFor } from "../http/headers.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { unwrap } from "../http/refused.ts";
+import { readRelay } from "../http/relay.ts";
+import { askTenant } from "../http/tenant.ts";
+import { watchClient } from "./client-gone.ts";
+import { failureResponse } from "./errors.ts";
+import { standOf, watchUntil } from "./follow-job.ts";
+import { eventsOfResult } from "./from-result.ts";
+import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
+import type { DoorRequest } from "./request.ts";
+
+/** After a report its stream may come so much later. */
+const LATE_STREAM_MS = 5_000;
+/** Who does not read does not read an error either. */
+const LAST_WRITE_MS = 1_000;
+
+/** What the client hears first. */
+type Beginning =
+  | { readonly kind: "events"; readonly job: Followed; readonly body: ReadableStream<Uint8Array> }
+  | { readonly kind: "final"; readonly job: Followed };
+
+export const answerStream = async (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<Response> => {
+  const startedAt = Date.now();
+  const { asking, wantsUsage } = request;
+  const client = watchClient(c, token, asking.id ?? "");
+  const asked = unwrap(await askTenant(c.env, token, asking, { until: "assigned", commits: 1 }));
+  const { commitAfterMs } = asked.settings;
+  const headersOf = (job: Followed): Record<string, string> =>
+    headersFor(c.get("requestId"), { ...answerHeadersOf(c, asking.api, asked, job, startedAt), ...STREAM_HEADERS });
+  const begun = begin(c, token, asked, request);
+  const heldMs = Math.max(0, startedAt + commitAfterMs - Date.now());
+  const first = await Promise.race([begun, scheduler.wait(heldMs).then(() => null)]);
+  if (first === null) return new Response(committed(c, begun, asked, request), { headers: headersOf(asked.job) });
+  const { job } = first;
+  if (first.kind === "events") return new Response(first.body, { headers: headersOf(job) });
+  client.stop();
+  if (job.status !== "completed")
+    return failureResponse(c, asking.api, job, answerHeadersOf(c, asking.api, asked, job, startedAt));
+  return new Response(eventsOfResult(asking.api, job.result, wantsUsage), { headers: headersOf(job) });
+};
+
+/** Goes from worker to worker until one says its first word, or the job is over. */
+const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: DoorRequest): Promise<Beginning> => {
+  for (let { job } = asked; ; ) {
+    if (isFinal(job.status)) return { kind: "final", job };
+    const moved = watchUntil(
+      c,
+      token,
+      job,
+      ({ status, lease }) => status !== job.status || lease !== job.lease,
+      standOf(job),
+    );
+    if (job.worker === null || job.status === "pending") {
+      job = await moved;
+      continue;
+    }
+    const attached = attach(c, token, asked, request, job);
+    const first = await Promise.race([attached, moved.then(() => null)]);
+    if (first !== null) return { kind: "events", job, body: first };
+    const now = await moved;
+    const late = now.status === "completed" ? await within(attached, LATE_STREAM_MS) : null;
+    if (late !== null) return { kind: "events", job: now, body: late };
+    job = now;
+  }
+};
+
+/** The events of one attempt from its first one on. Never resolves where it has none: the tenant tells what became of it. */
+const attach = (
+  c: AppContext,
+  token: TokenFacts,
+  asked: Asked,
+  { asking, wantsUsage }: DoorRequest,
+  job: Followed,
+): Promise<ReadableStream<Uint8Array>> =>
+  new Promise((resolve) => {
+    const wishes = {
+      api: asking.api,
+      isNumbered: false,
+      stripsUsage: !wantsUsage,
+      keepAliveMs: asked.settings.keepAliveMs,
+      after: 0,
+    };
+    readRelay(c.env, token, job.worker ?? "", { jobId: job.id, lease: job.lease, wishes })
+      .then(({ status, body }) => {
+        if (status === 200 && body !== null) resolve(body);
+      })
+      .catch(() => undefined);
+  });
+
+const within = <T>(promise: Promise<T>, ms: number): Promise<T | null> =>
+  Promise.race([promise, scheduler.wait(ms).then(() => null)]);
+
+/** The status is out: silence is broken by comments, and whatever happens is told in the stream. */
+const committed = (
+  c: AppContext,
+  begun: Promise<Beginning>,
+  { settings }: Asked,
+  { asking, wantsUsage }: DoorRequest,
+): ReadableStream<Uint8Array> => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const encoder = new TextEncoder();
+  const say = async (text: string): Promise<void> => {
+    const writer = writable.getWriter();
+    await writer.write(encoder.encode(text)).finally(() => writer.releaseLock());
+  };
+  const keepAlive = (): void => void say(": keep-alive\n\n").catch(() => undefined);
+  const ticking = setInterval(keepAlive, settings.keepAliveMs);
+  const endWith = async (text: string): Promise<void> => {
+    await within(say(text), LAST_WRITE_MS);
+    await within(writable.close(), LAST_WRITE_MS);
+  };
+  const relay = async (): Promise<void> => {
+    keepAlive();
+    const first = await begun.finally(() => clearInterval(ticking));
+    if (first.kind === "events") return first.body.pipeTo(writable, { preventAbort: true });
+    const { status, error, result } = first.job;
+    await endWith(
+      status === "completed"
+        ? eventsOfResult(asking.api, result, wantsUsage)
+        : errorEvent(asking.api, doorErrorOf(error)),
+    );
+  };
+  const done = relay().catch(async () => {
+    await endWith(errorEvent(asking.api, doorErrorOf(streamLost))).catch(() => undefined);
+    await writable.abort().catch(() => undefined);
+  });
+  c.executionCtx.waitUntil(done);
+  return readable;
+};

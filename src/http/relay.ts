@@ -1,0 +1,64 @@
+// The way to a worker's relay, and to the object that holds a large body.
+
+import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
+import type { Relay } from "../../durable-objects/relay.ts";
+import { queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
+import type { Env } from "../env.ts";
+import { isSelfHosted, type TenantName } from "./tenant.ts";
+
+const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);
+
+const relayOf = (env: Env, name: TenantName, instance: string): DurableObjectStub<Relay> =>
+  objectNamed(env.RELAY, relayName(name.tenant, instance), jurisdictionOf(env, name));
+
+const ORIGIN = "https://relay";
+
+/** The events of an attempt, from its first one on; 424 where it ends without any, 410 where they are no longer kept. */
+export const readRelay = async (
+  env: Env,
+  name: TenantName,
+  instance: string,
+  asked: Omit<ReadRequest, "jurisdiction">,
+): Promise<Response> => {
+  const query = queryOf({ ...asked, jurisdiction: jurisdictionOf(env, name) });
+  return (await relayOf(env, name, instance).fetch(`${ORIGIN}/read?${query}`)) as unknown as Response;
+};
+
+export const writeRelay = async (
+  env: Env,
+  name: TenantName,
+  instance: string,
+  { jobId, lease }: { jobId: string; lease: number },
+  body: ReadableStream<Uint8Array> | null,
+): Promise<Response> => {
+  const wishes = { api: null, isNumbered: false, stripsUsage: false, keepAliveMs: 0, after: 0 };
+  const query = queryOf({ jobId, lease, wishes, jurisdiction: jurisdictionOf(env, name) });
+  const request = { method: "POST", body } as unknown as RequestInit;
+  return (await relayOf(env, name, instance).fetch(
+    `${ORIGIN}/write?${query}`,
+    request as never,
+  )) as unknown as Response;
+};
+
+export const openDataLine = async (
+  env: Env,
+  name: TenantName,
+  instance: string,
+  line: { keyId: string; openedWith: string },
+): Promise<Response> => {
+  const headers = { upgrade: "websocket", "x-signalbox-line": JSON.stringify(line) };
+  return (await relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers })) as unknown as Response;
+};
+
+/** What crosses is plain data, as the class says; the stub's types wrap it once more. */
+const heldBody = (env: Env, name: TenantName, jobId: string): Pick<Relay, "holdBody" | "readBody" | "dropBody"> =>
+  objectNamed(env.RELAY, bodyName(name.tenant, jobId), jurisdictionOf(env, name)) as never;
+
+export const holdBody = (env: Env, name: TenantName, jobId: string, text: string): Promise<void> =>
+  heldBody(env, name, jobId).holdBody(text);
+
+export const readHeldBody = (env: Env, name: TenantName, jobId: string): Promise<string | null> =>
+  heldBody(env, name, jobId).readBody();
+
+export const dropHeldBody = (env: Env, name: TenantName, jobId: string): Promise<void> =>
+  heldBody(env, name, jobId).dropBody();

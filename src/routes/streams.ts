@@ -1,0 +1,82 @@
+// What a worker needs to stream: its data line, the same over HTTP, and the inputs that are too large for a message.
+
+import * as z from "zod";
+import { digits, json } from "../../contract/field.ts";
+import { instanceParam, jobIdParam } from "../../contract/worker.ts";
+import { asks } from "../http/asks.ts";
+import { headersFor } from "../http/headers.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { openDataLine, readHeldBody, writeRelay } from "../http/relay.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant } from "../http/tenant.ts";
+
+const TAG = "Worker protocol";
+const NO_CONTENT = 204;
+const SWITCHING = 101;
+const leaseQuery = z.strictObject({ lease: digits(0, 999_999_999) });
+
+const dataLine = endpoint(
+  {
+    ...asks("workAs", "upgrade_required"),
+    method: "get",
+    path: "/api/workers/{instance}/stream",
+    tag: TAG,
+    summary: "A worker's data line",
+    description:
+      "A WebSocket for what its jobs say while they say it: text frames of parts divided by U+001E, each `<job> <lease>` and a line feed, then whole events; `<job> <lease> end` ends a stream.",
+    params: instanceParam,
+    isNameNew: true,
+    answers: { 101: { description: "Switching protocols." } },
+  },
+  async (c, { params, token }) => {
+    const { keyId, openedWith } = unwrap(await callTenant(c.env, token, "workAs", params));
+    if (c.req.header("upgrade")?.toLowerCase() !== "websocket") throw new Refused({ code: "upgrade_required" });
+    const opened = await openDataLine(c.env, token, params.instance, { keyId, openedWith });
+    if (opened.status !== SWITCHING) throw new Error(`the relay answered ${opened.status}`);
+    return opened;
+  },
+);
+
+const write = endpoint(
+  {
+    ...asks("holdLease", "reader_gone"),
+    method: "post",
+    path: "/api/jobs/{id}/stream",
+    tag: TAG,
+    summary: "Stream a job's events over HTTP",
+    description: "For networks without WebSockets: a chunked body of events; answered early where nobody reads it.",
+    params: jobIdParam,
+    query: leaseQuery,
+    rawBody: { schema: json, media: ["text/event-stream"], isAuthorizedLate: true },
+    answers: { 204: { description: "Taken." } },
+  },
+  async (c, { params, query, token }) => {
+    const lease = { jobId: params.id, lease: query.lease };
+    const { instance } = unwrap(await callTenant(c.env, token, "holdLease", { id: params.id, lease: query.lease }));
+    const taken = await writeRelay(c.env, token, instance, lease, c.req.raw.body);
+    if (taken.status === NO_CONTENT) return c.body(null, NO_CONTENT);
+    if ((await taken.text()) === "reader_gone") throw new Refused({ code: "reader_gone" });
+    throw new Refused({ code: "lease_lost", id: params.id, lease: query.lease, current: query.lease, status: null });
+  },
+);
+
+const input = endpoint(
+  {
+    ...asks("holdLease"),
+    method: "get",
+    path: "/api/jobs/{id}/input",
+    tag: TAG,
+    summary: "A job's input, where it is over 1 MiB",
+    params: jobIdParam,
+    query: leaseQuery,
+    answers: { 200: { description: "The input.", schema: json } },
+  },
+  async (c, { params, query, token }) => {
+    unwrap(await callTenant(c.env, token, "holdLease", { id: params.id, lease: query.lease }));
+    const held = await readHeldBody(c.env, token, params.id);
+    const text = held ?? JSON.stringify(unwrap(await callTenant(c.env, token, "getJob", { id: params.id })).input);
+    return new Response(text, { headers: headersFor(c.get("requestId"), { "content-type": "application/json" }) });
+  },
+);
+
+export const streamRoutes: readonly Endpoint[] = [dataLine, write, input];

@@ -1,0 +1,51 @@
+// A worker that does what a test tells it, over plain HTTP: it takes a job, starts it, and ends it as asked.
+
+import { vi } from "vitest";
+import type { World } from "./browser.ts";
+
+interface Leased {
+  readonly id: string;
+  readonly lease: number;
+  readonly status: string;
+  readonly assigned_worker: string | null;
+}
+
+export interface ActingWorker {
+  /** Waits until the job is given to it, and starts it. */
+  readonly start: (id: string) => Promise<Leased>;
+  readonly fail: (id: string, error: { code: string; message: string; retryable: boolean }) => Promise<void>;
+  readonly complete: (id: string, result: unknown, spent?: Record<string, unknown>) => Promise<void>;
+}
+
+export const register = async (
+  { call }: World,
+  instance: string,
+  presence: Record<string, unknown> = {},
+): Promise<ActingWorker> => {
+  const report = () => call("POST", "/presence", { instance, provider: "acme", ...presence });
+  await report();
+  const start = async (id: string): Promise<Leased> => {
+    let job: Leased | null = null;
+    await vi.waitUntil(
+      async () => {
+        await report();
+        job = await call<Leased>("GET", `/api/jobs/${id}`);
+        return job.status === "assigned" && job.assigned_worker === instance;
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+    const { lease } = job as unknown as Leased;
+    return call<Leased>("POST", `/api/jobs/${id}/start`, { lease });
+  };
+  return {
+    start,
+    fail: async (id, error) => {
+      const { lease } = await start(id);
+      await call("POST", `/api/jobs/${id}/fail`, { lease, error });
+    },
+    complete: async (id, result, spent = {}) => {
+      const { lease } = await start(id);
+      await call("POST", `/api/jobs/${id}/complete`, { lease, result, ...spent });
+    },
+  };
+};

@@ -1,0 +1,77 @@
+// One job's page: its attempts, its prompt beside its result, and a new job like it.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ActingWorker, register } from "./acting-worker.ts";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+interface Made {
+  readonly id: string;
+}
+
+describe.skipIf(lacksBrowser())("a job's page", () => {
+  let world: World;
+  let worker: ActingWorker;
+  beforeAll(async () => {
+    world = await startWorld(["--no-worker"]);
+    worker = await register(world, "box-1");
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  const failedOnce = async (prompt: string, result: unknown): Promise<string> => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt, max_attempts: 3 });
+    await worker.fail(id, { code: "runtime_error", message: "the runtime broke off", retryable: true });
+    const usage = { input_tokens: 1200, output_tokens: 34 };
+    await worker.complete(id, result, { usage, cost_usd: 0.0123, model: "m-large" });
+    return id;
+  };
+
+  it("shows each attempt with its worker, model, cost and error; two are compared in three actions", async () => {
+    await failedOnce("Compare my attempts", "done");
+    const { page, faults } = await world.open("");
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page.getByRole("link", { name: "Compare my attempts" }).click();
+    await page.getByRole("button", { name: "Compare attempts" }).click();
+    const sides = page.getByRole("region", { name: "Two attempts side by side" });
+    const error = sides.getByRole("row", { name: /^Error/ });
+    expect(await error.textContent()).toContain("runtime_error: the runtime broke off");
+    expect(await error.textContent()).toContain("none");
+    expect(await sides.getByRole("row", { name: /^Cost/ }).textContent()).toContain("$0.0123");
+    const attempts = page.getByRole("region", { name: "Attempts" });
+    await attempts.getByText("acme · m-large").first().waitFor();
+    await attempts
+      .getByText(/queued .* → assigned .* → ran/)
+      .first()
+      .waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("renders a result as text only, and shows JSON as a tree", async () => {
+    const id = await failedOnce("Render", "# Head\n\n- <b>one</b>\n- **two**\n\n```\ncode\n```");
+    const { page, faults } = await world.open(`jobs/${id}`);
+    await page.getByRole("button", { name: "Rendered: Result" }).click();
+    const result = page.getByLabel("Result", { exact: true });
+    await result.getByText("<b>one</b>").waitFor();
+    expect(await result.locator("b").count()).toBe(0);
+    expect(await result.locator("strong").textContent()).toBe("two");
+    const { id: listed } = await world.call<Made>("POST", "/api/jobs", { prompt: "Tree" });
+    await worker.complete(listed, { rows: [{ name: "first" }] });
+    await page.goto(`${world.server.url}/#/jobs/${listed}`);
+    await page.getByRole("button", { name: "Tree: Result" }).click();
+    await page.getByLabel("Result", { exact: true }).getByText('"first"').waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("a new one like it keeps a long prompt, the input, the timeout and the attempts", async () => {
+    const prompt = `Begin ${"word ".repeat(2000)}end`;
+    const asked = { prompt, input: { temperature: 0.5 }, timeout_seconds: 321, max_attempts: 4, tags: ["h100"] };
+    const { id } = await world.call<Made>("POST", "/api/jobs", asked);
+    const { page, faults } = await world.open(`jobs/${id}`);
+    await page.getByRole("link", { name: "New one like it" }).click();
+    await page.getByRole("button", { name: "Put in the queue" }).click();
+    await expect.poll(() => page.url()).toMatch(/#\/jobs\/(?!new)/);
+    const made = page.url().split("/").at(-1) ?? "";
+    expect(made).not.toBe(id);
+    expect(await world.call("GET", `/api/jobs/${made}`)).toMatchObject(asked);
+    expect(faults()).toEqual([]);
+  });
+});

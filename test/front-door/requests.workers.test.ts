@@ -1,0 +1,280 @@
+import { describe, expect, it } from "vitest";
+import { newWorld } from "../support/workerd/client.ts";
+import { chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
+
+const CHAT = "/v1/chat/completions";
+
+describe("a request that is not streamed", () => {
+  it("is a job, whose result is the answer", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat({ temperature: 0.5, unheard_of: { a: 1 } }), {
+      "x-signalbox-tags": "",
+    });
+    const job = await worker.nextJob();
+    expect(job).toMatchObject({
+      api: "chat/completions",
+      stream: false,
+      prompt: "say hello",
+      model: "m1",
+      input: { model: "m1", temperature: 0.5, unheard_of: { a: 1 } },
+    });
+    worker.complete(job, chatAnswer("hello"), { usage: { input_tokens: 1, output_tokens: 2 } });
+    const answer = await answering;
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(await answer.whole)).toEqual(chatAnswer("hello"));
+    expect(answer.headers.get("x-signalbox-job")).toBe(job.id);
+    expect(answer.headers.get("x-signalbox-worker")).toBe("w1");
+    expect(answer.headers.get("x-signalbox-session")).toBe("miss");
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    const read = await world.ok("GET", `/api/jobs/${job.id}`);
+    expect(read).toMatchObject({ status: "completed", api: "chat/completions", result: chatAnswer("hello") });
+  });
+
+  it("takes the key as x-api-key, and answers Anthropic's clients in their words", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const headers = { "x-api-key": world.key ?? "", "anthropic-version": "2023-06-01", "anthropic-beta": "b1" };
+    const answering = post(null, "/v1/messages?beta=true", chat({ system: "be kind" }), headers);
+    const job = await worker.nextJob();
+    expect(job).toMatchObject({
+      api: "messages",
+      headers: { "anthropic-version": "2023-06-01", "anthropic-beta": "b1" },
+    });
+    worker.complete(job, { type: "message", content: [] });
+    const answer = await answering;
+    expect(answer.headers.get("request-id")).toBe(answer.headers.get("x-request-id"));
+    expect(JSON.parse(await answer.whole)).toEqual({ type: "message", content: [] });
+    const refused = await post(null, "/v1/messages", chat({ model: "nobody's" }), headers);
+    expect(refused.status).toBe(404);
+    expect(JSON.parse(await refused.whole)).toMatchObject({
+      type: "error",
+      error: { type: "not_found_error" },
+      request_id: refused.headers.get("x-request-id"),
+    });
+  });
+
+  it("names five models that there are when it asks for another", async () => {
+    const world = await newWorld();
+    await fakeWorker(world, { models: ["a", "b", "c", "d", "e", "f"] });
+    const refused = await post(world.key, CHAT, chat({ model: "zz" }));
+    expect(refused.status).toBe(404);
+    const { error } = JSON.parse(await refused.whole);
+    expect(error).toMatchObject({ type: "not_found_error", code: "model_not_found", param: "model" });
+    expect(error.message).toContain("a, b, c, d, e");
+    expect(error.message).not.toContain(" f");
+  });
+
+  it("finds a model by an alias, by its provider, and without its tag or owner", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { aliases: { "claude-local": { model: "llama3.2", tags: [] } } } });
+    const worker = await fakeWorker(world, { models: ["llama3.2:latest", "org/qwen"] });
+    for (const [asked, meant] of [
+      ["claude-local", "llama3.2:latest"],
+      ["llama3.2", "llama3.2:latest"],
+      ["qwen", "org/qwen"],
+      ["local/llama3.2", "llama3.2:latest"],
+    ]) {
+      const answering = post(world.key, CHAT, chat({ model: asked }));
+      const job = await worker.nextJob();
+      expect([asked, job.model, job.input.model]).toEqual([asked, meant, meant]);
+      worker.complete(job, {});
+      await answering;
+    }
+  });
+
+  it("gives a runtime's own refusal on as it is, but hides its own key's", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (const [error, status, code] of [
+      [{ code: "context_length", message: "too long", status: 400 }, 400, "context_length_exceeded"],
+      [{ code: "weird", message: "no", status: 418 }, 418, "weird"],
+      [{ code: "unauthorized", message: "bad key", status: 401 }, 502, "provider_refused"],
+      [{ code: "rate_limited", message: "slow", status: 429 }, 429, "rate_limit_exceeded"],
+      [{ code: "internal", message: "broke", status: 500, retryable: false }, 502, "internal"],
+      [{ code: "boom", message: "broke" }, 500, "boom"],
+    ] as const) {
+      const answering = post(world.key, CHAT, chat());
+      worker.fail(await worker.nextJob(), error);
+      const answer = await answering;
+      expect([answer.status, JSON.parse(await answer.whole).error.code]).toEqual([status, code]);
+    }
+  });
+
+  it("waits in the queue for as long as it says, then tells whether nobody could or nobody had room", async () => {
+    const world = await newWorld();
+    await fakeWorker(world, { concurrency: 1, apis: ["chat/completions"] });
+    const none = await post(world.key, "/v1/embeddings", { model: "m1", input: "x" }, { "x-signalbox-queue": "0" });
+    expect([none.status, JSON.parse(await none.whole).error.code]).toEqual([503, "no_eligible_workers"]);
+    expect(none.headers.get("retry-after")).toBe("5");
+    void post(world.key, CHAT, chat());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const full = await post(world.key, CHAT, chat(), { "x-signalbox-queue": "0.3" });
+    expect([full.status, JSON.parse(await full.whole).error.code]).toEqual([504, "queue_timeout"]);
+    expect(full.headers.get("x-should-retry")).toBe("false");
+  });
+
+  it("answers again what it answered under the same Idempotency-Key", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const headers = { "idempotency-key": "k1" };
+    const first = post(world.key, CHAT, chat(), headers);
+    const job = await worker.nextJob();
+    worker.complete(job, chatAnswer("hello"));
+    expect((await first).status).toBe(200);
+    const second = await post(world.key, CHAT, chat(), headers);
+    expect(second.headers.get("idempotency-replayed")).toBe("true");
+    expect(second.headers.get("x-signalbox-job")).toBe(job.id);
+    expect(JSON.parse(await second.whole)).toEqual(chatAnswer("hello"));
+    expect((await post(world.key, CHAT, chat({ stream: true }), headers)).status).toBe(400);
+    expect((await post(world.key, CHAT, chat({ seed: 1 }), headers)).status).toBe(422);
+  });
+
+  it("is refused in OpenAI's shape where it cannot be kept: stored responses, unknown paths, bad keys", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (const more of [{ previous_response_id: "r" }, { conversation: "c" }, { background: true }]) {
+      const refused = await post(world.key, "/v1/responses", { model: "m1", input: "x", ...more });
+      const { error } = JSON.parse(await refused.whole);
+      expect([refused.status, error.code, error.param]).toEqual([400, "unsupported_parameter", Object.keys(more)[0]]);
+    }
+    const answering = post(world.key, "/v1/responses", { model: "m1", input: "x", store: true });
+    const job = await worker.nextJob();
+    expect(job.input.store).toBe(false);
+    worker.complete(job, {});
+    await answering;
+    const unknown = await post(world.key, "/v1/audio/speech", {});
+    expect([unknown.status, JSON.parse(await unknown.whole).error.code]).toEqual([404, "not_found"]);
+    const counting = await post(world.key, "/v1/messages/count_tokens", {});
+    expect([counting.status, JSON.parse(await counting.whole).type]).toEqual([404, "error"]);
+    const stranger = await post("nonsense", CHAT, chat());
+    expect([stranger.status, JSON.parse(await stranger.whole).error]).toMatchObject([
+      401,
+      { type: "authentication_error", code: "invalid_api_key" },
+    ]);
+    expect((await world.get("/v1/nothing")).body.error.type).toBe("not_found_error");
+  });
+
+  it("says more in its headers, and flex and priority in service_tier", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world, { tags: "gpu,eu" });
+    const headers = {
+      "x-signalbox-tags": "gpu, eu",
+      "x-signalbox-tier": "premium",
+      "x-signalbox-timeout": "12",
+      "x-signalbox-provider": "local",
+    };
+    const answering = post(world.key, CHAT, chat({ service_tier: "priority" }), headers);
+    const job = await worker.nextJob();
+    expect(job).toMatchObject({
+      tags: ["gpu", "eu"],
+      tier: "premium",
+      timeout_seconds: 12,
+      provider: "local",
+      priority: "high",
+    });
+    worker.complete(job, {});
+    await answering;
+    const bad = await post(world.key, CHAT, chat(), { "x-signalbox-priority": "urgent" });
+    expect([bad.status, JSON.parse(await bad.whole).error.param]).toEqual([400, "x-signalbox-priority"]);
+  });
+
+  it("begins after a while, with line feeds", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat());
+    const job = await worker.nextJob();
+    const answer = await answering;
+    expect([answer.status, await answer.until((text) => text !== "")]).toEqual([200, "\n"]);
+    worker.complete(job, chatAnswer("late"));
+    expect(JSON.parse(await answer.whole)).toEqual(chatAnswer("late"));
+  });
+
+  it("breaks when it fails after it began", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat());
+    const job = await worker.nextJob();
+    const answer = await answering;
+    worker.fail(job, { code: "boom" });
+    await expect(answer.whole).rejects.toThrow();
+  });
+
+  it("brings a body over 1 MiB to its worker by its address", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const long = "x".repeat(3_000_000);
+    const answering = post(world.key, CHAT, { model: "m1", messages: [{ role: "user", content: long }] });
+    const job = await worker.nextJob();
+    expect([job.input, job.prompt.length]).toEqual([null, 2048]);
+    const fetched = await world.get(job.input_url);
+    expect(fetched.body.messages[0].content).toBe(long);
+    worker.complete(job, chatAnswer("read"));
+    expect((await answering).status).toBe(200);
+  });
+});
+
+describe("the models", () => {
+  it("are what workers name, else what their runtimes list, and the aliases", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { aliases: { "claude-local": { model: "m1" } } } });
+    await fakeWorker(world);
+    await fakeWorker(world, { instance: "w2", models: null, runtime_models: ["org/r1"] });
+    const { body } = await world.get("/v1/models?limit=1000");
+    expect(body).toMatchObject({ object: "list", has_more: false, first_id: "claude-local" });
+    expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(["claude-local", "m1", "org/r1"]);
+    expect((await world.get("/v1/models/m1")).body).toMatchObject({ id: "m1", object: "model", owned_by: "local" });
+    expect((await world.get("/v1/models/org/r1")).body).toMatchObject({ id: "org/r1" });
+    expect((await world.get("/v1/models/none")).body.error.code).toBe("model_not_found");
+  });
+});
+
+describe("a client's key", () => {
+  it("uses the front door, reads and cancels its own jobs, and nothing else", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const client = await world.withKey("client");
+    const answering = post(client.key, CHAT, chat());
+    const own = await worker.nextJob();
+    const other = await world.ok("POST", "/api/jobs", { prompt: "x", tags: ["none"] });
+    expect((await client.get(`/api/jobs/${own.id}`)).status).toBe(200);
+    expect((await client.get(`/api/jobs/${other.id}`)).status).toBe(403);
+    expect((await client.post(`/api/jobs/${other.id}/cancel`)).status).toBe(403);
+    for (const path of ["/api/jobs", "/api/workers", "/config", "/metrics", "/killswitch", "/api/keys", "/presence"])
+      expect([path, (await client.get(path)).status]).toEqual([path, 403]);
+    expect((await client.post("/api/jobs", { prompt: "x" })).status).toBe(403);
+    expect((await client.get("/v1/models")).status).toBe(200);
+    expect((await client.post(`/api/jobs/${own.id}/cancel`)).status).toBe(200);
+    expect((await answering).status).toBe(499);
+  });
+
+  it("is held to its limits in the turn that makes the job", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world, { models: ["m1", "m2"] });
+    const limits = { requests_per_minute: 2, models: ["m1*"] };
+    const made = await world.ok("POST", "/api/keys", { name: "limited", role: "client", limits });
+    const refused = await post(made.key, CHAT, chat({ model: "m2" }));
+    expect([refused.status, JSON.parse(await refused.whole).error.code]).toEqual([403, "forbidden"]);
+    for (const left of ["1", "0"]) {
+      const answering = post(made.key, CHAT, chat());
+      worker.complete(await worker.nextJob(), {});
+      expect((await answering).headers.get("x-ratelimit-remaining-requests")).toBe(left);
+    }
+    const over = await post(made.key, CHAT, chat());
+    expect([over.status, JSON.parse(await over.whole).error.code]).toEqual([429, "rate_limit_exceeded"]);
+    expect(Number(over.headers.get("retry-after"))).toBeGreaterThan(0);
+    await world.ok("PATCH", `/api/keys/${made.id}`, { limits: { concurrent: 1, day_usd: 1 } });
+    const first = post(made.key, CHAT, chat());
+    const job = await worker.nextJob();
+    const busy = await post(made.key, CHAT, chat());
+    expect([busy.status, JSON.parse(await busy.whole).error.code]).toEqual([429, "rate_limit_exceeded"]);
+    worker.complete(job, {}, { cost_usd: 1.5 });
+    await first;
+    const broke = await post(made.key, CHAT, chat());
+    expect([broke.status, JSON.parse(await broke.whole).error.code]).toEqual([429, "insufficient_quota"]);
+    expect(broke.headers.get("x-should-retry")).toBe("false");
+    expect((await world.ok("GET", "/api/keys")).keys[0].limits).toEqual({ concurrent: 1, day_usd: 1 });
+  });
+});

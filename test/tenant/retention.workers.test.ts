@@ -1,0 +1,144 @@
+// What the service forgets, and what it counts by provider and model.
+
+import { env, exports } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { newWorld, type World } from "../support/workerd/client.ts";
+
+const DAY_MS = 86_400_000;
+
+const runCron = (): Promise<unknown> =>
+  (exports.default as unknown as { scheduled(event: { cron: string }): Promise<unknown> }).scheduled({
+    cron: "* * * * *",
+  });
+
+const worker = (world: World) =>
+  world.ok("POST", "/presence", { instance: "w", status: "online", provider: "openai", tags: "", concurrency: 50 });
+
+const finished = async (world: World): Promise<string> => {
+  const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+  const report = { lease: job.lease, result: "kept", usage: { input_tokens: 1, output_tokens: 1 }, cost_usd: 0.5 };
+  await world.ok("POST", `/api/jobs/${job.id}/complete`, report);
+  await world.ok("GET", "/api/jobs");
+  return job.id;
+};
+
+const age = (tenant: string, id: string, days: number): Promise<unknown> =>
+  env.DB.prepare("UPDATE jobs SET finished_at = ?3 WHERE tenant = ?1 AND id = ?2")
+    .bind(tenant, id, Date.now() - days * DAY_MS)
+    .run();
+
+const rowsOf = async (tenant: string, id: string): Promise<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for (const [table, column] of [
+    ["jobs", "id"],
+    ["payloads", "job_id"],
+    ["results", "job_id"],
+    ["events", "job_id"],
+    ["attempts", "job_id"],
+  ]) {
+    const sql = `SELECT COUNT(*) AS count FROM ${table} WHERE tenant = ?1 AND ${column} = ?2`;
+    const row = await env.DB.prepare(sql).bind(tenant, id).first<{ count: number }>();
+    counts[table ?? ""] = Math.min(1, row?.count ?? 0);
+  }
+  return counts;
+};
+
+const KEPT = { jobs: 1, payloads: 1, results: 1, events: 1, attempts: 1 };
+const GONE = { jobs: 0, payloads: 0, results: 0, events: 0, attempts: 0 };
+
+describe("history.keep_days", () => {
+  it("deletes finished jobs that are older, with all that belongs to them, and leaves cost and younger ones", async () => {
+    const world = await newWorld();
+    await worker(world);
+    await world.ok("PUT", "/config", { history: { keep_days: 30 } });
+    const old = await finished(world);
+    const young = await finished(world);
+    await age(world.tenant, old, 31);
+    await age(world.tenant, young, 29);
+    await runCron();
+    expect(await rowsOf(world.tenant, old)).toEqual(GONE);
+    expect(await rowsOf(world.tenant, young)).toEqual(KEPT);
+    expect((await world.ok("GET", "/api/cost")).total_usd).toBe(1);
+  });
+
+  it("keeps everything for ever where it is not set", async () => {
+    const world = await newWorld();
+    await worker(world);
+    const old = await finished(world);
+    await age(world.tenant, old, 3_000);
+    await runCron();
+    expect(await rowsOf(world.tenant, old)).toEqual(KEPT);
+  });
+
+  it.each([0, -1, 1.5, "30"])("refuses %s", async (days) => {
+    const world = await newWorld();
+    expect((await world.put("/config", { history: { keep_days: days } })).status).toBe(400);
+  });
+});
+
+it("runs of schedules are kept for 90 days", async () => {
+  const world = await newWorld();
+  await world.ok("POST", "/api/schedules", { name: "s", interval: "1d", prompt: "x" });
+  await world.ok("POST", "/api/schedules/s/run");
+  await world.ok("POST", "/api/schedules/s/run");
+  expect((await world.ok("GET", "/api/schedules/s/history")).total).toBe(2);
+  const oldest = `SELECT id FROM schedule_runs WHERE tenant = ?1 ORDER BY id LIMIT 1`;
+  await env.DB.prepare(`UPDATE schedule_runs SET ran_at = ?2 WHERE tenant = ?1 AND id = (${oldest})`)
+    .bind(world.tenant, Date.now() - 91 * DAY_MS)
+    .run();
+  await runCron();
+  expect((await world.ok("GET", "/api/schedules/s/history")).total).toBe(1);
+});
+
+describe("/metrics", () => {
+  const textOf = async (world: World): Promise<string> => (await world.get("/metrics")).text;
+
+  it("counts attempts, tokens, cost, durations and errors by provider and model", async () => {
+    const world = await newWorld();
+    await worker(world);
+    const job = await world.ok("POST", "/dispatch", { prompt: "x", model: 'gpt "5"' });
+    await world.ok("POST", `/api/jobs/${job.id}/start`, { lease: job.lease });
+    const usage = { input_tokens: 7, output_tokens: 11 };
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "ok", usage, cost_usd: 0.25 });
+    const bad = await world.ok("POST", "/dispatch", { prompt: "x", model: 'gpt "5"' });
+    const error = { code: "constructor", message: "no" };
+    await world.ok("POST", `/api/jobs/${bad.id}/fail`, { lease: bad.lease, error });
+    const text = await textOf(world);
+    const labels = 'provider="openai",model="gpt \\"5\\""';
+    expect(text).toContain(`signalbox_attempts_total{${labels},outcome="completed"} 1`);
+    expect(text).toContain(`signalbox_attempts_total{${labels},outcome="failed"} 1`);
+    expect(text).toContain(`signalbox_attempt_errors_total{${labels},code="constructor"} 1`);
+    expect(text).toContain(`signalbox_tokens_total{${labels},kind="output"} 11`);
+    expect(text).toContain(`signalbox_cost_usd_total{${labels}} 0.25`);
+    expect(text).toContain(`signalbox_attempt_duration_seconds_count{${labels}} 1`);
+  });
+
+  it("says what is left of each budget", async () => {
+    const world = await newWorld();
+    await worker(world);
+    const providers = { openai: { budget: { day_usd: 2 } } };
+    await world.ok("PUT", "/config", { budget: { month_usd: 10 }, providers });
+    await finished(world);
+    const text = await textOf(world);
+    expect(text).toContain('signalbox_budget_left_usd{provider="",period="month"} 9.5');
+    expect(text).toContain('signalbox_budget_left_usd{provider="openai",period="day"} 1.5');
+  });
+
+  it("bounds its labels: pairs of provider and model past the 200th count as other", async () => {
+    const world = await newWorld();
+    await worker(world);
+    const jobs = Array.from({ length: 210 }, (_, index) => ({ prompt: "x", model: `m${index}` }));
+    await world.ok("POST", "/api/jobs/batch", { jobs });
+    for (let done = 0; done < jobs.length; ) {
+      const claimed = await world.ok("POST", "/api/workers/w/claim", { max: 50 });
+      for (const job of claimed.jobs) {
+        await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "ok" });
+        done += 1;
+      }
+    }
+    const text = await textOf(world);
+    const completed = text.split("\n").filter((line) => /^signalbox_attempts_total.*outcome="completed"/.test(line));
+    expect(completed).toHaveLength(201);
+    expect(text).toContain('signalbox_attempts_total{provider="other",model="other",outcome="completed"} 10');
+  });
+});
