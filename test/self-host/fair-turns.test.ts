@@ -96,10 +96,11 @@ describe("groups of calls", () => {
   test("what is vital goes first with the next group", async () => {
     const { sent, group } = line();
     void group.add(call("createJob"));
+    await pause(5);
     void group.add(call("createJobs"));
     void group.add(call("activateKillswitch"));
     sent[0]?.answer();
-    await pause(0);
+    await pause(5);
     expect(sent.map(({ names }) => names)).toEqual([["createJob"], ["activateKillswitch", "createJobs"]]);
     sent[1]?.answer();
   });
@@ -107,6 +108,7 @@ describe("groups of calls", () => {
   test("what is vital goes beside a group that takes long, and the rest goes on after both", async () => {
     const { sent, group } = line();
     void group.add(call("createJobs"));
+    await pause(5);
     const late = group.add(call("createJob"));
     const stop = group.add(call("activateKillswitch"));
     await pause(60);
@@ -114,7 +116,7 @@ describe("groups of calls", () => {
     sent[1]?.answer();
     expect(await stop).toBe("activateKillswitch");
     sent[0]?.answer();
-    await pause(0);
+    await pause(5);
     sent[2]?.answer();
     expect(await late).toBe("createJob");
   });
@@ -124,9 +126,9 @@ describe("groups of calls", () => {
     const large = "x".repeat(700_000);
     for (const request of [null, large, large, large]) void group.add(call("createJob", request));
     for (let index = 0; index < 4; index += 1) {
+      await pause(5);
       expect(sent[index]?.names.length).toBe(1);
       sent[index]?.answer();
-      await pause(0);
     }
   });
 });

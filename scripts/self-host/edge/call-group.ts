@@ -1,7 +1,9 @@
-// One tenant's calls, in groups: what arrives while a group is under way goes with the next. What limits a tenant is
-// the number of messages to its object, not the number of calls in them. What is vital (`api.ts`) goes first, and beside
-// a group that takes long, so that it never waits for bulk traffic. A group that gets no answer fails all of its calls.
+// One tenant's calls, in groups: what arrives in one tick goes together, and what arrives while a group is under way
+// goes with the next. What limits a tenant is the number of messages to its object, not the number of calls in them.
+// What is vital (`api.ts`) goes first, and beside a group that takes long, so that it never waits for bulk traffic. A
+// group that gets no answer fails all of its calls; each caller decides whether to ask again.
 
+import { setImmediate as tickEnd } from "node:timers/promises";
 import { OPERATIONS } from "../../../durable-objects/api.ts";
 import type { GroupedCall, Outcome } from "../../../durable-objects/grouped-calls.ts";
 
@@ -45,8 +47,10 @@ export class CallGroup {
   async #run(): Promise<void> {
     this.#underWay += 1;
     while (this.#vital.length + this.#waiting.length > 0) {
+      await tickEnd();
       const group = take(this.#vital);
-      await this.#sendOne([...group, ...take(this.#waiting, group)]);
+      group.push(...take(this.#waiting, group));
+      if (group.length > 0) await this.#sendOne(group);
     }
     this.#leave();
   }
