@@ -124,8 +124,8 @@ describe("groups of calls", () => {
   test("a group carries no more than about a megabyte, or one call", async () => {
     const { sent, group } = line();
     const large = "x".repeat(700_000);
-    for (const request of [null, large, large, large]) void group.add(call("createJob", request));
-    for (let index = 0; index < 4; index += 1) {
+    for (const request of [large, large, large]) void group.add(call("createJob", request));
+    for (let index = 0; index < 3; index += 1) {
       await pause(5);
       expect(sent[index]?.names.length).toBe(1);
       sent[index]?.answer();

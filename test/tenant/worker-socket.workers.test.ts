@@ -156,14 +156,13 @@ describe("a worker's socket", () => {
   it("asks history once for all the unknown jobs of a frame", async () => {
     const socket = await worker("w1");
     const lookUps = await runInDurableObject(world.stub, (instance: Tenant) => {
-      const { env } = instance as unknown as { env: { DB: D1Database } };
-      const { DB } = env;
+      const { DB } = (instance as unknown as { env: { DB: D1Database } }).env;
+      const prepare = DB.prepare.bind(DB);
       const seen: string[] = [];
-      const prepare = (sql: string) => {
+      DB.prepare = (sql: string) => {
         if (sql.includes("FROM jobs")) seen.push(sql);
-        return DB.prepare(sql);
+        return prepare(sql);
       };
-      Object.assign(instance, { env: { ...env, DB: { prepare, batch: DB.batch.bind(DB) } } });
       return seen;
     });
     const unknown = (index: number) => ({ type: "job.started", id: `m${index}`, job_id: `nope-${index}`, lease: 1 });
