@@ -15,11 +15,13 @@ import "./styles/signals.css";
 import "./styles/page.css";
 import "./styles/table.css";
 import "./styles/workbench.css";
+import "./styles/overview.css";
 import "./styles/detail.css";
 import "./styles/message.css";
 import "./styles/killswitch.css";
 import "./styles/track.css";
 import "./styles/fleet.css";
+import "./styles/plug-in.css";
 
 applyTheme();
 startClock();

@@ -15,13 +15,14 @@ export const findArchivedRecords = async (
   tenant: string,
   ids: readonly string[],
 ): Promise<Result<ReadonlyMap<string, Archived>, Refusal>> => {
+  const readAt = Date.now();
   try {
     const sql = "SELECT id, record FROM jobs WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))";
     const { results } = await db
       .prepare(sql)
       .bind(tenant, JSON.stringify([...new Set(ids)]))
       .all<{ id: string; record: string }>();
-    return ok(new Map(results.map(({ id, record }) => [id, { job: readJob(record), ...LEFT_OUT }])));
+    return ok(new Map(results.map(({ id, record }) => [id, { job: readJob(record), ...LEFT_OUT, readAt }])));
   } catch {
     return err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
   }
