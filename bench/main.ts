@@ -21,6 +21,7 @@ import { homes } from "./parts/homes.ts";
 import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
 import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
+import { killswitch } from "./parts/killswitch.ts";
 import { latency } from "./parts/latency.ts";
 import { live } from "./parts/live.ts";
 import { peers } from "./parts/peers.ts";
@@ -47,6 +48,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   wake,
   idle,
   heartbeats,
+  killswitch,
   live,
   storage,
 };

@@ -118,6 +118,7 @@ export const OPERATIONS = {
   abandon: operation(FOLLOW, abandon),
   nameModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.nameModel),
   listModels: operation(ASK, (turn: Turn, _request: null) => frontDoor.listModels(turn)),
+  readCorsOrigins: operation(ASK, (turn: Turn, _request: null) => frontDoor.readCorsOrigins(turn)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.getModel),
 
   reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers"] }, presence.report),
