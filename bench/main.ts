@@ -14,6 +14,7 @@ import type { Pace } from "./load.ts";
 import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
 import { fleet } from "./parts/fleet.ts";
+import { flood } from "./parts/flood.ts";
 import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
 import { homes } from "./parts/homes.ts";
@@ -52,7 +53,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   storage,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Part>> = { profile, soak };
+const EXTRA_PARTS: Readonly<Record<string, Part>> = { flood, profile, soak };
 
 const MAX_NOTE = 300;
 
