@@ -40,7 +40,9 @@ const simplify = (side: Side, zodSchema: z.core.$ZodType, schema: z.core.JSONSch
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.format !== undefined) delete schema.pattern;
-  const { def } = zodSchema._zod as { def: { type: string; catchall?: unknown } };
+  const { def } = zodSchema._zod as { def: { type: string; catchall?: unknown; defaultValue?: unknown } };
+  // zod leaves it out of what is written in digits and read as a number.
+  if (side === "input" && def.type === "default") schema.default ??= def.defaultValue as NonNullable<unknown>;
   if (side === "output" && def.type === "object" && def.catchall === undefined) delete schema.additionalProperties;
 };
 
