@@ -370,5 +370,5 @@ describe("minute by minute", () => {
       ),
       { numRuns: 60 },
     );
-  });
+  }, 120_000);
 });
