@@ -14,6 +14,7 @@ import type { Pace } from "./load.ts";
 import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
 import { fleet } from "./parts/fleet.ts";
+import { frontDoor } from "./parts/front-door.ts";
 import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
 import { homes } from "./parts/homes.ts";
@@ -47,6 +48,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   idle,
   heartbeats,
   live,
+  "front-door": frontDoor,
   storage,
 };
 /** Run only when asked for by name. */
