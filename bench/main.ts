@@ -14,6 +14,7 @@ import type { Pace } from "./load.ts";
 import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
 import { fleet } from "./parts/fleet.ts";
+import { flood } from "./parts/flood.ts";
 import { frontDoor } from "./parts/front-door.ts";
 import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
@@ -21,6 +22,7 @@ import { homes } from "./parts/homes.ts";
 import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
 import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
+import { killswitch } from "./parts/killswitch.ts";
 import { latency } from "./parts/latency.ts";
 import { live } from "./parts/live.ts";
 import { peers } from "./parts/peers.ts";
@@ -47,12 +49,13 @@ const PARTS: Readonly<Record<string, Part>> = {
   wake,
   idle,
   heartbeats,
+  killswitch,
   live,
   "front-door": frontDoor,
   storage,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Part>> = { profile, soak };
+const EXTRA_PARTS: Readonly<Record<string, Part>> = { flood, profile, soak };
 
 const MAX_NOTE = 300;
 
