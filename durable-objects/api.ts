@@ -78,9 +78,12 @@ export const OPERATIONS = {
   ),
   getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
   presentOpenJobs: operation(READ, jobs.presentOpenJobs),
-  patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed"] }, jobs.patch),
-  cancelJob: operation({ ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state"] }, jobs.cancel),
-  retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state"] }, jobs.retry),
+  patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed", "history_unavailable"] }, jobs.patch),
+  cancelJob: operation(
+    { ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state", "history_unavailable"] },
+    jobs.cancel,
+  ),
+  retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "history_unavailable"] }, jobs.retry),
   /** A portion of a bulk change; `finishBulk` tells what all of them came to. */
   changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
   recallBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),
