@@ -67,11 +67,12 @@ const present = endpoint(
   {
     method: "get",
     path: "/presence",
+    lane: "heavy",
     tag: FLEET,
     ...asks("listPresent"),
     summary: "Workers that are not offline",
     query: presenceListQuery,
-    answers: { 200: { description: "Them.", schema: presenceList } },
+    answers: { 200: { description: "The presence of each worker.", schema: presenceList } },
   },
   async (c, { token, query }) => answer(c, unwrap(await callTenant(c.env, token, "listPresent", query))),
 );
@@ -80,6 +81,7 @@ const list = endpoint(
   {
     method: "get",
     path: "/api/workers",
+    lane: "heavy",
     tag: FLEET,
     ...asks("listWorkers"),
     summary: "All registered workers, or those that a filter names",

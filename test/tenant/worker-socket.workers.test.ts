@@ -3,6 +3,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { closeCodes } from "../../contract/values.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import {
   ageJob,
@@ -150,6 +151,40 @@ describe("a worker's socket", () => {
     expect(await acked(socket, "again")).toEqual({ type: "ack", id: "again", ok: true });
     expect((await acked(socket, "late")).problem).toMatchObject({ status: 409, code: "lease_lost" });
     expect((await acked(socket, "nobody's")).problem).toMatchObject({ status: 404, code: "not_found" });
+  });
+
+  it("asks history once for all the unknown jobs of a frame", async () => {
+    const socket = await worker("w1");
+    const lookUps = await runInDurableObject(world.stub, (instance: Tenant) => {
+      const { DB } = (instance as unknown as { env: { DB: D1Database } }).env;
+      const prepare = DB.prepare.bind(DB);
+      const seen: string[] = [];
+      DB.prepare = (sql: string) => {
+        if (sql.includes("FROM jobs")) seen.push(sql);
+        return prepare(sql);
+      };
+      return seen;
+    });
+    const unknown = (index: number) => ({ type: "job.started", id: `m${index}`, job_id: `nope-${index}`, lease: 1 });
+    socket.send(Array.from({ length: 300 }, (_, index) => unknown(index)));
+    expect((await acked(socket, "m299")).problem).toMatchObject({ status: 404 });
+    expect(lookUps.length).toBe(1);
+  });
+
+  it("is closed with 4429 where more of its messages are under way than a worker can mean", async () => {
+    const socket = await worker("w1");
+    const frame = (at: number) =>
+      Array.from({ length: 1000 }, (_, index) => ({
+        type: "job.started",
+        id: `m${at}-${index}`,
+        job_id: `nope-${at}-${index}`,
+        lease: 1,
+      }));
+    for (let at = 0; at < 12; at += 1) socket.send(frame(at));
+    expect((await socket.closed).code).toBe(closeCodes.tooManyMessages);
+    const again = await worker("w1");
+    again.send({ type: "job.started", id: "calm", job_id: "nope", lease: 1 });
+    expect((await acked(again, "calm")).problem).toMatchObject({ status: 404 });
   });
 
   it("acknowledges what it refuses with a problem, message by message", async () => {
