@@ -311,6 +311,24 @@ describe("a socket that ends", () => {
     await newer.next((message) => message.type === "job.halted" && message.job_id === running.id);
   });
 
+  it("that is half open loses its leases in one sweep, and nobody has to resume its worker", async () => {
+    const old = await worker("w", { concurrency: 8 });
+    const jobs: Body[] = await Promise.all(Array.from({ length: 8 }, () => create()));
+    for (const { id } of jobs) await old.next((message) => message.type === "job.assigned" && message.job.id === id);
+    for (const { id } of jobs) await ageJob(world, id, 60_000, ["assignedAt", "heartbeatAt"]);
+    const readAll = () => Promise.all(jobs.map(({ id }) => world.ok("GET", `/api/jobs/${id}`)));
+    const heldAfterAlarm = async () => {
+      await alarm(world);
+      return (await readAll()).filter(({ status, lease }) => status === "assigned" && lease === 1).length;
+    };
+    await expect.poll(heldAfterAlarm).toBe(0);
+    await worker("w", { concurrency: 8 });
+    expect(await world.ok("GET", "/api/workers/w")).toMatchObject({ paused: false });
+    await expect
+      .poll(async () => (await readAll()).map((job) => [job.status, job.assigned_worker]))
+      .toEqual(jobs.map(() => ["assigned", "w"]));
+  });
+
   it("takes no new jobs, but keeps its leases until it is back", async () => {
     const socket = await worker("w1", { concurrency: 3 });
     const held = await create();
