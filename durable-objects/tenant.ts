@@ -46,6 +46,7 @@ import {
   type NewTenant,
 } from "./operations/keys.ts";
 import { loadMemory, type Memory } from "./operations/memory.ts";
+import { ARRIVING, type Departure, leave, movedRefusal, settleIn, stay } from "./operations/moving.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import { assignWaiting } from "./operations/routing.ts";
@@ -58,6 +59,8 @@ import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./so
 import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
+import { SCHEMA_VERSION } from "./store/schema.ts";
+import { isEmpty, movingTables, readTable, type TablePage, type TableRows, writeTable } from "./store/table-rows.ts";
 import { TurnQueue } from "./turns.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
@@ -153,6 +156,50 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.#drain.ended();
   }
 
+  /** Halts the tenant for its move; its rows stand still from then on. Answers what there is to carry over. */
+  async leave(to: string): Promise<Result<Departure, Refusal>> {
+    const left = await this.#turns.run(() => this.#inTurn(OPERATOR, (turn) => leave(turn, to)));
+    if (!left.ok) return left;
+    if (!(await this.drain())) return err({ code: "history_unavailable", retryAfterSeconds: 5 });
+    this.#sockets.endAll();
+    await this.ctx.storage.deleteAlarm();
+    return ok({ schema: SCHEMA_VERSION, tables: movingTables(this.ctx.storage.sql) });
+  }
+
+  /** The move is given up. */
+  async stay(): Promise<Result<null, Refusal>> {
+    return this.#turns.run(() => this.#inTurn(OPERATOR, (turn) => stay(turn)));
+  }
+
+  async readTable(table: string, from: number, maxChars: number): Promise<TablePage> {
+    return this.#turns.run(() => readTable(this.ctx.storage.sql, table, from, maxChars));
+  }
+
+  /** Rows of a tenant that arrives; of one that is here already, nothing. */
+  async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {
+    return this.#turns.run(() => {
+      const isArriving = this.#loaded().movedTo === ARRIVING;
+      if (!isArriving && !isEmpty(this.ctx.storage.sql)) return err({ code: "tenant_exists", tenant: this.#name });
+      writeTable(this.ctx.storage.sql, table, part);
+      this.#store.settings.putMovedTo(ARRIVING);
+      this.#memory = null;
+      this.#counters = null;
+      this.#store.forgetRecent();
+      return ok(null);
+    });
+  }
+
+  /** All rows are here. */
+  async settleIn(): Promise<Result<null, Refusal>> {
+    const settled = await this.#turns.run(() => this.#inTurn(OPERATOR, (turn) => settleIn(turn)));
+    if (settled.ok) await this.drain();
+    return settled;
+  }
+
+  get #name(): string {
+    return this.ctx.id.name ?? "";
+  }
+
   /** Any operation of `api.ts`, authenticated and carried out in one turn. */
   async call<Name extends OperationName>(
     credential: Credential,
@@ -168,6 +215,8 @@ export class Tenant extends DurableObject<TenantEnv> {
       if (!authorized.ok) return authorized;
       const permitted = "isPermittedByVerb" in operation ? ok(null) : permit(this.#loaded().killswitch, operation.kind);
       if (!permitted.ok) return permitted;
+      const moved = movedRefusal(this.#loaded().movedTo);
+      if (moved !== null) return err(moved);
       return this.#inTurn(caller.value, (turn) => run(turn, request));
     });
   }
@@ -293,6 +342,8 @@ export class Tenant extends DurableObject<TenantEnv> {
       if (!caller.ok) return caller;
       const authorized = authorize(caller.value.role, instance === null ? "observe" : "work");
       if (!authorized.ok) return authorized;
+      const moved = movedRefusal(this.#loaded().movedTo);
+      if (moved !== null) return err(moved);
       const allowed = instance === null ? ok(null) : mayActAs(this.#newTurn(caller.value), instance);
       if (!allowed.ok) return allowed;
       if (this.#sockets.isFull) return err({ code: "overloaded", retryAfterSeconds: FULL_RETRY_SECONDS });
@@ -392,6 +443,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Runs the timetable; never throws, always arms the next. */
   override async alarm(): Promise<void> {
     this.#wake.clear();
+    if (this.#loaded().movedTo !== null) return;
     const swept = sweeps.map(({ what, run }) =>
       this.#turns
         .run(() => this.#inTurn(SERVICE, (turn) => ok(run(turn))))

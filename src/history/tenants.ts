@@ -39,6 +39,16 @@ export const findTenant = (db: D1Database, tenant: string): Promise<TenantName |
     return row === undefined ? null : { tenant, jurisdiction: row.jurisdiction as TenantName["jurisdiction"] };
   });
 
+export const createdAtOf = (db: D1Database, tenant: string): Promise<number> =>
+  readHistory(async () => {
+    const row = await drizzle(db)
+      .select({ createdAt: tenants.createdAt })
+      .from(tenants)
+      .where(eq(tenants.tenant, tenant))
+      .get();
+    return row?.createdAt ?? Date.now();
+  });
+
 /** Every table of history that holds something of a tenant; its own row goes last, so that this can be repeated. */
 export const TENANT_TABLES: readonly string[] = [
   ...Object.values(schema)
