@@ -48,7 +48,9 @@ export const instanceName = identifier(/^[A-Za-z0-9._:-]+$/, 128, "characters fr
 export const providerName = label(128);
 export const modelName = label(128);
 
-export const instant = z.iso.datetime({ offset: true }).meta({ description: "RFC 3339 time" });
+export const instant = z.iso
+  .datetime({ offset: true, error: "must be an RFC 3339 time with its zone, as in 2026-01-31T09:00:00Z" })
+  .meta({ description: "RFC 3339 time" });
 export const count = z.int().min(0);
 /** Far beyond any context window, and small enough to add up for ever. */
 export const tokenCount = z.int().min(0).max(1_000_000_000_000);

@@ -31,7 +31,7 @@ const filterFields = {
   schedule: z.string().max(64).optional(),
   worker: instanceName.optional(),
   key: z.string().max(64).optional().meta({ description: "the id of the key that created it" }),
-  error_code: label(64).optional(),
+  error_code: label(64).optional().meta({ description: "or the HTTP status that the error has, e.g. 500" }),
   since: instant.optional().meta({ description: "created at this time or later" }),
   until: instant.optional().meta({ description: "created before this time" }),
   q: z

@@ -65,8 +65,10 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   lease_lost: {
     status: 409,
     title: "Lease lost",
-    detail: ({ id, lease, current }) =>
-      `lease ${lease} of job ${id} is over (it is at lease ${current}): drop the work`,
+    detail: ({ id, lease, current, status }) =>
+      lease === current
+        ? `lease ${lease} of job ${id} is over${status === null ? "" : ` (the job is ${status})`}: drop the work`
+        : `lease ${lease} of job ${id} is over (it is at lease ${current}): drop the work`,
   },
   count_changed: {
     status: 409,

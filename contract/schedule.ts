@@ -21,7 +21,11 @@ import {
 } from "./field.ts";
 import { jobStatus, priority, tier } from "./job.ts";
 
-export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -");
+/** `.` and `..` are steps in a path: a schedule of that name could not be addressed. */
+export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -").refine(
+  (name) => !/^\.{1,2}$/.test(name),
+  "must not be . or ..: no address could name it",
+);
 export const scheduleNameParam = z.object({ name: scheduleName });
 
 const timing = {

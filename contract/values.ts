@@ -16,6 +16,7 @@ export { PERIODS, type Period } from "../domain/period.ts";
 export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/requirements.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/worker.ts";
+export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/worker-state.ts";
 
 export const KILLSWITCH_LEVELS = [0, 1, 2, 3, 4] as const;
 

@@ -5,6 +5,7 @@ import { APIS } from "../domain/api.ts";
 import type { Job, JobPayload } from "../domain/job.ts";
 import { TIERS } from "../domain/requirements.ts";
 import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../domain/worker.ts";
+import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../domain/worker-state.ts";
 import {
   count,
   digits,
@@ -91,6 +92,10 @@ export const workerResource = z
       description: "whether it has acknowledged the killswitch's halt; null while nothing is halted",
     }),
     unavailable: z.string().nullable().meta({ description: "why it says that it can take nothing now" }),
+    failure_rate: z
+      .number()
+      .nullable()
+      .meta({ description: "share of its recent jobs that failed by its own fault; null before it has finished any" }),
     last_heartbeat: instant,
     connected: z.boolean(),
     version: z.string().nullable(),
@@ -138,8 +143,42 @@ export const presenceListQuery = z.strictObject({
   offset: digits(0, MAX_OFFSET).default(0),
 });
 export const presenceList = z.object({ workers: z.array(workerResource), total: count }).meta({ id: "PresenceList" });
-export const workerListQuery = z.strictObject(listQuery);
-export const workerList = z.object({ workers: z.array(workerResource), ...page }).meta({ id: "WorkerList" });
+export const workerListQuery = z.strictObject({
+  ...listQuery,
+  q: label(128).optional().meta({ description: "a part of the name, the provider, a tag or a model" }),
+  state: z.enum(WORKER_STATES).optional(),
+  provider: providerName.optional(),
+  tag: tag.optional(),
+  sort: z
+    .enum(WORKER_SORTS)
+    .default("registered_at")
+    .meta({ description: "newest, name, fullest, most failing or longest silent first" }),
+  summary: z.enum(["true", "false"]).default("false").meta({ description: "adds sums over the whole fleet" }),
+});
+
+export const MAX_FLEET_GROUPS = 200;
+
+export const fleetGroup = z.object({
+  value: z.string(),
+  workers: count,
+  places: count.meta({ description: "of the workers that are not offline" }),
+  load: count.meta({ description: "of the places, how many are taken" }),
+  failing: count,
+  offline: count,
+  paused: count,
+});
+
+export const fleetSums = z
+  .object({
+    states: z.record(z.enum(WORKER_STATES), count).meta({ description: "a worker counts in each state that it is in" }),
+    providers: z.array(fleetGroup),
+    tags: z.array(fleetGroup).meta({ description: "a worker of several tags counts in each" }),
+  })
+  .meta({ id: "FleetSums", description: `of the whole fleet; the largest ${MAX_FLEET_GROUPS} groups` });
+
+export const workerList = z
+  .object({ workers: z.array(workerResource), ...page, summary: fleetSums.optional() })
+  .meta({ id: "WorkerList" });
 
 export const pauseRequest = z
   .strictObject({ reason: label(500).nullish(), until: instant.nullish() })
@@ -167,6 +206,9 @@ export type PresenceAnswer = z.infer<typeof presenceAnswer>;
 export type WorkerResource = z.infer<typeof workerResource>;
 export type WorkerDetail = z.infer<typeof workerDetail>;
 export type PresenceList = z.infer<typeof presenceList>;
+export type WorkerListQuery = z.infer<typeof workerListQuery>;
+export type FleetSumsResource = z.infer<typeof fleetSums>;
+export type FleetGroupResource = z.infer<typeof fleetGroup>;
 export type WorkerList = z.infer<typeof workerList>;
 export type PauseRequest = z.infer<typeof pauseRequest>;
 export type ClaimRequest = z.input<typeof claimRequest>;
@@ -217,6 +259,7 @@ export const presentWorker = (view: WorkerView): WorkerResource => ({
   pause_reason: view.pauseReason,
   halt_confirmed: view.haltConfirmed,
   unavailable: view.worker.unavailable,
+  failure_rate: failureRateOf(view.worker),
   last_heartbeat: toIso(view.lastSeenAt),
   connected: view.connected,
   version: view.worker.version,

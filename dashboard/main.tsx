@@ -4,6 +4,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { followAddress } from "./router.ts";
 import { startClock } from "./state/clock.ts";
+import { keepScroll } from "./state/scroll.ts";
 import { openSession } from "./state/session.ts";
 import { applyTheme } from "./state/theme.ts";
 import "./styles/tokens.css";
@@ -13,16 +14,19 @@ import "./styles/controls.css";
 import "./styles/signals.css";
 import "./styles/page.css";
 import "./styles/table.css";
+import "./styles/workbench.css";
 import "./styles/detail.css";
 import "./styles/message.css";
 import "./styles/killswitch.css";
 import "./styles/track.css";
+import "./styles/fleet.css";
 
 applyTheme();
 startClock();
 // Before the address is followed: it may bear a key, which must be out of it first.
 void openSession();
 followAddress();
+keepScroll();
 const root = document.getElementById("app");
 if (root === null) throw new Error("index.html has no #app");
 render(<App />, root);

@@ -1,7 +1,7 @@
 // Where the reader is: the part of the address behind `#`, so that every view is a link and any static server serves it.
 // Shape: `#/jobs/<id>?tab=x`; filters live in the address too, so that a view can be sent to a colleague.
 
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 
 export interface Place {
   readonly segments: readonly string[];
@@ -23,6 +23,10 @@ export const parsePlace = (hash: string): Place => {
 
 const hash = signal(globalThis.location?.hash ?? "");
 export const place = computed(() => parsePlace(hash.value));
+/** Names the entry of the browser's history that is shown; the same again when Back returns to it. */
+export const entry = signal(0);
+/** Whether Back or Forward led here. */
+export const isReturn = signal(false);
 /** Changes when another page is shown, not when a filter changes. */
 export const pagePath = computed(() => place.value.segments.join("/"));
 
@@ -40,13 +44,22 @@ export const go = (address: string): void => {
 export const refine = (changes: Record<string, string | null>): void => {
   const { segments, query } = place.peek();
   const next = { ...Object.fromEntries(query), ...changes };
-  history.replaceState(null, "", href(segments, next));
+  history.replaceState(history.state, "", href(segments, next));
   hash.value = location.hash;
 };
 
-export const followAddress = (): void => {
-  addEventListener("hashchange", () => {
+const arrive = (): void =>
+  batch(() => {
+    const known = (history.state as { entry?: number } | null)?.entry;
+    isReturn.value = known !== undefined && known !== entry.value;
+    if (known === undefined) {
+      entry.value = Math.max(entry.value + 1, Date.now());
+      history.replaceState({ entry: entry.value }, "");
+    } else entry.value = known;
     hash.value = location.hash;
   });
-  hash.value = location.hash;
+
+export const followAddress = (): void => {
+  addEventListener("hashchange", arrive);
+  arrive();
 };

@@ -20,6 +20,7 @@ export const leaseLost = (job: Job, lease: number): Refusal => ({
   id: job.id,
   lease,
   current: job.lease,
+  status: job.status,
 });
 
 export const holds = (job: Job, lease: number): boolean => isLeased(job) && job.lease === lease;

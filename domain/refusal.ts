@@ -36,7 +36,14 @@ export type Refusal =
   | { readonly code: "upgrade_required" }
   | { readonly code: "job_completed"; readonly id: string }
   | { readonly code: "job_state"; readonly id: string; readonly status: JobStatus; readonly command: string }
-  | { readonly code: "lease_lost"; readonly id: string; readonly lease: number; readonly current: number }
+  | {
+      readonly code: "lease_lost";
+      readonly id: string;
+      readonly lease: number;
+      readonly current: number;
+      /** Of the job; null where only the lease was asked about. */
+      readonly status: JobStatus | null;
+    }
   | { readonly code: "too_many_workers"; readonly limit: number }
   | { readonly code: "count_changed"; readonly expected: number; readonly matched: number }
   | { readonly code: "worker_not_offline"; readonly instance: string }

@@ -214,7 +214,7 @@ export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
   return rested(next, `${what}, the last with "${outcome.code}"`, outcome.at);
 };
 
-const isBlameless = ({ code }: Outcome): boolean => BLAMELESS_CODES.has(code ?? "");
+export const isBlameless = ({ code }: Outcome): boolean => BLAMELESS_CODES.has(code ?? "");
 
 const isFailingInARow = (outcomes: readonly Outcome[], nowAt: number): boolean => {
   const last = outcomes.slice(0, FAILURES_TO_PAUSE);

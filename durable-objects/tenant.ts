@@ -150,7 +150,6 @@ export class Tenant extends DurableObject<TenantEnv> {
       await this.ctx.storage.deleteAll();
       openStore(this.ctx.storage);
       this.#undo(null);
-      this.#counters = null;
     });
     this.#waiters.notifyAll("");
     await this.#drain.ended();
@@ -496,7 +495,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     const turn = this.#newTurn(caller);
     const result = work(turn);
     // A refusal writes nothing, but on its way it may have noticed a worker that is back.
-    if (!result.ok && turn.freedWorkers.size === 0) return result;
+    if (!result.ok && turn.freedWorkers.size === 0 && !turn.hasSpent) return result;
     assignWaiting(turn);
     writeDeliveries(turn);
     this.#wake.note(turn.wakeAt);
@@ -581,6 +580,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Rows are rolled back, so what memory took over from them must go, too. */
   #undo(error: unknown): void {
     this.#memory = null;
+    // What the commit had counted did not happen: counting goes on from what the last drain stored, as after a crash.
+    this.#counters = null;
     this.#store.forgetRecent();
     this.#outbox = null;
     this.#afterwards = [];

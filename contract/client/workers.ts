@@ -9,9 +9,10 @@ import type {
   PresenceRequest,
   WorkerDetail,
   WorkerList,
+  WorkerListQuery,
   WorkerResource,
 } from "../worker.ts";
-import { listing, type PageQuery } from "./listing.ts";
+import { listing } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export interface ClaimOptions extends CallOptions {
@@ -20,7 +21,7 @@ export interface ClaimOptions extends CallOptions {
 }
 
 export const workerVerbs = (transport: Transport) => ({
-  list: (query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
+  list: (query: QueryOf<WorkerListQuery> = {}, options?: CallOptions) =>
     listing(
       query,
       (asked) => transport.json<WorkerList>({ method: "GET", path: "/api/workers", query: asked, options }),

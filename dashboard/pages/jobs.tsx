@@ -1,92 +1,95 @@
-// Jobs, newest first, live. The list comes from the API; what arrives over the socket replaces rows and, on the first
-// page, is put on top. At a thousand jobs a second the page still holds fifty rows and asks for its total now and then.
+// Jobs as a workbench: found by one line, held still while one works with them, changed one by one or all at once.
 
-import type { LiveJob } from "../../contract/live.ts";
-import { JOB_STATUSES } from "../../contract/values.ts";
-import { api } from "../api.ts";
-import { SelectField, TextField } from "../parts/form.tsx";
-import { JobTable, toRow } from "../parts/job-table.tsx";
+import { useEffect, useState } from "preact/hooks";
+import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
+import { count, plural } from "../format.ts";
+import { BulkBar } from "../parts/bulk-bar.tsx";
+import { JobSearch } from "../parts/job-search.tsx";
+import { JobTable } from "../parts/job-table.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
-import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
+import { PAGE_SIZE } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { place, refine } from "../router.ts";
-import { counts, jobs as liveJobs, workers } from "../state/board.ts";
-import { useLoad, useSettled, useThrottled } from "../state/load.ts";
+import { followRowKeys } from "../parts/row-keys.ts";
+import { go, href, place } from "../router.ts";
+import { type HeldList, type Question, useHeldJobs } from "../state/held-jobs.ts";
+import { filterIn } from "../state/job-search.ts";
+import { useSettled } from "../state/load.ts";
+import { mayOperate } from "../state/session.ts";
 
-const REREAD_EVERY_MS = 4000;
-const TYPING_MS = 300;
-const FILTERS = ["status", "provider", "tag", "worker", "schedule"] as const;
+const SETTLE_MS = 50;
 
-type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
-
-const filtersInAddress = (): Filters => {
+const questionInAddress = (): Question => {
   const { query } = place.value;
-  return Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])));
+  const offset = Number(query.get("offset") ?? 0);
+  const reason = query.get("waits");
+  return {
+    filter: filterIn(query),
+    range: query.get("range"),
+    sort: query.get("sort"),
+    limit: reason === null ? PAGE_SIZE : MAX_PAGE,
+    offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
+    cursor: query.get("cursor"),
+    reason,
+  };
 };
 
-const matches = (job: LiveJob, filters: Filters): boolean =>
-  (filters.status === undefined || job.status === filters.status) &&
-  (filters.provider === undefined || job.provider === filters.provider) &&
-  (filters.worker === undefined || job.assigned_worker === filters.worker) &&
-  (filters.schedule === undefined || job.schedule === filters.schedule) &&
-  (filters.tag === undefined || job.tags.includes(filters.tag));
+/** Where a page begins that lies further than an offset reaches. */
+const cursors = new Map<string, string>();
 
-/** The listed rows as they are now; on the first page with those that came since. */
-export const mergeRows = (
-  listed: readonly LiveJob[],
-  live: ReadonlyMap<string, LiveJob>,
-  filters: Filters,
-  isFirstPage: boolean,
-): LiveJob[] => {
-  const rows = new Map(listed.map((job) => [job.id, job]));
-  const oldest = listed.length < PAGE_SIZE ? "" : (listed.at(-1)?.created_at ?? "");
-  for (const job of live.values()) {
-    const known = rows.get(job.id);
-    if (known !== undefined ? known.updated_at <= job.updated_at : isFirstPage && job.created_at >= oldest)
-      rows.set(job.id, job);
-  }
-  return [...rows.values()]
-    .filter((job) => matches(job, filters))
-    .sort((one, other) => (one.created_at < other.created_at ? 1 : one.created_at > other.created_at ? -1 : 0))
-    .slice(0, PAGE_SIZE);
+const pageName = ({ filter, range, sort }: Question, offset: number): string =>
+  JSON.stringify([filter, range, sort, offset]);
+
+const turnTo = (question: Question, offset: number, cursor: string | null): void => {
+  if (cursor !== null) cursors.set(pageName(question, offset), cursor);
+  const query = Object.fromEntries(place.peek().query);
+  go(href(["jobs"], { ...query, offset: offset === 0 ? null : String(offset), cursor }));
+  scrollTo({ top: 0 });
 };
 
-const FilterBar = ({ filters }: { filters: Filters }) => {
-  const providers = [...new Set([...workers.value.values()].map(({ provider }) => provider))].sort();
-  const set = (name: string) => (value: string) => refine({ [name]: value.trim() || null, offset: null });
+const JobsPager = ({ list, question }: { list: HeldList; question: Question }) => {
+  const { offset, limit } = question;
+  if (list.total === 0 && offset === 0) return null;
+  const last = offset + list.rows.length;
+  const newer = (): void => {
+    const before = Math.max(0, offset - limit);
+    const cursor = before === 0 ? null : (cursors.get(pageName(question, before)) ?? null);
+    turnTo(question, cursor === null && before > MAX_OFFSET ? 0 : before, cursor);
+  };
   return (
-    <search class="filters">
-      <SelectField
-        label="State"
-        value={filters.status ?? ""}
-        onInput={set("status")}
-        options={[["", "all"], ...JOB_STATUSES.map((status) => [status, status] as const)]}
-      />
-      <TextField label="Provider" value={filters.provider ?? ""} onInput={set("provider")} suggestions={providers} />
-      <TextField label="Tag" value={filters.tag ?? ""} onInput={set("tag")} />
-      <TextField
-        label="Worker"
-        value={filters.worker ?? ""}
-        onInput={set("worker")}
-        suggestions={[...workers.value.keys()]}
-      />
-      <TextField label="Schedule" value={filters.schedule ?? ""} onInput={set("schedule")} />
-      {Object.keys(filters).length > 0 && (
-        <button
-          type="button"
-          class="button small"
-          onClick={() => refine(Object.fromEntries([...FILTERS, "offset"].map((name) => [name, null])))}
-        >
-          Show all
-        </button>
+    <nav class="pager" aria-label="Pages of jobs">
+      <span>
+        {list.reason !== null
+          ? `${count(list.rows.length)} of the ${count(Math.min(limit, list.total))} looked at wait for this`
+          : `${count(Math.min(offset + 1, last))}–${count(last)} of ${list.isCapped ? "more than " : ""}${plural(list.total, "job")}`}
+      </span>
+      {(offset > 0 || list.nextCursor !== null) && (
+        <span class="pager-turn">
+          <button type="button" class="button small" disabled={offset === 0} onClick={newer}>
+            Newer
+          </button>
+          <button
+            type="button"
+            class="button small"
+            disabled={list.nextCursor === null}
+            onClick={() => turnTo(question, offset + limit, list.nextCursor)}
+          >
+            Older
+          </button>
+        </span>
       )}
-    </search>
+    </nav>
   );
 };
 
-const NoJobs = ({ isFiltered }: { isFiltered: boolean }) =>
-  isFiltered ? (
-    <Empty title="No job matches these filters.">Take one away, or show all.</Empty>
+const NoJobs = ({ isFiltered, reason }: { isFiltered: boolean; reason: string | null }) =>
+  reason !== null ? (
+    <Empty title="Nothing waits for this any more.">
+      <a href="#/jobs?status=pending">All jobs that wait</a>
+    </Empty>
+  ) : isFiltered ? (
+    <Empty title="No job matches.">
+      Take something out of the search, or <a href="#/jobs">show all jobs</a>.
+    </Empty>
   ) : (
     <Empty title="No jobs yet.">
       <a href="#/jobs/new">Create the first one</a>, or send it to <code>POST /api/jobs</code> as{" "}
@@ -94,34 +97,52 @@ const NoJobs = ({ isFiltered }: { isFiltered: boolean }) =>
     </Empty>
   );
 
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** What is picked belongs to the list that is shown. */
+const usePicked = (question: string) => {
+  const [picked, setPicked] = useState({ question, ids: NOBODY, isAll: false });
+  const ids = picked.question === question ? picked.ids : NOBODY;
+  const isAll = picked.question === question && picked.isAll;
+  const pick = (chosen: ReadonlySet<string>, all: boolean): void => setPicked({ question, ids: chosen, isAll: all });
+  const toggle = (id: string): void => {
+    const next = new Set(ids);
+    if (!next.delete(id)) next.add(id);
+    pick(next, false);
+  };
+  return { ids, isAll, pick, toggle };
+};
+
 export const Jobs = () => {
-  const filters = filtersInAddress();
-  const asked = useSettled(JSON.stringify(filters), TYPING_MS);
-  const offset = offsetInAddress();
-  const activity = useThrottled(JSON.stringify(counts.value), REREAD_EVERY_MS);
-  const { data, error, reload } = useLoad(`${asked} ${offset} ${activity}`, (signal) =>
-    api.jobs.list({ ...JSON.parse(asked), limit: PAGE_SIZE, offset }, { signal }),
-  );
-  const rows = mergeRows(data?.jobs.map(toRow) ?? [], liveJobs.value, filters, offset === 0);
+  const asked = useSettled(JSON.stringify(questionInAddress()), SETTLE_MS);
+  const question = JSON.parse(asked) as Question;
+  const { list, error, isLoading, show } = useHeldJobs(question);
+  const { ids, isAll, pick, toggle } = usePicked(asked);
+  useEffect(followRowKeys, []);
+  const isFiltered = Object.keys(question.filter).length > 0 || question.range !== null;
+  const rows = list?.rows ?? [];
+  const selection = { has: (id: string) => isAll || ids.has(id), toggle };
   return (
     <Page
       title="Jobs"
+      lead={question.reason === null ? undefined : <span class="tone-caution">waiting: {question.reason}</span>}
       actions={
         <a class="button primary" href="#/jobs/new">
           New job
         </a>
       }
     >
-      <FilterBar filters={filters} />
-      <Problem error={error} retry={reload} />
-      {rows.length > 0 ? (
-        <JobTable jobs={rows} name="Jobs, newest first" />
-      ) : data === null && error === null ? (
-        <Loading what="the jobs" />
-      ) : (
-        error === null && <NoJobs isFiltered={Object.keys(filters).length > 0} />
+      <JobSearch />
+      <Problem error={error} retry={show} />
+      {list === null && error === null && <Loading what="the jobs" />}
+      {list !== null && (rows.length > 0 || list.newIds.size > 0) && (
+        <BulkBar list={list} picked={ids} isAll={isAll} onPick={pick} onShow={show} />
       )}
-      {data !== null && <Pager total={Math.max(data.total, rows.length)} offset={offset} what="jobs" />}
+      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" {...(mayOperate.value ? { selection } : {})} />}
+      {list !== null && rows.length === 0 && !isLoading && error === null && (
+        <NoJobs isFiltered={isFiltered} reason={question.reason} />
+      )}
+      {list !== null && <JobsPager list={list} question={question} />}
     </Page>
   );
 };

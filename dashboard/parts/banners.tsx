@@ -1,18 +1,29 @@
 // What must not be overlooked, over every page: the killswitch is engaged; what is shown is not live.
 
 import { useState } from "preact/hooks";
-import { clock, plural } from "../format.ts";
-import { killswitch, workersTotal } from "../state/board.ts";
+import type { KillswitchResource } from "../../contract/killswitch.ts";
+import { clock, count, plural } from "../format.ts";
+import { href } from "../router.ts";
+import { killswitch } from "../state/board.ts";
 import { connection, heardAt, reconnect } from "../state/live.ts";
 import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { levelName } from "./killswitch-levels.ts";
 import { Time } from "./time.tsx";
 
+/** An offline worker cannot confirm; one that is here and silent is what an operator must see. */
+const unconfirmedInWords = (state: KillswitchResource): string | null => {
+  const silent = Math.max(0, state.workers_to_confirm - state.confirmed_workers);
+  const offline = state.unconfirmed.filter(({ status }) => status === "offline").length;
+  if (silent + offline === 0) return null;
+  const parts = [offline > 0 ? `${count(offline)} offline` : "", silent > 0 ? `${count(silent)} silent` : ""];
+  return `${count(silent + offline)} not confirmed: ${parts.filter(Boolean).join(", ")}`;
+};
+
 export const KillswitchBanner = () => {
   const [open, setOpen] = useState<"clear" | "change" | null>(null);
   const state = killswitch.value;
   if (state === null || !state.active) return null;
-  const confirmed = Math.min(state.confirmed_workers, workersTotal.value);
+  const unconfirmed = unconfirmedInWords(state);
   return (
     <section class="halt" aria-label="Killswitch">
       <div class="halt-says" role="alert">
@@ -25,9 +36,10 @@ export const KillswitchBanner = () => {
       </div>
       <p class="halt-count" role="status">
         <strong class="num">
-          {confirmed} of {Math.max(state.paused_workers, confirmed)}
+          {count(state.confirmed_workers)} of {count(Math.max(state.workers_to_confirm, state.confirmed_workers))}
         </strong>{" "}
         workers have confirmed the halt
+        {unconfirmed !== null && <a href={href(["fleet"], { state: "unconfirmed" })}>{unconfirmed}</a>}
         <span>{plural(state.halted_jobs, "job")} halted</span>
       </p>
       <div class="actions">

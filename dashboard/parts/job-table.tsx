@@ -1,17 +1,22 @@
-// Jobs as rows: what was asked, of whom, where it stands. On a phone the row folds to what matters.
+// Jobs as rows: what was asked, of whom, where it stands. On a phone the row folds to what matters. A row keeps its
+// height whatever becomes of its job, so that what one is about to click stays where it is.
 
 import type { JobResource } from "../../contract/job.ts";
 import type { LiveJob } from "../../contract/live.ts";
+import { startOf } from "../../contract/start-of.ts";
 import { duration, usd } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";
 import { now } from "../state/clock.ts";
+import { reasonOf } from "../state/waiting.ts";
 import { JobStatus } from "./status.tsx";
 import { type Column, Table } from "./table.tsx";
 import { Tags } from "./tags.tsx";
 import { Time } from "./time.tsx";
 
 const PROMPT_START_CHARS = 200;
+const NOTE_CHARS = 300;
+const NOTHING = "\u00a0";
 
 /** A listed job in the shape in which the live ones come. */
 export const toRow = ({
@@ -22,7 +27,7 @@ export const toRow = ({
   ...rest
 }: JobResource): LiveJob => ({
   ...rest,
-  prompt_start: prompt.slice(0, PROMPT_START_CHARS),
+  prompt_start: startOf(prompt, PROMPT_START_CHARS),
 });
 
 export const Took = ({ job }: { job: LiveJob }) => {
@@ -33,15 +38,36 @@ export const Took = ({ job }: { job: LiveJob }) => {
 };
 
 const Note = ({ job }: { job: LiveJob }) => {
-  if (job.error !== null && (job.status === "failed" || job.status === "pending")) {
-    return <span class="row-note tone-stop">{`${job.error.code}: ${job.error.message}`}</span>;
+  const reason = reasonOf(job);
+  if (job.error !== null && (job.status === "failed" || (job.status === "pending" && reason === null))) {
+    const says = startOf(`${job.error.code}: ${job.error.message}`, NOTE_CHARS);
+    return <span class="row-note tone-stop">{says}</span>;
   }
-  if (job.waiting_reason !== null) return <span class="row-note tone-caution">waits: {job.waiting_reason}</span>;
-  return null;
+  if (reason !== null) return <span class="row-note tone-caution">waits: {startOf(reason, NOTE_CHARS)}</span>;
+  return <span class="row-note">{NOTHING}</span>;
 };
 
-const Row = ({ job }: { job: LiveJob }) => (
-  <tr>
+export interface Selection {
+  readonly has: (id: string) => boolean;
+  readonly toggle: (id: string) => void;
+}
+
+const CheckCell = ({ job, selection }: { job: LiveJob; selection: Selection }) => (
+  <td class="cell-check">
+    <label>
+      <input
+        type="checkbox"
+        aria-label={`Select: ${job.prompt_start.trim() || job.id}`}
+        checked={selection.has(job.id)}
+        onChange={() => selection.toggle(job.id)}
+      />
+    </label>
+  </td>
+);
+
+const Row = ({ job, selection }: { job: LiveJob; selection: Selection | undefined }) => (
+  <tr data-job={job.id} class={selection?.has(job.id) ? "row-selected" : undefined}>
+    {selection !== undefined && <CheckCell job={job} selection={selection} />}
     <td class="cell-status">
       <JobStatus status={job.status} />
     </td>
@@ -87,10 +113,18 @@ const COLUMNS: readonly Column[] = [
   { title: "Created", class: "num cell-when" },
 ];
 
-export const JobTable = ({ jobs, name }: { jobs: readonly LiveJob[]; name: string }) => (
-  <Table name={name} columns={COLUMNS} class="jobs-table">
+const CHECK_COLUMN: Column = { title: "Selected", class: "cell-check", isUnseen: true };
+
+interface JobTableProps {
+  jobs: readonly LiveJob[];
+  name: string;
+  selection?: Selection;
+}
+
+export const JobTable = ({ jobs, name, selection }: JobTableProps) => (
+  <Table name={name} columns={selection === undefined ? COLUMNS : [CHECK_COLUMN, ...COLUMNS]} class="jobs-table">
     {jobs.map((job) => (
-      <Row key={job.id} job={job} />
+      <Row key={job.id} job={job} selection={selection} />
     ))}
   </Table>
 );

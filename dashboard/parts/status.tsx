@@ -46,9 +46,11 @@ export const JobStatus = ({ status }: { status: LiveJob["status"] }) => (
   />
 );
 
-export const WorkerStatus = ({ worker }: { worker: Pick<WorkerResource, "status" | "paused"> }) =>
+export const WorkerStatus = ({ worker }: { worker: Pick<WorkerResource, "status" | "paused" | "unavailable"> }) =>
   worker.paused && worker.status !== "offline" ? (
     <Status aspect="stop" word="paused" />
+  ) : worker.unavailable !== null && worker.status !== "offline" ? (
+    <Status aspect="caution" word="unavailable" />
   ) : (
     <Status
       aspect={WORKER[worker.status]}

@@ -12,6 +12,8 @@ import { observe, resetTraffic } from "./traffic.ts";
 export type Connection = "connecting" | "live" | "lost";
 
 export const connection = signal<Connection>("connecting");
+/** Grows each time that the connection is there again: what could not be read meanwhile is read then. */
+export const recoveries = signal(0);
 /** The instant up to which the board is true. */
 export const heardAt = signal<number | null>(null);
 
@@ -52,6 +54,7 @@ const scheduleFlush = (): void => {
 const accept = (message: NumberedLiveMessage): boolean => {
   if (message.type === "snapshot") {
     setServerTime(message.server_time);
+    if (connection.peek() !== "live" && heardAt.peek() !== null) recoveries.value += 1;
     connection.value = "live";
     retryMs = FIRST_RETRY_MS;
   } else if (lastSeq === null || message.seq !== lastSeq + 1) return false;

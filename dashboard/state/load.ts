@@ -2,6 +2,8 @@
 // question is asked again the old answer stays, so that nothing flickers.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiProblem } from "../../contract/client/problem.ts";
+import { recoveries } from "./live.ts";
 
 export interface Loaded<Answer> {
   readonly data: Answer | null;
@@ -32,6 +34,15 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
     return () => abort.abort();
   }, [key, asked]);
   const reload = useCallback(() => setAsked((before) => before + 1), []);
+  const isUnanswered = state.error !== null && !(state.error instanceof ApiProblem && state.error.status < 500);
+  // What failed while the coordinator was out of reach is asked again once it is back.
+  const recovered = recoveries.value;
+  const seen = useRef(recovered);
+  useEffect(() => {
+    if (seen.current === recovered) return;
+    seen.current = recovered;
+    if (isUnanswered) reload();
+  }, [recovered, isUnanswered]);
   return { ...state, reload };
 };
 

@@ -40,7 +40,7 @@ const catalogPrice = (turn: Turn, provider: string, model: string | null): Model
 export const recordSpending = (
   turn: Turn,
   job: Job,
-  outcome: "completed" | "failed",
+  outcome: "completed" | "failed" | "late",
   spent: Spent,
   cost: AttemptCost,
 ): void => {

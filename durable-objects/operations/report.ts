@@ -8,6 +8,7 @@ import type { Member } from "../../domain/fleet.ts";
 import { isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
+import { leaseLost } from "../../domain/lease-fence.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
@@ -15,6 +16,7 @@ import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import type { EndedAttempt } from "./counters.ts";
 import { recordPause } from "./killswitch.ts";
+import { countLate } from "./late-spending.ts";
 import { handOut } from "./leases.ts";
 import { mayActAs } from "./presence.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
@@ -111,10 +113,10 @@ export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
 export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
-  const { id, lease, assignedWorker } = found.value;
+  const { lease, assignedWorker } = found.value;
   if (isLeased(found.value) && lease === request.lease && assignedWorker !== null)
     return ok({ instance: assignedWorker });
-  return err({ code: "lease_lost", id, lease: request.lease, current: lease });
+  return err(leaseLost(found.value, request.lease));
 };
 
 export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<Job, Refusal> => {
@@ -125,7 +127,10 @@ export const complete = (turn: Turn, request: LeaseReport & { result: Json } & S
   const { result, usage, model } = request;
   const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
   const decided = completeJob(job, request.lease, outcome, turn.nowAt);
-  if (!decided.ok) return decided;
+  if (!decided.ok) {
+    countLate(turn, job, request, decided.error);
+    return decided;
+  }
   if (decided.value.job !== job) {
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
@@ -151,7 +156,10 @@ export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent)
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
   const decided = failJob(job, request.lease, report, failurePolicy(turn, job), turn.nowAt);
-  if (!decided.ok) return decided;
+  if (!decided.ok) {
+    countLate(turn, job, request, decided.error);
+    return decided;
+  }
   if (decided.value.job !== job) {
     noteSign(turn, job);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);

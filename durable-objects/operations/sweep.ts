@@ -23,7 +23,7 @@ import { endGraces } from "./keys.ts";
 import { recordPause } from "./killswitch.ts";
 import { routePolicy, routeRequest, waitingReason } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
-import type { Turn } from "./turn.ts";
+import { type Turn, UNREPORTED_KEPT_MS } from "./turn.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
 import { isSilent } from "./workers.ts";
 
@@ -132,6 +132,14 @@ const TIMETABLE: readonly Row[] = [
     what: "idempotency keys are forgotten",
     dueAt: (turn) => turn.store.idempotency.nextExpiryAt(),
     run: (turn) => turn.store.idempotency.removeExpired(turn.nowAt, EXPIRED_ROWS_A_SWEEP),
+  },
+  {
+    what: "leases that never told what they spent are forgotten",
+    dueAt: (turn) => {
+      const oldestAt = turn.store.unreported.oldestEndedAt();
+      return oldestAt === null ? null : oldestAt + UNREPORTED_KEPT_MS;
+    },
+    run: (turn) => turn.store.unreported.removeBefore(turn.nowAt - UNREPORTED_KEPT_MS, EXPIRED_ROWS_A_SWEEP),
   },
   {
     what: "sessions of the dashboard end; spending of past months is history's",

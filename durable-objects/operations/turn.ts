@@ -77,6 +77,9 @@ const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
 
 const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
 
+/** So long after its end an attempt may still tell what it spent. */
+export const UNREPORTED_KEPT_MS = 86_400_000;
+
 export class Turn {
   readonly effects: Effects = {
     frames: [],
@@ -101,6 +104,8 @@ export class Turn {
   /** Providers that were at their limit. */
   readonly openedProviders = new Set<string>();
   isAllOpened = false;
+  /** It recorded spending, even where it refused the report that told of it. */
+  hasSpent = false;
   /** What webhooks hear of it. */
   readonly announcements: Announcement[] = [];
   /** The earliest instant at which this turn made something due. */
@@ -156,6 +161,16 @@ export class Turn {
     if (job.status === "failed") this.#logFailure(job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     this.#count(before, job);
+    this.#noteUnreported(before, job);
+  }
+
+  /** A lease that ends without a report of its holder may still tell what it spent. */
+  #noteUnreported(before: Job | null, after: Job): void {
+    if (before === null || !isLeased(before) || before.assignedWorker === null || after.settledBy !== null) return;
+    if (isLeased(after) && after.lease === before.lease) return;
+    const { id: jobId, lease, assignedWorker: worker, workerProvider } = before;
+    this.store.unreported.put({ jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt });
+    this.due(this.nowAt + UNREPORTED_KEPT_MS);
   }
 
   /** Not where its worker's report ended the job: that worker ends its stream itself. */
@@ -220,6 +235,7 @@ export class Turn {
   }
 
   recordAttempt(attempt: Attempt): void {
+    this.hasSpent = true;
     this.#outbox.addAttempt(attempt);
     this.effects.changedTopics.add("cost");
   }

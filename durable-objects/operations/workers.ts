@@ -2,7 +2,13 @@
 
 import { toIso } from "../../contract/field.ts";
 import type { JobResource } from "../../contract/job.ts";
-import { presentWorker, type WorkerDetail, type WorkerResource } from "../../contract/worker.ts";
+import {
+  MAX_FLEET_GROUPS,
+  presentWorker,
+  type WorkerDetail,
+  type WorkerListQuery,
+  type WorkerResource,
+} from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { loseJob } from "../../domain/lease.ts";
@@ -18,6 +24,7 @@ import {
   type Worker,
   type WorkerView,
 } from "../../domain/worker.ts";
+import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/worker-state.ts";
 import { presentOpenJob } from "./jobs.ts";
 import { lastSignOf } from "./last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
@@ -61,16 +68,20 @@ export const listPresent = (
   return ok({ workers: shown.map((member) => presentWorker(viewOf(turn, member))), total: present.length });
 };
 
-export const listWorkers = (
-  turn: Turn,
-  page: { limit: number; offset: number },
-): Result<{ workers: WorkerResource[]; total: number }, Refusal> =>
-  ok({
-    workers: allWorkers(turn)
-      .slice(page.offset, page.offset + page.limit)
-      .map((member) => presentWorker(viewOf(turn, member))),
-    total: turn.memory.fleet.size,
+type Listed = { workers: WorkerResource[]; total: number; summary?: FleetSums };
+
+export const listWorkers = (turn: Turn, query: WorkerListQuery): Result<Listed, Refusal> => {
+  const views = [...turn.memory.fleet.members()].map((member) => viewOf(turn, member));
+  const wanted = inOrder(
+    views.filter((view) => isWanted(view, query)),
+    query.sort,
+  );
+  return ok({
+    workers: wanted.slice(query.offset, query.offset + query.limit).map(presentWorker),
+    total: wanted.length,
+    ...(query.summary === "true" ? { summary: sumsOf(views, MAX_FLEET_GROUPS) } : {}),
   });
+};
 
 export const getWorker = (turn: Turn, request: { instance: string }): Result<WorkerDetail, Refusal> => {
   const member = turn.memory.fleet.get(request.instance);

@@ -13,6 +13,7 @@ import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
 import { spendingTable } from "./spending.ts";
 import type { TenantStorage } from "./sql.ts";
+import { unreportedTable } from "./unreported.ts";
 import { deliveriesTable, silentWorkersTable, webhooksTable } from "./webhooks.ts";
 import { backoffsTable, workersTable } from "./workers.ts";
 
@@ -36,6 +37,7 @@ const tablesOf = (storage: TenantStorage) => {
     schedules: schedulesTable(storage.sql),
     spending: spendingTable(storage.sql),
     catalog: catalogTable(storage.sql),
+    unreported: unreportedTable(storage.sql),
     haltedJobs: haltedJobsTable(storage.sql),
     webhooks: webhooksTable(storage.sql),
     deliveries: deliveriesTable(storage.sql),

@@ -18,7 +18,8 @@ export interface Attempt {
   readonly provider: string;
   readonly model: string | null;
   readonly worker: string;
-  readonly outcome: "completed" | "failed";
+  /** `late`: it ended without a report, and told afterwards what it spent. */
+  readonly outcome: "completed" | "failed" | "late";
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens: number;

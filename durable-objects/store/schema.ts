@@ -160,6 +160,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     ) WITHOUT ROWID`,
     `UPDATE keys SET record = json_set(record, '$.limits', NULL)`,
   ],
+  [
+    // Leases that ended without a report of their holder.
+    `CREATE TABLE unreported (
+      job_id TEXT NOT NULL, lease INTEGER NOT NULL, worker TEXT NOT NULL, provider TEXT NOT NULL,
+      ended_at INTEGER NOT NULL, PRIMARY KEY (job_id, lease)
+    ) WITHOUT ROWID`,
+    `CREATE INDEX unreported_oldest ON unreported (ended_at)`,
+  ],
 ];
 
 /** The version of a database with every step taken. */

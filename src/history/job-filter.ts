@@ -24,6 +24,8 @@ const COLUMNS = [
   ["status", "jobs.status"],
 ] as const satisfies readonly (readonly [keyof JobFilter, string])[];
 
+const HTTP_STATUS = /^[1-5]\d\d$/;
+
 /** What a job may have several of; `ran_provider` is among its providers. */
 const labelsOf = (filter: JobFilter): [name: string, value: string][] => {
   const labels: [string, string | undefined][] = [
@@ -55,6 +57,13 @@ export const selectionOf = (filter: JobFilter): JobSelection => {
   for (const [name, column] of COLUMNS) {
     const value = filter[name];
     if (value === undefined) continue;
+    if (name === "error_code" && HTTP_STATUS.test(value)) {
+      // Not every runtime has a code of its own: a number finds the status that the provider answered with, too.
+      conditions.push(
+        `(+jobs.error_code = ${bind(value)} OR jobs.record ->> '$.error.status' = ${bind(Number(value))})`,
+      );
+      continue;
+    }
     conditions.push(`${isLed ? "+" : ""}${column} = ${bind(value)}`);
     isLed = true;
   }

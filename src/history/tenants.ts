@@ -2,6 +2,7 @@
 
 import { desc, eq, getTableColumns, getTableName, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { toIso } from "../../contract/field.ts";
 import * as schema from "../../migrations/schema.ts";
 import type { TenantName } from "../http/tenant.ts";
@@ -50,22 +51,28 @@ export const createdAtOf = (db: D1Database, tenant: string): Promise<number> =>
   });
 
 /** Every table of history that holds something of a tenant; its own row goes last, so that this can be repeated. */
-export const TENANT_TABLES: readonly string[] = [
-  ...Object.values(schema)
-    .filter((table) => "tenant" in getTableColumns(table))
-    .map(getTableName)
-    .filter((name) => name !== getTableName(tenants)),
-  getTableName(tenants),
-];
+const OF_TENANT = Object.values(schema)
+  .filter((table) => "tenant" in getTableColumns(table))
+  .sort((one, other) => Number(one === tenants) - Number(other === tenants));
+
+export const TENANT_TABLES: readonly string[] = OF_TENANT.map((table) => getTableName(table));
+
+/** The columns of a table's primary key: not every table has row ids. */
+const keyOf = (table: (typeof OF_TENANT)[number]): string => {
+  const { primaryKeys, columns } = getTableConfig(table);
+  const key = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary);
+  return key.map((column) => column.name).join(", ");
+};
 
 const ROWS_A_DELETE = 5_000;
 
 /** Deletes all that history holds of a tenant, in bounded steps. */
 export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
   readHistory(async () => {
-    for (const table of TENANT_TABLES) {
+    for (const table of OF_TENANT) {
+      const [name, key] = [getTableName(table), keyOf(table)];
       const some = db.prepare(
-        `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE tenant = ?1 LIMIT ${ROWS_A_DELETE})`,
+        `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1 LIMIT ${ROWS_A_DELETE})`,
       );
       while ((await some.bind(tenant).run()).meta.changes > 0);
     }

@@ -98,7 +98,9 @@ export const readJson = async (request: Request): Promise<unknown> => {
   const mediaType = mediaTypeOf(request);
   const isJson = isJsonType(request, mediaType);
   if (isBodiless(request)) return undefined;
-  if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
+  const isJsonOtherwise = mediaType === "application/json" && !isJson;
+  const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is read)" : "application/json";
+  if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected });
   const text = await readText(request, MAX_BODY_BYTES);
   if (text === "") return undefined;
   if (!isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });

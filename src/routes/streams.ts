@@ -56,7 +56,7 @@ const write = endpoint(
     const taken = await writeRelay(c.env, token, instance, lease, c.req.raw.body);
     if (taken.status === NO_CONTENT) return c.body(null, NO_CONTENT);
     if ((await taken.text()) === "reader_gone") throw new Refused({ code: "reader_gone" });
-    throw new Refused({ code: "lease_lost", id: params.id, lease: query.lease, current: query.lease });
+    throw new Refused({ code: "lease_lost", id: params.id, lease: query.lease, current: query.lease, status: null });
   },
 );
 

@@ -82,13 +82,15 @@ const list = endpoint(
     path: "/api/workers",
     tag: FLEET,
     ...asks("listWorkers"),
-    summary: "All registered workers, newest first",
+    summary: "All registered workers, or those that a filter names",
+    description:
+      "A worker is in the state `failing` where at least a third of its recent jobs, and three of them or more, failed by its own fault. `unconfirmed`: it has not acknowledged the killswitch's halt.",
     query: workerListQuery,
     answers: { 200: { description: "A page of workers.", schema: workerList } },
   },
   async (c, { query, token }) => {
-    const { workers, total } = unwrap(await callTenant(c.env, token, "listWorkers", query));
-    return answer(c, { workers, total, ...query });
+    const listed = unwrap(await callTenant(c.env, token, "listWorkers", query));
+    return answer(c, { ...listed, limit: query.limit, offset: query.offset });
   },
 );
 

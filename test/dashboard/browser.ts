@@ -51,7 +51,7 @@ export interface World {
 
 /** A refusal that a test provokes is logged by the browser itself, and is no fault of the page. */
 const isExpected = (text: string): boolean =>
-  /^Failed to load resource: .* status of (400|401|404|412|502|503)/.test(text);
+  /^Failed to load resource: .* status of (400|401|404|409|412|502|503)/.test(text);
 
 const watch = (page: Page, origin: string): (() => string[]) => {
   const faults: string[] = [];

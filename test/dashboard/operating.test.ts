@@ -58,14 +58,6 @@ describe.skipIf(lacksBrowser())("operating", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("a job made elsewhere appears in the list by itself", async () => {
-    const { page } = await world.open("jobs");
-    await page.getByRole("table").waitFor();
-    await world.call("POST", "/api/jobs", { prompt: "From somewhere else" });
-    const row = page.getByRole("row").filter({ hasText: "From somewhere else" });
-    await row.getByText("completed").waitFor();
-  });
-
   it("a worker is paused with a reason, shown as such everywhere, and resumed", async () => {
     const instance = await localWorker();
     const { page, faults } = await world.open(`fleet/${instance}`);

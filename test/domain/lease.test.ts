@@ -169,7 +169,7 @@ describe("a report", () => {
     for (const [name, report] of Object.entries(REPORTS)) {
       expect([name, report(next, 1)]).toEqual([
         name,
-        { ok: false, error: { code: "lease_lost", id: "job-1", lease: 1, current: 2 } },
+        { ok: false, error: { code: "lease_lost", id: "job-1", lease: 1, current: 2, status: next.status } },
       ]);
     }
   });

@@ -341,7 +341,7 @@ describe("every state × every command", () => {
     for (const lease of [job.lease - 1, job.lease + 1]) {
       expect(COMMAND[name].run(job, lease, LATER)).toEqual({
         ok: false,
-        error: { code: "lease_lost", id: "job-1", lease, current: job.lease },
+        error: { code: "lease_lost", id: "job-1", lease, current: job.lease, status: job.status },
       });
     }
     expect(job).toEqual(copy);

@@ -281,3 +281,54 @@ describe("a catalog of more than a database row holds", () => {
     expect(job).toMatchObject({ cost_usd: 1 });
   });
 });
+
+describe("an attempt that ended before it could report", () => {
+  const endings = {
+    cancelled: (world: World, id: string) => world.ok("POST", `/api/jobs/${id}/cancel`),
+    halted: (world: World) => world.ok("POST", "/killswitch", { level: 1, reason: "drill" }),
+    "halted for good": (world: World) => world.ok("POST", "/killswitch", { level: 4, reason: "drill" }),
+  };
+
+  it.each(Object.entries(endings))("because it was %s gets its 409, and what it spent counts, once", async (_, end) => {
+    const world = await newWorld();
+    await worker(world, "openai");
+    await world.ok("PUT", "/config", { budget: { day_usd: 10 } });
+    const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+    await world.ok("POST", `/api/jobs/${job.id}/start`, { lease: 1 });
+    await end(world, job.id);
+    for (let times = 0; times < 2; times += 1) {
+      const late = await world.post(`/api/jobs/${job.id}/complete`, { lease: 1, result: "ok", cost_usd: 10 });
+      expect([late.status, late.body.code]).toEqual([409, "lease_lost"]);
+    }
+    const cost = await world.ok("GET", "/api/cost");
+    expect(cost).toMatchObject({ total_usd: 10, jobs: 1, budget: { reached: true } });
+    expect((await world.ok("GET", "/api/cost/providers")).providers[0]).toMatchObject({ provider: "openai", usd: 10 });
+    expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ cost_usd: null });
+  });
+
+  it("is told why: the job's state, where its lease is the last one", async () => {
+    const world = await newWorld();
+    await worker(world, "openai");
+    const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+    await world.ok("POST", `/api/jobs/${job.id}/cancel`);
+    const late = await world.post(`/api/jobs/${job.id}/complete`, { lease: 1, result: "ok" });
+    expect(late.body.detail).toBe(`lease 1 of job ${job.id} is over (the job is cancelled): drop the work`);
+    expect((await world.ok("GET", "/api/cost")).jobs).toBe(0);
+  });
+});
+
+describe("a job of unknown cost", () => {
+  it("counts as one, however many of its attempts nobody can price", async () => {
+    const world = await newWorld();
+    await worker(world, "nobody-knows");
+    const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+    await world.ok("POST", `/api/jobs/${job.id}/fail`, {
+      lease: 1,
+      error: { code: "bad_request", message: "x", retryable: false },
+      usage: usage(1, 1),
+    });
+    await world.ok("POST", `/api/jobs/${job.id}/retry`);
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 2, result: 1, usage: usage(1, 1) });
+    expect(await world.ok("GET", "/api/cost")).toMatchObject({ jobs: 1, unpriced_jobs: 1 });
+  });
+});

@@ -264,6 +264,7 @@ export class FakeCoordinator {
         pause_reason: null,
         halt_confirmed: null,
         unavailable: null,
+        failure_rate: null,
         last_heartbeat: AT,
         connected: true,
         version: null,

@@ -1,0 +1,82 @@
+// The line over the list: what is selected and what can be done with it, and what is new. It is always there, so that
+// nothing below it moves.
+
+import { useState } from "preact/hooks";
+import type { BulkAction } from "../../contract/job-list.ts";
+import { count, plural } from "../format.ts";
+import type { HeldList } from "../state/held-jobs.ts";
+import { mayOperate } from "../state/session.ts";
+import { BulkDialog, mayChange, PickedDialog } from "./bulk-dialog.tsx";
+
+interface BarProps {
+  list: HeldList;
+  picked: ReadonlySet<string>;
+  isAll: boolean;
+  onPick: (ids: ReadonlySet<string>, isAll: boolean) => void;
+  onShow: () => void;
+}
+
+const NewJobs = ({ many, onShow }: { many: number; onShow: () => void }) =>
+  many === 0 ? null : (
+    <button type="button" class="button small new-jobs" onClick={onShow}>
+      {count(many)} new – show
+    </button>
+  );
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
+  const [open, setOpen] = useState<BulkAction | null>(null);
+  const shown = list.rows.length;
+  const matching = `${count(list.total)}${list.isCapped ? "+" : ""}`;
+  const isEveryRow = shown > 0 && list.rows.every(({ id }) => picked.has(id));
+  const done = (): void => onPick(NOBODY, false);
+  const { status } = list.asked;
+  const actions = (["retry", "cancel"] as const).filter((action) => mayChange(action, status));
+  const isAny = isAll || picked.size > 0;
+  return (
+    <div class="bulk-bar">
+      {mayOperate.value && (
+        <label class="bulk-pick">
+          <input
+            type="checkbox"
+            checked={isEveryRow || isAll}
+            disabled={shown === 0}
+            onChange={() => onPick(isEveryRow || isAll ? NOBODY : new Set(list.rows.map(({ id }) => id)), false)}
+          />
+          <span role="status">
+            {isAll
+              ? `all ${matching} that match`
+              : isAny
+                ? `${plural(picked.size, "job")} selected`
+                : "select all here"}
+          </span>
+        </label>
+      )}
+      {isEveryRow && !isAll && list.reason === null && list.total > shown && (
+        <button type="button" class="button small" onClick={() => onPick(picked, true)}>
+          Select all {matching} that match
+        </button>
+      )}
+      {isAny &&
+        actions.map((action) => (
+          <button
+            key={action}
+            type="button"
+            class={`button small${action === "cancel" ? " danger" : ""}`}
+            onClick={() => setOpen(action)}
+          >
+            {action === "retry" ? "Retry …" : "Cancel …"}
+          </button>
+        ))}
+      <span class="bulk-fill" />
+      <NewJobs many={list.newIds.size} onShow={onShow} />
+      {open !== null && isAll && (
+        <BulkDialog action={open} filter={list.asked} onDone={done} onClose={() => setOpen(null)} />
+      )}
+      {open !== null && !isAll && (
+        <PickedDialog action={open} ids={[...picked]} onDone={done} onClose={() => setOpen(null)} />
+      )}
+    </div>
+  );
+};

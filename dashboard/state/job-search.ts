@@ -1,0 +1,121 @@
+// The search line of the jobs page and the filter of the API: the same thing as text and as fields. Pure.
+
+import type { LiveJob } from "../../contract/live.ts";
+import { JOB_STATUSES, type JobStatus } from "../../contract/values.ts";
+
+/** A filter as the address and the API have it: name and value. */
+export type Filter = Readonly<Record<string, string>>;
+
+/** What the line calls a field, and what the API calls it. */
+export const SEARCH_KEYS = {
+  error: "error_code",
+  ran: "ran_provider",
+  provider: "provider",
+  model: "model",
+  tag: "tag",
+  worker: "worker",
+  schedule: "schedule",
+  key: "key",
+} as const;
+
+const SAID = Object.fromEntries(Object.entries(SEARCH_KEYS).map(([said, name]) => [name, said]));
+const METADATA = "metadata.";
+const TOKEN = /([A-Za-z][^\s:"]*):(?:"([^"]*)"|(\S*))|"([^"]*)"|(\S+)/g;
+
+const fieldOf = (said: string): string | null =>
+  Object.hasOwn(SEARCH_KEYS, said)
+    ? SEARCH_KEYS[said as keyof typeof SEARCH_KEYS]
+    : said.startsWith(METADATA)
+      ? said
+      : null;
+
+/** Words that name no field are looked for in ids, prompts and errors. */
+export const parseSearch = (line: string): Filter => {
+  const found: Record<string, string> = {};
+  const words: string[] = [];
+  for (const [whole, said = "", quoted, bare, phrase, word] of line.matchAll(TOKEN)) {
+    const field = fieldOf(said);
+    const value = quoted ?? bare ?? "";
+    if (field !== null && value !== "") found[field] = value;
+    else if (field === null) words.push(phrase ?? word ?? whole);
+  }
+  const q = words.join(" ").trim();
+  return q === "" ? found : { ...found, q };
+};
+
+const quoted = (value: string): string => (/\s/.test(value) ? `"${value}"` : value);
+
+export const formatSearch = (filter: Filter): string => {
+  const fields = Object.entries(filter).flatMap(([name, value]) => {
+    const said = SAID[name] ?? (name.startsWith(METADATA) ? name : null);
+    return said === null ? [] : [`${said}:${quoted(value)}`];
+  });
+  return [filter.q, ...fields].filter(Boolean).join(" ");
+};
+
+/** Whether the line is about this field of an address. */
+export const isSearched = (name: string): boolean =>
+  name === "q" || Object.hasOwn(SAID, name) || name.startsWith(METADATA);
+
+const TIMES = ["since", "until"] as const;
+
+export const isStatus = (value: string | undefined): value is JobStatus => JOB_STATUSES.includes(value as JobStatus);
+
+/** What of an address the API takes as a filter. */
+export const filterIn = (query: URLSearchParams): Filter =>
+  Object.fromEntries(
+    [...query].filter(
+      ([name, value]) =>
+        value !== "" &&
+        (isSearched(name) || TIMES.some((time) => time === name) || (name === "status" && isStatus(value))),
+    ),
+  );
+
+const hasWords = (job: LiveJob, q: string): boolean => {
+  const text = `${job.id} ${job.prompt_start} ${job.error?.message ?? ""}`.toLowerCase();
+  return q
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+};
+
+type Test = (job: LiveJob, value: string) => boolean;
+
+const TESTS: Record<string, Test> = {
+  status: (job, value) => job.status === value,
+  q: hasWords,
+  error_code: ({ error }, value) => error?.code === value || String(error?.status ?? "") === value,
+  ran_provider: (job, value) => job.ran_provider === value,
+  provider: (job, value) => job.provider === value || job.ran_provider === value,
+  model: (job, value) => job.model === value || job.ran_model === value,
+  tag: (job, value) => job.tags.includes(value),
+  worker: (job, value) => job.assigned_worker === value,
+  schedule: (job, value) => job.schedule === value,
+  since: (job, value) => job.created_at >= value,
+  until: (job, value) => job.created_at < value,
+  // A live job does not say which key made it.
+  key: () => false,
+};
+
+/** Whether a job that the socket tells of would be in the list. */
+export const matches = (job: LiveJob, filter: Filter): boolean =>
+  Object.entries(filter).every(([name, value]) =>
+    name.startsWith(METADATA) ? job.metadata[name.slice(METADATA.length)] === value : TESTS[name]?.(job, value),
+  );
+
+/** The line with its last word completed, in every way that fits. */
+export const completions = (line: string, known: Readonly<Record<string, readonly string[]>>): string[] => {
+  const start = line.slice(0, line.length - (line.match(/\S*$/)?.[0].length ?? 0));
+  const last = line.slice(start.length);
+  const [said, value] = last.includes(":") ? [last.slice(0, last.indexOf(":")), last.slice(last.indexOf(":") + 1)] : [];
+  if (said === undefined || value === undefined)
+    return Object.keys(SEARCH_KEYS)
+      .filter((key) => key.startsWith(last))
+      .map((key) => `${start}${key}:`);
+  return (known[said] ?? [])
+    .filter((one) => one.startsWith(value) && one !== value)
+    .slice(0, MAX_COMPLETIONS)
+    .map((one) => `${start}${said}:${quoted(one)}`);
+};
+
+const MAX_COMPLETIONS = 50;

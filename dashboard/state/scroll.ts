@@ -1,0 +1,50 @@
+// Where the reader was on each page of this visit: Back and Forward return there, a link leads to the top.
+
+import { effect } from "@preact/signals";
+import { entry, isReturn, pagePath } from "../router.ts";
+
+const MAX_KEPT = 100;
+/** So long a page may take to be as tall as it was. */
+const GIVE_UP_AFTER_MS = 3000;
+
+const positions = new Map<number, number>();
+let stopReturning = (): void => {};
+
+/** Scrolls there as soon as the page is tall enough; whoever scrolls first decides. */
+const returnTo = (top: number): void => {
+  const until = Date.now() + GIVE_UP_AFTER_MS;
+  const abort = new AbortController();
+  const step = (): void => {
+    if (abort.signal.aborted) return;
+    const reachable = document.documentElement.scrollHeight - innerHeight;
+    if (reachable >= top || Date.now() > until) {
+      scrollTo({ top, behavior: "instant" });
+      stopReturning();
+    } else requestAnimationFrame(step);
+  };
+  stopReturning = () => abort.abort();
+  for (const type of ["wheel", "touchstart", "keydown"])
+    addEventListener(type, stopReturning, { passive: true, signal: abort.signal });
+  requestAnimationFrame(step);
+};
+
+const keepPosition = (): void => {
+  positions.delete(entry.peek());
+  positions.set(entry.peek(), scrollY);
+  const [oldest] = positions.keys();
+  if (positions.size > MAX_KEPT && oldest !== undefined) positions.delete(oldest);
+};
+
+export const keepScroll = (): void => {
+  history.scrollRestoration = "manual";
+  addEventListener("scroll", keepPosition, { passive: true });
+  let shown = "";
+  effect(() => {
+    const at = entry.value;
+    const isOtherPage = pagePath.value !== shown;
+    shown = pagePath.value;
+    stopReturning();
+    if (isReturn.peek()) returnTo(positions.get(at) ?? 0);
+    else if (isOtherPage) scrollTo({ top: 0, behavior: "instant" });
+  });
+};

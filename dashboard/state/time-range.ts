@@ -1,0 +1,32 @@
+// A range of time of the jobs page: the last hour stays the last hour in a saved view, and is fixed when it is asked.
+
+import { dateTime } from "../format.ts";
+import type { Filter } from "./job-search.ts";
+
+const MINUTE_MS = 60_000;
+
+export const RANGES = {
+  "15m": { says: "last 15 minutes", ms: 15 * MINUTE_MS },
+  "1h": { says: "last hour", ms: 60 * MINUTE_MS },
+  "24h": { says: "last 24 hours", ms: 1440 * MINUTE_MS },
+  "7d": { says: "last 7 days", ms: 10_080 * MINUTE_MS },
+} as const;
+
+export type RangeName = keyof typeof RANGES;
+
+export const isRange = (name: string | null): name is RangeName => name !== null && Object.hasOwn(RANGES, name);
+
+/** The filter with the range's beginning, to the whole minute so that the question stays the same for a while. */
+export const withRange = (filter: Filter, range: string | null, nowAt: number): Filter => {
+  if (!isRange(range)) return filter;
+  const since = Math.floor((nowAt - RANGES[range].ms) / MINUTE_MS) * MINUTE_MS;
+  return { ...filter, since: new Date(since).toISOString() };
+};
+
+export const rangeInWords = ({ since, until }: Filter): string => {
+  const from = since === undefined ? null : dateTime(Date.parse(since));
+  const to = until === undefined ? null : dateTime(Date.parse(until));
+  if (from !== null && to !== null) return `created from ${from} to ${to}`;
+  if (from !== null) return `created since ${from}`;
+  return to === null ? "created at any time" : `created before ${to}`;
+};

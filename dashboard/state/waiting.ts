@@ -1,0 +1,47 @@
+// Why jobs wait, as the object says it now: by what they ask for. A reason that came with a job once may be stale.
+
+import { computed } from "@preact/signals";
+import type { QueueView } from "../../contract/insight.ts";
+import type { LiveJob } from "../../contract/live.ts";
+import { queue } from "./board.ts";
+
+export type QueueGroup = QueueView["groups"][number];
+
+const asks = ({ provider, model, tags, api }: Pick<LiveJob, "provider" | "model" | "tags" | "api">): string =>
+  JSON.stringify([provider, model, [...tags].sort(), api]);
+
+const reasons = computed(() => {
+  const found = new Map<string, string>();
+  for (const group of queue.value?.groups ?? []) {
+    // Of groups that differ in the providers they left behind, the one whose head is oldest comes first.
+    if (!found.has(asks(group))) found.set(asks(group), group.reason);
+  }
+  return found;
+});
+
+/** What a pending job waits for; null where it waits for nothing, or nobody knows. */
+export const reasonOf = (job: LiveJob): string | null =>
+  job.status !== "pending" ? null : (reasons.value.get(asks(job)) ?? job.waiting_reason);
+
+export interface Wait {
+  readonly reason: string;
+  readonly count: number;
+  readonly oldestAt: string;
+  readonly groups: readonly QueueGroup[];
+}
+
+/** What waits, by reason; the longest wait first. */
+export const waits = computed((): readonly Wait[] => {
+  const byReason = new Map<string, QueueGroup[]>();
+  for (const group of queue.value?.groups ?? [])
+    byReason.set(group.reason, [...(byReason.get(group.reason) ?? []), group]);
+  return [...byReason]
+    .map(([reason, groups]) => ({
+      reason,
+      groups,
+      count: groups.reduce((sum, { count }) => sum + count, 0),
+      // The groups come oldest first.
+      oldestAt: groups[0]?.oldest_at ?? "",
+    }))
+    .sort((one, other) => (one.oldestAt < other.oldestAt ? -1 : 1));
+});
