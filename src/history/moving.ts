@@ -2,7 +2,7 @@
 // they outlive the attempts that they were made of.
 
 import { readHistory } from "./store.ts";
-import { TENANT_TABLES } from "./tenants.ts";
+import { KEYS, TENANT_TABLES } from "./tenants.ts";
 
 type Cell = string | number | null;
 
@@ -28,8 +28,8 @@ export const MOVING_HISTORY: readonly string[] = [
   ...REPLACED,
 ];
 
-/** Named by the database that it is in. */
-const OWN_COLUMNS: ReadonlySet<string> = new Set(["moved_rowid", "seq"]);
+/** Means something only in the database that it is in. */
+const OWN_COLUMNS: ReadonlySet<string> = new Set(["seq"]);
 const ROWS_A_PAGE = 500;
 
 const known = (table: string): string => {
@@ -49,23 +49,20 @@ export const readHistoryTable = (
 ): Promise<HistoryPage> =>
   readHistory(async () => {
     const { results } = await db
-      .prepare(
-        `SELECT rowid AS moved_rowid, * FROM ${known(table)} WHERE tenant = ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3`,
-      )
-      .bind(tenant, from, ROWS_A_PAGE)
+      .prepare(`SELECT * FROM ${known(table)} WHERE tenant = ?1 ORDER BY ${KEYS.get(table)} LIMIT ?2 OFFSET ?3`)
+      .bind(tenant, ROWS_A_PAGE, from)
       .all<Record<string, Cell>>();
     const columns = Object.keys(results[0] ?? {}).filter((column) => !OWN_COLUMNS.has(column));
     const rows: Cell[][] = [];
-    let [chars, next] = [0, from];
+    let chars = 0;
     for (const row of results) {
       const cells = columns.map((column) => row[column] ?? null);
       if (rows.length > 0 && chars + sizeOf(cells) > maxChars) break;
       rows.push(cells);
       chars += sizeOf(cells);
-      next = row.moved_rowid as number;
     }
     const isLast = rows.length === results.length && results.length < ROWS_A_PAGE;
-    return { columns, rows, next: isLast ? null : next };
+    return { columns, rows, next: isLast ? null : from + rows.length };
   });
 
 const NAME = /^[a-z0-9_]+$/;

@@ -64,6 +64,8 @@ const keyOf = (table: (typeof OF_TENANT)[number]): string => {
   return key.map((column) => column.name).join(", ");
 };
 
+export const KEYS: ReadonlyMap<string, string> = new Map(OF_TENANT.map((table) => [getTableName(table), keyOf(table)]));
+
 const ROWS_A_DELETE = 5_000;
 
 /** Deletes all that history holds of a tenant, in bounded steps. */

@@ -64,7 +64,7 @@ test("keys, config, schedules, open jobs, history and cost are there, and work g
   const key = await makeTenant("acme");
   const here = (method: string, route: string, body?: unknown) => call(source, key, method, route, body);
   const there = (method: string, route: string, body?: unknown) => call(target, key, method, route, body);
-  const worker = { instance: "w", provider: "p", status: "online", tags: "", concurrency: 5 };
+  const worker = { instance: "w", provider: "p", status: "online", tags: "eu", concurrency: 5 };
   await here("POST", "/presence", worker);
   await here("PUT", "/config", { jobs: { max_attempts: 7 } });
   await here("POST", "/api/schedules", { name: "nightly", cron: "0 3 * * *", prompt: "report" });
