@@ -61,10 +61,12 @@ export const toSpent = (body: {
   usage?: UsageResource | null | undefined;
   cost_usd?: number | null | undefined;
   model?: string | null | undefined;
-}): { usage: Usage | null; costUsd: number | null; model: string | null } => ({
+  first_token_ms?: number | null | undefined;
+}): { usage: Usage | null; costUsd: number | null; model: string | null; firstTokenMs: number | null } => ({
   usage: body.usage == null ? null : toUsage(body.usage),
   costUsd: body.cost_usd ?? null,
   model: body.model ?? null,
+  firstTokenMs: body.first_token_ms ?? null,
 });
 
 const isRetryableStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;

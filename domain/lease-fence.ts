@@ -13,7 +13,7 @@ import {
 import type { Refusal } from "./refusal.ts";
 
 /** Its client has heard the beginning of an answer: no other attempt may continue or repeat it. */
-export const hasSpoken = (job: Job): boolean => job.api !== null && job.firstTokenAt !== null;
+export const hasSpoken = (job: Job): boolean => job.api !== null && job.stream && job.firstTokenAt !== null;
 
 export const leaseLost = (job: Job, lease: number): Refusal => ({
   code: "lease_lost",

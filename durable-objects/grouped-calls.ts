@@ -32,10 +32,15 @@ export const thrownOf = (error: unknown): Thrown => {
 
 type Call = (credential: Credential, name: OperationName, request: never) => Promise<Result<unknown, Refusal>>;
 
+/** Carries out what `begin` asks for as one stretch, at once. */
+type Together = <T>(begin: () => T) => T;
+
 /** Carries out a group. The calls become turns in one go, so they share a stretch and its commit. */
-export const answerGroup = async (group: string, call: Call): Promise<string> => {
+export const answerGroup = async (group: string, together: Together, call: Call): Promise<string> => {
   const calls = JSON.parse(group) as readonly GroupedCall[];
-  const settled = await Promise.allSettled(calls.map((one) => call(one.credential, one.name, one.request as never)));
+  const settled = await Promise.allSettled(
+    together(() => calls.map((one) => call(one.credential, one.name, one.request as never))),
+  );
   const outcomes = settled.map(
     (one): Outcome => (one.status === "fulfilled" ? { value: one.value } : { thrown: thrownOf(one.reason) }),
   );

@@ -3,6 +3,7 @@
 
 import { type JobPayload, labelsOf } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
+import { keptTextsOf } from "./kept-texts.ts";
 import type { Recorded } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
@@ -64,11 +65,16 @@ export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert
   const events = outbox.flatMap((row) => row.entries.events);
   const ids = [...new Set(events.map((event) => event.jobId))];
   const createdIds = events.filter((event) => event.type === "job.created").map((event) => event.jobId);
+  const jobs = store.jobs.findMany(ids);
+  const { payloads, results } = keptTextsOf(store, jobs, {
+    payloads: store.payloads.findMany(createdIds),
+    results: store.payloads.findResults(ids),
+  });
   return [
     ...inserts("tenants", outbox.flatMap(tenantRows)),
-    ...inserts("jobs", store.jobs.findMany(ids).map(jobRow)),
-    ...largeInserts("payloads", payloadRows(store.payloads.findMany(createdIds))),
-    ...largeInserts("results", resultRows(store.payloads.findResults(ids))),
+    ...inserts("jobs", jobs.map(jobRow)),
+    ...largeInserts("payloads", payloadRows(payloads)),
+    ...largeInserts("results", resultRows(results)),
     ...inserts(
       "events",
       events.map((one) => [

@@ -159,6 +159,13 @@ export class Relay extends DurableObject<RelayEnv> {
     }
   }
 
+  /** Its tenant is no more. */
+  async end(): Promise<void> {
+    const nowAt = Date.now();
+    for (const stream of this.#streams.values()) stream.finish(streamLost, nowAt);
+    for (const socket of this.ctx.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant was deleted");
+  }
+
   async holdBody(text: string): Promise<void> {
     new HeldBody(this.ctx.storage.sql).put(text);
     await this.ctx.storage.setAlarm(Date.now() + HELD_BODY_MS);

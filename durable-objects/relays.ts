@@ -2,10 +2,13 @@
 // ended, bodies that nobody needs any more. Nothing waits for them; a relay that does not hear asks by itself.
 
 import { bodyName, type Jurisdiction, objectNamed, relayName } from "./object-name.ts";
-import type { StreamCut } from "./operations/turn.ts";
+import type { Memory } from "./operations/memory.ts";
+import type { Effects } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
 
-type RelayCalls = Pick<Relay, "cut" | "endKey" | "dropBody">;
+type RelayCalls = Pick<Relay, "cut" | "end" | "endKey" | "dropBody">;
+
+type RelayNews = Pick<Effects, "cuts" | "droppedBodies" | "endedKeys">;
 
 export class Relays {
   readonly #namespace: DurableObjectNamespace<Relay>;
@@ -22,20 +25,28 @@ export class Relays {
     return objectNamed(this.#namespace, name, this.#jurisdiction()) as unknown as RelayCalls;
   }
 
-  async cut(cuts: readonly StreamCut[]): Promise<void> {
-    const byInstance = Map.groupBy(cuts, ({ instance }) => instance);
-    await Promise.allSettled(
-      [...byInstance].map(([instance, ofOne]) => this.#stub(relayName(this.#tenant, instance)).cut(ofOne)),
-    );
+  /** Answers when all have been told, or could not be; null where there is nothing to tell, as after most turns. */
+  tell({ cuts, droppedBodies, endedKeys }: RelayNews, memory: Memory | null): Promise<unknown> | null {
+    if (cuts.length === 0 && droppedBodies.length === 0 && endedKeys.size === 0) return null;
+    const calls: Promise<unknown>[] = [];
+    for (const [instance, ofOne] of Map.groupBy(cuts, (cut) => cut.instance))
+      calls.push(this.#worker(instance).cut(ofOne));
+    for (const id of droppedBodies) calls.push(this.#stub(bodyName(this.#tenant, id)).dropBody());
+    if (endedKeys.size > 0) {
+      for (const { worker } of memory?.fleet.members() ?? []) {
+        const live = worker.keyId === null ? undefined : endedKeys.get(worker.keyId);
+        if (live !== undefined) calls.push(this.#worker(worker.instance).endKey(worker.keyId ?? "", live));
+      }
+    }
+    return Promise.allSettled(calls);
   }
 
-  async endKey(instances: readonly string[], keyId: string, liveHashes: readonly string[]): Promise<void> {
-    await Promise.allSettled(
-      instances.map((instance) => this.#stub(relayName(this.#tenant, instance)).endKey(keyId, liveHashes)),
-    );
+  /** The tenant is deleted. */
+  async endAll(instances: readonly string[]): Promise<void> {
+    await Promise.allSettled(instances.map((instance) => this.#worker(instance).end()));
   }
 
-  async dropBodies(jobIds: readonly string[]): Promise<void> {
-    await Promise.allSettled(jobIds.map((id) => this.#stub(bodyName(this.#tenant, id)).dropBody()));
+  #worker(instance: string): RelayCalls {
+    return this.#stub(relayName(this.#tenant, instance));
   }
 }

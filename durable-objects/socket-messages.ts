@@ -121,7 +121,7 @@ const reportOn = (
     case "job.released":
       return report.release(turn, { ...held, reason: message.reason });
     case "job.spent":
-      return ok(null);
+      return report.spent(turn, { ...held, ...toSpent({ ...message, model: null }) });
   }
 };
 

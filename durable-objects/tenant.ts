@@ -10,15 +10,15 @@ import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isCutOff } from "../domain/fleet.ts";
-import type { Job } from "../domain/job.ts";
 import type { Archived } from "../domain/job-record.ts";
-import { isFinal, type JobStatus } from "../domain/job-status.ts";
+import { isFinal } from "../domain/job-status.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { findArchivedRecord } from "./archive.ts";
+import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { answerGroup } from "./grouped-calls.ts";
 import { idSource } from "./ids.ts";
@@ -29,14 +29,7 @@ import type { Outgoing } from "./operations/announcement.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { type Counters, countersFrom, storedCounters } from "./operations/counters.ts";
 import { settleDelivery, writeDeliveries } from "./operations/deliveries.ts";
-import {
-  type Asked,
-  type Asking,
-  type AskWait,
-  type Followed,
-  isReached,
-  isSameStand,
-} from "./operations/front-door.ts";
+import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
 import {
   addAdminKey,
   type Credential,
@@ -77,8 +70,6 @@ const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** After a sweep that failed the alarm looks again this soon. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
-/** The edge goes on by watching the job. */
-const MAX_ASK_MS = 20_000;
 const FULL_RETRY_SECONDS = 30;
 const STATUS_SWITCHING = 101;
 
@@ -89,11 +80,14 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #drain: Drain;
   readonly #live: Live;
   readonly #relays: Relays;
+  readonly #door: DoorWaits;
   readonly #spans: SpanExporter;
   readonly #waiters = new Waiters();
   /** Accepted claims that wait, by worker. */
   readonly #waitingClaims = new Map<string, number>();
   #counters: Counters | null = null;
+  /** Counted apart: a sweep that fails is undone, and has failed all the same. */
+  readonly #sweepFailures = new Map<string, number>();
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
   /** What the turns of this commit tell history together. */
@@ -126,6 +120,11 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#wake = new Wake(state);
     const jurisdiction = () =>
       env.LOCAL_NETWORK === undefined ? (this.#store.settings.identity()?.jurisdiction ?? null) : null;
+    this.#door = new DoorWaits({
+      call: (credential, name, request) => this.call(credential, name, request),
+      findJob: (id) => this.#store.jobs.find(id),
+      waiters: this.#waiters,
+    });
     this.#relays = new Relays(env.RELAY, state.id.name ?? "", jurisdiction as () => Jurisdiction | null);
   }
 
@@ -144,6 +143,8 @@ export class Tenant extends DurableObject<TenantEnv> {
    * and deletes the history afterwards: when this is over, nothing of the tenant is on its way to D1.
    */
   async destroy(): Promise<void> {
+    const instances = [...this.#loaded().fleet.members()].map(({ worker }) => worker.instance);
+    this.ctx.waitUntil(this.#relays.endAll(instances));
     await this.ctx.blockConcurrencyWhile(async () => {
       this.#sockets.endAll();
       await this.ctx.storage.deleteAlarm();
@@ -222,7 +223,11 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   /** A group of calls in one message (`grouped-calls.ts`). */
   async callMany(group: string): Promise<string> {
-    return answerGroup(group, (credential, name, request) => this.call(credential, name, request));
+    return answerGroup(
+      group,
+      (begin) => this.#turns.together(begin),
+      (credential, name, request) => this.call(credential, name, request),
+    );
   }
 
   /** A claim that waits for a job for up to `waitMs`. */
@@ -266,36 +271,13 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.call(credential, "getJob", { id });
   }
 
-  /** The job of a request of the front door, when it has a worker, or is final, or the time is over. */
+  /** The job of a request of the front door (`door-waits.ts`). */
   async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
-    const asked = await this.call(credential, "ask", request);
-    if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;
-    const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
-    await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
-    const job = await this.call(credential, "follow", { id: asked.value.job.id });
-    return job.ok ? ok({ ...asked.value, job: job.value }) : job;
+    return this.#door.ask(credential, request, wait);
   }
 
-  /** Where a job stands, as soon as that is not what the caller has seen, or `waitMs` are over. */
-  async watch(
-    credential: Credential,
-    { id, seen }: { id: string; seen: { status: JobStatus; lease: number } | null },
-    waitMs: number,
-  ): Promise<Result<Followed, Refusal>> {
-    const first = await this.call(credential, "follow", { id });
-    if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
-    await this.#until(id, waitMs, (job) => !isSameStand(job, seen));
-    return this.call(credential, "follow", { id });
-  }
-
-  async #until(id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
-    const endAt = Date.now() + waitMs;
-    for (let leftMs = waitMs; leftMs > 0; leftMs = endAt - Date.now()) {
-      const waiter = this.#waiters.open(`watch ${id}`, leftMs);
-      const job = this.#store.jobs.find(id);
-      if (job === null || isReady(job)) return waiter.cancel();
-      await waiter.woken;
-    }
+  async watch(credential: Credential, request: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
+    return this.#door.watch(credential, request, waitMs);
   }
 
   /** A relay's reader has left, or reads too slowly. Only relays call it. */
@@ -448,8 +430,7 @@ export class Tenant extends DurableObject<TenantEnv> {
         .run(() => this.#inTurn(SERVICE, (turn) => ok(run(turn))))
         .catch((error: unknown) => {
           log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
-          const failures = this.#counters?.sweepFailures;
-          failures?.set(what, (failures.get(what) ?? 0) + 1);
+          this.#sweepFailures.set(what, (this.#sweepFailures.get(what) ?? 0) + 1);
           throw error;
         }),
     );
@@ -463,7 +444,8 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   #loaded(): Memory {
     if (this.#memory !== null) return this.#memory;
-    this.#counters ??= countersFrom(this.#store.settings.counters());
+    const sweepFailures = this.#sweepFailures;
+    this.#counters ??= { ...countersFrom(this.#store.settings.counters()), sweepFailures };
     const memory = loadMemory(this.#store, Date.now(), this.#counters);
     for (const instance of this.#sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const member of memory.fleet.members()) {
@@ -533,7 +515,8 @@ export class Tenant extends DurableObject<TenantEnv> {
     }
     for (const id of effects.changedJobs) this.#waiters.notify(`watch ${id}`);
     for (const id of effects.finishedJobs) this.#waiters.notify(`job ${id}`);
-    this.#tellRelays(effects);
+    const told = this.#relays.tell(effects, this.#memory);
+    if (told !== null) this.ctx.waitUntil(told);
     for (const [keyId, liveHashes] of effects.endedKeys) this.#sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) this.#sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) this.#sockets.endWorker(instance);
@@ -565,16 +548,6 @@ export class Tenant extends DurableObject<TenantEnv> {
       },
       delivery,
     );
-  }
-
-  #tellRelays({ cuts, droppedBodies, endedKeys }: Effects): void {
-    if (cuts.length > 0) this.ctx.waitUntil(this.#relays.cut(cuts));
-    if (droppedBodies.length > 0) this.ctx.waitUntil(this.#relays.dropBodies(droppedBodies));
-    for (const [keyId, liveHashes] of endedKeys) {
-      const ofKey = [...this.#loaded().fleet.members()].filter(({ worker }) => worker.keyId === keyId);
-      const instances = ofKey.map(({ worker }) => worker.instance);
-      if (instances.length > 0) this.ctx.waitUntil(this.#relays.endKey(instances, keyId, liveHashes));
-    }
   }
 
   /** Rows are rolled back, so what memory took over from them must go, too. */

@@ -119,14 +119,29 @@ export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: 
   return err(leaseLost(found.value, request.lease));
 };
 
-export const complete = (turn: Turn, request: LeaseReport & { result: Json } & Spent): Result<Job, Refusal> => {
+/** A worker may tell of its first word with its report only. */
+const heardFirst = (turn: Turn, job: Job, { lease, firstTokenMs = null }: LeaseReport & TokenTiming): Job => {
+  const isHeld = isLeased(job) && job.lease === lease;
+  if (!isHeld || firstTokenMs === null || job.firstTokenAt !== null || job.startedAt === null) return job;
+  return { ...job, firstTokenAt: Math.min(turn.nowAt, job.startedAt + firstTokenMs) };
+};
+
+interface TokenTiming {
+  /** From the start of the attempt to its first event with content. */
+  readonly firstTokenMs?: number | null;
+}
+
+export const complete = (
+  turn: Turn,
+  request: LeaseReport & { result: Json } & Spent & TokenTiming,
+): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
   const cost = costOfAttempt(turn, job, request);
   const { result, usage, model } = request;
   const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
-  const decided = completeJob(job, request.lease, outcome, turn.nowAt);
+  const decided = completeJob(heardFirst(turn, job, request), request.lease, outcome, turn.nowAt);
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;
@@ -142,12 +157,24 @@ export const complete = (turn: Turn, request: LeaseReport & { result: Json } & S
   return ok(decided.value.job);
 };
 
+/** What an attempt came to after it was taken back: counted, and nothing else. */
+export const spent = (turn: Turn, request: LeaseReport & Spent): Result<Job, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const isHeld = isLeased(found.value) && found.value.lease === request.lease;
+  if (!isHeld) countLate(turn, found.value, request, leaseLost(found.value, request.lease));
+  return found;
+};
+
 export interface ReportedFailure {
   readonly error: JobError;
   readonly retryAfterMs: number | null;
 }
 
-export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent): Result<Job, Refusal> => {
+export const fail = (
+  turn: Turn,
+  request: LeaseReport & ReportedFailure & Spent & TokenTiming,
+): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
@@ -155,7 +182,7 @@ export const fail = (turn: Turn, request: LeaseReport & ReportedFailure & Spent)
   const hasSpent = request.usage !== null || request.costUsd !== null;
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
-  const decided = failJob(job, request.lease, report, failurePolicy(turn, job), turn.nowAt);
+  const decided = failJob(heardFirst(turn, job, request), request.lease, report, failurePolicy(turn, job), turn.nowAt);
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;

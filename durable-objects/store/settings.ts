@@ -1,6 +1,7 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
+import type { KeptTexts } from "../../domain/front-door.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import { first, record, type Sql } from "./sql.ts";
@@ -89,6 +90,11 @@ export const settingsTable = (sql: Sql) => {
       const stored = read<StoredConfig>("config");
       const completed = configDocument.safeParse(stored?.document);
       return stored !== null && completed.success ? { ...stored, document: completed.data } : stored;
+    },
+    /** What history keeps of the front door's texts, read without the rest of the config. */
+    keptTexts: (): KeptTexts => {
+      const { document } = read<{ document: { front_door?: { store?: KeptTexts } } }>("config") ?? {};
+      return document?.front_door?.store ?? "result";
     },
     putConfig: (config: StoredConfig): void => write("config", config),
 

@@ -22,6 +22,21 @@ export const headersFor = (requestId: string, more: Readonly<Record<string, stri
   [REQUEST_ID]: requestId,
 });
 
+/** Made with all of its headers: to look for them would make of the light record that Node has a whole `Headers`. */
+const complete = new WeakSet<Response>();
+
+/** Text with every header that a response bears. */
+export const completeResponse = (
+  text: string,
+  status: number,
+  requestId: string,
+  more: Readonly<Record<string, string>>,
+): Response => {
+  const response = new Response(text, { status, headers: headersFor(requestId, more) });
+  complete.add(response);
+  return response;
+};
+
 const SWITCHING_PROTOCOLS = 101;
 
 const upgraded = ({ webSocket }: Response, requestId: string): Response =>
@@ -29,6 +44,7 @@ const upgraded = ({ webSocket }: Response, requestId: string): Response =>
 
 /** The response with its headers, if it has not got them yet; a socket is no page, so an upgraded one bears the request's id alone. */
 export const secured = (response: Response, requestId: string): Response => {
+  if (complete.has(response)) return response;
   if (response.status === SWITCHING_PROTOCOLS) return upgraded(response, requestId);
   const { headers } = response;
   if (headers.has(REQUEST_ID)) return response;

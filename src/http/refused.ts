@@ -3,7 +3,7 @@
 import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
-import { headersFor } from "./headers.ts";
+import { completeResponse } from "./headers.ts";
 
 export class Refused extends Error {
   readonly refusal: Refusal;
@@ -25,13 +25,12 @@ const CHALLENGE = 'Bearer realm="signalbox", error="invalid_token"';
 export const problemResponse = (refusal: Refusal, requestId: string): Response => {
   const problem = presentRefusal(refusal, requestId);
   const retryAfter = retryAfterOf(refusal);
-  const headers = headersFor(requestId, {
+  return completeResponse(JSON.stringify(problem), problem.status, requestId, {
     "content-type": PROBLEM_JSON,
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
     ...(refusal.code === "method_not_allowed" ? { allow: refusal.allow.join(", ") } : {}),
     ...(problem.status === 401 ? { "www-authenticate": CHALLENGE } : {}),
   });
-  return new Response(JSON.stringify(problem), { status: problem.status, headers });
 };
 
 /** A bug: told without a word of its inside; the log has it under the same id. */

@@ -247,7 +247,8 @@ const expectForward = (before: Job, { job, events }: Decision, nowAt: number): v
 
 describe("a job of the front door whose client has heard the first word", () => {
   const facts = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false, isSessionHit: null };
-  const spoken = (): Job => decided(speakFirst(runningJob({ api: "messages", frontDoor: facts }), 1, NOON)).job;
+  const spoken = (): Job =>
+    decided(speakFirst(runningJob({ api: "messages", stream: true, frontDoor: facts }), 1, NOON)).job;
   const endOf = (decision: Decision): (string | undefined)[] => [decision.job.status, decision.job.error?.code];
 
   test.each([
@@ -269,7 +270,7 @@ describe("a job of the front door whose client has heard the first word", () => 
   });
 
   test("goes to another worker while nothing was said", () => {
-    const silent = runningJob({ api: "messages", frontDoor: facts });
+    const silent = runningJob({ api: "messages", stream: true, frontDoor: facts });
     expect(loseJob(silent, 5, LATER).job).toMatchObject({ status: "pending", queueUntilAt: LATER + 30_000 });
   });
 });

@@ -170,9 +170,13 @@ describe("an open stream ends at once, whatever its worker does,", () => {
 
   it("when its job is cancelled, and when its key is revoked", async () => {
     const world = await newWorld();
-    const { job, answer } = await openStream(world);
+    const { worker, job, answer } = await openStream(world);
     await world.ok("POST", `/api/jobs/${job.id}/cancel`);
     expect(await answer.whole).toContain('"code":"cancelled"');
+    worker.spent(job, 0.25);
+    worker.spent(job, 0.25);
+    await settled();
+    expect((await world.ok("GET", "/api/cost?period=day")).total_usd).toBe(0.25);
     const client = await world.withKey("client");
     const other = await openStream(world, client.key, "w2");
     await world.delete(`/api/keys/${client.keyId}`);

@@ -22,7 +22,7 @@ const heedsNothing = async (): Promise<void> => {};
 /** Relays that hear of everything and say nothing. */
 const SILENT_RELAYS = {
   idFromName: (name: string) => name,
-  get: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing }),
+  get: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
 };
 
 /** What a caller hears; null where it hears nothing and cannot know what was done. */

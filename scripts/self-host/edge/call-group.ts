@@ -1,7 +1,8 @@
-// One tenant's calls, in groups: what arrives while a group is under way goes with the next. What limits a tenant is
-// the number of messages to its object, not the number of calls in them. A group that gets no answer fails all of its
+// One tenant's calls, in groups: what arrives in one tick goes together, and what arrives while a group is under way
+// goes with the next. What limits a tenant is the number of messages to its object, not the number of calls in them. A group that gets no answer fails all of its
 // calls; each caller decides whether to ask again.
 
+import { setImmediate as tickEnd } from "node:timers/promises";
 import type { GroupedCall, Outcome } from "../../../durable-objects/grouped-calls.ts";
 
 /** As many turns as one commit takes. */
@@ -36,7 +37,10 @@ export class CallGroup {
 
   async #run(): Promise<void> {
     this.#isUnderWay = true;
-    while (this.#waiting.length > 0) await this.#sendOne(this.#take());
+    while (this.#waiting.length > 0) {
+      await tickEnd();
+      await this.#sendOne(this.#take());
+    }
     this.#isUnderWay = false;
     this.#onIdle();
   }

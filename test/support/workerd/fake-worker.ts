@@ -17,6 +17,8 @@ export interface FakeWorker {
   readonly say: (job: Body, events: string) => void;
   readonly end: (job: Body, error?: Body) => void;
   readonly complete: (job: Body, result: unknown, more?: Body) => void;
+  /** What a job came to after it was taken back. */
+  readonly spent: (job: Body, costUsd: number) => void;
   readonly fail: (job: Body, error: Body) => void;
   readonly dropLine: () => void;
   readonly openLine: () => Promise<void>;
@@ -66,6 +68,7 @@ export const fakeWorker = async (world: World, presence: Body = {}): Promise<Fak
     say,
     end: (job, error) => line?.send(`${job.id} ${job.lease} end\n${error === undefined ? "" : JSON.stringify(error)}`),
     complete: (job, result, more) => report("job.completed", job, { result, ...more }),
+    spent: (job, costUsd) => report("job.spent", job, { cost_usd: costUsd }),
     fail: (job, error) => report("job.failed", job, { error: { message: "broke", ...error } }),
     dropLine: () => line?.close(1000, ""),
     openLine,

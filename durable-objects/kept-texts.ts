@@ -1,0 +1,30 @@
+// What history keeps of the texts of a job: of one that came in by the front door, as its tenant says; of any other all.
+
+import type { KeptTexts } from "../domain/front-door.ts";
+import type { Job, JobPayload } from "../domain/job.ts";
+import type { Json } from "../domain/json.ts";
+import type { Recorded } from "./store/jobs.ts";
+import type { Store } from "./store/open.ts";
+
+const KEEPS: Readonly<Record<KeptTexts, (payload: JobPayload) => JobPayload>> = {
+  none: () => ({ prompt: "", input: null }),
+  result: ({ prompt }) => ({ prompt, input: null }),
+  all: (payload) => payload,
+};
+
+export interface KeptBatch {
+  readonly payloads: ReadonlyMap<string, JobPayload>;
+  readonly results: ReadonlyMap<string, Json>;
+}
+
+/** The texts of a batch of jobs, without those that history must not have. */
+export const keptTextsOf = (store: Store, jobs: readonly Recorded[], texts: KeptBatch): KeptBatch => {
+  const ofDoor = new Map(jobs.filter(({ job }) => job.api !== null).map(({ job }): [string, Job] => [job.id, job]));
+  const kept = ofDoor.size === 0 ? "all" : store.settings.keptTexts();
+  if (kept === "all") return texts;
+  const payloads = [...texts.payloads].map(
+    ([id, payload]) => [id, ofDoor.has(id) ? KEEPS[kept](payload) : payload] as const,
+  );
+  const results = [...texts.results].filter(([id]) => kept !== "none" || !ofDoor.has(id));
+  return { payloads: new Map(payloads), results: new Map(results) };
+};

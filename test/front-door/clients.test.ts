@@ -1,0 +1,286 @@
+// The judges: AI clients as people use them, in front of the server, the worker process and a runtime that can be told to
+// misbehave.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import Anthropic from "@anthropic-ai/sdk";
+import { ChatOpenAI } from "@langchain/openai";
+import { embed, generateText, streamText } from "ai";
+import OpenAI from "openai";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { type Behaviour, MockRuntime } from "../worker/mock-runtime.ts";
+
+const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+const WITHIN = { timeout: 15_000, interval: 50 };
+const HELLO = [{ role: "user" as const, content: "say hello to all" }];
+
+let dataDir = "";
+let server: SelfHosted;
+let runtime: MockRuntime;
+let worker: ChildProcess;
+let workerOutput = "";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
+const api = async (method: string, route: string, body?: unknown): Promise<any> => {
+  const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
+  const answer = await fetch(server.url + route, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return answer.status === 204 ? null : answer.json();
+};
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+  runtime = await new MockRuntime({ models: ["m1"] }).start();
+  server = await startSelfHosted(dataDir);
+  const args = [
+    "--no-warnings",
+    MAIN,
+    "--runtime",
+    "vllm",
+    "--provider",
+    "local",
+    "--instance",
+    "w1",
+    "--concurrency",
+    "50",
+  ];
+  worker = spawn(process.execPath, args, {
+    env: {
+      PATH: process.env.PATH ?? "",
+      SERVICE_API_URL: server.url,
+      SERVICE_API_KEY: server.adminKey,
+      SERVICE_RUNTIME_URL: runtime.url,
+    },
+  });
+  worker.stdout?.on("data", (chunk) => {
+    workerOutput += chunk;
+  });
+  worker.stderr?.on("data", (chunk) => {
+    workerOutput += chunk;
+  });
+  await vi.waitFor(async () => {
+    const { data } = await api("GET", "/v1/models");
+    expect(
+      data?.map(({ id }: { id: string }) => id),
+      workerOutput,
+    ).toContain("m1");
+  }, WITHIN);
+}, 90_000);
+
+afterEach(() => {
+  runtime.behave = () => undefined;
+});
+
+afterAll(async () => {
+  worker?.kill("SIGKILL");
+  await server?.kill();
+  await runtime?.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const behaving = (behaviour: Behaviour): void => {
+  runtime.behave = () => behaviour;
+};
+
+const openai = (): OpenAI => new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.adminKey, maxRetries: 0 });
+const anthropic = (): Anthropic => new Anthropic({ baseURL: server.url, apiKey: server.adminKey, maxRetries: 0 });
+
+describe("openai", () => {
+  test("chats, streamed and not, with usage where it asks", async () => {
+    const whole = await openai().chat.completions.create({ model: "m1", messages: HELLO });
+    expect(whole.choices[0]?.message.content).toBe("say hello to all");
+    let text = "";
+    let usage: unknown = null;
+    const stream = await openai().chat.completions.create({
+      model: "m1",
+      messages: HELLO,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? "";
+      usage = chunk.usage ?? usage;
+    }
+    expect(text).toBe("say hello to all");
+    expect(usage).toMatchObject({ prompt_tokens: expect.any(Number) });
+    for await (const chunk of await openai().chat.completions.create({ model: "m1", messages: HELLO, stream: true })) {
+      expect(chunk.choices.length).toBe(1);
+    }
+  });
+
+  test("speaks responses, completions, embeddings and models", async () => {
+    const response = await openai().responses.create({ model: "m1", input: "say hello to all" });
+    expect(response.output_text).toBe("say hello to all");
+    let text = "";
+    for await (const event of await openai().responses.create({
+      model: "m1",
+      input: "say hello to all",
+      stream: true,
+    })) {
+      if (event.type === "response.output_text.delta") text += event.delta;
+    }
+    expect(text).toBe("say hello to all");
+    const completion = await openai().completions.create({ model: "m1", prompt: "say hello" });
+    expect(completion.choices[0]?.text).toBe("say hello");
+    const embedded = await openai().embeddings.create({ model: "m1", input: "hello" });
+    expect(embedded.data[0]?.embedding.length).toBeGreaterThan(0);
+    const ids: string[] = [];
+    for await (const model of openai().models.list()) ids.push(model.id);
+    expect(ids).toContain("m1");
+    expect((await openai().models.retrieve("m1")).object).toBe("model");
+  });
+
+  test("hears tool calls whole", async () => {
+    behaving({ toolCall: { id: "t1", name: "weather", arguments: '{"city":"Bern"}' } });
+    const runner = openai().chat.completions.stream({ model: "m1", messages: HELLO });
+    const { choices } = await runner.finalChatCompletion();
+    expect(choices[0]?.message.tool_calls?.[0]).toMatchObject({
+      function: { name: "weather", arguments: '{"city":"Bern"}' },
+    });
+  });
+
+  test("throws where a stream is cut, errs, or ends without its end: never a half answer for a whole one", async () => {
+    for (const behaviour of [{ cutAfter: 2 }, { errorAfter: 2 }, { endAfter: 2 }]) {
+      behaving({ words: ["a ", "b ", "c ", "d "], delayMs: 20, ...behaviour });
+      const read = async () => {
+        for await (const _ of await openai().chat.completions.create({ model: "m1", messages: HELLO, stream: true }));
+      };
+      await expect(read(), JSON.stringify(behaviour)).rejects.toThrow();
+    }
+  });
+
+  test("gets the runtime's own refusal with its status", async () => {
+    behaving({ status: 400, errorBody: { error: { message: "bad temperature", code: "invalid_value" } } });
+    const refused = openai().chat.completions.create({ model: "m1", messages: HELLO, stream: true });
+    await expect(refused).rejects.toMatchObject({ status: 400 });
+  });
+
+  test.each([
+    ["before the first token", { headersAfterMs: 10_000 }, false],
+    ["in the middle of a stream", { words: Array.from({ length: 500 }, () => "w "), delayMs: 20 }, true],
+  ] as const)("that leaves %s stops the runtime", async (_, behaviour, hears) => {
+    behaving(behaviour);
+    const before = runtime.asked.length;
+    const left = new AbortController();
+    const read = async () => {
+      const stream = await openai().chat.completions.create(
+        { model: "m1", messages: HELLO, stream: true },
+        { signal: left.signal },
+      );
+      for await (const _chunk of stream) left.abort();
+    };
+    const reading = read().catch(() => undefined);
+    await vi.waitFor(() => expect(runtime.asked.length).toBeGreaterThan(before), WITHIN);
+    if (!hears) left.abort();
+    const leftAt = Date.now();
+    await vi.waitFor(() => expect(runtime.asked.at(-1)?.isAborted).toBe(true), { timeout: 5_000, interval: 10 });
+    if (!hears) expect(Date.now() - leftAt).toBeLessThan(1_000);
+    await reading;
+    await vi.waitFor(async () => {
+      const { jobs } = await api("GET", "/api/jobs?limit=1");
+      expect(jobs[0]).toMatchObject({ status: "cancelled", error: { code: "client_closed" } });
+    }, WITHIN);
+  });
+
+  test("that leaves a plain request stops the runtime at once", async () => {
+    behaving({ headersAfterMs: 10_000 });
+    const before = runtime.asked.length;
+    const left = new AbortController();
+    const asking = openai()
+      .chat.completions.create({ model: "m1", messages: HELLO }, { signal: left.signal })
+      .catch(() => undefined);
+    await vi.waitFor(() => expect(runtime.asked.length).toBeGreaterThan(before), WITHIN);
+    left.abort();
+    const leftAt = Date.now();
+    await vi.waitFor(() => expect(runtime.asked.at(-1)?.isAborted).toBe(true), { timeout: 5_000, interval: 10 });
+    expect(Date.now() - leftAt).toBeLessThan(1_000);
+    await asking;
+  });
+
+  test("sends a body of many megabytes", async () => {
+    behaving({ words: ["read"] });
+    const content = "x".repeat(8_000_000);
+    const answer = await openai().chat.completions.create({
+      model: "m1",
+      messages: [{ role: "user", content }],
+      max_tokens: 5,
+    });
+    expect(answer.choices[0]?.message).toBeDefined();
+    const body = runtime.asked.at(-1)?.body;
+    expect(body.messages[0].content.length).toBe(8_000_000);
+  }, 30_000);
+});
+
+test("@anthropic-ai/sdk talks, streamed and not, and hears errors in its own words", async () => {
+  const asked = { model: "m1", max_tokens: 100, messages: HELLO };
+  const message = await anthropic().messages.create(asked);
+  expect(message.content[0]).toMatchObject({ type: "text", text: "say hello to all" });
+  expect(runtime.asked.at(-1)?.headers["anthropic-version"]).toMatch(/^20\d\d-/);
+  const final = await anthropic().messages.stream(asked).finalMessage();
+  expect(final.content[0]).toMatchObject({ type: "text", text: "say hello to all" });
+  behaving({ status: 400, errorBody: { type: "error", error: { type: "invalid_request_error", message: "no" } } });
+  await expect(anthropic().messages.create(asked)).rejects.toMatchObject({ status: 400 });
+  behaving({ words: ["a ", "b ", "c "], delayMs: 20, cutAfter: 1 });
+  await expect(anthropic().messages.stream(asked).finalMessage()).rejects.toThrow();
+  const models: string[] = [];
+  for await (const { id } of anthropic().models.list()) models.push(id);
+  expect(models).toContain("m1");
+});
+
+test("the AI SDK generates, streams and embeds", async () => {
+  const provider = createOpenAICompatible({ name: "signalbox", baseURL: `${server.url}/v1`, apiKey: server.adminKey });
+  const { text } = await generateText({ model: provider("m1"), messages: HELLO });
+  expect(text).toBe("say hello to all");
+  let streamed = "";
+  for await (const part of streamText({ model: provider("m1"), messages: HELLO }).textStream) streamed += part;
+  expect(streamed).toBe("say hello to all");
+  const { embedding } = await embed({ model: provider.textEmbeddingModel("m1"), value: "hello" });
+  expect(embedding.length).toBeGreaterThan(0);
+});
+
+test("LangChain invokes and streams", async () => {
+  const model = new ChatOpenAI({
+    model: "m1",
+    apiKey: server.adminKey,
+    maxRetries: 0,
+    configuration: { baseURL: `${server.url}/v1` },
+  });
+  expect((await model.invoke("say hello to all")).content).toBe("say hello to all");
+  let text = "";
+  for await (const chunk of await model.stream("say hello to all")) text += chunk.content;
+  expect(text).toBe("say hello to all");
+});
+
+test("the killswitch ends open streams within 250 ms, though their worker is frozen", async () => {
+  behaving({ words: Array.from({ length: 500 }, () => "w "), delayMs: 20 });
+  const streams = await Promise.all(
+    Array.from({ length: 5 }, () => openai().chat.completions.create({ model: "m1", messages: HELLO, stream: true })),
+  );
+  const ended = streams.map(async (stream) => {
+    try {
+      for await (const _ of stream);
+      return "whole";
+    } catch (error) {
+      return `${(error as { code?: string }).code} ${Date.now()}`;
+    }
+  });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  worker.kill("SIGSTOP");
+  await api("POST", "/killswitch", { level: 1, reason: "drill" });
+  const answeredAt = Date.now();
+  for (const end of await Promise.all(ended)) {
+    const [code, at] = end.split(" ");
+    expect(code).toBe("killswitch_active");
+    expect(Number(at) - answeredAt).toBeLessThan(250);
+  }
+  worker.kill("SIGCONT");
+  await api("DELETE", "/killswitch?resume_all=true");
+});

@@ -1,0 +1,60 @@
+// Calls on their way to a tenant's object: how many messages they make.
+
+import { setImmediate as tickEnd } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { CallGroup } from "../../scripts/self-host/edge/call-group.ts";
+
+const call = (id: string) => ({
+  credential: { kind: "key" as const, id: "k", hash: "h" },
+  name: "getJob" as const,
+  request: { id },
+});
+
+const idsIn = (group: string): string[] =>
+  (JSON.parse(group) as { request: { id: string } }[]).map(({ request }) => request.id);
+
+test("what arrives in one tick is one message, and what arrives while it is under way is the next", async () => {
+  const sent: string[][] = [];
+  const answers: (() => void)[] = [];
+  const send = (group: string) =>
+    new Promise<unknown>((resolve) => {
+      sent.push(idsIn(group));
+      answers.push(() => resolve(idsIn(group).map((id) => ({ value: id }))));
+    });
+  const group = new CallGroup(send, () => undefined);
+
+  const first = [group.add(call("1")), Promise.resolve().then(() => group.add(call("2")))];
+  await tickEnd();
+  await tickEnd();
+  expect(sent).toEqual([["1", "2"]]);
+
+  const next = [group.add(call("3")), group.add(call("4"))];
+  await tickEnd();
+  await tickEnd();
+  expect(sent).toHaveLength(1);
+
+  answers[0]?.();
+  expect(await Promise.all(first)).toEqual(["1", "2"]);
+  await tickEnd();
+  await tickEnd();
+  expect(sent).toEqual([
+    ["1", "2"],
+    ["3", "4"],
+  ]);
+  answers[1]?.();
+  expect(await Promise.all(next)).toEqual(["3", "4"]);
+});
+
+test("a message without an answer fails its own calls, and the next goes out all the same", async () => {
+  let isBroken = true;
+  const group = new CallGroup(
+    async (calls) => {
+      if (isBroken) throw new Error("away");
+      return idsIn(calls).map((id) => ({ value: id }));
+    },
+    () => undefined,
+  );
+  await expect(group.add(call("1"))).rejects.toThrow("away");
+  isBroken = false;
+  expect(await group.add(call("2"))).toBe("2");
+});
