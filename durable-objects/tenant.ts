@@ -14,7 +14,7 @@ import type { Archived } from "../domain/job-record.ts";
 import { isFinal } from "../domain/job-status.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
-import type { Refusal } from "../domain/refusal.ts";
+import { invalid, type Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { findArchivedRecord } from "./archive.ts";
@@ -72,6 +72,8 @@ const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 const FAILED_SWEEP_RETRY_MS = 5_000;
 const FULL_RETRY_SECONDS = 30;
 const STATUS_SWITCHING = 101;
+
+const NO_SUCH_TABLE = invalid("table", "is none that moves");
 
 export class Tenant extends DurableObject<TenantEnv> {
   readonly #store: Store;
@@ -171,13 +173,16 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#turns.run(() => this.#inTurn(OPERATOR, (turn) => stay(turn)));
   }
 
-  async readTable(table: string, from: number, maxChars: number): Promise<TablePage> {
-    return this.#turns.run(() => readTable(this.ctx.storage.sql, table, from, maxChars));
+  async readTable(table: string, from: number, maxChars: number): Promise<Result<TablePage, Refusal>> {
+    const { sql } = this.ctx.storage;
+    if (!movingTables(sql).includes(table)) return err(NO_SUCH_TABLE);
+    return this.#turns.run(() => ok(readTable(sql, table, from, maxChars)));
   }
 
   /** Rows of a tenant that arrives; of one that is here already, nothing. */
   async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {
     return this.#turns.run(() => {
+      if (!movingTables(this.ctx.storage.sql).includes(table)) return err(NO_SUCH_TABLE);
       const isArriving = this.#loaded().movedTo === ARRIVING;
       if (!isArriving && !isEmpty(this.ctx.storage.sql)) return err({ code: "tenant_exists", tenant: this.#name });
       writeTable(this.ctx.storage.sql, table, part);

@@ -154,7 +154,7 @@ export const stayTenant = (env: Env, name: TenantName): Promise<Result<null, Ref
   withTenant(env, name, true, (stub) => remote(stub).stay());
 
 export const readTenantTable = async (env: Env, name: TenantName, table: string, from: number, maxChars: number) =>
-  unwrap(await withTenant(env, name, true, async (stub) => ok(await remote(stub).readTable(table, from, maxChars))));
+  unwrap(await withTenant(env, name, true, (stub) => remote(stub).readTable(table, from, maxChars)));
 
 export const writeTenantTable = (
   env: Env,

@@ -44,6 +44,11 @@ const found = async (c: AppContext, tenant: string): Promise<TenantName> => {
   return name;
 };
 
+/** The object knows its own tables. */
+const refuseUnknown = (place: "object" | "history", table: string): void => {
+  if (place === "history" && !MOVING_HISTORY.includes(table)) throw new Refused(invalid("table", "is none that moves"));
+};
+
 const begin = endpoint(
   {
     ...MOVE,
@@ -99,8 +104,7 @@ const read = endpoint(
     const name = await found(c, params.tenant);
     const { place, table } = query;
     const from = Number(query.from);
-    if (place === "history" && !MOVING_HISTORY.includes(table))
-      throw new Refused(invalid("table", "is none that moves"));
+    refuseUnknown(place, table);
     const page =
       place === "history"
         ? await readHistoryTable(c.env.DB, name.tenant, table, from, PART_CHARS)
@@ -123,6 +127,7 @@ const write = endpoint(
     const parsed = rowsPart.safeParse(given);
     if (!parsed.success) throw new Refused(refusalOf(rowsPart, parsed.error, given, "body"));
     const { place, table, columns, rows, is_first } = parsed.data;
+    refuseUnknown(place, table);
     const name = await found(c, params.tenant);
     if (place === "history") await writeHistoryTable(c.env.DB, name.tenant, table, { columns, rows }, is_first);
     else unwrap(await writeTenantTable(c.env, name, table, { columns, rows }));
