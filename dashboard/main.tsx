@@ -15,6 +15,7 @@ import "./styles/signals.css";
 import "./styles/page.css";
 import "./styles/table.css";
 import "./styles/workbench.css";
+import "./styles/overview.css";
 import "./styles/detail.css";
 import "./styles/message.css";
 import "./styles/killswitch.css";

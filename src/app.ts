@@ -44,6 +44,19 @@ const cached = (asset: Response, path: string): Response => {
   return response;
 };
 
+const COMPRESSIBLE = /^(text\/|image\/svg|application\/(json|javascript))/;
+
+/** Scripts and styles are a quarter of their size compressed. The platform does it, told by the header. */
+const compressed = (asset: Response, accepted: string): Response => {
+  const { headers } = asset;
+  const isWanted = /\bgzip\b/.test(accepted) && COMPRESSIBLE.test(headers.get("content-type") ?? "");
+  headers.append("vary", "accept-encoding");
+  if (!isWanted || asset.body === null || headers.has("content-encoding")) return asset;
+  headers.set("content-encoding", "gzip");
+  headers.delete("content-length");
+  return asset;
+};
+
 /** What asks for nothing but the tenant and history. Self-hosted, Node answers these itself. */
 const portableRoutes: readonly Endpoint[] = [
   ...bulkRoutes,
@@ -114,7 +127,7 @@ app.notFound(async (c) => {
   if (isRead && c.env.HOME !== undefined) return passOn(c, c.env.HOME);
   if (isRead && c.env.ASSETS !== undefined) {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
-    if (asset.status !== NOT_FOUND) return cached(asset, c.req.path);
+    if (asset.status !== NOT_FOUND) return compressed(cached(asset, c.req.path), c.req.header("accept-encoding") ?? "");
   }
   return problemResponse(notThere, c.get("requestId"));
 });

@@ -1,84 +1,122 @@
-// What an operator should look at: work that waits for a reason, work that failed, workers that do not work. Each line
-// leads to where something can be done.
+// What an operator should look at beside what waits and what fails: budgets, removed models, webhooks, workers that do
+// not work. Each line leads to where something can be done.
 
-import { plural } from "../format.ts";
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { plural, usd } from "../format.ts";
 import { href } from "../router.ts";
-import { hasSnapshot, isHalted, jobs, workers } from "../state/board.ts";
+import { budgetReached, fleet, isHalted, removedModels, workers } from "../state/board.ts";
+import { useLoad } from "../state/load.ts";
+import { isAdmin } from "../state/session.ts";
 import { type Aspect, Lamp } from "./lamp.tsx";
-import { Empty, Loading } from "./page.tsx";
+import { Time } from "./time.tsx";
 
 interface Concern {
-  aspect: Aspect;
-  text: string;
-  href: string;
+  readonly aspect: Aspect;
+  readonly text: string;
+  readonly href: string;
+  readonly until?: string;
 }
 
-const MAX_CONCERNS = 7;
-const RECENT_FAILURES = 3;
+const MAX_NAMED = 3;
 
-const waitingConcerns = (): Concern[] => {
-  const byReason = new Map<string, number>();
-  for (const job of jobs.value.values()) {
-    if (job.status !== "pending" || job.waiting_reason === null) continue;
-    byReason.set(job.waiting_reason, (byReason.get(job.waiting_reason) ?? 0) + 1);
-  }
-  return [...byReason]
-    .sort(([, one], [, other]) => other - one)
-    .map(([reason, many]) => ({
-      aspect: "caution",
-      text: `${plural(many, "job waits", "jobs wait")}: ${reason}`,
-      href: href(["jobs"], { status: "pending" }),
+const named = (names: readonly string[]): string =>
+  names.length <= MAX_NAMED
+    ? names.join(", ")
+    : `${names.slice(0, MAX_NAMED).join(", ")} and ${names.length - MAX_NAMED} more`;
+
+const budgetConcerns = (): Concern[] => {
+  const reached = budgetReached.value;
+  if (reached === null) return [];
+  const text = `The ${reached.period}'s budget is reached: ${usd(reached.spent_usd)} of ${usd(reached.limit_usd)}. Providers that cost something take no new job; it begins again`;
+  return [{ aspect: "stop", text, href: "#/cost", until: reached.resets_at }];
+};
+
+const modelConcerns = (): Concern[] =>
+  removedModels.value.map(({ provider, models_in_use: models, waiting_jobs: jobs, workers: by, schedules }) => {
+    const who = [
+      jobs > 0 ? plural(jobs, "waiting job") : "",
+      by.length > 0 ? `worker ${named(by)}` : "",
+      schedules.length > 0 ? `schedule ${named(schedules)}` : "",
+    ].filter(Boolean);
+    const text = `${provider} no longer lists ${named(models)}: still named by ${who.join("; ")}`;
+    return { aspect: jobs > 0 ? "stop" : "caution", text, href: isAdmin.value ? "#/catalog" : "#/fleet" };
+  });
+
+const counted = (of: "paused" | "unavailable" | "offline"): number =>
+  fleet.value.reduce((sum, one) => sum + one[of], 0);
+
+/** One that stands alone is named; the board knows it where the fleet is small. */
+const workerConcern = (state: "paused" | "unavailable" | "offline"): Concern[] => {
+  const many = counted(state);
+  if (many === 0 || (state === "paused" && isHalted.value)) return [];
+  const one = [...workers.value.values()].find(
+    ({ status, paused, unavailable }) =>
+      (status === "offline" ? "offline" : paused ? "paused" : unavailable !== null ? "unavailable" : "") === state,
+  );
+  if (many > 1 || one === undefined)
+    return [
+      {
+        aspect: "caution",
+        text: `${plural(many, "worker is", "workers are")} ${state}`,
+        href: href(["fleet"], { state }),
+      },
+    ];
+  const why = state === "paused" ? one.pause_reason : state === "unavailable" ? one.unavailable : null;
+  const text = `Worker ${one.instance} is ${state}${why === null ? "" : `: ${why}`}`;
+  return [{ aspect: "caution", text, href: href(["fleet", one.instance]) }];
+};
+
+const WEBHOOKS_EVERY_MS = 30_000;
+
+/** Nothing tells of a webhook that was given up, so it is looked up. */
+const useWebhookConcerns = (): Concern[] => {
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setRound((before) => before + 1), WEBHOOKS_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const { data } = useLoad(isAdmin.value ? `webhooks ${round}` : null, (signal) => api.webhooks.list({ signal }));
+  return (data?.webhooks ?? [])
+    .filter(({ enabled, failing_since: since }) => !enabled || since !== null)
+    .map(({ url, enabled, disabled_reason: reason }) => ({
+      aspect: enabled ? "caution" : "stop",
+      text: enabled
+        ? `The webhook to ${hostOf(url)} is failing`
+        : `The webhook to ${hostOf(url)} is disabled${reason === null ? "" : `: ${reason}`}`,
+      href: "#/webhooks",
     }));
 };
 
-const failedConcerns = (): Concern[] =>
-  [...jobs.value.values()]
-    .filter(({ status }) => status === "failed")
-    .sort((one, other) => (one.updated_at < other.updated_at ? 1 : -1))
-    .slice(0, RECENT_FAILURES)
-    .map((job) => ({
-      aspect: "stop",
-      text: `Failed: ${job.prompt_start.slice(0, 60)} – ${job.error?.message ?? "no error given"}`,
-      href: href(["jobs", job.id]),
-    }));
-
-const workerConcerns = (): Concern[] => {
-  const all = [...workers.value.values()];
-  const offline = all.filter(({ status }) => status === "offline");
-  const paused = isHalted.value ? [] : all.filter((worker) => worker.paused && worker.status !== "offline");
-  const concerns: Concern[] = [];
-  const leadsTo = (found: typeof all): string =>
-    found.length === 1 ? href(["fleet", found[0]?.instance ?? ""]) : "#/fleet";
-  if (paused.length > 0) {
-    const text =
-      paused.length === 1
-        ? `Worker ${paused[0]?.instance} is paused: ${paused[0]?.pause_reason}`
-        : `${paused.length} workers are paused`;
-    concerns.push({ aspect: "caution", text, href: leadsTo(paused) });
-  }
-  if (offline.length > 0) {
-    const text =
-      offline.length === 1 ? `Worker ${offline[0]?.instance} is offline` : `${offline.length} workers are offline`;
-    concerns.push({ aspect: "caution", text, href: leadsTo(offline) });
-  }
-  return concerns;
-};
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
 
 export const Attention = () => {
-  if (!hasSnapshot.value) return <Loading what="the state of the line" />;
-  const concerns = [...waitingConcerns(), ...workerConcerns(), ...failedConcerns()];
-  if (concerns.length === 0) {
-    return <Empty title="Nothing. Every waiting job has a worker to go to, and no worker is away." />;
-  }
+  const webhooks = useWebhookConcerns();
+  const concerns = [
+    ...budgetConcerns(),
+    ...modelConcerns(),
+    ...webhooks,
+    ...workerConcern("unavailable"),
+    ...workerConcern("paused"),
+    ...workerConcern("offline"),
+  ];
+  if (concerns.length === 0) return null;
   return (
-    <ul class="concerns">
-      {concerns.slice(0, MAX_CONCERNS).map((concern) => (
+    <ul class="concerns attention" aria-label="Needs attention">
+      {concerns.map((concern) => (
         <li key={concern.text}>
           <Lamp aspect={concern.aspect} />
-          <a href={concern.href}>{concern.text}</a>
+          <span>
+            <a href={concern.href}>{concern.text}</a>
+            {concern.until !== undefined && (
+              <>
+                {" "}
+                <Time at={concern.until} />
+              </>
+            )}
+          </span>
         </li>
       ))}
-      {concerns.length > MAX_CONCERNS && <li class="dim">and {concerns.length - MAX_CONCERNS} more</li>}
     </ul>
   );
 };

@@ -37,21 +37,18 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
   return (
     <div class="bulk-bar">
       {mayOperate.value && (
-        <label class="bulk-pick">
+        <span class="bulk-pick">
           <input
             type="checkbox"
+            aria-label="Select all here"
             checked={isEveryRow || isAll}
             disabled={shown === 0}
             onChange={() => onPick(isEveryRow || isAll ? NOBODY : new Set(list.rows.map(({ id }) => id)), false)}
           />
           <span role="status">
-            {isAll
-              ? `all ${matching} that match`
-              : isAny
-                ? `${plural(picked.size, "job")} selected`
-                : "select all here"}
+            {isAll ? `all ${matching} that match` : isAny ? `${plural(picked.size, "job")} selected` : "none selected"}
           </span>
-        </label>
+        </span>
       )}
       {isEveryRow && !isAll && list.reason === null && list.total > shown && (
         <button type="button" class="button small" onClick={() => onPick(picked, true)}>

@@ -1,14 +1,14 @@
-// The fleet in small: one tile a worker, those that work first. Bounded, however large the fleet is.
+// The fleet in small: a row for each provider, with its free places and what of it does not work.
 
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { ProviderFleet } from "../../contract/live.ts";
+import { count, plural } from "../format.ts";
 import { href } from "../router.ts";
-import { hasSnapshot, workers, workersTotal } from "../state/board.ts";
+import { fleet, hasSnapshot } from "../state/board.ts";
 import { LoadBar } from "./load-bar.tsx";
 import { Empty, Loading } from "./page.tsx";
-import { WorkerStatus } from "./status.tsx";
+import { type Column, Table } from "./table.tsx";
 
-const MAX_TILES = 24;
-const RANK: Record<WorkerResource["status"], number> = { busy: 0, online: 1, idle: 2, offline: 3 };
+const MAX_PROVIDERS = 20;
 
 export const NoWorkers = () => (
   <Empty title="No worker has reported yet.">
@@ -17,28 +17,56 @@ export const NoWorkers = () => (
   </Empty>
 );
 
+const STATES = ["unavailable", "paused", "offline"] as const;
+
+const COLUMNS: readonly Column[] = [
+  { title: "Provider" },
+  { title: "Workers", class: "num" },
+  { title: "Places taken" },
+  { title: "Not working" },
+];
+
+const NotWorking = ({ of }: { of: ProviderFleet }) => {
+  const found = STATES.filter((state) => of[state] > 0);
+  if (found.length === 0) return <span class="dim">–</span>;
+  return (
+    <span class="fleet-states">
+      {found.map((state) => (
+        <a key={state} class="tone-caution" href={href(["fleet"], { provider: of.provider, state })}>
+          {count(of[state])} {state}
+        </a>
+      ))}
+    </span>
+  );
+};
+
 export const FleetGlance = () => {
   if (!hasSnapshot.value) return <Loading what="the fleet" />;
-  const all = [...workers.value.values()].sort(
-    (one, other) => RANK[one.status] - RANK[other.status] || one.instance.localeCompare(other.instance),
-  );
+  const all = fleet.value;
   if (all.length === 0) return <NoWorkers />;
-  const shown = all.slice(0, MAX_TILES);
   return (
-    <ul class="fleet-glance">
-      {shown.map((worker) => (
-        <li key={worker.instance}>
-          <a href={href(["fleet", worker.instance])}>{worker.instance}</a>
-          <span class="dim">{worker.provider}</span>
-          <WorkerStatus worker={worker} />
-          <LoadBar load={worker.current_load} concurrency={worker.concurrency} />
-        </li>
-      ))}
-      {workersTotal.value > shown.length && (
-        <li>
-          <a href="#/fleet">and {workersTotal.value - shown.length} more</a>
-        </li>
+    <>
+      <Table name="The fleet by provider" columns={COLUMNS}>
+        {all.slice(0, MAX_PROVIDERS).map((one) => (
+          <tr key={one.provider}>
+            <td class="cell-reason">
+              <a href={href(["fleet"], { provider: one.provider })}>{one.provider}</a>
+            </td>
+            <td class="num">{count(one.workers)}</td>
+            <td>
+              <LoadBar load={one.load} concurrency={one.places} />
+            </td>
+            <td>
+              <NotWorking of={one} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {all.length > MAX_PROVIDERS && (
+        <p>
+          <a href="#/fleet?group=provider">and {plural(all.length - MAX_PROVIDERS, "provider")} more</a>
+        </p>
       )}
-    </ul>
+    </>
   );
 };

@@ -3,7 +3,20 @@
 
 import { count } from "../format.ts";
 import { href } from "../router.ts";
-import { counts, type JobStatus, killswitch, workers } from "../state/board.ts";
+import {
+  budgetReached,
+  counts,
+  fleet,
+  hasSnapshot,
+  type JobStatus,
+  killswitch,
+  minutes,
+  queue,
+} from "../state/board.ts";
+import { now } from "../state/clock.ts";
+import { lineSignal } from "../state/line-signal.ts";
+import { MINUTE_MS } from "../state/traffic.ts";
+import { waits } from "../state/waiting.ts";
 import { type Aspect, Lamp } from "./lamp.tsx";
 
 const MAX_LIGHTS = 8;
@@ -35,24 +48,33 @@ const End = ({ status, label }: { status: JobStatus; label: string }) => (
   </a>
 );
 
-const signalNow = (): { aspect: Aspect; says: string } => {
-  const state = killswitch.value;
-  if (state?.active) return { aspect: "stop", says: `Stop: killswitch level ${state.level}` };
-  const fleet = [...workers.value.values()];
-  const present = fleet.filter(({ status }) => status !== "offline");
-  if (fleet.length === 0) return { aspect: "stop", says: "Stop: no worker is registered" };
-  if (present.length === 0) return { aspect: "stop", says: "Stop: every worker is offline" };
-  const active = present.filter(({ paused }) => !paused);
-  if (active.length === 0) return { aspect: "caution", says: "Caution: every worker is paused" };
-  const free = active.reduce((sum, worker) => sum + Math.max(0, worker.concurrency - worker.current_load), 0);
-  if (free === 0) return { aspect: "caution", says: "Caution: every worker is at capacity" };
-  return { aspect: "clear", says: `Clear: ${count(free)} free ${free === 1 ? "place" : "places"}` };
+const RECENT_MINUTES = 5;
+
+/** The facts, as the object tells them of the whole fleet and queue. */
+const signalNow = () => {
+  const recent = minutes.value.filter(({ at }) => Date.parse(at) > now.value - RECENT_MINUTES * MINUTE_MS);
+  const wait = waits.value[0];
+  const reached = budgetReached.value;
+  return lineSignal({
+    nowAt: now.value,
+    haltLevel: killswitch.value?.active ? killswitch.value.level : 0,
+    fleet: fleet.value,
+    waiting: queue.value?.total ?? 0,
+    underWay: (counts.value.assigned ?? 0) + (counts.value.running ?? 0),
+    longestWait:
+      wait === undefined ? null : { reason: wait.reason, count: wait.count, oldestAt: Date.parse(wait.oldestAt) },
+    budgetReached: reached === null ? null : { period: reached.period, limitUsd: reached.limit_usd },
+    completed: recent.reduce((sum, { completed }) => sum + completed, 0),
+    failed: recent.reduce((sum, { failed }) => sum + failed, 0),
+  });
 };
 
 const ASPECTS: readonly Aspect[] = ["stop", "caution", "clear"];
 
+const UNKNOWN = { aspect: "dark", says: "Reading the line …" } as const;
+
 const DispatchSignal = () => {
-  const { aspect, says } = signalNow();
+  const { aspect, says } = hasSnapshot.value ? signalNow() : UNKNOWN;
   return (
     <p class={`signal signal-${aspect}`} role="status">
       <span class="signal-head" aria-hidden="true">

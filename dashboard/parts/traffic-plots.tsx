@@ -1,28 +1,25 @@
-// Throughput and waiting time of the last quarter of an hour, with their latest numbers in words.
+// Throughput and waiting time of the last hour, with their latest numbers in words.
 
-import { duration } from "../format.ts";
+import { count, duration } from "../format.ts";
+import { minutes } from "../state/board.ts";
 import { now } from "../state/clock.ts";
-import { BUCKET_MS, traffic, trafficVersion } from "../state/traffic.ts";
+import { throughput, trafficVersion, waiting } from "../state/traffic.ts";
 import { Panel } from "./page.tsx";
 import { type Line, Plot, PlotLegend } from "./plot.tsx";
 
-const LAST_MINUTE = 60_000 / BUCKET_MS;
 const REDRAW_EVERY_MS = 2000;
 
-const useTraffic = () => {
-  // Subscribes to both: the clock moves the window, the version fills it.
-  const tick = Math.floor(now.value / REDRAW_EVERY_MS);
-  return { tick, version: trafficVersion.value, ...traffic() };
-};
+/** The clock moves the window. */
+const useTick = (): number => Math.floor(now.value / REDRAW_EVERY_MS);
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-const wholeOnly = (value: number): string => (Number.isInteger(value) ? String(value) : "");
+const wholeOnly = (value: number): string => (Number.isInteger(value) ? count(value) : "");
 const wait = (seconds: number): string => duration(seconds * 1000);
 
 export const ThroughputPlot = () => {
-  const { at, completed, failed } = useTraffic();
-  const perMinute = sum(completed.slice(-LAST_MINUTE));
-  const failedPerMinute = sum(failed.slice(-LAST_MINUTE));
+  useTick();
+  const { at, completed, failed } = throughput(minutes.value);
+  const [before, now] = [completed.at(-2) ?? 0, completed.at(-1) ?? 0];
+  const failedLately = (failed.at(-2) ?? 0) + (failed.at(-1) ?? 0);
   const lines: Line[] = [
     {
       label: "completed",
@@ -35,11 +32,11 @@ export const ThroughputPlot = () => {
   return (
     <Panel title="Throughput" aside={<PlotLegend lines={lines} />} class="span-plot">
       <p class="plot-says">
-        <strong class="num">{perMinute}</strong> completed in the last minute
-        {failedPerMinute > 0 && <span class="tone-stop">, {failedPerMinute} failed</span>}
+        <strong class="num">{count(before)}</strong> completed in the last full minute, {count(now)} in this one
+        {failedLately > 0 && <span class="tone-stop">, {count(failedLately)} failed in both</span>}
       </p>
       <Plot
-        name={`Jobs finished in each ten seconds: ${perMinute} completed, ${failedPerMinute} failed in the last minute`}
+        name={`Jobs finished in each minute of the last hour: ${before} completed in the last full one`}
         at={at}
         lines={lines}
         unit={wholeOnly}
@@ -49,17 +46,20 @@ export const ThroughputPlot = () => {
 };
 
 export const WaitingPlot = () => {
-  const { at, medianWaitSeconds, longestWaitSeconds } = useTraffic();
-  const latest = medianWaitSeconds.findLast((value) => value !== null) ?? null;
+  useTick();
+  // Filled as the socket tells of jobs.
+  trafficVersion.value;
+  const { at, medianSeconds, longestSeconds } = waiting();
+  const latest = medianSeconds.findLast((value) => value !== null) ?? null;
   const lines: Line[] = [
-    { label: "longest", values: longestWaitSeconds, colour: "--amber", kind: "line" },
-    { label: "median", values: medianWaitSeconds, colour: "--accent", kind: "line" },
+    { label: "longest", values: longestSeconds, colour: "--amber", kind: "line" },
+    { label: "median", values: medianSeconds, colour: "--accent", kind: "line" },
   ];
   return (
     <Panel title="Waiting time" aside={<PlotLegend lines={lines} />} class="span-plot">
       <p class="plot-says">
         {latest === null ? (
-          "No job was given out in the last 15 minutes"
+          "No job was seen to be given out in the last hour"
         ) : (
           <>
             median wait <strong class="num">{wait(latest)}</strong>

@@ -25,7 +25,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByLabel("Prompt").fill("Say <img src=x onerror=alert(1)> back");
     await page.getByRole("button", { name: "Dispatch now" }).click();
     await page.getByRole("heading", { name: "Result" }).waitFor();
-    await page.getByText("Completed", { exact: true }).waitFor();
+    await page.getByText("Completed", { exact: true }).first().waitFor();
     expect(await page.getByLabel("Result", { exact: true }).textContent()).toContain("<img src=x onerror=alert(1)>");
     await page.getByText(/^Score/).click();
     await page.getByText("free capacity").waitFor();

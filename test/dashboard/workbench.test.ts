@@ -135,7 +135,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     const { page, faults } = await world.open("jobs?status=failed&range=1h");
     await page.getByLabel("Search").fill("error:bad_gateway ran:openai");
     await page.getByText("1–3 of 3 jobs").waitFor();
-    await page.getByLabel("select all here").check();
+    await page.getByLabel("Select all here").check();
     await page.getByRole("button", { name: "Retry …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Retry 3 jobs" }).click();
     await page.getByText("3 jobs are back in the queue.").waitFor();
@@ -151,7 +151,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     });
     const { page, faults } = await world.open("jobs?q=many&status=pending&range=1h");
     await page.getByText("1–50 of 60 jobs").waitFor();
-    await page.getByLabel("select all here").check();
+    await page.getByLabel("Select all here").check();
     await page.getByRole("button", { name: "Select all 60 that match" }).click();
     await page.getByRole("button", { name: "Cancel …" }).click();
     const dialog = page.getByRole("dialog");
@@ -167,11 +167,20 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("tells why a job waits two actions from anywhere: to the jobs, and its id", async () => {
+    const { id } = await create("sought by its id");
+    const { page } = await world.open("settings");
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page.getByLabel("Search").fill(id);
+    await page.getByText("1–1 of 1 job").waitFor();
+    await rows(page).getByText('waits: no worker offers tag "nobody"').waitFor();
+  });
+
   it("is worked by keys alone: / finds, j and k go, x selects, Enter opens", async () => {
     await create("keys older");
     await create("keys newer");
     const { page, faults } = await world.open("jobs");
-    await page.getByLabel("select all here").waitFor();
+    await page.getByLabel("Select all here").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("keys");
     await page.getByText("1–2 of 2 jobs").waitFor();

@@ -30,8 +30,8 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a final job that history had late never leaves",
-    "durable-objects/tenant.ts",
-    "if (this.#store.jobs.unshelve(seq, nowAt)) this.#wake.note(nowAt);",
+    "durable-objects/history-writer.ts",
+    "if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);",
     "void nowAt;",
   ),
   mutant(
@@ -122,8 +122,8 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the outbox wakes nobody",
-    "durable-objects/tenant.ts",
-    "this.#wake.note(row.at + DRAIN_DELAY_MS);",
+    "durable-objects/turn-runner.ts",
+    "this.#tools.wake.note(row.at + DRAIN_DELAY_MS);",
     "void DRAIN_DELAY_MS;",
   ),
   mutant(
@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "memory survives a turn that broke",
-    "durable-objects/tenant.ts",
+    "durable-objects/turn-runner.ts",
     "    this.#memory = null;\n",
     "    void this.#memory;\n",
   ),
@@ -219,9 +219,9 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "one outbox row too many is taken for drained",
-    "durable-objects/tenant.ts",
-    "this.#store.outbox.removeUpTo(seq);",
-    "this.#store.outbox.removeUpTo(seq + 1);",
+    "durable-objects/history-writer.ts",
+    "store.outbox.removeUpTo(seq);",
+    "store.outbox.removeUpTo(seq + 1);",
   ),
   mutant(
     "a due time comes round again",
@@ -262,7 +262,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the alarm does not arm the next",
     "durable-objects/tenant.ts",
-    ".then(() => this.#turns.run(() => this.#wake.note(nextWakeAt(this.#newTurn(SERVICE)))))",
+    ".then(() => this.#turns.read((turn) => this.#wake.note(nextWakeAt(turn))))",
     ".then(() => undefined)",
   ),
   mutant(
@@ -280,7 +280,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the object does not know whose sockets stayed open while it slept",
-    "durable-objects/tenant.ts",
+    "durable-objects/turn-runner.ts",
     "memory.fleet.noteReach(instance, { isConnected: true });",
     "void memory;",
     "model",

@@ -1,0 +1,48 @@
+// Claims that wait for a job. A worker counts as alive while one of its claims is held here; a claim that is lost with
+// the object is made again by its worker.
+
+import type { ClaimAnswer } from "../contract/worker.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import type { Result } from "../domain/result.ts";
+import type { Waiters } from "./waiters.ts";
+
+type Claim = (isWaiting: boolean) => Promise<Result<ClaimAnswer, Refusal>>;
+
+export class ClaimWaits {
+  readonly #waiters: Waiters;
+  /** A worker's first claim waits, or its last one has ended. */
+  readonly #noteClaiming: (instance: string, isClaiming: boolean) => void;
+  readonly #counts = new Map<string, number>();
+
+  constructor(waiters: Waiters, noteClaiming: (instance: string, isClaiming: boolean) => void) {
+    this.#waiters = waiters;
+    this.#noteClaiming = noteClaiming;
+  }
+
+  instances(): Iterable<string> {
+    return this.#counts.keys();
+  }
+
+  /** Claims, and once more after the worker was woken or `waitMs` are over. */
+  async claim(instance: string, waitMs: number, claim: Claim): Promise<Result<ClaimAnswer, Refusal>> {
+    const waiter = this.#waiters.open(`claim ${instance}`, waitMs);
+    const claimed = await claim(true);
+    if (!claimed.ok || claimed.value.jobs.length > 0) {
+      waiter.cancel();
+      if (claimed.ok) this.#count(instance, 0);
+      return claimed;
+    }
+    this.#count(instance, 1);
+    await waiter.woken;
+    const last = await claim(false);
+    this.#count(instance, -1);
+    return last;
+  }
+
+  #count(instance: string, change: number): void {
+    const count = (this.#counts.get(instance) ?? 0) + change;
+    if (count > 0) this.#counts.set(instance, count);
+    else this.#counts.delete(instance);
+    this.#noteClaiming(instance, count > 0);
+  }
+}

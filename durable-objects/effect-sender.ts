@@ -1,0 +1,62 @@
+// Sends what a stored turn left to send: frames to workers, news to those who wait and to viewers, cuts to relays,
+// ends to sockets, lines to the log, deliveries to webhooks. Nothing here undoes the turn, and no turn waits for it.
+
+import { log } from "../contract/log.ts";
+import { ok } from "../domain/result.ts";
+import type { Live } from "./live.ts";
+import type { Outgoing } from "./operations/announcement.ts";
+import { settleDelivery } from "./operations/deliveries.ts";
+import type { Effects } from "./operations/turn.ts";
+import type { Relays } from "./relays.ts";
+import type { Sockets } from "./sockets.ts";
+import { SERVICE, type TurnRunner } from "./turn-runner.ts";
+import type { Waiters } from "./waiters.ts";
+import { sendDelivery } from "./webhook-sender.ts";
+
+interface SenderParts {
+  readonly tenant: string;
+  readonly sockets: Sockets;
+  readonly waiters: Waiters;
+  readonly live: Live;
+  readonly relays: Relays;
+  readonly turns: TurnRunner;
+  readonly waitUntil: (work: Promise<unknown>) => void;
+  /** How deliveries go out: it decides which addresses may be reached. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export class EffectSender {
+  readonly #parts: SenderParts;
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+  }
+
+  send(effects: Effects): void {
+    const { tenant, sockets, waiters, live, relays, turns, waitUntil } = this.#parts;
+    for (const { instance, message } of effects.frames) sockets.queueFor(instance, message);
+    for (const instance of effects.wokenWorkers) waiters.notify(`claim ${instance}`);
+    for (const { message, except } of effects.broadcast) {
+      sockets.queueForAll(message, except);
+      waiters.notifyAll("claim ");
+    }
+    for (const id of effects.changedJobs) waiters.notify(`watch ${id}`);
+    for (const id of effects.finishedJobs) waiters.notify(`job ${id}`);
+    const told = relays.tell(effects, turns.loadedMemory);
+    if (told !== null) waitUntil(told);
+    for (const [keyId, liveHashes] of effects.endedKeys) sockets.endKey(keyId, liveHashes);
+    for (const id of effects.endedSessions) sockets.endSession(id);
+    for (const instance of effects.forgottenWorkers) sockets.endWorker(instance);
+    for (const { level, event, fields } of effects.log) log(level, event, { tenant, ...fields });
+    for (const delivery of effects.deliveries) waitUntil(this.#deliver(delivery));
+    live.note(effects);
+  }
+
+  #deliver(delivery: Outgoing): Promise<void> {
+    const { fetch, turns } = this.#parts;
+    const settle: Parameters<typeof sendDelivery>[0]["settle"] = async (id, outcome) => {
+      await turns.decide(SERVICE, (turn) => ok(settleDelivery(turn, id, outcome)));
+    };
+    return sendDelivery({ fetch, now: Date.now, settle }, delivery);
+  }
+}

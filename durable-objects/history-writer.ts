@@ -1,0 +1,118 @@
+// The tenant's way into D1: what the outbox holds is applied in one transaction with the tenant's next due time, and
+// then removed in a turn. Nothing is removed that D1 does not have.
+
+import { isFinal } from "../domain/job-status.ts";
+import { Drain } from "./drain.ts";
+import { storedCounters } from "./operations/counters.ts";
+import { nextWakeAt } from "./operations/sweep.ts";
+import type { Insert } from "./projection.ts";
+import type { SpanExporter } from "./span-exporter.ts";
+import type { Store } from "./store/open.ts";
+import type { OutboxRow } from "./store/outbox.ts";
+import { SERVICE, type TurnRunner } from "./turn-runner.ts";
+import type { Wake } from "./wake.ts";
+
+interface HistoryTools {
+  readonly tenant: string;
+  readonly database: D1Database;
+  readonly store: Store;
+  readonly wake: Wake;
+  readonly spans: SpanExporter;
+  readonly waitUntil: (work: Promise<unknown>) => void;
+  readonly turns: TurnRunner;
+}
+
+export class HistoryWriter {
+  readonly #tools: HistoryTools;
+  readonly #drain: Drain;
+
+  constructor(tools: HistoryTools) {
+    this.#tools = tools;
+    this.#drain = new Drain({
+      store: tools.store,
+      tenant: tools.tenant,
+      now: Date.now,
+      random: Math.random,
+      apply: (inserts) => this.#apply(inserts),
+      noteStored: (rows) => this.#exportSpans(rows),
+      removeUpTo: (seq) => this.#removeUpTo(seq),
+    });
+  }
+
+  /** When the alarm must look at the outbox next; null while there is nothing in it. */
+  dueAt(): number | null {
+    return this.#drain.dueAt();
+  }
+
+  /** Brings D1 up to date with everything before this call; false while D1 is away. */
+  flush(): Promise<boolean> {
+    return this.#drain.flush();
+  }
+
+  /** The batch under way, if any, has come to its end. */
+  ended(): Promise<void> {
+    return this.#drain.ended();
+  }
+
+  /** Begins to empty the outbox, and arms the alarm for whatever is left. */
+  start(): void {
+    const { wake, waitUntil } = this.#tools;
+    const draining = this.#drain.start();
+    if (draining !== null) waitUntil(draining.then(() => wake.arm(this.dueAt())));
+    wake.arm(this.dueAt());
+  }
+
+  /** Tells the Cron Trigger when this object is due to wake by itself, and how long its jobs are kept. */
+  async noteWake(): Promise<void> {
+    await this.#noteWakeStatement().run();
+  }
+
+  async #apply(inserts: readonly Insert[]): Promise<void> {
+    const { tenant, database } = this.#tools;
+    const statements = inserts.map(({ sql, values }) => database.prepare(sql).bind(tenant, ...values));
+    await database.batch([...statements, this.#noteWakeStatement()]);
+  }
+
+  /** The outbox does not count as due: it is being drained. */
+  #noteWakeStatement(): D1PreparedStatement {
+    const turn = this.#tools.turns.newTurn(SERVICE);
+    const { keepDays } = turn.memory.config.history;
+    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3 WHERE tenant = ?1";
+    return this.#tools.database.prepare(sql).bind(this.#tools.tenant, nextWakeAt(turn), keepDays);
+  }
+
+  async #removeUpTo(seq: number): Promise<void> {
+    const { store, wake, turns } = this.#tools;
+    await turns.run(() => {
+      store.outbox.removeUpTo(seq);
+      store.settings.putDrainedSeq(seq);
+      const { memory } = turns;
+      memory.drainedSeq = seq;
+      store.settings.putCounters(storedCounters(memory.counters));
+      const nowAt = Date.now();
+      if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);
+      this.#storeWorkers();
+    });
+  }
+
+  /** What workers achieved is written once a drain, not once a job: it counts for routing, not for any promise. */
+  #storeWorkers(): void {
+    const { fleet, unstoredWorkers } = this.#tools.turns.memory;
+    for (const instance of unstoredWorkers) {
+      const member = fleet.get(instance);
+      if (member !== undefined) this.#tools.store.workers.put(member.worker);
+    }
+    unstoredWorkers.clear();
+  }
+
+  /** Of the jobs that ended in these rows; what is changed after a job's end makes no second trace. */
+  #exportSpans(rows: readonly OutboxRow[]): void {
+    const { spans, store, waitUntil } = this.#tools;
+    if (!spans.isOn) return;
+    const events = rows.flatMap(({ entries }) => entries.events).filter(({ type }) => type !== "job.updated");
+    const lastVersions = new Map(events.map(({ jobId, version }) => [jobId, version]));
+    const jobs = store.jobs.findMany([...lastVersions.keys()]).map(({ job }) => job);
+    const ended = jobs.filter((job) => isFinal(job.status) && lastVersions.get(job.id) === job.version);
+    if (ended.length > 0) waitUntil(spans.export(ended));
+  }
+}

@@ -1,0 +1,142 @@
+// What comes in over the tenant's sockets: an upgrade, a frame, an end. Each message is a turn of its own under the
+// key that opened the socket, looked at again each time, so a key that has ended is heard no more.
+
+import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
+import { closeCodes } from "../contract/values.ts";
+import type { Archived } from "../domain/job-record.ts";
+import { authenticate, authorize } from "../domain/key.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import { findArchivedRecord } from "./archive.ts";
+import type { Live } from "./live.ts";
+import { type Credential, identify } from "./operations/keys.ts";
+import { movedRefusal } from "./operations/moving.ts";
+import { mayActAs, noteDisconnected } from "./operations/presence.ts";
+import type { Caller } from "./operations/turn.ts";
+import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
+import { type Attachment, answerClose, attachmentOf, close, type Sockets } from "./sockets.ts";
+import type { Store } from "./store/open.ts";
+import { SERVICE, type TurnRunner } from "./turn-runner.ts";
+
+const FULL_RETRY_SECONDS = 30;
+
+interface IntakeParts {
+  readonly tenant: string;
+  readonly database: D1Database;
+  readonly store: Store;
+  readonly sockets: Sockets;
+  readonly live: Live;
+  readonly turns: TurnRunner;
+}
+
+export class SocketIntake {
+  readonly #parts: IntakeParts;
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes a worker's socket, or a viewer's where `instance` is null. */
+  open(socket: WebSocket, credential: Credential, instance: string | null): Promise<Result<null, Refusal>> {
+    const { store, sockets, turns } = this.#parts;
+    return turns.run((): Result<null, Refusal> => {
+      const caller = identify(store, credential, Date.now());
+      if (!caller.ok) return caller;
+      const authorized = authorize(caller.value.role, instance === null ? "observe" : "work");
+      if (!authorized.ok) return authorized;
+      const moved = movedRefusal(turns.memory.movedTo);
+      if (moved !== null) return err(moved);
+      const allowed = instance === null ? ok(null) : mayActAs(turns.newTurn(caller.value), instance);
+      if (!allowed.ok) return allowed;
+      if (sockets.isFull) return err({ code: "overloaded", retryAfterSeconds: FULL_RETRY_SECONDS });
+      this.#accept(socket, caller.value, instance, credential.kind === "session" ? credential.id : null);
+      return ok(null);
+    });
+  }
+
+  #accept(socket: WebSocket, caller: Caller, instance: string | null, sessionId: string | null): void {
+    const { sockets, live, turns } = this.#parts;
+    const attachment: Attachment = {
+      kind: instance === null ? "viewer" : "worker",
+      keyId: caller.keyId ?? "",
+      name: caller.name,
+      role: caller.role,
+      instance: instance ?? "",
+      connectedAt: Date.now(),
+      openedWith: caller.secretHash ?? "",
+      sessionId,
+      seq: 0,
+    };
+    turns.afterCommit(() => sockets.accept(socket, attachment));
+    if (instance === null) turns.afterCommit(() => live.welcome(socket));
+    else
+      turns.inTurn(caller, (turn) => {
+        for (const message of welcome(turn, instance)) this.#say(socket, message);
+        return ok(null);
+      });
+  }
+
+  #say(socket: WebSocket, message: CoordinatorMessage): void {
+    this.#parts.turns.afterCommit(() => this.#parts.sockets.queue(socket, message));
+  }
+
+  /** Carries out a worker's frame; a viewer's says nothing. */
+  async hear(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
+    const attachment = attachmentOf(socket);
+    if (attachment === null || attachment.kind === "viewer") return;
+    if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES)
+      return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
+    const parsed = parseFrame(frame);
+    if (!parsed.ok)
+      return close(socket, closeCodes.badFrame, "detail" in parsed.error ? parsed.error.detail : "bad frame");
+    await Promise.all(parsed.value.map((message) => this.#hearMessage(socket, attachment, message)));
+  }
+
+  /** Carries out a message; a report on a job that has left is held against history, as over HTTP. */
+  async #hearMessage(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
+    const { database, tenant, turns } = this.#parts;
+    const goneId = await turns.run(() => this.#handle(socket, attachment, incoming));
+    if (goneId === null) return;
+    const found = await findArchivedRecord(database, tenant, goneId);
+    await turns.run(() => {
+      if (found.ok) this.#handle(socket, attachment, incoming, found.value);
+      else this.#say(socket, acknowledge(incoming.id, found));
+    });
+  }
+
+  /** Answers the id of a job that must be looked for in history, unless that was done. */
+  #handle(
+    socket: WebSocket,
+    { keyId, name, role, instance, openedWith }: Attachment,
+    { id, message }: Incoming,
+    archived?: Archived | null,
+  ): string | null {
+    const { store, turns } = this.#parts;
+    if (!authenticate(store.keys.find(keyId), openedWith, Date.now()).ok) {
+      turns.afterCommit(() => close(socket, closeCodes.keyEnded, "the key has ended"));
+      return null;
+    }
+    let goneId: string | null = null;
+    turns.inTurn({ keyId, name, role }, (turn) => {
+      const done = message.ok ? handleMessage(turn, instance, message.value, archived ?? null) : message;
+      goneId = archived === undefined ? goneJobOf(done) : null;
+      // Before what else the message leads to.
+      if (goneId === null) this.#say(socket, acknowledge(id, done));
+      return done;
+    });
+    return goneId;
+  }
+
+  /** A socket has closed; its worker may come back within the grace period. */
+  async ended(socket: WebSocket): Promise<void> {
+    const { sockets, turns } = this.#parts;
+    answerClose(socket);
+    const left = sockets.forget(socket);
+    if (left === null) return;
+    const { instance, signAt } = left;
+    await turns.decide(SERVICE, (turn) => {
+      noteDisconnected(turn, instance, { signAt, isConnected: sockets.isConnected(instance) });
+      return ok(null);
+    });
+  }
+}

@@ -1,0 +1,181 @@
+// Runs the tenant's turns: each reads and writes rows and the memory built from them, several share one commit, and
+// what they leave to send goes out after it. A commit that is rolled back leaves nothing behind, in memory neither.
+
+import { log } from "../contract/log.ts";
+import { SERVICE_ACTOR } from "../domain/event.ts";
+import { isCutOff } from "../domain/fleet.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import type { Result } from "../domain/result.ts";
+import { DRAIN_DELAY_MS } from "./drain.ts";
+import { idSource } from "./ids.ts";
+import { type Counters, countersFrom } from "./operations/counters.ts";
+import { writeDeliveries } from "./operations/deliveries.ts";
+import { loadMemory, type Memory } from "./operations/memory.ts";
+import { OutboxWriter } from "./operations/outbox-writer.ts";
+import { assignWaiting } from "./operations/routing.ts";
+import { nextWakeAt } from "./operations/sweep.ts";
+import { type Caller, type Effects, Turn } from "./operations/turn.ts";
+import type { Sockets } from "./sockets.ts";
+import type { Store } from "./store/open.ts";
+import type { TenantStorage } from "./store/sql.ts";
+import { TurnQueue } from "./turns.ts";
+import type { Wake } from "./wake.ts";
+
+/** Who acts when nobody asked: the alarm, a relay, the catalog's sync. */
+export const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
+
+interface RunnerTools {
+  readonly tenant: string;
+  readonly storage: TenantStorage;
+  readonly store: Store;
+  readonly wake: Wake;
+  readonly sockets: Pick<Sockets, "connectedInstances" | "lastSignOf" | "flush">;
+  /** Workers with a claim that waits. */
+  readonly claimingInstances: () => Iterable<string>;
+  /** When the outbox must be looked at next. */
+  readonly drainDueAt: () => number | null;
+  /** Sends what a turn left to send, after its commit. */
+  readonly tell: (effects: Effects) => void;
+}
+
+export class TurnRunner {
+  readonly #tools: RunnerTools;
+  readonly #turns: TurnQueue;
+  readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
+  #memory: Memory | null = null;
+  #counters: Counters | null = null;
+  /** Counted apart: a sweep that fails is undone, and has failed all the same. */
+  readonly #sweepFailures = new Map<string, number>();
+  /** What the turns of this commit tell history together. */
+  #outbox: OutboxWriter | null = null;
+  /** What they leave to do after the commit, in their order. */
+  #afterwards: (() => void)[] = [];
+
+  constructor(tools: RunnerTools) {
+    this.#tools = tools;
+    this.#turns = new TurnQueue(tools.storage, {
+      close: () => this.#storeOutbox(),
+      tell: () => this.#tellAll(),
+      undo: (error) => this.#undo(error),
+    });
+  }
+
+  /** The state to decide on, built from the rows if it is not there. */
+  get memory(): Memory {
+    return this.#memory ?? this.#load();
+  }
+
+  /** The same, unless it would have to be built. */
+  get loadedMemory(): Memory | null {
+    return this.#memory;
+  }
+
+  /** Runs `work`, which must be synchronous, within the next commit. */
+  run<T>(work: () => T): Promise<T> {
+    return this.#turns.run(work);
+  }
+
+  /** Runs `begin`: the turns that it queues share a commit. */
+  together<T>(begin: () => T): T {
+    return this.#turns.together(begin);
+  }
+
+  /** Runs a verb as a turn of its own. */
+  decide<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Promise<Result<T, Refusal>> {
+    return this.run(() => this.inTurn(caller, verb));
+  }
+
+  /** Looks at the state between two turns, and changes nothing. */
+  read<T>(look: (turn: Turn) => T): Promise<T> {
+    return this.run(() => look(this.newTurn(SERVICE)));
+  }
+
+  /** One turn: the verb, then the queue; its effects wait for the commit. Only within `run`. */
+  inTurn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
+    const turn = this.newTurn(caller);
+    const result = verb(turn);
+    // A refusal writes nothing, but on its way it may have noticed a worker that is back.
+    if (!result.ok && turn.freedWorkers.size === 0 && !turn.hasSpent) return result;
+    assignWaiting(turn);
+    writeDeliveries(turn);
+    this.#tools.wake.note(turn.wakeAt);
+    this.afterCommit(() => this.#tools.tell(turn.effects));
+    return result;
+  }
+
+  newTurn(caller: Caller): Turn {
+    const nowAt = Date.now();
+    const context = {
+      nowAt,
+      random: Math.random,
+      newId: () => this.#nextId(nowAt),
+      lastSocketSign: (instance: string) => this.#tools.sockets.lastSignOf(instance),
+    };
+    const { memory } = this;
+    this.#outbox ??= new OutboxWriter(memory);
+    return new Turn(this.#tools.store, memory, this.#outbox, context, caller);
+  }
+
+  /** Left to do once the turn under way is stored. Only within `run`. */
+  afterCommit(effect: () => void): void {
+    this.#afterwards.push(effect);
+  }
+
+  /** A row of the timetable failed. */
+  countSweepFailure(what: string): void {
+    this.#sweepFailures.set(what, (this.#sweepFailures.get(what) ?? 0) + 1);
+  }
+
+  /** The tenant's rows are gone. */
+  forget(): void {
+    this.#undo(null);
+  }
+
+  #load(): Memory {
+    const { store, sockets, wake, claimingInstances, drainDueAt } = this.#tools;
+    this.#counters ??= { ...countersFrom(store.settings.counters()), sweepFailures: this.#sweepFailures };
+    const memory = loadMemory(store, Date.now(), this.#counters);
+    for (const instance of sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
+    for (const member of memory.fleet.members()) {
+      if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
+    }
+    for (const instance of claimingInstances()) memory.fleet.noteReach(instance, { isClaiming: true });
+    this.#memory = memory;
+    // An alarm that was lost comes back with the first turn.
+    wake.note(nextWakeAt(this.newTurn(SERVICE)));
+    wake.note(drainDueAt());
+    return memory;
+  }
+
+  #storeOutbox(): void {
+    for (const row of this.#outbox?.rows ?? []) {
+      this.#tools.store.outbox.put(row);
+      this.#tools.wake.note(row.at + DRAIN_DELAY_MS);
+    }
+    this.#outbox = null;
+  }
+
+  #tellAll(): void {
+    for (const effect of this.#afterwards.splice(0)) {
+      try {
+        effect();
+      } catch (error) {
+        // One socket that the platform does not take keeps nobody else from hearing.
+        console.error(`tenant ${this.#tools.tenant}: one effect of a stored turn failed`, error);
+      }
+    }
+    this.#tools.sockets.flush();
+    this.#tools.wake.armNoted();
+  }
+
+  /** Rows are rolled back, so what memory took over from them must go, too. */
+  #undo(error: unknown): void {
+    this.#memory = null;
+    // What the commit had counted did not happen: counting goes on from what the last drain stored, as after a crash.
+    this.#counters = null;
+    this.#tools.store.forgetRecent();
+    this.#outbox = null;
+    this.#afterwards = [];
+    if (error !== null) log("error", "turn.failed", { tenant: this.#tools.tenant }, error);
+  }
+}

@@ -1,0 +1,79 @@
+// The search line of the jobs page: the same filter as text, as fields of the API, and as a test of live jobs.
+
+import { describe, expect, it } from "vitest";
+import type { LiveJob } from "../../contract/live.ts";
+import { completions, filterIn, formatSearch, matches, parseSearch } from "../../dashboard/state/job-search.ts";
+import { rangeInWords, withRange } from "../../dashboard/state/time-range.ts";
+
+const job = (given: Partial<LiveJob>): LiveJob =>
+  ({
+    id: "j",
+    prompt_start: "",
+    error: null,
+    tags: [],
+    metadata: {},
+    provider: null,
+    ran_provider: null,
+    ...given,
+  }) as LiveJob;
+
+describe("the search line", () => {
+  it("is fields, values in quotes, metadata, and words for what is left", () => {
+    expect(parseSearch('error:500 ran:openai slow train tag:a:b worker:"my box" metadata.team:ml')).toEqual({
+      error_code: "500",
+      ran_provider: "openai",
+      q: "slow train",
+      tag: "a:b",
+      worker: "my box",
+      "metadata.team": "ml",
+    });
+  });
+
+  it("takes what names no field as words, and a field without a value as nothing yet", () => {
+    expect(parseSearch("http://host constructor:x error:")).toEqual({ q: "http://host constructor:x" });
+    expect(parseSearch("  ")).toEqual({});
+  });
+
+  it("comes back as it was", () => {
+    for (const line of ["words only", "late error:500 ran:openai", 'worker:"my box"', "metadata.team:ml"])
+      expect(formatSearch(parseSearch(line))).toBe(line);
+  });
+
+  it("completes its last word alone", () => {
+    expect(completions("late er", {})).toEqual(["late error:"]);
+    expect(completions("ran:o", { ran: ["openai", "ollama", "anthropic"] })).toEqual(["ran:openai", "ran:ollama"]);
+    expect(completions("ran:openai", { ran: ["openai"] })).toEqual([]);
+  });
+
+  it("takes from an address what the API knows, and nothing else", () => {
+    const query = new URLSearchParams("status=failed&error_code=x&offset=50&waits=y&toString=1&status2=z&metadata.a=b");
+    expect(filterIn(query)).toEqual({ status: "failed", error_code: "x", "metadata.a": "b" });
+    expect(filterIn(new URLSearchParams("status=lost"))).toEqual({});
+  });
+});
+
+describe("a live job", () => {
+  it("matches by the provider that it asks for and by the one that ran it, as the API's filter does", () => {
+    expect(matches(job({ provider: "pa" }), { provider: "pa" })).toBe(true);
+    expect(matches(job({ ran_provider: "pa" }), { provider: "pa" })).toBe(true);
+    expect(matches(job({ provider: "pb" }), { provider: "pa" })).toBe(false);
+  });
+
+  it("matches by the code or the status of its error, by words, and by metadata", () => {
+    const failed = job({
+      error: { code: "x", message: "Upstream late", status: 500, retryable: true },
+      metadata: { a: "b" },
+    });
+    expect(matches(failed, { error_code: "500", q: "upstream", "metadata.a": "b" })).toBe(true);
+    expect(matches(failed, { "metadata.a": "c" })).toBe(false);
+  });
+});
+
+describe("a range of time", () => {
+  it("is fixed to a minute when it is asked, and read in words", () => {
+    const nowAt = Date.UTC(2026, 0, 1, 12, 30, 29);
+    expect(withRange({}, "1h", nowAt)).toEqual({ since: "2026-01-01T11:30:00.000Z" });
+    expect(withRange({ tag: "a" }, "nonsense", nowAt)).toEqual({ tag: "a" });
+    expect(rangeInWords({})).toBe("created at any time");
+  });
+});

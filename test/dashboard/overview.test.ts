@@ -1,0 +1,172 @@
+// The Overview answers what is wrong: what waits and why, what fails and where, and what stands in the way.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+interface Job {
+  id: string;
+  lease: number;
+  status: string;
+}
+
+describe.skipIf(lacksBrowser())("the overview", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld(["--no-worker"]);
+    await present("openai");
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  const present = (provider: string, facts: object = {}) =>
+    world.call("POST", "/presence", {
+      instance: provider,
+      provider,
+      status: "idle",
+      tags: "",
+      concurrency: 50,
+      ...facts,
+    });
+  const end = async (verb: "fail" | "complete", report: object): Promise<string> => {
+    const { id, lease } = await world.call<Job>("POST", "/dispatch", { prompt: `to ${verb}`, provider: "openai" });
+    await world.call("POST", `/api/jobs/${id}/start`, { lease });
+    await world.call("POST", `/api/jobs/${id}/${verb}`, { lease, ...report });
+    return id;
+  };
+  const fail = (code: string) =>
+    end("fail", { error: { code, status: 500, message: "upstream connect error", retryable: false } });
+  const table = (page: Awaited<ReturnType<World["open"]>>["page"], name: RegExp) => page.getByRole("table", { name });
+
+  it("shows every reason for waiting with its count and its oldest, past the newest 200 jobs, and leads to those jobs", async () => {
+    await world.call("POST", "/api/jobs", { prompt: "the oldest of all", tags: ["h100"] });
+    await world.call("POST", "/api/jobs", { prompt: "the second", tags: ["h100"], model: "big" });
+    await world.call("POST", "/api/jobs/batch", {
+      jobs: Array.from({ length: 250 }, () => ({ prompt: "newer", provider: "groq" })),
+    });
+    const { page, faults } = await world.open("");
+    const waits = table(page, /jobs that wait, by reason/);
+    const first = waits.getByRole("row").filter({ hasText: "h100" }).first();
+    await first.getByRole("cell", { name: "2", exact: true }).waitFor();
+    await waits.getByRole("row").filter({ hasText: 'provider "groq"' }).getByText("250").waitFor();
+    await first.getByRole("link").click();
+    await page.getByRole("link", { name: "the oldest of all" }).waitFor();
+    await page.getByRole("link", { name: "the second" }).waitFor();
+    expect(await page.getByRole("link", { name: "newer", exact: true }).count()).toBe(0);
+    await page.goBack();
+    await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { tag: "h100" } });
+    await expect.poll(() => waits.getByText("h100").count(), { timeout: 5000 }).toBe(0);
+    await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { provider: "groq" } });
+    await page.getByText("Nothing waits.").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("shows who failed in the last hour and why at a glance, and retries exactly these", async () => {
+    const ids = [await fail("provider_failed"), await fail("provider_failed")];
+    const other = await fail("bad_output");
+    const { page, faults } = await world.open("");
+    const failing = table(page, /What failed in the last hour/);
+    const row = failing.getByRole("row").filter({ hasText: "provider_failed" });
+    await row.getByRole("cell", { name: "2", exact: true }).waitFor();
+    for (const says of ["openai", "new"]) await row.getByRole("cell", { name: says, exact: true }).waitFor();
+    await row.getByRole("link", { name: "upstream connect error" }).waitFor();
+    await row.getByRole("button", { name: /Retry these/ }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/2 jobs failed with error:provider_failed ran:openai, created from/)
+      .waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Retry 2 jobs" }).click();
+    await page.getByText("2 jobs are back in the queue.").waitFor();
+    const status = async (id: string) => (await world.call<Job>("GET", `/api/jobs/${id}`)).status;
+    for (const id of ids) expect(await status(id)).not.toBe("failed");
+    expect(await status(other)).toBe("failed");
+    await expect.poll(() => row.count(), { timeout: 15_000 }).toBe(0);
+    expect(faults()).toEqual([]);
+  });
+
+  it("counts throughput once, however often the page is looked at", async () => {
+    for (let index = 0; index < 4; index += 1) await end("complete", { result: 1 });
+    const { page } = await world.open("");
+    const said = async (): Promise<number> => {
+      const text = (await page.locator(".plot-says").first().textContent()) ?? "";
+      const [before = 0, now = 0] = [...text.matchAll(/\d+(?= completed| in this)/g)].map(([digits]) => Number(digits));
+      return before + now;
+    };
+    await expect.poll(said, { timeout: 5000 }).toBe(4);
+    for (let visit = 0; visit < 3; visit += 1) {
+      await page.getByRole("link", { name: "Jobs", exact: true }).click();
+      await page.getByRole("heading", { name: "Jobs" }).waitFor();
+      await page.getByRole("link", { name: "Overview", exact: true }).click();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+    }
+    expect(await said()).toBeLessThanOrEqual(4);
+  });
+
+  it("shows the whole fleet by provider, and what of it does not work", async () => {
+    await present("pa", {
+      instance: "pa-1",
+      provider: "pa",
+      concurrency: 3,
+      unavailable: "its runtime does not answer",
+    });
+    const { page } = await world.open("");
+    const row = table(page, /The fleet by provider/)
+      .getByRole("row")
+      .filter({ hasText: "pa" });
+    await row.getByRole("link", { name: "1 unavailable" }).waitFor();
+    await page.getByRole("link", { name: "Worker pa-1 is unavailable: its runtime does not answer" }).waitFor();
+    await present("pa", { instance: "pa-1", provider: "pa", concurrency: 3 });
+    await row.getByText("0/3").waitFor();
+    expect(await page.getByText("pa-1 is unavailable").count()).toBe(0);
+  });
+
+  it("shows a removed model that somebody names, and a webhook that was given up, with the way to each", async () => {
+    const { page, faults } = await world.open("settings");
+    const removed = { provider: "openai", models_in_use: ["gpt-old"], waiting_jobs: 4, workers: ["w1"], schedules: [] };
+    const given = {
+      url: "https://hooks.example/x?secret=1",
+      enabled: false,
+      disabled_reason: "410 Gone",
+      failing_since: null,
+    };
+    await page.routeWebSocket(/\/live$/, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((text) =>
+        socket.send(String(text).replace('"removed_models":[]', `"removed_models":[${JSON.stringify(removed)}]`)),
+      );
+    });
+    await page.route("**/api/webhooks", (route) => route.fulfill({ json: { webhooks: [given] } }));
+    await page.reload();
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
+    const model = page.getByRole("link", {
+      name: "openai no longer lists gpt-old: still named by 4 waiting jobs; worker w1",
+    });
+    expect(await model.getAttribute("href")).toBe("#/catalog");
+    const webhook = page.getByRole("link", { name: "The webhook to hooks.example is disabled: 410 Gone" });
+    expect(await webhook.getAttribute("href")).toBe("#/webhooks");
+    expect(faults()).toEqual([]);
+  });
+
+  it("comes compressed to a browser that takes it so", async () => {
+    const html = await (await fetch(world.server.url)).text();
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? "";
+    const answer = await fetch(world.server.url + script, { headers: { "accept-encoding": "gzip" } });
+    expect(answer.headers.get("content-encoding")).toBe("gzip");
+    expect(answer.headers.get("vary")).toMatch(/accept-encoding/i);
+    const plain = await fetch(world.server.url + script, { headers: { "accept-encoding": "identity" } });
+    expect(plain.headers.get("content-encoding")).toBeNull();
+    expect(await answer.text()).toBe(await plain.text());
+  });
+
+  it("shows a reached budget, and its signal is amber, then red once all wait for it", async () => {
+    await end("complete", { result: 1, cost_usd: 3 });
+    await world.call("PUT", "/config", { budget: { day_usd: 1 } });
+    const { page, faults } = await world.open("");
+    await page.getByText("Caution: the day's budget of $1.00 is reached").waitFor();
+    await page.getByRole("link", { name: /The day's budget is reached: \$3\.00 of \$1\.00/ }).waitFor();
+    await page.getByText("$3.00 of $1.00 today").waitFor();
+    await world.call("POST", "/api/jobs", { prompt: "must wait", provider: "openai" });
+    for (const { id } of (await world.call<{ jobs: Job[] }>("GET", "/api/jobs?status=assigned")).jobs)
+      await world.call("POST", `/api/jobs/${id}/cancel`);
+    await page.getByText("Stop: the day's budget of $1.00 is reached").waitFor();
+    expect(faults()).toEqual([]);
+  });
+});
