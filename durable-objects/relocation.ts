@@ -1,6 +1,7 @@
 // A tenant's way from one deployment to another: the source halts and hands out its rows, the target takes them and
 // serves the tenant once all are there. The rules are in `operations/moving.ts`.
 
+import type { TablePage, TableRows } from "../domain/moved-rows.ts";
 import { invalid, type Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { ARRIVING, type Departure, leave, settleIn, stay } from "./operations/moving.ts";
@@ -9,7 +10,7 @@ import type { Sockets } from "./sockets.ts";
 import type { Store } from "./store/open.ts";
 import { SCHEMA_VERSION } from "./store/schema.ts";
 import type { TenantStorage } from "./store/sql.ts";
-import { isEmpty, movingTables, readTable, type TablePage, type TableRows, writeTable } from "./store/table-rows.ts";
+import { isEmpty, movingTables, readTable, writeTable } from "./store/table-rows.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 
 const NO_SUCH_TABLE = invalid("table", "is none that moves");
@@ -52,6 +53,14 @@ export class Relocation {
     const { storage, turns } = this.#parts;
     if (!movingTables(storage.sql).includes(table)) return err(NO_SUCH_TABLE);
     return turns.run(() => ok(readTable(storage.sql, table, from, maxChars)));
+  }
+
+  /** Room for a tenant whose tables are as this release has them. */
+  async makeRoom(schema: number): Promise<Result<null, Refusal>> {
+    const { tenant, storage } = this.#parts;
+    if (!isEmpty(storage.sql)) return err({ code: "tenant_exists", tenant });
+    const says = `is ${schema}, and this release has ${SCHEMA_VERSION}: move between equal releases`;
+    return schema === SCHEMA_VERSION ? ok(null) : err(invalid("schema", says));
   }
 
   /** Rows of a tenant that arrives; one that is here already takes none. */

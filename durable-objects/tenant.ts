@@ -9,6 +9,7 @@ import type { ClaimAnswer } from "../contract/worker.ts";
 import { isFinal } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
+import type { TablePage, TableRows } from "../domain/moved-rows.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
@@ -40,7 +41,6 @@ import { SocketIntake } from "./socket-intake.ts";
 import { Sockets } from "./sockets.ts";
 import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
-import type { TablePage, TableRows } from "./store/table-rows.ts";
 import { SERVICE, TurnRunner } from "./turn-runner.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
@@ -175,6 +175,10 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   async readTable(table: string, from: number, maxChars: number): Promise<Result<TablePage, Refusal>> {
     return this.#relocation.readTable(table, from, maxChars);
+  }
+
+  async makeRoom(schema: number): Promise<Result<null, Refusal>> {
+    return this.#relocation.makeRoom(schema);
   }
 
   async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {

@@ -1,17 +1,8 @@
 // A tenant's tables as plain rows: how they leave for another deployment and arrive there. Both ends have the same
 // schema, so nothing is translated.
 
+import type { TablePage, TableRows } from "../../domain/moved-rows.ts";
 import { all, first, type Sql, type SqlValue } from "./sql.ts";
-
-export interface TableRows {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly SqlValue[])[];
-}
-
-export interface TablePage extends TableRows {
-  /** Where the next page begins; null after the last. */
-  readonly next: number | null;
-}
 
 /** Sessions end with the move; the steps of the schema are each database's own. */
 const STAYING = new Set(["schema_steps", "sessions"]);

@@ -1,19 +1,11 @@
 // What history holds of a tenant, as plain rows, on its way to another deployment. Sums of cost are taken as they are:
 // they outlive the attempts that they were made of.
 
+import type { TablePage, TableRows } from "../../domain/moved-rows.ts";
 import { readHistory } from "./store.ts";
 import { KEYS, TENANT_TABLES } from "./tenants.ts";
 
 type Cell = string | number | null;
-
-export interface HistoryRows {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
-}
-
-export interface HistoryPage extends HistoryRows {
-  readonly next: number | null;
-}
 
 /** Made by triggers as jobs arrive, or made anew at the other end. */
 const STAYING: ReadonlySet<string> = new Set(["tenants", "job_labels"]);
@@ -46,7 +38,7 @@ export const readHistoryTable = (
   table: string,
   from: number,
   maxChars: number,
-): Promise<HistoryPage> =>
+): Promise<TablePage> =>
   readHistory(async () => {
     const { results } = await db
       .prepare(`SELECT * FROM ${known(table)} WHERE tenant = ?1 ORDER BY ${KEYS.get(table)} LIMIT ?2 OFFSET ?3`)
@@ -72,7 +64,7 @@ export const writeHistoryTable = (
   db: D1Database,
   tenant: string,
   table: string,
-  { columns, rows }: HistoryRows,
+  { columns, rows }: TableRows,
   isFirst: boolean,
 ): Promise<void> =>
   readHistory(async () => {

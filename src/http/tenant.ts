@@ -3,6 +3,7 @@
 import type { JobResource } from "../../contract/job.ts";
 import type { KeyResource } from "../../contract/key.ts";
 import type { ClaimAnswer } from "../../contract/worker.ts";
+import type { TableRows } from "../../domain/moved-rows.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
@@ -10,7 +11,6 @@ import type { CatalogReport } from "../../durable-objects/operations/catalog.ts"
 import type { Asked, Asking, AskWait, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { Credential, NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
 import type { Departure } from "../../durable-objects/operations/moving.ts";
-import type { TableRows } from "../../durable-objects/store/table-rows.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "./key-format.ts";
@@ -156,6 +156,9 @@ export const stayTenant = (env: Env, name: TenantName): Promise<Result<null, Ref
 export const readTenantTable = async (env: Env, name: TenantName, table: string, from: number, maxChars: number) =>
   unwrap(await withTenant(env, name, true, (stub) => remote(stub).readTable(table, from, maxChars)));
 
+export const makeRoom = (env: Env, name: TenantName, schema: number): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).makeRoom(schema));
+
 export const writeTenantTable = (
   env: Env,
   name: TenantName,
@@ -183,6 +186,7 @@ type Remote = Pick<
   | "leave"
   | "stay"
   | "readTable"
+  | "makeRoom"
   | "writeTable"
   | "settleIn"
   | "ask"

@@ -17,7 +17,6 @@ import { tenantParam } from "../../contract/tenant.ts";
 import { refusalOf } from "../../contract/validation.ts";
 import { VERSION } from "../../contract/version.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
 import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "../history/moving.ts";
 import { claimTenantName, createdAtOf, findTenant } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
@@ -27,6 +26,7 @@ import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import {
   leaveTenant,
+  makeRoom,
   readTenantTable,
   settleTenant,
   stayTenant,
@@ -148,15 +148,9 @@ const arrive = endpoint(
     refuses: ["tenant_exists", "history_unavailable"],
   },
   async (c, { params, body }) => {
-    if (body.schema !== SCHEMA_VERSION)
-      throw new Refused(
-        invalid(
-          "schema",
-          `is ${body.schema}, and this release (${VERSION}) has ${SCHEMA_VERSION}: move between equal releases`,
-        ),
-      );
     const { tenant } = params;
     if ((await findTenant(c.env.DB, tenant)) !== null) throw new Refused({ code: "tenant_exists", tenant });
+    unwrap(await makeRoom(c.env, { tenant, jurisdiction: null }, body.schema));
     await claimTenantName(c.env.DB, { tenant, jurisdiction: null }, Date.parse(body.created_at));
     return answer(c, { tenant, state: "arriving" }, 201);
   },
