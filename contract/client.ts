@@ -2,6 +2,7 @@
 // the schemas, imported as types alone, so that it bundles without zod.
 
 import { catalogVerbs } from "./client/catalog.ts";
+import { frontDoorVerbs } from "./client/front-door.ts";
 import { jobVerbs } from "./client/jobs.ts";
 import { auditVerbs, keyVerbs, sessionVerbs, tenantVerbs } from "./client/keys.ts";
 import { configVerbs, costVerbs, killswitchVerbs, serviceVerbs } from "./client/operating.ts";
@@ -11,6 +12,7 @@ import { webhookVerbs } from "./client/webhooks.ts";
 import { workerVerbs } from "./client/workers.ts";
 
 export const clientOver = (transport: Transport) => ({
+  frontDoor: frontDoorVerbs(transport),
   jobs: jobVerbs(transport),
   workers: workerVerbs(transport),
   killswitch: killswitchVerbs(transport),

@@ -58,7 +58,9 @@ export const metadata = z
 export const newJobRequest = z
   .strictObject({
     prompt: text(MAX_PROMPT_BYTES),
-    input: jsonWithin(MAX_INPUT_BYTES).optional(),
+    input: jsonWithin(MAX_INPUT_BYTES).optional().meta({
+      description: "text that follows the prompt, or an object of what a model call takes (see `JobInput`)",
+    }),
     provider: providerName.nullish(),
     model: modelName.nullish(),
     priority: priority.optional(),

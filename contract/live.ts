@@ -55,36 +55,38 @@ const providerFleet = z.object({
   load: count.meta({ description: "of the places, how many are taken" }),
 });
 
-export const liveMessage = z.discriminatedUnion("type", [
-  z.object({
-    type: z.literal("snapshot"),
-    server_time: instant,
-    jobs: z.array(liveJob),
-    workers: z.array(workerResource),
-    workers_total: count,
-    fleet: z.array(providerFleet).meta({ description: "all workers in sums, by provider" }),
-    schedules: z.array(scheduleResource),
-    killswitch: killswitchResource,
-    counts,
-    queue: queueView,
-    minutes: z.array(activityMinute).meta({ description: "the last hour" }),
-    ...costState,
-    ...catalogState,
-  }),
-  z.object({ type: z.literal("job.updated"), job: liveJob, counts }),
-  z.object({ type: z.literal("worker.updated"), worker: workerResource }),
-  z.object({ type: z.literal("worker.forgotten"), instance: z.string() }),
-  z.object({ type: z.literal("fleet.updated"), fleet: z.array(providerFleet) }),
-  z.object({ type: z.literal("killswitch.updated"), killswitch: killswitchResource }),
-  z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),
-  z.object({ type: z.literal("catalog.updated"), ...catalogState }),
-  z.object({ type: z.literal("cost.updated"), ...costState }),
-  z.object({ type: z.literal("queue.updated"), queue: queueView }),
-  z.object({
-    type: z.literal("activity.updated"),
-    minutes: z.array(activityMinute).meta({ description: "this one and the one before" }),
-  }),
-]);
+export const liveMessage = z
+  .discriminatedUnion("type", [
+    z.object({
+      type: z.literal("snapshot"),
+      server_time: instant,
+      jobs: z.array(liveJob),
+      workers: z.array(workerResource),
+      workers_total: count,
+      fleet: z.array(providerFleet).meta({ description: "all workers in sums, by provider" }),
+      schedules: z.array(scheduleResource),
+      killswitch: killswitchResource,
+      counts,
+      queue: queueView,
+      minutes: z.array(activityMinute).meta({ description: "the last hour" }),
+      ...costState,
+      ...catalogState,
+    }),
+    z.object({ type: z.literal("job.updated"), job: liveJob, counts }),
+    z.object({ type: z.literal("worker.updated"), worker: workerResource }),
+    z.object({ type: z.literal("worker.forgotten"), instance: z.string() }),
+    z.object({ type: z.literal("fleet.updated"), fleet: z.array(providerFleet) }),
+    z.object({ type: z.literal("killswitch.updated"), killswitch: killswitchResource }),
+    z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),
+    z.object({ type: z.literal("catalog.updated"), ...catalogState }),
+    z.object({ type: z.literal("cost.updated"), ...costState }),
+    z.object({ type: z.literal("queue.updated"), queue: queueView }),
+    z.object({
+      type: z.literal("activity.updated"),
+      minutes: z.array(activityMinute).meta({ description: "this one and the one before" }),
+    }),
+  ])
+  .meta({ id: "LiveMessage" });
 
 export type LiveMessage = z.infer<typeof liveMessage>;
 export type ProviderFleet = z.infer<typeof providerFleet>;

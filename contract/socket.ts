@@ -15,16 +15,18 @@ export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
 const messageId = z.string().min(1).max(64);
 const report = { id: messageId, job_id: z.string().min(1).max(64) };
 
-export const workerMessage = z.discriminatedUnion("type", [
-  presenceRequest.extend({ type: z.literal("presence"), id: messageId }),
-  z.strictObject({ type: z.literal("job.started"), ...report, ...startFields }),
-  z.strictObject({ type: z.literal("job.streaming"), ...report, ...startFields }),
-  z.strictObject({ type: z.literal("job.heartbeat"), ...report, ...heartbeatFields }),
-  z.strictObject({ type: z.literal("job.completed"), ...report, ...completeFields }),
-  z.strictObject({ type: z.literal("job.failed"), ...report, ...failFields }),
-  z.strictObject({ type: z.literal("job.released"), ...report, ...releaseFields }),
-  z.strictObject({ type: z.literal("job.spent"), ...report, ...spentFields }),
-]);
+export const workerMessage = z
+  .discriminatedUnion("type", [
+    presenceRequest.extend({ type: z.literal("presence"), id: messageId }),
+    z.strictObject({ type: z.literal("job.started"), ...report, ...startFields }),
+    z.strictObject({ type: z.literal("job.streaming"), ...report, ...startFields }),
+    z.strictObject({ type: z.literal("job.heartbeat"), ...report, ...heartbeatFields }),
+    z.strictObject({ type: z.literal("job.completed"), ...report, ...completeFields }),
+    z.strictObject({ type: z.literal("job.failed"), ...report, ...failFields }),
+    z.strictObject({ type: z.literal("job.released"), ...report, ...releaseFields }),
+    z.strictObject({ type: z.literal("job.spent"), ...report, ...spentFields }),
+  ])
+  .meta({ id: "WorkerMessage" });
 
 /** `presence` is acknowledged with the fields of its HTTP answer beside `ok`. */
 const acknowledgement = z.object({
@@ -35,15 +37,17 @@ const acknowledgement = z.object({
   ...presenceAnswer.partial().shape,
 });
 
-export const coordinatorMessage = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("welcome"), ...presenceAnswer.partial({ worker: true }).shape }),
-  z.object({ type: z.literal("job.assigned"), job: leasedJob }),
-  z.object({ type: z.literal("job.halted"), job_id: z.string(), lease: z.int(), reason: z.string() }),
-  z.object({ type: z.literal("worker.paused"), reason: z.string() }),
-  z.object({ type: z.literal("worker.resumed") }),
-  z.object({ type: z.literal("killswitch"), killswitch: killswitchState }),
-  acknowledgement,
-]);
+export const coordinatorMessage = z
+  .discriminatedUnion("type", [
+    z.object({ type: z.literal("welcome"), ...presenceAnswer.partial({ worker: true }).shape }),
+    z.object({ type: z.literal("job.assigned"), job: leasedJob }),
+    z.object({ type: z.literal("job.halted"), job_id: z.string(), lease: z.int(), reason: z.string() }),
+    z.object({ type: z.literal("worker.paused"), reason: z.string() }),
+    z.object({ type: z.literal("worker.resumed") }),
+    z.object({ type: z.literal("killswitch"), killswitch: killswitchState }),
+    acknowledgement,
+  ])
+  .meta({ id: "CoordinatorMessage" });
 
 export type WorkerMessage = z.infer<typeof workerMessage>;
 export type CoordinatorMessage = z.infer<typeof coordinatorMessage>;

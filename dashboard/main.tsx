@@ -21,6 +21,7 @@ import "./styles/message.css";
 import "./styles/killswitch.css";
 import "./styles/track.css";
 import "./styles/fleet.css";
+import "./styles/plug-in.css";
 
 applyTheme();
 startClock();

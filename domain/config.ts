@@ -76,4 +76,4 @@ export const maxAttemptsOf = (config: Config, job: { maxAttempts: number | null 
 const STORED_BEAT_SHARE = 120;
 
 export const storeBeatAfterMs = (deadlineMs: number | null): number =>
-  deadlineMs === null ? Number.POSITIVE_INFINITY : deadlineMs / STORED_BEAT_SHARE;
+  deadlineMs === null ? Number.POSITIVE_INFINITY : Math.ceil(deadlineMs / STORED_BEAT_SHARE);

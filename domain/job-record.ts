@@ -10,6 +10,8 @@ export interface Archived {
   readonly prompt: string;
   readonly input: Json;
   readonly result: Json;
+  /** When history was asked for it, epoch ms: a command does not go by what may have changed since. */
+  readonly readAt: number;
 }
 
 /** Fields that every record has. A field that is added to a job later goes to `LATER_FIELDS`, or does not compile. */

@@ -57,7 +57,13 @@ export type Refusal =
   | { readonly code: "etag_mismatch"; readonly current: string }
   | { readonly code: "idempotency_key_reused"; readonly key: string }
   | { readonly code: "rate_limited"; readonly retryAfterSeconds: number }
-  | { readonly code: "rate_limit_exceeded"; readonly detail: string; readonly retryAfterSeconds: number }
+  | {
+      readonly code: "rate_limit_exceeded";
+      readonly detail: string;
+      readonly retryAfterSeconds: number;
+      /** null: it is not about requests a minute. */
+      readonly requestsPerMinute: number | null;
+    }
   | { readonly code: "insufficient_quota"; readonly detail: string }
   | { readonly code: "model_not_found"; readonly model: string; readonly known: readonly string[] }
   | { readonly code: "unsupported_parameter"; readonly parameter: string; readonly detail: string }

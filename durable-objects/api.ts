@@ -78,9 +78,12 @@ export const OPERATIONS = {
   ),
   getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
   presentOpenJobs: operation(READ, jobs.presentOpenJobs),
-  patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed"] }, jobs.patch),
-  cancelJob: operation({ ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state"] }, jobs.cancel),
-  retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state"] }, jobs.retry),
+  patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed", "history_unavailable"] }, jobs.patch),
+  cancelJob: operation(
+    { ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state", "history_unavailable"] },
+    jobs.cancel,
+  ),
+  retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "history_unavailable"] }, jobs.retry),
   /** A portion of a bulk change; `finishBulk` tells what all of them came to. */
   changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
   recallBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),
@@ -112,6 +115,7 @@ export const OPERATIONS = {
   abandon: operation(FOLLOW, abandon),
   nameModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.nameModel),
   listModels: operation(ASK, (turn: Turn, _request: null) => frontDoor.listModels(turn)),
+  readCorsOrigins: operation(ASK, (turn: Turn, _request: null) => frontDoor.readCorsOrigins(turn)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.getModel),
 
   reportPresence: operation({ ...WORK, refuses: ["too_many_workers"] }, presence.report),

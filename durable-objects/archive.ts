@@ -15,10 +15,11 @@ export const findArchivedRecord = async (
   tenant: string,
   id: string,
 ): Promise<Result<Archived | null, Refusal>> => {
+  const readAt = Date.now();
   try {
     const found = db.prepare("SELECT record FROM jobs WHERE tenant = ?1 AND id = ?2").bind(tenant, id);
     const row = await found.first<{ record: string }>();
-    return ok(row === null ? null : { job: readJob(row.record), ...LEFT_OUT });
+    return ok(row === null ? null : { job: readJob(row.record), ...LEFT_OUT, readAt });
   } catch {
     return err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
   }

@@ -36,6 +36,7 @@ export class Drain {
   #isEmptying = false;
   #failures = 0;
   #retryAt = 0;
+  #retryDelayMs = 0;
 
   constructor(tools: DrainTools) {
     this.#tools = tools;
@@ -50,7 +51,7 @@ export class Drain {
     const oldestAt = this.#tools.store.outbox.oldestAt();
     if (oldestAt === null) return null;
     if (this.isRunning) return this.#tools.now() + RUNNING_CHECK_MS;
-    return Math.max(oldestAt + DRAIN_DELAY_MS, this.#retryAt);
+    return Math.max(oldestAt + DRAIN_DELAY_MS, this.#restsUntil());
   }
 
   /**
@@ -58,11 +59,17 @@ export class Drain {
    * written meanwhile is gathered for the next run: few large commits cost D1 less than many small ones.
    */
   start(): Promise<boolean> | null {
-    if (this.isRunning || this.#tools.now() < this.#retryAt) return null;
+    if (this.isRunning || this.#tools.now() < this.#restsUntil()) return null;
     this.#isEmptying = true;
     return this.flush().finally(() => {
       this.#isEmptying = false;
     });
+  }
+
+  /** When it may try again; a clock that was set back makes the wait no longer. */
+  #restsUntil(): number {
+    this.#retryAt = Math.min(this.#retryAt, this.#tools.now() + this.#retryDelayMs);
+    return this.#retryAt;
   }
 
   /** Resolves true once everything written before this call is in D1; false if D1 is unavailable. */
@@ -98,6 +105,7 @@ export class Drain {
     } catch (error) {
       const delayMs = retryDelayMs(this.#failures, RETRY_BASE_MS, RETRY_MAX_MS, this.#tools.random());
       this.#failures += 1;
+      this.#retryDelayMs = delayMs;
       this.#retryAt = this.#tools.now() + delayMs;
       const detail = `trying again in ${Math.round(delayMs)} ms`;
       log("error", "drain.failed", { tenant: this.#tools.tenant, detail }, error);

@@ -1,17 +1,18 @@
 // `npm run mutants`: plants each known defect in a copy of the tree and runs the simulator on it, or the kept runs of the
 // model in workerd. A mutant that none catches, or whose place in the code is gone, fails the run. An argument names the
-// mutants to try.
+// mutants to try. `-- --scan <file> …` tries every small change of those files instead, and lists what nobody noticed.
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { type Catcher, MUTANTS, type Mutant } from "../test/simulation/mutants.ts";
 import { runScript } from "./exit-error.ts";
+import { survey } from "./mutants/survey.ts";
 import { ROOT, runCommand } from "./run-command.ts";
 
 const SOURCES = ["contract", "domain", "durable-objects", "src", "migrations", "providers"];
 const SETTINGS = ["package.json", "tsconfig.base.json", "tsconfig.json", "vitest.config.ts", "wrangler.toml"];
-const TESTS = ["test/simulation", "test/support", "test/tenant/model", "test/tsconfig.json"];
+const TESTS = ["test/domain", "test/simulation", "test/support", "test/tenant/model", "test/tsconfig.json"];
 const NEEDED = [...SOURCES, ...SETTINGS, ...TESTS];
 const SEEDS = 600;
 /** Two processes of this machine are left to others. */
@@ -87,4 +88,15 @@ const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   return missed === 0 ? 0 : 1;
 };
 
-await runScript(() => tryMutants(process.argv.slice(2)));
+const surveyFiles = async (files: readonly string[]): Promise<number> => {
+  const copy = await copyTree();
+  try {
+    console.log(`${await survey(copy, files)} changes that nobody noticed`);
+    return 0;
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+};
+
+const [mode, ...rest] = process.argv.slice(2);
+await runScript(() => (mode === "--scan" ? surveyFiles(rest) : tryMutants(process.argv.slice(2))));

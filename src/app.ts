@@ -3,8 +3,8 @@
 import { Hono } from "hono";
 import { configureLog, log } from "../contract/log.ts";
 import type { Env } from "./env.ts";
+import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
-import { preflight } from "./front-door/headers.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { doorRoutes } from "./front-door/routes.ts";
 import type { Variables } from "./http/auth.ts";
@@ -115,6 +115,7 @@ app.onError((error, c) => {
 });
 
 app.options("/v1/*", preflight);
+app.use("/v1/*", cors);
 
 const bound = new Set(boundRoutes);
 mount(app, endpoints, (one) => !bound.has(one));

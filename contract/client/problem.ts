@@ -50,11 +50,18 @@ const secondsUntil = (retryAfter: string | null): number | null => {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 };
 
+/** The front door speaks in its clients' words. */
+interface DoorError {
+  readonly error?: { readonly message: string; readonly type?: string; readonly code?: string | null };
+}
+
 /** The problem that an answer which is no success stands for. */
 export const problemOf = async (response: Response): Promise<ApiProblem> => {
   const retryAfterSeconds = secondsUntil(response.headers.get("retry-after"));
   const title = response.statusText || `HTTP ${response.status}`;
   const isProblem = (response.headers.get("content-type") ?? "").includes("json");
-  const body = isProblem ? ((await response.json().catch(() => ({}))) as Partial<ProblemResource>) : {};
-  return new ApiProblem({ title, ...body, status: response.status }, { retryAfterSeconds });
+  const body = isProblem ? ((await response.json().catch(() => ({}))) as Partial<ProblemResource> & DoorError) : {};
+  const { error, ...problem } = body;
+  const said = error === undefined ? {} : { detail: error.message, code: error.code ?? error.type };
+  return new ApiProblem({ title, ...said, ...problem, status: response.status } as never, { retryAfterSeconds });
 };

@@ -1,6 +1,7 @@
 // Which page an address shows: one table. What a role may not do leads nowhere.
 
 import type { VNode } from "preact";
+import { lazyPage } from "../parts/lazy.tsx";
 import { Catalog } from "./catalog.tsx";
 import { Cost } from "./cost.tsx";
 import { Explain } from "./explain.tsx";
@@ -19,6 +20,10 @@ import { SettingsKeys } from "./settings-keys.tsx";
 import { SubscriptionPage } from "./subscription.tsx";
 import { WorkerPage } from "./worker.tsx";
 
+const Playground = lazyPage("Playground", async () => (await import("./playground.tsx")).Playground);
+const AddWorker = lazyPage("Add a worker", async () => (await import("./add-worker.tsx")).AddWorker);
+const Webhooks = lazyPage("Webhooks", async () => (await import("./settings-webhooks.tsx")).SettingsWebhooks);
+
 type Show = (id: string) => VNode;
 
 /** `*` stands for a name in the address. */
@@ -29,6 +34,7 @@ const PAGES: Record<string, Show> = {
   "jobs/*": (id) => <JobPage id={id} />,
   fleet: () => <Fleet />,
   "fleet/*": (instance) => <WorkerPage instance={instance} />,
+  playground: Playground,
   explain: () => <Explain />,
   schedules: () => <Schedules />,
   "schedules/~new": () => <ScheduleForm name={null} />,
@@ -39,6 +45,8 @@ const PAGES: Record<string, Show> = {
 };
 
 const ADMIN_PAGES: Record<string, Show> = {
+  "fleet/~add": AddWorker,
+  "settings/webhooks": Webhooks,
   catalog: () => <Catalog />,
   "catalog/*": (id) => <SubscriptionPage id={id} />,
   "settings/keys": () => <SettingsKeys />,
@@ -52,6 +60,6 @@ const find = (pages: Record<string, Show>, segments: readonly string[]): Show | 
 };
 
 export const pageAt = (segments: readonly string[], isAdmin: boolean): VNode => {
-  const show = find(PAGES, segments) ?? (isAdmin ? find(ADMIN_PAGES, segments) : undefined);
+  const show = find(isAdmin ? { ...PAGES, ...ADMIN_PAGES } : PAGES, segments);
   return show === undefined ? <NotFound /> : show(segments[1] ?? "");
 };

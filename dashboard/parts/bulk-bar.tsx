@@ -35,7 +35,7 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
   const actions = (["retry", "cancel"] as const).filter((action) => mayChange(action, status));
   const isAny = isAll || picked.size > 0;
   return (
-    <div class="bulk-bar">
+    <div class="jobs-bar">
       {mayOperate.value && (
         <span class="bulk-pick">
           <input

@@ -21,7 +21,7 @@ const STATES = ["unavailable", "paused", "offline"] as const;
 
 const COLUMNS: readonly Column[] = [
   { title: "Provider" },
-  { title: "Workers", class: "num" },
+  { title: "Workers", class: "num cell-wide" },
   { title: "Places taken" },
   { title: "Not working" },
 ];
@@ -49,10 +49,10 @@ export const FleetGlance = () => {
       <Table name="The fleet by provider" columns={COLUMNS}>
         {all.slice(0, MAX_PROVIDERS).map((one) => (
           <tr key={one.provider}>
-            <td class="cell-reason">
+            <td class="cell-provider">
               <a href={href(["fleet"], { provider: one.provider })}>{one.provider}</a>
             </td>
-            <td class="num">{count(one.workers)}</td>
+            <td class="num cell-wide">{count(one.workers)}</td>
             <td>
               <LoadBar load={one.load} concurrency={one.places} />
             </td>

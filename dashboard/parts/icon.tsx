@@ -4,6 +4,7 @@ const PATHS = {
   overview: "M2 15h4l4-10h4l4 0M14 5v0M10 15h8",
   jobs: "M3 5h14M3 10h14M3 15h9",
   fleet: "M3 4h14v5H3zM3 12h14v5H3zM6 6.5h.01M6 14.5h.01",
+  playground: "M3 4h14v9H9l-4 4v-4H3zM7 8.500h6",
   explain: "M4 16V9M8 16V4M12 16v-5M16 16V7",
   schedules: "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14M10 6v4l3 2",
   catalog: "M4 3h9l3 3v11H4zM7 8h6M7 11h6M7 14h4",

@@ -19,6 +19,7 @@ const DESTINATIONS: readonly Destination[] = [
   { path: "jobs", label: "Jobs", icon: "jobs" },
   { path: "fleet", label: "Fleet", icon: "fleet" },
   { path: "explain", label: "Explain", icon: "explain" },
+  { path: "playground", label: "Playground", icon: "playground" },
   { path: "schedules", label: "Schedules", icon: "schedules" },
   { path: "catalog", label: "Catalog", icon: "catalog", isForAdmin: true },
   { path: "cost", label: "Cost", icon: "cost" },

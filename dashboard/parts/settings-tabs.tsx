@@ -6,6 +6,7 @@ import { isAdmin } from "../state/session.ts";
 const TABS = [
   ["settings", "Config"],
   ["settings/keys", "Keys"],
+  ["settings/webhooks", "Webhooks"],
   ["settings/audit", "Audit log"],
 ] as const;
 

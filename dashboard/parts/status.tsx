@@ -1,6 +1,7 @@
 // The state of a job, a worker or a schedule as a lamp and a word.
 
 import type { LiveJob } from "../../contract/live.ts";
+import type { DeliveryResource, WebhookResource } from "../../contract/webhook.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
 import { type Aspect, Lamp } from "./lamp.tsx";
 
@@ -67,4 +68,19 @@ export const OutcomeStatus = ({ outcome }: { outcome: string }) => {
   const aspect: Aspect =
     outcome === "created" || outcome === "completed" ? "done" : outcome === "skipped" ? "caution" : "stop";
   return <Status aspect={aspect} word={outcome} />;
+};
+
+const DELIVERY: Record<DeliveryResource["status"], Aspect> = { pending: "caution", delivered: "done", failed: "stop" };
+
+export const DeliveryStatus = ({ status }: { status: DeliveryResource["status"] }) => (
+  <Status aspect={DELIVERY[status]} word={status} />
+);
+
+export const WebhookStatus = ({ webhook }: { webhook: WebhookResource }) => {
+  if (!webhook.enabled) return <Status aspect="stop" word="disabled" />;
+  return webhook.failing_since === null ? (
+    <Status aspect="clear" word="enabled" />
+  ) : (
+    <Status aspect="caution" word="failing" />
+  );
 };

@@ -2,6 +2,7 @@
 // that a frame of a hundred updates renders once. Jobs are bounded: finished ones leave first, oldest first.
 
 import { batch, computed, signal } from "@preact/signals";
+import { fleetByProvider } from "../../contract/fleet-by-provider.ts";
 import type { QueueView } from "../../contract/insight.ts";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
 import type { ActivityMinute, LiveJob, LiveMessage, ProviderFleet } from "../../contract/live.ts";
@@ -29,8 +30,11 @@ export const removedModels = signal<Snapshot["removed_models"]>([]);
 export const queue = signal<QueueView | null>(null);
 /** What happened to jobs in the last hour, oldest minute first. */
 export const minutes = signal<readonly ActivityMinute[]>([]);
-/** All workers in sums, by provider. */
-export const fleet = signal<readonly ProviderFleet[]>([]);
+const toldFleet = signal<readonly ProviderFleet[]>([]);
+/** All workers in sums, by provider: added up here while all of them are known, as that is truer while nothing happens. */
+export const fleet = computed<readonly ProviderFleet[]>(() =>
+  workers.value.size >= workersTotal.value ? fleetByProvider(workers.value.values()) : toldFleet.value,
+);
 /** Grows when the catalog changed: what shows it reads it anew. */
 export const catalogVersion = signal(0);
 export const hasSnapshot = signal(false);
@@ -61,7 +65,7 @@ const takeSnapshot = (snapshot: Snapshot): void => {
   removedModels.value = snapshot.removed_models;
   queue.value = snapshot.queue;
   minutes.value = snapshot.minutes;
-  fleet.value = snapshot.fleet;
+  toldFleet.value = snapshot.fleet;
   hasSnapshot.value = true;
 };
 
@@ -101,7 +105,7 @@ const takeRest = (message: LiveMessage): void => {
   else if (message.type === "schedule.updated") schedules.value = message.schedules;
   else if (message.type === "queue.updated") queue.value = message.queue;
   else if (message.type === "activity.updated") takeMinutes(message.minutes);
-  else if (message.type === "fleet.updated") fleet.value = message.fleet;
+  else if (message.type === "fleet.updated") toldFleet.value = message.fleet;
   else if (message.type === "catalog.updated") {
     catalogVersion.value += 1;
     removedModels.value = message.removed_models;
@@ -134,6 +138,6 @@ export const clearBoard = (): void =>
     removedModels.value = [];
     queue.value = null;
     minutes.value = [];
-    fleet.value = [];
+    toldFleet.value = [];
     hasSnapshot.value = false;
   });

@@ -5,7 +5,7 @@ import { type Config, storeBeatAfterMs, timeoutOf } from "../../domain/config.ts
 import type { Job } from "../../domain/job.ts";
 import type { Memory } from "./memory.ts";
 
-/** A final job stays this long, so that repeated reports and quick reads need no history. */
+/** A final job stays this long after its last change: repeated reports and quick reads need no history. */
 export const FINAL_GRACE_MS = 10_000;
 
 export const dueAtOf = (job: Job, memory: Memory): number | null => {
@@ -17,7 +17,7 @@ export const dueAtOf = (job: Job, memory: Memory): number | null => {
     case "running":
       return runningDueAt(job, memory);
     default:
-      return job.finishedAt === null ? null : job.finishedAt + FINAL_GRACE_MS;
+      return job.finishedAt === null ? null : Math.max(job.finishedAt, job.updatedAt) + FINAL_GRACE_MS;
   }
 };
 

@@ -69,13 +69,15 @@ export interface Asked {
 export interface DoorSettings {
   readonly commitAfterMs: number;
   readonly keepAliveMs: number;
-  readonly corsOrigins: readonly string[];
 }
 
 export const settingsOf = (turn: Turn): DoorSettings => {
-  const { commitAfterMs, keepAliveMs, corsOrigins } = turn.memory.config.frontDoor;
-  return { commitAfterMs, keepAliveMs, corsOrigins };
+  const { commitAfterMs, keepAliveMs } = turn.memory.config.frontDoor;
+  return { commitAfterMs, keepAliveMs };
 };
+
+export const readCorsOrigins = (turn: Turn): Result<readonly string[], Refusal> =>
+  ok(turn.memory.config.frontDoor.corsOrigins);
 
 /** Makes the job of a request, with its worker where one has room; refuses what nobody could ever answer. */
 export const ask = (turn: Turn, request: Asking): Result<Asked, Refusal> => {
@@ -194,7 +196,7 @@ const listedModels = (turn: Turn): ListedModel[] => {
   return [...models.values()].filter(({ id }) => refuseModel(turn, [id]).ok);
 };
 
-export const listModels = (turn: Turn): Result<{ list: ModelList; corsOrigins: readonly string[] }, Refusal> => {
+export const listModels = (turn: Turn): Result<ModelList, Refusal> => {
   const data = listedModels(turn).map(({ id, ownedBy, createdAt }) => ({
     id,
     object: "model" as const,
@@ -204,21 +206,20 @@ export const listModels = (turn: Turn): Result<{ list: ModelList; corsOrigins: r
     owned_by: ownedBy,
     display_name: id,
   }));
-  const list = {
+  return ok({
     object: "list" as const,
     data,
     has_more: false as const,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
-  };
-  return ok({ list, corsOrigins: settingsOf(turn).corsOrigins });
+  });
 };
 
 /** The listed model that a name means. */
 export const getModel = (turn: Turn, request: { model: string }): Result<ModelList["data"][number], Refusal> => {
   const listed = listModels(turn);
   if (!listed.ok) return listed;
-  const { data } = listed.value.list;
+  const { data } = listed.value;
   const found = data.find(({ id }) => id === request.model) ?? data.find(({ id }) => isSameModel(id, request.model));
   if (found !== undefined) return ok(found);
   return err({ code: "model_not_found", model: request.model, known: data.slice(0, NAMED_MODELS).map(({ id }) => id) });

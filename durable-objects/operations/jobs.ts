@@ -19,7 +19,7 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import { explainClosest } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
-import { staleAtOf } from "./deadline.ts";
+import { FINAL_GRACE_MS, staleAtOf } from "./deadline.ts";
 import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import { countRequest, refuseOverLimits } from "./key-limits.ts";
 import { lastSignOf } from "./last-sign.ts";
@@ -172,9 +172,17 @@ export interface JobCommand {
   readonly archived?: Archived | undefined;
 }
 
-/** The record a command acts on: the object's own, else the one that history brought. */
-const findForCommand = (turn: Turn, command: JobCommand): Job | null =>
-  turn.store.jobs.find(command.id) ?? command.archived?.job ?? null;
+/** Whoever comes back stays for a grace: within half of it, what history said is still so, though clocks differ a little. */
+const RECORD_HOLDS_MS = FINAL_GRACE_MS / 2;
+const STALE_RECORD = { code: "history_unavailable", retryAfterSeconds: 1 } as const satisfies Refusal;
+
+/** The record a command acts on: the object's own, else the one that history brought, unless that came too late. */
+const findForCommand = (turn: Turn, { id, archived }: JobCommand): Result<Job, Refusal> => {
+  const open = turn.store.jobs.find(id);
+  if (open !== null) return ok(open);
+  if (archived === undefined) return err(notFound("job", id));
+  return turn.nowAt - archived.readAt > RECORD_HOLDS_MS ? err(STALE_RECORD) : ok(archived.job);
+};
 
 /** Stores the outcome of a command; a job that had left comes back with its payload. */
 const recordCommand = (
@@ -191,15 +199,17 @@ const recordCommand = (
 };
 
 export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Result<JobResource, Refusal> => {
-  const job = findForCommand(turn, command);
-  if (job === null) return err(notFound("job", command.id));
+  const found = findForCommand(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
   const decided = patchJob(job, command.patch, turn.nowAt);
   return decided.ok ? ok(recordCommand(turn, command, job, decided.value)) : decided;
 };
 
 export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
-  const job = findForCommand(turn, command);
-  if (job === null) return err(notFound("job", command.id));
+  const found = findForCommand(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
   const allowed = allowReading(turn, job);
   if (!allowed.ok) return allowed;
   const decided = cancelJob(job, turn.nowAt);
@@ -209,8 +219,9 @@ export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Ref
 };
 
 export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
-  const job = findForCommand(turn, command);
-  if (job === null) return err(notFound("job", command.id));
+  const found = findForCommand(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
   const waitedFor = refuseRetry(job);
   if (waitedFor !== null) return err(waitedFor);
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);

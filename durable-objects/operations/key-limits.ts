@@ -39,7 +39,7 @@ export const refuseOverLimits = (turn: Turn, names: readonly (string | null)[], 
   const rate = limits.requestsPerMinute;
   const window = windowAt(turn.store.keyUse.window(keyId), turn.nowAt);
   if (rate !== null && window.count + count > rate) {
-    return err(exceeded(`${rate} requests a minute`, window.startedAt + WINDOW_MS - turn.nowAt));
+    return err(exceeded(`${rate} requests a minute`, window.startedAt + WINDOW_MS - turn.nowAt, rate));
   }
   const open = turn.memory.openByKey.get(keyId) ?? 0;
   if (limits.concurrent !== null && open + count > limits.concurrent) {
@@ -51,10 +51,11 @@ export const refuseOverLimits = (turn: Turn, names: readonly (string | null)[], 
 const WINDOW_MS = 60_000;
 const CONCURRENT_RETRY_MS = 1_000;
 
-const exceeded = (what: string, retryAfterMs: number): Refusal => ({
+const exceeded = (what: string, retryAfterMs: number, requestsPerMinute: number | null = null): Refusal => ({
   code: "rate_limit_exceeded",
   detail: `this key may make ${what}`,
   retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
+  requestsPerMinute,
 });
 
 const refuseOverMoney = (turn: Turn, keyId: string, limits: KeyLimits): Result<null, Refusal> => {

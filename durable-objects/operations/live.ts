@@ -1,6 +1,7 @@
 // What viewers are shown: reads only.
 
 import { toIso } from "../../contract/field.ts";
+import { type CountedWorker, fleetByProvider } from "../../contract/fleet-by-provider.ts";
 import { presentJob } from "../../contract/job.ts";
 import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
 import { startOf } from "../../contract/start-of.ts";
@@ -10,7 +11,6 @@ import type { JobStatus } from "../../domain/job-status.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
-import { fleetByProvider } from "./fleet-summary.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
 import { waitingReason } from "./routing.ts";
@@ -39,13 +39,22 @@ const statusCounts = (turn: Turn): Record<JobStatus, number> => {
   return { ...counters.jobsByStatus, pending: open.pending, assigned: open.assigned, running: open.running };
 };
 
+/** Of each worker only what is added up. */
+function* counted(turn: Turn): Generator<CountedWorker> {
+  for (const member of turn.memory.fleet.members()) {
+    const { status, pauseReason, load, worker } = viewOf(turn, member);
+    const { provider, unavailable, concurrency } = worker;
+    yield { provider, status, paused: pauseReason !== null, unavailable, concurrency, current_load: load };
+  }
+}
+
 export const liveSnapshot = (turn: Turn): LiveMessage => ({
   type: "snapshot",
   server_time: toIso(turn.nowAt),
   jobs: turn.store.jobs.newest(MAX_LIVE_RESOURCES).map((job) => presentLive(turn, job)),
   workers: [...turn.memory.fleet.members()].slice(0, MAX_LIVE_RESOURCES).map((one) => presentWorker(viewOf(turn, one))),
   workers_total: turn.memory.fleet.size,
-  fleet: fleetByProvider(turn),
+  fleet: fleetByProvider(counted(turn)),
   schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one)),
   killswitch: killswitchResource(turn),
   counts: statusCounts(turn),
@@ -79,7 +88,7 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
     messages.push({ type: "queue.updated", queue: queueView(turn) });
     messages.push({ type: "activity.updated", minutes: minutesSince(turn, turn.nowAt - NEWEST_MS) });
   }
-  if (changes.topics.has("fleet")) messages.push({ type: "fleet.updated", fleet: fleetByProvider(turn) });
+  if (changes.topics.has("fleet")) messages.push({ type: "fleet.updated", fleet: fleetByProvider(counted(turn)) });
   if (changes.topics.has("cost")) messages.push({ type: "cost.updated", ...costState(turn) });
   return messages;
 };

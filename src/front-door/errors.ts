@@ -8,6 +8,7 @@ import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
+import { limitHeaders } from "./headers.ts";
 
 const BASE = "/v1/";
 
@@ -60,6 +61,8 @@ export const refusalResponse = (c: AppContext, refusal: Refusal): Response => {
   const retryAfter = retryAfterOf(refusal);
   const more: Record<string, string> = retryAfter === null ? {} : { "retry-after": String(retryAfter) };
   if (refusal.code === "method_not_allowed") more.allow = refusal.allow.join(", ");
+  if (refusal.code === "rate_limit_exceeded" && refusal.requestsPerMinute !== null)
+    Object.assign(more, limitHeaders(refusal.requestsPerMinute, 0, refusal.retryAfterSeconds));
   return errorResponse(c, dialectOf(c.req.path), errorOfRefusal(refusal), more);
 };
 

@@ -19,41 +19,16 @@ export const answerHeadersOf = (
     ...(job.isSessionHit === null ? {} : { "x-signalbox-session": job.isSessionHit ? "hit" : "miss" }),
     ...(isReplayed ? { "idempotency-replayed": "true" } : {}),
     "openai-processing-ms": String(Date.now() - startedAt),
-    ...(limits === null
-      ? {}
-      : {
-          "x-ratelimit-limit-requests": String(limits.limit),
-          "x-ratelimit-remaining-requests": String(limits.remaining),
-          "x-ratelimit-reset-requests": `${Math.ceil(limits.resetMs / 1000)}s`,
-        }),
-    ...corsHeadersOf(c, asked.settings.corsOrigins),
+    ...(limits === null ? {} : limitHeaders(limits.limit, limits.remaining, Math.ceil(limits.resetMs / 1000))),
   };
 };
 
-const EXPOSED = "*";
-
-/** What a page of an allowed origin needs to read the answer. */
-export const corsHeadersOf = (c: AppContext, allowed: readonly string[]): Record<string, string> => {
-  const origin = c.req.header("origin");
-  if (origin === undefined || !(allowed.includes("*") || allowed.includes(origin))) return {};
-  return { "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSED, vary: "origin" };
-};
-
-/**
- * A preflight bears no key, so nobody knows whose rules hold; it says what a request may have, and nothing of anybody.
- * Whether a page may read the answer the answer itself says.
- */
-export const preflight = (c: AppContext): Response =>
-  new Response(null, {
-    status: 204,
-    headers: {
-      "access-control-allow-origin": c.req.header("origin") ?? "*",
-      "access-control-allow-methods": "GET, POST",
-      "access-control-allow-headers": c.req.header("access-control-request-headers") ?? "authorization, content-type",
-      "access-control-max-age": "600",
-      vary: "origin, access-control-request-headers",
-    },
-  });
+/** Where a key stands with its requests a minute. */
+export const limitHeaders = (limit: number, remaining: number, resetSeconds: number): Record<string, string> => ({
+  "x-ratelimit-limit-requests": String(limit),
+  "x-ratelimit-remaining-requests": String(remaining),
+  "x-ratelimit-reset-requests": `${resetSeconds}s`,
+});
 
 export const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",

@@ -52,7 +52,7 @@ export const jobStream = endpoint(
       'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB. A final job answers with `end` at once.',
     params: jobIdParam,
     headers: z.object({ "last-event-id": z.string().optional() }),
-    answers: { 200: { description: "Its events.", schema: json, media: ["text/event-stream"] } },
+    answers: { 200: { description: "The job's events.", schema: json, media: ["text/event-stream"] } },
   },
   async (c, { params, token }) => {
     const place = placeOf(c);

@@ -11,11 +11,11 @@ import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { idempotencyHeader } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
+import { operationIdOf } from "../http/openapi.ts";
 import { unwrap } from "../http/refused.ts";
 import { dropHeldBody, holdBody } from "../http/relay.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
-import { corsHeadersOf } from "./headers.ts";
 import { answerPlain } from "./plain.ts";
 import { type DoorRequest, readDoorRequest } from "./request.ts";
 import { answerStream } from "./stream.ts";
@@ -62,6 +62,7 @@ const doorOf = (api: Api): Endpoint =>
     {
       ...asks("ask", "unsupported_parameter", "payload_too_large"),
       method: "post",
+      operationId: operationIdOf("post", `/${api}`),
       path: `/v1/${api}`,
       tag: TAG,
       summary: SUMMARIES[api],
@@ -92,11 +93,10 @@ const models = endpoint(
     description: "What workers that are not offline offer, and every alias; OpenAI's fields and Anthropic's in one.",
     query: anyQuery,
     errorSchema: openAiError,
-    answers: { 200: { description: "Them.", schema: modelList } },
+    answers: { 200: { description: "The models and aliases.", schema: modelList } },
   },
   async (c, { token }) => {
-    const { list, corsOrigins } = unwrap(await callTenant(c.env, token, "listModels", null));
-    return answer(c, list, 200, corsHeadersOf(c, corsOrigins));
+    return answer(c, unwrap(await callTenant(c.env, token, "listModels", null)));
   },
 );
 
@@ -107,6 +107,7 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
   endpoint(
     {
       ...asks("getModel"),
+      operationId: params === oneModel ? "getModel" : "getOwnedModel",
       method: "get",
       path,
       tag: TAG,

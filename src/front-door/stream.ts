@@ -22,6 +22,7 @@ import type { DoorRequest } from "./request.ts";
 
 /** After a report its stream may come so much later. */
 const LATE_STREAM_MS = 5_000;
+const OK = 200;
 /** Who does not read does not read an error either. */
 const LAST_WRITE_MS = 1_000;
 
@@ -75,28 +76,25 @@ const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: Do
   }
 };
 
-/** The events of one attempt from its first one on. Never resolves where it has none: the tenant tells what became of it. */
-const attach = (
+/** The events of one attempt from its first one on; null where it ended without any: the tenant tells what became of it. */
+const attach = async (
   c: AppContext,
   token: TokenFacts,
   asked: Asked,
   { asking, wantsUsage }: DoorRequest,
   job: Followed,
-): Promise<ReadableStream<Uint8Array>> =>
-  new Promise((resolve) => {
-    const wishes = {
-      api: asking.api,
-      isNumbered: false,
-      stripsUsage: !wantsUsage,
-      keepAliveMs: asked.settings.keepAliveMs,
-      after: 0,
-    };
-    readRelay(c.env, token, job.worker ?? "", { jobId: job.id, lease: job.lease, wishes })
-      .then(({ status, body }) => {
-        if (status === 200 && body !== null) resolve(body);
-      })
-      .catch(() => undefined);
-  });
+): Promise<ReadableStream<Uint8Array> | null> => {
+  const wishes = {
+    api: asking.api,
+    isNumbered: false,
+    stripsUsage: !wantsUsage,
+    keepAliveMs: asked.settings.keepAliveMs,
+    after: 0,
+  };
+  const reading = readRelay(c.env, token, job.worker ?? "", { jobId: job.id, lease: job.lease, wishes });
+  const answered = await reading.catch(() => null);
+  return answered?.status === OK ? answered.body : null;
+};
 
 const within = <T>(promise: Promise<T>, ms: number): Promise<T | null> =>
   Promise.race([promise, scheduler.wait(ms).then(() => null)]);

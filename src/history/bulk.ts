@@ -55,6 +55,7 @@ export const findManyArchived = (
   ids: readonly string[],
 ): Promise<{ id: string; archived: Archived }[]> =>
   readHistory(async () => {
+    const readAt = Date.now();
     const { results } = await db
       .prepare(
         `SELECT record, prompt, input FROM jobs
@@ -65,6 +66,6 @@ export const findManyArchived = (
       .all<{ record: string; prompt: string; input: string }>();
     return results.map(({ record, prompt, input }) => {
       const job = readJob(record);
-      return { id: job.id, archived: { job, prompt, input: JSON.parse(input), result: null } };
+      return { id: job.id, archived: { job, prompt, input: JSON.parse(input), result: null, readAt } };
     });
   });

@@ -1,14 +1,15 @@
 // The OpenAPI document, made from the same endpoint descriptions that validate and mount.
 
-import { OpenAPIRegistry, OpenApiGeneratorV31 } from "@asteasolutions/zod-to-openapi";
-import * as z from "zod";
+import type * as z from "zod";
+import { jobInput } from "../../contract/job-input.ts";
+import { liveMessage } from "../../contract/live.ts";
 import { problemResource } from "../../contract/problem.ts";
 import { WIRE } from "../../contract/refusal.ts";
+import { coordinatorMessage, workerMessage } from "../../contract/socket.ts";
 import { rolesWith } from "../../domain/key.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
+import { type JsonSchema, SchemaBook } from "./json-schema.ts";
 import type { Description, Endpoint, Method, Needs } from "./router.ts";
-
-const PROBLEM = { "application/problem+json": { schema: problemResource } };
 
 /** Which key a caller needs, as a sentence. */
 export const describeNeeds = (needs: Needs): string => {
@@ -29,33 +30,60 @@ const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] =>
     : (["authentication_failed", "forbidden", "overloaded", "storage_full", "tenant_unavailable"] as const)),
 ];
 
-/** An event stream is text, whatever its events carry. */
-const schemaAs = (media: string, schema: z.ZodType | undefined) => (media.startsWith("text/") ? z.string() : schema);
+type Media = Record<string, { readonly schema: JsonSchema }>;
 
-const responsesOf = (description: Description): Record<string, object> => {
-  const responses: Record<string, object> = {};
-  for (const [status, { description: says, schema, media }] of Object.entries(description.answers)) {
-    const content = Object.fromEntries(
-      (media ?? ["application/json"]).map((type) => [type, { schema: schemaAs(type, schema) }]),
-    );
-    responses[status] = { description: says, ...(schema === undefined ? {} : { content }) };
+/** An event stream is text, whatever its events carry. */
+const contentOf = (media: readonly string[], schema: JsonSchema): Media =>
+  Object.fromEntries(media.map((type) => [type, { schema: type.startsWith("text/") ? { type: "string" } : schema }]));
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly content?: Media;
+}
+
+const responsesOf = (description: Description, book: SchemaBook): Record<string, ResponseObject> => {
+  const responses: Record<string, ResponseObject> = {};
+  for (const [status, { description: says, schema, media = ["application/json"] }] of Object.entries(
+    description.answers,
+  )) {
+    const content = schema === undefined ? {} : { content: contentOf(media, book.answer(schema)) };
+    responses[status] = { description: says, ...content };
   }
   const { errorSchema } = description;
-  const errors = errorSchema === undefined ? PROBLEM : { "application/json": { schema: errorSchema } };
+  const content =
+    errorSchema === undefined
+      ? contentOf(["application/problem+json"], book.answer(problemResource))
+      : contentOf(["application/json"], book.answer(errorSchema));
   for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {
-    const status = String(WIRE[code].status);
-    responses[status] ??= { description: WIRE[code].title, content: errors };
+    responses[String(WIRE[code].status)] ??= { description: WIRE[code].title, content };
   }
   return responses;
 };
 
-const bodyOf = ({ body, rawBody, isBodyOptional }: Description): object => {
-  if (rawBody !== undefined) {
-    const content = Object.fromEntries(rawBody.media.map((media) => [media, { schema: rawBody.schema }]));
-    return { body: { required: true, content } };
-  }
-  if (body === undefined) return {};
-  return { body: { required: isBodyOptional !== true, content: { "application/json": { schema: body } } } };
+const bodyOf = ({ body, rawBody, isBodyOptional }: Description, book: SchemaBook): object => {
+  const schema = body ?? rawBody?.schema;
+  if (schema === undefined) return {};
+  const content = contentOf(rawBody?.media ?? ["application/json"], book.request(schema));
+  return { requestBody: { required: isBodyOptional !== true, content } };
+};
+
+export interface Parameter {
+  readonly name: string;
+  readonly description?: string;
+  readonly in: "path" | "query" | "header";
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+const parametersIn = (place: Parameter["in"], schema: z.ZodObject | undefined, book: SchemaBook): Parameter[] => {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = book.fieldsOf(book.request(schema));
+  return Object.entries(properties).map(([name, one]) => {
+    const { description, ...rest } = one;
+    const isRequired = place === "path" || required.includes(name);
+    const says = description === undefined ? {} : { description };
+    return { name, in: place, required: isRequired, ...says, schema: rest };
+  });
 };
 
 const VERBS: Record<Method, string> = {
@@ -80,39 +108,54 @@ export const operationIdOf = (method: Method, path: string): string => {
   return verb + words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
 };
 
-export const openApiDocument = (endpoints: readonly Endpoint[], version: string): object => {
-  const registry = new OpenAPIRegistry();
-  const bearer = registry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly [string];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Media };
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+}
+
+export interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+}
+
+const operationOf = (description: Description, book: SchemaBook): Operation => {
+  const { method, path, operationId = operationIdOf(method, path), summary, tag, needs } = description;
+  return {
+    operationId,
+    summary,
+    description: [description.description, describeNeeds(needs)].filter((part) => part !== undefined).join("\n\n"),
+    tags: [tag],
+    ...{ security: needs === "none" ? [] : [{ bearer: [] }] },
+    parameters: [
+      ...parametersIn("path", description.params, book),
+      ...parametersIn("query", description.query, book),
+      ...parametersIn("header", description.headers, book),
+    ],
+    ...bodyOf(description, book),
+    responses: responsesOf(description, book),
+  };
+};
+
+/** What no endpoint names: the sockets' messages, and what a worker reads of a job. */
+const noteUnnamed = (book: SchemaBook): void => {
+  for (const schema of [workerMessage, jobInput]) book.request(schema);
+  for (const schema of [coordinatorMessage, liveMessage]) book.answer(schema);
+};
+
+export const openApiDocument = (endpoints: readonly Endpoint[], version: string): OpenApiDocument => {
+  const book = new SchemaBook();
+  noteUnnamed(book);
+  const paths: Record<string, Record<string, Operation>> = {};
   for (const { description } of endpoints) {
-    const {
-      method,
-      path,
-      operationId = operationIdOf(method, path),
-      summary,
-      tag,
-      needs,
-      params,
-      query,
-      headers,
-    } = description;
-    registry.registerPath({
-      method,
-      path,
-      operationId,
-      summary,
-      tags: [tag],
-      description: [description.description, describeNeeds(needs)].filter((part) => part !== undefined).join("\n\n"),
-      security: needs === "none" ? [] : [{ [bearer.name]: [] }],
-      request: {
-        ...(params === undefined ? {} : { params }),
-        ...(query === undefined ? {} : { query }),
-        ...(headers === undefined ? {} : { headers }),
-        ...bodyOf(description),
-      },
-      responses: responsesOf(description),
-    } as Parameters<OpenAPIRegistry["registerPath"]>[0]);
+    const operations = paths[description.path] ?? {};
+    paths[description.path] = { ...operations, [description.method]: operationOf(description, book) };
   }
-  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+  const head = {
     openapi: "3.1.0",
     info: {
       title: "Signalbox",
@@ -120,5 +163,7 @@ export const openApiDocument = (endpoints: readonly Endpoint[], version: string)
       description: "A job router for AI workers: accepts jobs and gives each to the best available worker.",
     },
     servers: [{ url: "/" }],
-  });
+  };
+  const securitySchemes = { bearer: { type: "http", scheme: "bearer" } };
+  return book.finish((schemas) => ({ ...head, paths, components: { securitySchemes, schemas } }));
 };

@@ -77,7 +77,10 @@ const providers = endpoint(
     path: "/catalog/providers",
     summary: "Providers this installation knows",
     answers: {
-      200: { description: "Them; `auth.ref` names a key in the vault and is none itself.", schema: providerList },
+      200: {
+        description: "The providers; `auth.ref` names a key in the vault and is none itself.",
+        schema: providerList,
+      },
     },
   },
   async (c, { token }) => {
@@ -110,7 +113,7 @@ const list = endpoint(
     method: "get",
     path: "/catalog/subscriptions",
     summary: "All subscriptions",
-    answers: { 200: { description: "Them, by provider.", schema: subscriptionList } },
+    answers: { 200: { description: "The subscriptions, by provider.", schema: subscriptionList } },
     refuses: ["history_unavailable"],
   },
   async (c, { token }) => {
@@ -162,7 +165,7 @@ const models = endpoint(
     path: "/catalog/subscriptions/{id}/models",
     params: subscriptionIdParam,
     summary: "The models of the last good sync",
-    answers: { 200: { description: "Them, by id.", schema: modelList } },
+    answers: { 200: { description: "The models, by id.", schema: modelList } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, token }) => {

@@ -52,7 +52,7 @@ const keys = endpoint(
     tag: KEYS,
     ...asks("listKeys"),
     summary: "All keys, without their secrets",
-    answers: { 200: { description: "Them.", schema: keyList } },
+    answers: { 200: { description: "The keys, without their secrets.", schema: keyList } },
   },
   async (c, { token }) => {
     return answer(c, { keys: unwrap(await callTenant(c.env, token, "listKeys", null)) });

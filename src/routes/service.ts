@@ -2,16 +2,16 @@
 // descriptions, with no script and nothing from elsewhere.
 
 import * as z from "zod";
-import { WIRE } from "../../contract/refusal.ts";
 import { VERSION } from "../../contract/version.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import type { Home } from "../http/home.ts";
-import { describeNeeds, openApiDocument } from "../http/openapi.ts";
+import { type OpenApiDocument, openApiDocument } from "../http/openapi.ts";
 import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
-import { type Description, type Endpoint, endpoint } from "../http/router.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
+import { docsPage } from "./docs-page.ts";
 
 const BASE = { method: "get", tag: "Service", needs: "none" } as const;
 const STARTING = { status: "starting", version: VERSION };
@@ -56,7 +56,7 @@ const health = endpoint(
     summary: "Whether the service answers",
     description: "Touches no database. `warnings`, where there are any, say what an operator must look at.",
     answers: {
-      200: { description: "It does.", schema: healthOf("ok") },
+      200: { description: "The service answers.", schema: healthOf("ok") },
       503: {
         description:
           "Self-hosted: a process of the server is being started again; or, for ten seconds at most, the worker beside it is not there yet.",
@@ -85,78 +85,48 @@ const metrics = endpoint(
   },
 );
 
-const documentation = (path: string, media: string, summary: string, render: () => string): Endpoint => {
-  const schema = media === "application/json" ? z.looseObject({}) : z.string();
+interface Documentation {
+  readonly path: string;
+  readonly media: string;
+  readonly summary: string;
+  readonly says: string;
+  readonly schema: z.ZodType;
+}
+
+const documentation = ({ path, media, summary, says, schema }: Documentation, render: () => string): Endpoint => {
   let rendered: string | null = null;
-  return endpoint({ ...BASE, path, summary, answers: { 200: { description: "It.", schema, media: [media] } } }, (c) => {
+  const answers = { 200: { description: says, schema, media: [media] } };
+  return endpoint({ ...BASE, path, summary, answers }, (c) => {
     rendered ??= render();
     return c.body(rendered, 200, { "content-type": `${media}; charset=utf-8` });
   });
 };
 
+const OPENAPI = {
+  path: "/openapi.json",
+  media: "application/json",
+  summary: "The OpenAPI document (3.1)",
+  says: "The document.",
+  schema: z.looseObject({}),
+};
+
+const DOCS = {
+  path: "/docs",
+  media: "text/html",
+  summary: "The API as a page",
+  says: "The page, with no script.",
+  schema: z.string(),
+};
+
 /** The service's own endpoints; the documents describe all that are given and themselves. */
 export const serviceRoutes = (others: readonly Endpoint[]): Endpoint[] => {
   const routes: Endpoint[] = [];
-  const openapi = documentation("/openapi.json", "application/json", "The OpenAPI document (3.1)", () =>
-    JSON.stringify(openApiDocument([...others, ...routes], VERSION)),
+  const document = (): OpenApiDocument => openApiDocument([...others, ...routes], VERSION);
+  routes.push(
+    health,
+    metrics,
+    documentation(OPENAPI, () => JSON.stringify(document())),
+    documentation(DOCS, () => docsPage(document(), VERSION)),
   );
-  const docs = documentation("/docs", "text/html", "The API as a page", () =>
-    docsPage([...others, ...routes].map(({ description }) => description)),
-  );
-  routes.push(health, metrics, openapi, docs);
   return routes;
-};
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
-
-const prose = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
-
-/** A schema with a name of its own comes as a reference to it. */
-const namedSchema = (schema: z.core.JSONSchema.BaseSchema): z.core.JSONSchema.BaseSchema =>
-  schema.$defs?.[schema.$ref?.split("/").at(-1) ?? ""] ?? schema;
-
-const fieldsOf = (schema: z.ZodType | undefined): string => {
-  if (schema === undefined) return "";
-  const { properties, required } = namedSchema(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
-  const names = Object.keys(properties ?? {});
-  if (names.length === 0) return "";
-  return names
-    .map((name) => `<code>${escapeHtml(name)}</code>${required?.includes(name) === true ? "" : "?"}`)
-    .join(", ");
-};
-
-const endpointHtml = (description: Description): string => {
-  const { method, path, summary, needs, answers, refuses } = description;
-  const rows = [
-    ["Query", fieldsOf(description.query)],
-    ["Body", fieldsOf(description.body ?? description.rawBody?.schema)],
-    [
-      "Answers",
-      Object.entries(answers)
-        .map(([status, answer]) => `<b>${status}</b> ${prose(answer.description)} ${fieldsOf(answer.schema)}`)
-        .join("<br>"),
-    ],
-    [
-      "Refuses",
-      (refuses ?? []).map((code) => `<a href="#problem-${code}">${WIRE[code].status} ${code}</a>`).join(", "),
-    ],
-  ].filter(([, text]) => text !== "");
-  return `<article id="${method}-${escapeHtml(path)}"><h3><code>${method.toUpperCase()} ${escapeHtml(path)}</code></h3>
-<p>${prose(summary)}. ${prose(description.description ?? "")} ${describeNeeds(needs)}</p>
-<dl>${rows.map(([term, text]) => `<dt>${term}</dt><dd>${text}</dd>`).join("")}</dl></article>`;
-};
-
-const docsPage = (descriptions: readonly Description[]): string => {
-  const byTag = Map.groupBy(descriptions, ({ tag }) => tag);
-  const problems = Object.entries(WIRE).map(
-    ([code, { status, title }]) => `<dt id="problem-${code}"><code>${code}</code></dt><dd>${status} ${title}</dd>`,
-  );
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Signalbox API</title><link rel="stylesheet" href="/docs.css"></head><body><main><h1>Signalbox API</h1>
-<p>Version ${VERSION}. Bodies are JSON; every error is a problem document (RFC 9457). The machine-readable twin of this page is
-<a href="/openapi.json">openapi.json</a>. Send <code>Authorization: Bearer &lt;key&gt;</code>.</p>
-<nav>${[...byTag.keys()].map((tag) => `<a href="#${tag.replaceAll(" ", "-")}">${tag}</a>`).join(" · ")} · <a href="#problems">Problems</a></nav>
-${[...byTag].map(([tag, list]) => `<section id="${tag.replaceAll(" ", "-")}"><h2>${tag}</h2>${list.map(endpointHtml).join("\n")}</section>`).join("\n")}
-<section id="problems"><h2>Problems</h2><dl>${problems.join("")}</dl></section></main></body></html>`;
 };

@@ -40,6 +40,7 @@ const dataLine = endpoint(
 const write = endpoint(
   {
     ...asks("holdLease", "reader_gone"),
+    operationId: "writeJobStream",
     method: "post",
     path: "/api/jobs/{id}/stream",
     tag: TAG,
@@ -63,6 +64,7 @@ const write = endpoint(
 const input = endpoint(
   {
     ...asks("holdLease"),
+    operationId: "readJobInput",
     method: "get",
     path: "/api/jobs/{id}/input",
     tag: TAG,

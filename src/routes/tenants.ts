@@ -60,7 +60,7 @@ const list = endpoint(
     tag: TENANTS,
     needs: "root",
     summary: "All tenants, newest first",
-    answers: { 200: { description: "Them.", schema: tenantList } },
+    answers: { 200: { description: "The tenants.", schema: tenantList } },
     refuses: ["history_unavailable"],
   },
   async (c) => {

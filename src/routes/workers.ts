@@ -71,7 +71,7 @@ const present = endpoint(
     ...asks("listPresent"),
     summary: "Workers that are not offline",
     query: presenceListQuery,
-    answers: { 200: { description: "Them.", schema: presenceList } },
+    answers: { 200: { description: "The presence of each worker.", schema: presenceList } },
   },
   async (c, { token, query }) => answer(c, unwrap(await callTenant(c.env, token, "listPresent", query))),
 );

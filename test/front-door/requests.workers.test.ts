@@ -1,3 +1,4 @@
+import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newWorld } from "../support/workerd/client.ts";
 import { chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
@@ -250,6 +251,42 @@ describe("the models", () => {
   });
 });
 
+describe("a page of another origin", () => {
+  const ORIGIN = "https://chat.example";
+  const readerOf = (answer: { headers: Headers }) => answer.headers.get("access-control-allow-origin");
+
+  it("reads every answer where the config names its origin, refusals as well", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { cors_origins: [ORIGIN] } });
+    const worker = await fakeWorker(world);
+    for (const [origin, reader] of [
+      [ORIGIN, ORIGIN],
+      ["https://other.example", null],
+    ] as const) {
+      const answering = post(world.key, CHAT, chat(), { origin });
+      worker.complete(await worker.nextJob(), chatAnswer("hello"));
+      const asked = [
+        await answering,
+        await post(world.key, CHAT, chat({ model: "none" }), { origin }),
+        await post(world.key, "/v1/messages", { origin }, { origin }),
+        await post(world.key, "/v1/none", {}, { origin }),
+        await world.get("/v1/models", { headers: { origin } }),
+        await world.get("/v1/models/m1", { headers: { origin } }),
+      ];
+      expect(asked.map(({ status }) => status)).toEqual([200, 404, 400, 404, 200, 200]);
+      expect(asked.map(readerOf)).toEqual(asked.map(() => reader));
+    }
+  });
+
+  it("reads why a request without a valid key is refused, and gets leave to ask", async () => {
+    expect(readerOf(await post("nonsense", CHAT, chat(), { origin: ORIGIN }))).toBe(ORIGIN);
+    const asking = { method: "OPTIONS", headers: { origin: ORIGIN, "access-control-request-headers": "x-api-key" } };
+    const preflight = await exports.default.fetch(`https://signalbox.test${CHAT}`, asking);
+    expect([preflight.status, readerOf(preflight)]).toEqual([204, ORIGIN]);
+    expect(preflight.headers.get("access-control-allow-headers")).toBe("x-api-key");
+  });
+});
+
 describe("a client's key", () => {
   it("uses the front door, reads and cancels its own jobs, and nothing else", async () => {
     const world = await newWorld();
@@ -284,6 +321,9 @@ describe("a client's key", () => {
     const over = await post(made.key, CHAT, chat());
     expect([over.status, JSON.parse(await over.whole).error.code]).toEqual([429, "rate_limit_exceeded"]);
     expect(Number(over.headers.get("retry-after"))).toBeGreaterThan(0);
+    const told = ["limit", "remaining"].map((what) => over.headers.get(`x-ratelimit-${what}-requests`));
+    expect(told).toEqual(["2", "0"]);
+    expect(over.headers.get("x-ratelimit-reset-requests")).toBe(`${over.headers.get("retry-after")}s`);
     await world.ok("PATCH", `/api/keys/${made.id}`, { limits: { concurrent: 1, day_usd: 1 } });
     const first = post(made.key, CHAT, chat());
     const job = await worker.nextJob();

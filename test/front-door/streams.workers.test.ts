@@ -129,6 +129,36 @@ describe("a streamed answer", () => {
     expect(text.endsWith(DONE)).toBe(true);
   }, 15_000);
 
+  it("is made of the result at once where its worker has ended it without a word", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, streaming());
+    const job = await worker.nextJob();
+    worker.end(job);
+    await settled();
+    worker.complete(job, chatAnswer("whole"));
+    const completedAt = Date.now();
+    expect(await (await answering).whole).toContain('"content":"whole"');
+    expect(Date.now() - completedAt).toBeLessThan(2_000);
+  });
+
+  it("goes to another worker where one ends it with an error before its first word", async () => {
+    const world = await newWorld();
+    const first = await fakeWorker(world, { instance: "first" });
+    const answering = post(world.key, CHAT, streaming());
+    const job = await first.nextJob();
+    const second = await fakeWorker(world, { instance: "second" });
+    first.end(job, { code: "internal", message: "broke" });
+    first.fail(job, { code: "internal", retryable: true });
+    const again = await second.nextJob();
+    second.speak(again, `${chunk("hello", "stop")}${DONE}`);
+    second.end(again);
+    second.complete(again, chatAnswer("hello"));
+    const answer = await answering;
+    expect(await answer.whole).toBe(`${chunk("hello", "stop")}${DONE}`);
+    expect(answer.headers.get("x-signalbox-worker")).toBe("second");
+  }, 15_000);
+
   it("ends with stream_lost when the data line is away for 5 s after its first word", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

@@ -40,7 +40,7 @@ const ROOMS: readonly Room[] = [
   {
     places: ["src/http", "src/env.ts"],
     may: [...WIRE, ...OBJECT],
-    packages: [...EDGE_PACKAGES, "@asteasolutions/zod-to-openapi"],
+    packages: EDGE_PACKAGES,
   },
   { places: ["src/history"], may: [...WIRE, "migrations", "src/http"], packages: [...DATABASE, "zod"] },
   { places: ["src/catalog"], may: [...WIRE, "migrations", "providers"], packages: [...DATABASE, "yaml", "zod"] },

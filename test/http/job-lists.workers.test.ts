@@ -65,7 +65,7 @@ describe("a list is narrowed by", () => {
     await present(world, "w1", { provider: "openai", tags: "gpu,eu" });
     failed = await dispatch(world, { prompt: "Translate the Bücherregal", tags: ["gpu"] });
     await start(world, failed);
-    await fail(world, failed, { code: "overflow", message: "context window exceeded" });
+    await fail(world, failed, { code: "overflow", status: 413, message: "context window exceeded" });
     done = await dispatch(world, { prompt: "summarise this", model: "gpt", tags: ["gpu", "eu"] });
     await complete(world, done, { model: "gpt-mini", cost_usd: 0.5 });
     const other = await world.withKey("standard");
@@ -86,6 +86,8 @@ describe("a list is narrowed by", () => {
     ["worker", () => ({ worker: "w1" }), () => [done, failed]],
     ["key", () => ({ key: keyId }), () => [waiting]],
     ["error code", () => ({ error_code: "overflow" }), () => [failed]],
+    ["the HTTP status of the error", () => ({ error_code: "413", status: "failed" }), () => [failed]],
+    ["an HTTP status that none has", () => ({ error_code: "500" }), () => []],
     ["since", () => ({ since: waiting.created_at }), () => [waiting]],
     ["until", () => ({ until: done.created_at }), () => [failed]],
     ["an id's beginning", () => ({ q: done.id.slice(0, 30) }), () => [done]],

@@ -5,6 +5,7 @@ import type { JobResource } from "../../contract/job.ts";
 import type { NewJob } from "../../domain/job.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
 import { ok } from "../../domain/result.ts";
+import { WEBHOOK_EVENTS } from "../../domain/webhook.ts";
 import type { Creation } from "./model.ts";
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
@@ -24,7 +25,7 @@ const newJob = (world: World, [wanted, model, tags, priority, later]: Chances): 
     prompt,
     input: { of: prompt },
     provider: oneOf([null, null, "p", "q"], wanted),
-    model: oneOf([null, null, "m"], model),
+    model: oneOf([null, null, "m", null, "constructor"], model),
     tags: oneOf([[], ["a"], ["b", "a"], ["b"], ["nobody"]], (tags * 17) % 0.99),
     priority: oneOf(PRIORITIES as unknown as ["low", "high"], priority),
     tier: null,
@@ -39,6 +40,11 @@ const newJob = (world: World, [wanted, model, tags, priority, later]: Chances): 
 const send = async (world: World, creation: Creation): Promise<Heard<JobResource>> => {
   const { shell } = world;
   const { operation, job, mayQueue, key } = creation;
+  if (shell.clock.nowAt - creation.askedAt >= DAY_MS) {
+    world.model.askedAgain.add(job.prompt);
+    creation.askedAt = shell.clock.nowAt;
+    creation.jobId = null;
+  }
   const idempotency = key === null ? null : { key, bodyHash: JSON.stringify(job) };
   if (operation === "createJob") {
     return hear(world, creation, await shell.call(world.admin, "createJob", { job, idempotency }));
@@ -123,6 +129,26 @@ const repeatCreation: Action = async (world, [which, other]) => {
     await sendOtherBody(world, creation);
 };
 
+/** A key is known to the last millisecond of its day, and no longer. */
+const repeatADayLater: Action = async (world, [which, when]) => {
+  const { clock } = world.shell;
+  const creation = pickOf(
+    world.model.creations.filter(({ key, jobId }) => key !== null && jobId !== null),
+    which,
+  );
+  if (creation === undefined) return;
+  const dayEndsAt = creation.askedAt + DAY_MS;
+  if (dayEndsAt - 1 < clock.nowAt) return;
+  // Nobody waits through a day: claims and sockets end with the machine.
+  world.shell.crash("deployed");
+  clock.nowAt = when < 0.7 ? dayEndsAt - 1 : dayEndsAt;
+  if (when < 0.4) await world.shell.nudge();
+  const known = creation.jobId;
+  const answer = await send(world, creation);
+  if (answer?.ok && when >= 0.7 && answer.value.id === known)
+    world.model.violate(`key ${creation.key} is known longer than a day`);
+};
+
 const sendOtherBody = async (world: World, { operation, job, key, mayQueue }: Creation): Promise<void> => {
   const idempotency = { key: key ?? "", bodyHash: "another body" };
   const answer: Heard<unknown> =
@@ -174,6 +200,15 @@ const SETTINGS = [
   {},
   { jobs: { accept_within_seconds: 5, reap_stale_after_seconds: 20, timeout_seconds: 60, max_attempts: 2 } },
   { providers: { p: { rate_limit: { max_concurrent: 1, retry_after_seconds: 10, max_retries: 2 } } } },
+  {
+    budget: { day_usd: 0.001, on_reached: "killswitch" },
+    jobs: { retry: { backoff_seconds: 7, max_backoff_seconds: 20 }, max_attempts: 3 },
+  },
+  {
+    budget: { month_usd: 0.0015 },
+    providers: { p: { budget: { day_usd: 0.0004 }, pricing: { "*": { input_per_mtok: 2, output_per_mtok: 5 } } } },
+    presence: { offline_after_seconds: 30 },
+  },
   {
     routing: { strategy: "fallback", chain: ["p", "q"] },
     providers: { q: { rate_limit: { max_concurrent: 2, max_retries: 0 } }, p: { rate_limit: { max_retries: 1 } } },
@@ -262,11 +297,103 @@ const revokeKey: Action = async (world, [which]) => {
   await world.makeKey(worker.credential);
 };
 
+/** The old secret is worthless at once, or when its grace is over; what it opened ends with it. */
+const rotateKey: Action = async (world, [which, grace]) => {
+  const worker = pickOf(world.workers, which);
+  if (worker === undefined) return;
+  const { credential: old, socket } = worker;
+  const graceMs = grace < 0.5 ? 0 : Math.ceil(grace * 60_000);
+  const hash = `hash of ${world.fresh("secret")}`;
+  const rotated = await world.shell.call(world.admin, "rotateKey", { id: old.id, hash, graceMs });
+  if (!rotated?.ok) return;
+  worker.credential = { ...old, hash };
+  if (graceMs > 0) return;
+  const tried = await world.shell.call(old, "claim", { instance: worker.instance, max: 1, isWaiting: false });
+  if (tried?.ok) world.model.violate(`the old secret of key ${old.id} still claims jobs`);
+  if (socket?.isOpen && socket.tags.includes(`key:${old.id}`))
+    world.model.violate(`the socket of a rotated secret of key ${old.id} stays open`);
+};
+
+const askAtFrontDoor: Action = async (world, [model, stream, key, queue, priority]) => {
+  const prompt = world.fresh("asked");
+  world.model.asked.add(prompt);
+  await world.shell.call(world.admin, "ask", {
+    id: null,
+    api: "chat/completions",
+    stream: stream < 0.5,
+    model: model < 0.8 ? "m" : "unknown",
+    prompt,
+    input: { of: prompt },
+    session: key < 0.3 ? "session" : null,
+    headers: {},
+    provider: null,
+    tags: [],
+    priority: oneOf(["normal", "high"], priority),
+    tier: null,
+    timeoutMs: null,
+    queueMs: oneOf([null, 0, 3_000, 60_000], queue),
+    idempotency: null,
+  });
+};
+
+const leaveFrontDoor: Action = async (world, [which]) => {
+  const open = [...world.model.seen.values()].filter(({ job }) => job.api !== null).map(({ job }) => job.id);
+  const id = pickOf(open, which);
+  if (id !== undefined) await world.shell.call(world.admin, "abandon", { id, isSlow: which < 0.3 });
+};
+
+const webhookIds = ({ shell }: World): string[] =>
+  shell.disk.rows("SELECT id FROM webhooks").map((row) => row.id as string);
+
+const makeWebhook: Action = async (world, [tags, events]) => {
+  if (webhookIds(world).length > 2) return;
+  await world.shell.call(world.admin, "createWebhook", {
+    id: world.fresh("webhook"),
+    secret: "c2VjcmV0",
+    url: "https://receiver.example/hook",
+    origin: "https://coordinator.example",
+    events: events < 0.7 ? [...WEBHOOK_EVENTS] : ["job.failed", "worker.offline"],
+    tags: tags < 0.7 ? [] : ["a"],
+    description: "",
+  });
+};
+
+const changeWebhook: Action = async (world, [which, what, other]) => {
+  const id = pickOf(webhookIds(world), which);
+  if (id === undefined) return;
+  const { admin, shell } = world;
+  const deliveries = shell.disk.rows("SELECT id FROM deliveries WHERE webhook_id = ?", id);
+  const delivery = pickOf(deliveries, other)?.id as string | undefined;
+  if (what < 0.2) await shell.call(admin, "deleteWebhook", { id });
+  else if (what < 0.4) await shell.call(admin, "patchWebhook", { id, patch: { enabled: other < 0.6 } });
+  else if (what < 0.6) await shell.call(admin, "testWebhook", { id });
+  else if (what < 0.7) await shell.call(admin, "rotateWebhook", { id, secret: "b3RoZXI=" });
+  else if (delivery !== undefined) await shell.call(admin, "redeliver", { id: delivery });
+};
+
+/** An edge that found a job in history and has not yet told the object: meanwhile the job may go on. */
+const stallEdge: Action = (world, [which, what]) => {
+  const left = [...world.model.seen.values()].filter(({ isHere }) => !isHere);
+  const job = pickOf(left.slice(-6), which)?.job;
+  const archived = job === undefined ? null : world.archived(job.id);
+  if (job === undefined || archived === null || world.shell.history.weather === "down") return;
+  const name = oneOf(["retryJob", "cancelJob", "patchJob"] as const, what);
+  if (name === "retryJob") world.model.retried.add(job.id);
+  const patch = { priority: "high" as const };
+  world.stalled.push(() => world.shell.call(world.admin, name, { id: job.id, patch, archived } as never));
+};
+
+const stalledEdgeGoesOn: Action = async (world, [which]) => {
+  const [go] = world.stalled.splice(Math.floor(which * world.stalled.length), 1);
+  await go?.();
+};
+
 export const CLIENT_ACTIONS = {
   create: create("createJob"),
   dispatch: create("dispatch"),
   "create a batch": createBatch,
   "repeat a creation": repeatCreation,
+  "repeat a creation a day later": repeatADayLater,
   cancel,
   retry,
   patch,
@@ -282,4 +409,11 @@ export const CLIENT_ACTIONS = {
   "delete a schedule": deleteSchedule,
   "run a schedule": runSchedule,
   "revoke a key": revokeKey,
+  "rotate a key": rotateKey,
+  "ask at the front door": askAtFrontDoor,
+  "leave the front door": leaveFrontDoor,
+  "make a webhook": makeWebhook,
+  "change a webhook": changeWebhook,
+  "an edge stalls": stallEdge,
+  "a stalled edge goes on": stalledEdgeGoesOn,
 } satisfies Partial<Record<StepKind, Action>>;

@@ -9,6 +9,8 @@ interface Timer {
 
 export class Clock {
   nowAt: number;
+  /** Where it stood before it was last set back, until it stands there again. */
+  setBackFromAt = Number.NEGATIVE_INFINITY;
   #timers: Timer[] = [];
   #lastId = 0;
 
@@ -25,6 +27,13 @@ export class Clock {
   readonly clearTimeout = (id: number | undefined): void => {
     this.#timers = this.#timers.filter((timer) => timer.id !== id);
   };
+
+  setBack(ms: number): void {
+    this.setBackFromAt = Math.max(this.nowAt, this.setBackFromAt);
+    this.nowAt -= ms;
+    // A timer counts what passes, and looks at no clock.
+    this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }));
+  }
 
   nextTimerAt(): number {
     return this.#timers.reduce((earliest, { at }) => Math.min(earliest, at), Number.POSITIVE_INFINITY);

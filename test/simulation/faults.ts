@@ -47,7 +47,26 @@ const lateBatchLands: Action = (world, [arrives]) => {
   world.shell.history.land(arrives < 0.8);
 };
 
+const MAX_DARK_MS = 26 * 3_600_000;
+
+const losePower: Action = async ({ shell }, [hours]) => {
+  shell.crash("deployed");
+  shell.clock.nowAt += Math.ceil(hours * MAX_DARK_MS);
+  await shell.fireAlarm();
+};
+
+const setClockBack: Action = ({ shell }, [span]) => {
+  shell.clock.setBack(spanOf(span));
+};
+
+const changeMood: Action = ({ shell }, [to]) => {
+  shell.receiver.mood = oneOf(["fine", "broken", "deaf", "fine", "gone"], to);
+};
+
 export const FAULTS = {
+  "lose power for hours": losePower,
+  "set the clock back": setClockBack,
+  "change the mood of the receiver": changeMood,
   "let time pass": letTimePass,
   "hold the alarm": holdAlarm,
   "let the alarm come": releaseAlarm,

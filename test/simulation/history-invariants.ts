@@ -1,6 +1,6 @@
 // What D1 must hold: all that has left the object, and everything once the outbox is empty.
 
-import type { Job } from "../../domain/job.ts";
+import { type Job, labelsOf } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { TENANT } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -30,10 +30,27 @@ const projected = (job: Job): string => {
   return text;
 };
 
+/** What history is searched by: the same facts as in the record. */
+const columnsOf = (job: Job): Record<string, string | number | null> => ({
+  version: job.version,
+  status: job.status,
+  worker: job.assignedWorker,
+  schedule: job.schedule,
+  key_id: job.keyId,
+  ran_provider: job.ranProvider,
+  ran_model: job.ranModel,
+  error_code: job.error?.code ?? null,
+  error_message: job.error?.message ?? null,
+  cost_nano_usd: job.costNanoUsd,
+  labels: JSON.stringify(labelsOf(job)),
+  created_at: job.createdAt,
+  finished_at: job.finishedAt,
+});
+
 const differenceOf = (world: World, job: Job, result: string | null): string | null => {
   const { model, shell } = world;
   const [row] = shell.history.rows(
-    `SELECT jobs.record, prompt FROM jobs JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
+    `SELECT jobs.*, prompt FROM jobs JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
      WHERE jobs.tenant = ? AND jobs.id = ?`,
     TENANT,
     job.id,
@@ -42,6 +59,9 @@ const differenceOf = (world: World, job: Job, result: string | null): string | n
   const archived = model.parsed.of<Job>(row.record as string);
   if (archived !== job && projected(archived) !== projected(job))
     return `job ${job.id} is ${job.status} (version ${job.version}), and in history ${archived.status} (version ${archived.version})`;
+  const column = Object.entries(columnsOf(archived)).find(([name, value]) => row[name] !== value);
+  if (column !== undefined)
+    return `history has ${row[column[0]]} as ${column[0]} of job ${job.id}, and its record has ${column[1]}`;
   const accepted = model.accepted.get(job.id);
   if (accepted !== undefined && row.prompt !== accepted) return `history has another prompt for job ${job.id}`;
   const kept = resultIn(world, job.id);
@@ -95,7 +115,7 @@ export const checkHistory = (_before: Snapshot, now: Snapshot, world: World): st
   const state = `${world.shell.history.appliedCount} ${now.drainedSeq}`;
   if (state === model.comparedHistory) return null;
   model.comparedHistory = state;
-  return eventsAgree(world) ?? attemptsAgree(world);
+  return eventsAgree(world) ?? attemptsAgree(world) ?? linesAgree(world);
 };
 
 const eventsAgree = ({ model, shell }: World): string | null => {
@@ -119,4 +139,15 @@ const attemptsAgree = ({ model, shell }: World): string | null => {
   if (hours?.nano_usd !== total) return `the hours of history add up to ${hours?.nano_usd}, its attempts to ${total}`;
   const jobs = new Set(rows.map((row) => row.job_id)).size;
   return hours?.jobs === jobs ? null : `the hours of history count ${hours?.jobs} jobs, and there are ${jobs}`;
+};
+
+/** Each line of the audit and each run of a schedule is there, once. */
+const linesAgree = ({ model, shell }: World): string | null => {
+  const count = (table: string): number =>
+    shell.history.rows(`SELECT COUNT(*) AS count FROM ${table} WHERE tenant = ?`, TENANT)[0]?.count as number;
+  if (count("audit") !== model.auditCount)
+    return `history has ${count("audit")} lines of the audit, and ${model.auditCount} were told`;
+  return count("schedule_runs") === model.runCount
+    ? null
+    : `history has ${count("schedule_runs")} runs of schedules, and ${model.runCount} were told`;
 };

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue } from "../../durable-objects/store/sql.ts";
+import { SimulatedFault } from "./disk.ts";
 
 const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
 
@@ -20,7 +21,7 @@ ${["jobs.id", "payloads.job_id", "results.job_id"]
   .flatMap((place) => ["INSERT", "UPDATE"].map((event) => [...place.split("."), event] as const))
   .map(
     ([table, column, event]) =>
-      `CREATE TRIGGER note_${table}_${event} AFTER ${event} ON ${table} BEGIN INSERT OR IGNORE INTO touched VALUES (NEW.${column}); END;`,
+      `CREATE TRIGGER note_${table}_${event} AFTER ${event} ON ${table} BEGIN INSERT INTO touched SELECT NEW.${column} WHERE NOT EXISTS (SELECT 1 FROM touched WHERE job_id = NEW.${column}); END;`,
   )
   .join("\n")}`;
 
@@ -83,11 +84,11 @@ export class History {
   answer(weather: Weather = this.weather): void {
     if (weather === "slow") return;
     for (const batch of this.#waiting.splice(0)) {
-      if (weather === "down") batch.reject(new Error("D1 is away"));
+      if (weather === "down") batch.reject(new SimulatedFault("D1 is away"));
       else {
         this.#apply(batch);
         if (weather === "fine") batch.resolve([]);
-        else batch.reject(new Error("the answer was lost"));
+        else batch.reject(new SimulatedFault("the answer was lost"));
       }
     }
   }

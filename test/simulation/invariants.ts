@@ -6,6 +6,20 @@ import { isFinal } from "../../domain/job-status.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
 import { indexesEqualTables, nobodyWaitsInVain } from "./memory-invariants.ts";
+import { budgetsHold } from "./money.ts";
+import {
+  attemptsAreBounded,
+  backoffsAreLongEnough,
+  backoffsOnlyGrow,
+  frontDoorIsNotHeld,
+  groupsKeepTheirOrder,
+  killswitchLevelsHold,
+  nobodyIsReapedEarly,
+  noSecondBeginning,
+  schedulesDoNotOverlap,
+  waitsAreWaited,
+} from "./promises.ts";
+import { eventsAreDelivered } from "./receiver.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";
 
@@ -30,7 +44,7 @@ const nobodyAskedTwice: Check = (_before, now, { model }) => {
   const prompts = new Map<string, string>();
   for (const [id, prompt] of now.prompts) {
     if (!now.jobs.has(id)) return `payload of job ${id} outlives it`;
-    if (model.schedulePrompts.has(prompt)) continue;
+    if (model.schedulePrompts.has(prompt) || model.askedAgain.has(prompt)) continue;
     const other = prompts.get(prompt);
     if (other !== undefined) return `one request made jobs ${other} and ${id}`;
     prompts.set(prompt, id);
@@ -159,6 +173,8 @@ const completionsStand: Check = (_before, now, { model }) => {
   return null;
 };
 
+const FULL_HALT = 4;
+const MAX_UNDER_WAY = 5;
 const HISTORY_RETRY_MAX_MS = 90_000;
 const FAILED_SWEEP_RETRY_MS = 5_000;
 
@@ -166,10 +182,14 @@ const FAILED_SWEEP_RETRY_MS = 5_000;
 const dueMeansAlarm: Check = (_before, now, { shell }) => {
   const dues = [...now.jobs.values()].map(({ dueAt }) => dueAt);
   dues.push(...now.schedules.map(({ nextRunAt }) => nextRunAt), now.otherDueAt);
-  if (now.outboxOldestAt !== null) dues.push(Math.max(now.outboxOldestAt, now.nowAt) + HISTORY_RETRY_MAX_MS);
+  const isDelivering = now.killswitch.level < FULL_HALT && (shell.memory?.deliveriesUnderWay.size ?? 0) < MAX_UNDER_WAY;
+  if (isDelivering) dues.push(...[...now.deliveries.values()].map(({ nextAttemptAt }) => nextAttemptAt));
+  if (now.outboxOldestAt !== null)
+    dues.push(Math.max(now.outboxOldestAt, now.nowAt, shell.clock.setBackFromAt) + HISTORY_RETRY_MAX_MS);
   const dueAt = Math.min(...dues.filter((at) => at !== null));
   if (!Number.isFinite(dueAt)) return null;
-  const latestAt = Math.max(dueAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
+  // What was held back until now, or until just before the clock was set back, is overdue.
+  const latestAt = Math.max(dueAt, now.nowAt, shell.clock.setBackFromAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
   if (now.alarmAt === null || now.alarmAt > latestAt)
     return `something is due at ${dueAt}, and the alarm comes at ${now.alarmAt}`;
   return null;
@@ -228,6 +248,18 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "rate-limit retries are bounded": retriesAreBounded,
   "what was spent is what attempts cost": spendingEqualsAttempts,
   "outbox numbers only grow": outboxOnlyGrows,
+  "a group keeps its order": groupsKeepTheirOrder,
+  "a wait is waited": waitsAreWaited,
+  "a back-off only grows": backoffsOnlyGrow,
+  "a back-off is as long as was promised": backoffsAreLongEnough,
+  "nobody is reaped early": nobodyIsReapedEarly,
+  "attempts are bounded": attemptsAreBounded,
+  "each level of the killswitch does what it says": killswitchLevelsHold,
+  "the front door is not held by the killswitch": frontDoorIsNotHeld,
+  "nothing runs again after its first word": noSecondBeginning,
+  "runs of a schedule do not overlap": schedulesDoNotOverlap,
+  "a reached budget holds": budgetsHold,
+  "webhooks hear of what happened, and of nothing else": eventsAreDelivered,
   "memory equals the tables": indexesEqualTables,
   "no waiting job has an eligible worker": nobodyWaitsInVain,
   "what leaves the object is in history": historyKeepsWhatLeft,

@@ -5,6 +5,7 @@ import { explain } from "../../domain/routing.ts";
 import type { RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
+import { closedByMoney } from "./money.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";
 
@@ -77,17 +78,18 @@ const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
  * back-off, a ping that woke nobody, the silence of others than a worker that failed the job) is the alarm's to find, so
  * it counts as closed here.
  */
-export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
-  const { memory } = shell;
+export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World): string | null => {
+  const { memory } = world.shell;
   if (memory === null || now.killswitch.level > 0) return null;
   const { config, fleet } = memory;
   const policy: RoutePolicy = {
-    nowAt: now.nowAt,
+    // A clock that was set back brings nobody back to life.
+    nowAt: Math.max(now.nowAt, world.shell.clock.setBackFromAt),
     offlineAfterMs: config.presence.offlineAfterMs,
     strategy: config.routing.strategy,
     chain: config.routing.chain,
     weights: config.routing.weights,
-    closedProviders: closedProviders(memory),
+    closedProviders: closedProviders(memory, closedByMoney(world, now)),
     isEchoAside: memory.isEchoAside,
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
@@ -103,8 +105,8 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, { shell }: W
   return null;
 };
 
-const closedProviders = ({ backoffs, config, fleet }: Memory): Map<string, string> => {
-  const closed = new Map([...backoffs.keys()].map((provider) => [provider, "backs off"]));
+const closedProviders = ({ backoffs, config, fleet }: Memory, tooDear: ReadonlySet<string>): Map<string, string> => {
+  const closed = new Map([...backoffs.keys(), ...tooDear].map((provider) => [provider, "rests"]));
   for (const [provider, { rateLimit }] of config.providers) {
     const limit = rateLimit?.maxConcurrent ?? null;
     if (limit !== null && fleet.providerLoad(provider) >= limit) closed.set(provider, "is at its limit");

@@ -9,7 +9,8 @@ export interface Creation {
   readonly job: NewJob;
   readonly mayQueue: boolean;
   readonly key: string | null;
-  readonly askedAt: number;
+  /** Of the request that its answer was made for. */
+  askedAt: number;
   /** Null until a good answer was heard. */
   jobId: string | null;
 }
@@ -26,6 +27,8 @@ export class Model {
   readonly accepted = new Map<string, string>();
   /** Prompts that clients sent; schedules make jobs of their own. */
   readonly asked = new Set<string>();
+  /** Those that were sent again after their key was forgotten: they may make two jobs. */
+  readonly askedAgain = new Set<string>();
   readonly schedulePrompts = new Set<string>();
   /** Prompts of creations that were refused, and never answered otherwise. */
   readonly refused = new Set<string>();
@@ -48,6 +51,24 @@ export class Model {
   readonly dueRuns = new Map<string, string>();
   readonly runsByHand = new Set<string>();
   lastSeq = 0;
+  auditCount = 0;
+  runCount = 0;
+  /** When the object last heard of a job from its holder, by `job/lease`. */
+  readonly beats = new Map<string, number>();
+  /** For how long a provider asked to be left alone, by the `job/lease` that it refused. */
+  readonly askedToWait = new Map<string, number>();
+  /** The most attempts that a job was ever allowed. */
+  readonly mostAttempts = new Map<string, number>();
+  /** Jobs that the killswitch under way put back. */
+  readonly putBack = new Set<string>();
+  /** The lease under which a job said its first word. */
+  readonly spoke = new Map<string, number>();
+  /** What each attempt cost. */
+  readonly spent: { readonly provider: string; readonly at: number; readonly nanoUsd: number }[] = [];
+  /** Providers whose budget was reached at the last look. */
+  closedByMoney: ReadonlySet<string> = new Set();
+  /** Every delivery to a webhook that there was. */
+  readonly deliveries = new Set<string>();
   /** Jobs that history and the object must be compared about: one of them was written since they last agreed. */
   readonly uncompared = new Set<string>();
   /** What history had when its events and attempts were last compared. */

@@ -114,4 +114,37 @@ export const REGRESSIONS: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "a command that had read history long ago took back what the job had done since",
+    plan: {
+      seed: 315,
+      steps: [
+        step("report presence", 0.5287297724280506, 0.6726176885422319, 0.8725711116567254, 0.02079259, 0.10557),
+        step("ask at the front door", 0.5929486029781401, 0.6910599679686129, 0.5241053805220872, 0.773665, 0.27733),
+        step("let time pass", 0.9744059327058494),
+        step("an edge stalls", 0.3125395968090743, 0.884303533937782),
+        joined("an edge stalls", 0.1958636010531336, 0.7980900085531175),
+        step("a stalled edge goes on", 0.08058168971911073),
+        joined("let time pass", 0.8435620495583862),
+        step("a stalled edge goes on", 0.34639483713544905),
+      ],
+    },
+  },
+  {
+    found: "a provider that asked for a long rest and then for a short one was asked again after the short one",
+    plan: {
+      seed: 1,
+      steps: [
+        step("report presence", 0.6, 0.5, 0.9, 0.5, 0.5),
+        step("create", 0.6, 0, 0, 0.5, 0.5),
+        step("create", 0.6, 0, 0, 0.5, 0.5),
+        step("claim", 0.6, 0.9),
+        step("start", 0.6, 0),
+        step("start", 0.6, 0),
+        step("configure", 0.3125),
+        step("a provider refuses all", 0.6, 0, 0, 0.11354),
+        step("let time pass", 0.8),
+      ],
+    },
+  },
 ];

@@ -6,6 +6,7 @@ import { FAULTS } from "./faults.ts";
 import { INVARIANTS } from "./invariants.ts";
 import type { Plan, Step } from "./plan.ts";
 import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { VISITOR_ACTIONS } from "./visitors.ts";
 import { WORKER_ACTIONS } from "./workers.ts";
 import { type Action, World } from "./world.ts";
 
@@ -15,7 +16,7 @@ export interface Violation {
   readonly step: number;
 }
 
-const ACTORS: Readonly<Record<string, Action>> = { ...CLIENT_ACTIONS, ...WORKER_ACTIONS };
+const ACTORS: Readonly<Record<string, Action>> = { ...CLIENT_ACTIONS, ...WORKER_ACTIONS, ...VISITOR_ACTIONS };
 
 const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {
   world.shell.history.answer();

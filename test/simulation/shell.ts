@@ -12,6 +12,7 @@ import { Disk, DiskHandle, SimulatedFault } from "./disk.ts";
 import { History } from "./history.ts";
 import { breathe, enter, loadTenant } from "./platform.ts";
 import { Random } from "./random.ts";
+import { Receiver } from "./receiver.ts";
 import { type SimulatedSocket, SocketTable } from "./sockets.ts";
 
 export const TENANT = "simulated";
@@ -39,6 +40,8 @@ export class Shell {
   memory: Memory | null = null;
   /** The platform holds its alarms back. */
   isAlarmHeld = false;
+  /** At the other end of the webhooks. */
+  readonly receiver = new Receiver(this.clock);
   alarmCount = 0;
   /** When a turn last broke. */
   brokenAt = Number.NEGATIVE_INFINITY;
@@ -52,6 +55,7 @@ export class Shell {
       clock: this.clock,
       random: new Random(seed),
       logged: (values) => this.#logged(values),
+      fetch: this.receiver.fetch,
       turnBegan: (turn) => {
         this.memory = turn.memory;
       },
@@ -195,7 +199,7 @@ export class Shell {
   /** A line of the object's log, or what it logged beside it. */
   #logged([line, ...rest]: readonly unknown[]): void {
     const { event, error, level, what } = logLine(line);
-    if (level === "warn" || event === "drain.failed" || SIMULATED.test(error)) {
+    if (level === "warn" || SIMULATED.test(error)) {
       if (event === "turn.failed") this.brokenAt = this.clock.nowAt;
       return;
     }

@@ -5,8 +5,10 @@ import type { Config } from "../../domain/config.ts";
 import type { Job } from "../../domain/job.ts";
 import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import type { Schedule } from "../../domain/schedule.ts";
+import type { Webhook } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { OutboxEntries, OutboxRow } from "../../durable-objects/store/outbox.ts";
+import type { DeliveryRow } from "./receiver.ts";
 import type { World } from "./world.ts";
 
 export interface JobRow {
@@ -33,6 +35,8 @@ export interface Snapshot {
   readonly outboxCount: number;
   readonly outboxOldestAt: number | null;
   readonly spentNanoUsd: number;
+  readonly webhooks: readonly Webhook[];
+  readonly deliveries: ReadonlyMap<string, DeliveryRow>;
   /** The earliest of what waits for its time outside the jobs, the schedules and the outbox. */
   readonly otherDueAt: number | null;
   readonly alarmAt: number | null;
@@ -101,6 +105,22 @@ export const takeSnapshot = ({ shell, model }: World): Snapshot => {
       })),
     outboxCount: number("SELECT COUNT(*) FROM outbox") ?? 0,
     outboxOldestAt: number("SELECT at FROM outbox ORDER BY seq LIMIT 1"),
+    webhooks: records<Webhook>("webhooks"),
+    deliveries: new Map(
+      disk
+        .rows("SELECT id, webhook_id, event, status, next_attempt_at, body ->> '$.data.id' AS job_id FROM deliveries")
+        .map((row) => [
+          row.id as string,
+          {
+            id: row.id as string,
+            webhookId: row.webhook_id as string,
+            event: row.event as string,
+            status: row.status as string,
+            nextAttemptAt: row.next_attempt_at as number | null,
+            jobId: row.job_id as string | null,
+          },
+        ]),
+    ),
     spentNanoUsd: number("SELECT SUM(nano_usd) FROM spending") ?? 0,
     otherDueAt: number(
       `SELECT MIN(at) FROM (SELECT MIN(until_at) AS at FROM backoffs UNION ALL SELECT MIN(expires_at) FROM idempotency
@@ -128,7 +148,10 @@ export const hearNews = ({ model }: World, now: Snapshot): void => {
       if (model.events.has(key)) model.violate(`event ${key} was told twice`);
       model.events.set(key, event.type);
     }
-    for (const { jobId, lease, nanoUsd } of entries.attempts) {
+    model.auditCount += entries.audit.length;
+    model.runCount += entries.runs.length;
+    for (const { jobId, lease, nanoUsd, provider, at } of entries.attempts) {
+      if (nanoUsd !== null) model.spent.push({ provider, at, nanoUsd });
       const key = `${jobId}/${lease}`;
       if (model.attempts.has(key)) model.violate(`attempt ${key} was charged twice`);
       model.attempts.set(key, nanoUsd);

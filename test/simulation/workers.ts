@@ -59,6 +59,8 @@ const take = (world: World, worker: WorkerActor, message: CoordinatorMessage): v
 };
 
 const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest => ({
+  ...(chance > 0.93 ? { unavailable: "its runtime does not answer" } : {}),
+  apis: ["chat/completions"],
   instance: worker.instance,
   provider: worker.provider,
   tags: worker.tags,
@@ -70,7 +72,7 @@ const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest => ({
 
 const changeOffer = (worker: WorkerActor, [, what, to]: Chances): void => {
   if (what < 0.06) worker.concurrency = Math.floor(to * 4);
-  else if (what < 0.1) worker.provider = to < 0.5 ? "p" : "q";
+  else if (what < 0.1) worker.provider = oneOf(["p", "q", "ollama"], to);
   else if (what < 0.14) worker.tags = oneOf(["", "a", "a,b"], to);
 };
 
@@ -149,7 +151,12 @@ const deliver = async (world: World, worker: WorkerActor, report: SentReport): P
   const { operation, request } = report;
   if (worker.socket?.isOpen) return say(world, worker, onTheWire(report));
   noteSign(world, worker);
+  const askedAt = world.shell.clock.nowAt;
   const answer = await world.command(worker.credential, operation, request as never);
+  const key = `${request.id}/${request.lease}`;
+  // A start that is repeated says nothing new.
+  const isBeat = operation === "heartbeatJob" || (operation === "startJob" && !world.model.beats.has(key));
+  if (answer?.ok && isBeat) world.model.beats.set(key, Math.min(askedAt, world.shell.clock.nowAt));
   if (answer?.ok && operation === "completeJob") world.model.completed.set(request.id, request.lease);
 };
 
@@ -231,8 +238,23 @@ const fail: WorkerAction = async (world, worker, chances) => {
   worker.held.delete(id);
   const retryAfterMs = Math.floor(chances[3] * 20) * 1000;
   const error = pickOf(ERRORS, chances[2]);
+  world.model.askedToWait.set(`${id}/${lease}`, retryAfterMs);
   const request = { id, lease, error, retryAfterMs, ...spent(chances[3]) };
   await sendReport(world, worker, { operation: "failJob", request });
+};
+
+/** Each job that runs at the worker's provider meets its limit, one with a longer wait than the other. */
+const refuseAll: WorkerAction = async (world, { provider }, chances) => {
+  let chance = chances[3];
+  for (const worker of world.workers.filter((one) => one.provider === provider))
+    for (const [id, { lease }] of [...worker.held]) {
+      worker.held.delete(id);
+      chance = (chance * 7.31) % 1;
+      const retryAfterMs = Math.floor(chance * 60) * 1000;
+      world.model.askedToWait.set(`${id}/${lease}`, retryAfterMs);
+      const request = { id, lease, error: ERRORS[0], retryAfterMs, ...spent(chance) };
+      await sendReport(world, worker, { operation: "failJob", request });
+    }
 };
 
 const release: WorkerAction = async (world, worker, chances) => {
@@ -241,6 +263,14 @@ const release: WorkerAction = async (world, worker, chances) => {
   const [id, { lease }] = found;
   worker.held.delete(id);
   await sendReport(world, worker, { operation: "releaseJob", request: { id, lease, reason: "simulated" } });
+};
+
+/** Only a socket carries it. */
+const speak: WorkerAction = async (world, worker, chances) => {
+  const found = heldBy(worker, chances[1]);
+  if (found === undefined) return;
+  const [id, { lease }] = found;
+  await say(world, worker, { type: "job.streaming", job_id: id, lease });
 };
 
 const repeatReport: WorkerAction = async (world, worker, chances) => {
@@ -274,6 +304,8 @@ export const WORKER_ACTIONS = {
   complete: withWorker(complete),
   fail: withWorker(fail),
   release: withWorker(release),
+  "say the first word": withWorker(speak),
+  "a provider refuses all": withWorker(refuseAll),
   "repeat a report": withWorker(repeatReport),
   "report for another": withWorker(reportForAnother),
   "crash a worker": withWorker(crash),

@@ -45,6 +45,8 @@ export class World {
   readonly model = new Model();
   readonly admin = ADMIN;
   readonly workers: WorkerActor[];
+  /** Commands that have read history and not yet asked the object. */
+  readonly stalled: (() => Promise<unknown>)[] = [];
   readonly endedKeys = new Set<string>();
   /** Several steps went into the commit that is looked at. */
   isShared = false;
@@ -113,6 +115,7 @@ export class World {
       prompt: row.prompt as string,
       input: json("input"),
       result: json("result"),
+      readAt: this.shell.clock.nowAt,
     };
   }
 }

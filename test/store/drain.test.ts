@@ -32,9 +32,9 @@ const growingOutbox = () => {
   return { store: store as unknown as Store, removeUpTo };
 };
 
-const drainOf = (apply: () => Promise<void>) => {
+const drainOf = (apply: () => Promise<void>, now = () => 0) => {
   const { store, removeUpTo } = growingOutbox();
-  return { drain: new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo }), store };
+  return { drain: new Drain({ store, tenant: "t", now, random: () => 0, apply, removeUpTo }), store };
 };
 
 test("a reader waits for what was written before it asked, not for what is written meanwhile", async () => {
@@ -60,4 +60,19 @@ test("with history away a reader is told so, and the outbox keeps what it has", 
   expect(await drain.flush()).toBe(false);
   expect(store.outbox.firstSeq()).toBe(1);
   expect(drain.start()).toBeNull();
+});
+
+test("a clock that is set back an hour makes the wait for a history that was away no longer", async () => {
+  let nowAt = 3_600_000;
+  const { drain } = drainOf(
+    () => Promise.reject(new Error("D1 is away")),
+    () => nowAt,
+  );
+  await drain.flush();
+  const waitMs = (drain.dueAt() ?? 0) - nowAt;
+  expect(waitMs).toBeGreaterThan(0);
+  nowAt = 0;
+  expect(drain.dueAt()).toBeLessThanOrEqual(waitMs);
+  nowAt = waitMs;
+  expect(drain.start()).not.toBeNull();
 });

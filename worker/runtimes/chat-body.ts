@@ -4,40 +4,14 @@
 // never pasted into the prompt.
 
 import * as z from "zod";
+import { jobInput } from "../../contract/job-input.ts";
 import { nearestOf } from "../../contract/nearest.ts";
 import { isObject, type JsonObject } from "../json-object.ts";
 import type { JobFailure } from "./runtime.ts";
 
 export type ChatBody = { messages: unknown[]; [field: string]: unknown };
 
-const MAX_MESSAGES = 1000;
-
-const turn = z.looseObject({ role: z.enum(["system", "developer", "user", "assistant", "tool"]) });
-const anyObject = z.looseObject({});
-
-/** What a model call takes. `system` becomes the first turn, all else goes on under its own name. */
-const inputSchema = z.object({
-  system: z.string().optional(),
-  messages: z.array(turn).max(MAX_MESSAGES).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  max_tokens: z.int().positive().optional(),
-  top_p: z.number().min(0).max(1).optional(),
-  top_k: z.int().positive().optional(),
-  min_p: z.number().min(0).max(1).optional(),
-  presence_penalty: z.number().min(-2).max(2).optional(),
-  frequency_penalty: z.number().min(-2).max(2).optional(),
-  repetition_penalty: z.number().positive().optional(),
-  logit_bias: z.record(z.string(), z.number()).optional(),
-  stop: z.union([z.string(), z.array(z.string())]).optional(),
-  seed: z.int().optional(),
-  tools: z.array(anyObject).optional(),
-  tool_choice: z.union([z.string(), anyObject]).optional(),
-  parallel_tool_calls: z.boolean().optional(),
-  response_format: anyObject.optional(),
-  reasoning_effort: z.string().optional(),
-});
-
-export const INPUT_FIELDS: readonly string[] = Object.keys(inputSchema.shape);
+export const INPUT_FIELDS: readonly string[] = Object.keys(jobInput.shape);
 
 export type ChatBodyResult = { ok: true; body: ChatBody } | { ok: false; error: JobFailure };
 
@@ -47,12 +21,13 @@ export function chatBody(prompt: string, input: unknown): ChatBodyResult {
   if (!isObject(input)) return refused("input must be text, or an object of what a model call takes");
   const unknown = unknownField(input, INPUT_FIELDS);
   if (unknown !== null) return refused(unknown);
-  const parsed = inputSchema.safeParse(input);
+  const parsed = jobInput.safeParse(input);
   if (!parsed.success) {
     const message = `input: ${z.prettifyError(parsed.error)}`;
     return { ok: false, error: { code: "bad_request", message, retryable: false } };
   }
   const { system, messages = [], ...settings } = parsed.data;
+  // `system` becomes the first turn; all else goes on under its own name.
   const first = system === undefined ? [] : [{ role: "system", content: system }];
   return { ok: true, body: { messages: [...first, ...messages, userTurn(prompt)], ...settings } };
 }

@@ -1,8 +1,17 @@
-// The fleet in sums, by provider: what a screen shows of ten thousand workers.
+// The fleet in sums, by provider. The coordinator adds up all workers; the console the few that it knows, as it also
+// hears of those that fall silent while the coordinator sleeps. Free of zod.
 
-import type { ProviderFleet } from "../../contract/live.ts";
-import type { Turn } from "./turn.ts";
-import { viewOf } from "./workers.ts";
+import type { ProviderFleet } from "./live.ts";
+import type { WorkerStatus } from "./values.ts";
+
+export interface CountedWorker {
+  readonly provider: string;
+  readonly status: WorkerStatus;
+  readonly paused: boolean;
+  readonly unavailable: string | null;
+  readonly concurrency: number;
+  readonly current_load: number;
+}
 
 const nobodyOf = (provider: string): ProviderFleet => ({
   provider,
@@ -15,16 +24,14 @@ const nobodyOf = (provider: string): ProviderFleet => ({
 });
 
 /** By the provider's name. A worker counts once: as offline, else paused, else unavailable, else with its places. */
-export const fleetByProvider = (turn: Turn): ProviderFleet[] => {
+export const fleetByProvider = (workers: Iterable<CountedWorker>): ProviderFleet[] => {
   const fleets = new Map<string, ProviderFleet>();
-  for (const member of turn.memory.fleet.members()) {
-    const { provider, concurrency, unavailable } = member.worker;
+  for (const { provider, status, paused, unavailable, concurrency, current_load: load } of workers) {
     const fleet = fleets.get(provider) ?? nobodyOf(provider);
     fleets.set(provider, fleet);
-    const { status, pauseReason, load } = viewOf(turn, member);
     fleet.workers += 1;
     if (status === "offline") fleet.offline += 1;
-    else if (pauseReason !== null) fleet.paused += 1;
+    else if (paused) fleet.paused += 1;
     else if (unavailable !== null) fleet.unavailable += 1;
     else {
       fleet.places += concurrency;

@@ -1,0 +1,147 @@
+// Adding a worker: a key of its own, the line to run on its machine, and the worker when it comes.
+
+import { useState } from "preact/hooks";
+import type { KeyAnswer } from "../../contract/key.ts";
+import { SOUGHT_RUNTIMES } from "../../contract/values.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
+import { api } from "../api.ts";
+import { SelectField, TextField } from "../parts/form.tsx";
+import { Lamp } from "../parts/lamp.tsx";
+import { Page, Panel } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { WorkerStatus } from "../parts/status.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import { href } from "../router.ts";
+import { workers } from "../state/board.ts";
+
+const BACK = { label: "Fleet", href: "#/fleet" };
+const LOOPBACK = /^(localhost|127\.|\[::1\])/;
+
+const RUNTIMES: readonly (readonly [string, string])[] = [
+  ...SOUGHT_RUNTIMES.map((name) => [name, name] as const),
+  ["openai", "openai (its key in PROVIDER_OPENAI_KEY)"],
+  ["anthropic", "anthropic (its key in PROVIDER_ANTHROPIC_KEY)"],
+  ["echo", "echo (answers with the question, for a first try)"],
+];
+
+interface Wish {
+  readonly name: string;
+  readonly runtime: string;
+  readonly tags: string;
+}
+
+const lineOf = ({ name, runtime, tags }: Wish, key: string): string =>
+  [
+    `SERVICE_API_URL=${location.origin} SERVICE_API_KEY=${key} \\`,
+    `  npx ${location.origin}/signalbox.tgz worker --runtime ${runtime} --instance ${name}${tags === "" ? "" : ` --tags ${tags}`}`,
+  ].join("\n");
+
+const Arrival = ({ name, before }: { name: string; before: ReadonlySet<string> }) => {
+  // By its name, or the first that was not there before: the line may have been changed on the way.
+  const all = [...workers.value.values()];
+  const came: WorkerResource | undefined =
+    all.find(({ instance, status }) => instance === name && status !== "offline") ??
+    all.find(({ instance }) => !before.has(instance));
+  return (
+    <Panel title="The worker">
+      <p class={`verdict verdict-${came === undefined ? "caution" : "clear"}`} role="status">
+        <Lamp aspect={came === undefined ? "caution" : "clear"} />
+        {came === undefined ? (
+          <span>Waiting for {name} …</span>
+        ) : (
+          <span>
+            <a href={href(["fleet", came.instance])}>{came.instance}</a> has come: {came.provider},{" "}
+            {came.models === null ? "any model" : came.models.join(", ")}. <WorkerStatus worker={came} />
+          </span>
+        )}
+      </p>
+      {came !== undefined && came.unavailable !== null && <p class="tone-caution">{came.unavailable}</p>}
+      {came === undefined && (
+        <p class="dim">
+          It needs Node 20 or later, and a way to {location.origin}. What it says on its terminal tells what is missing.
+        </p>
+      )}
+    </Panel>
+  );
+};
+
+const Made = ({ wish, made, before }: { wish: Wish; made: KeyAnswer; before: ReadonlySet<string> }) => (
+  <>
+    <Panel title="Run this on its machine">
+      <TextBlock name="Command" value={lineOf(wish, made.key)} />
+      <p class="dim">
+        The key “{made.name}” is shown this once. It runs jobs and nothing else;{" "}
+        <a href="#/settings/keys">revoke it under Keys</a>.
+      </p>
+      {LOOPBACK.test(location.host) && (
+        <p class="tone-caution">
+          {location.origin} is this machine only. For another machine, serve with SERVICE_HOST=0.0.0.0 and open this
+          page by the address that the machine reaches.
+        </p>
+      )}
+    </Panel>
+    <Arrival name={wish.name} before={before} />
+  </>
+);
+
+export const AddWorker = () => {
+  const [wish, setWish] = useState<Wish>({ name: "", runtime: "ollama", tags: "" });
+  const [made, setMade] = useState<KeyAnswer | null>(null);
+  const [before, setBefore] = useState<ReadonlySet<string>>(new Set());
+  const [error, setError] = useState<Error | null>(null);
+  const change = (changes: Partial<Wish>) => setWish((was) => ({ ...was, ...changes }));
+  const isNameGood = /^[A-Za-z0-9._:-]{1,90}$/.test(wish.name);
+  const areTagsGood = /^[A-Za-z0-9._:/,-]*$/.test(wish.tags);
+  const make = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBefore(new Set(workers.value.keys()));
+    try {
+      setMade(await api.keys.create({ name: `worker ${wish.name}`, role: "worker" }));
+      setError(null);
+    } catch (refused) {
+      setError(refused as Error);
+    }
+  };
+  return (
+    <Page title="Add a worker" back={BACK} lead="Any machine with Node and a model runtime; no open port is needed.">
+      <div class="stack-panels">
+        {made === null ? (
+          <Panel title="What it is">
+            <form onSubmit={make}>
+              <TextField
+                label="Name"
+                value={wish.name}
+                onInput={(name) => change({ name })}
+                error={wish.name === "" || isNameGood ? null : "Letters, digits, . _ : and -"}
+                hint="Its name in the fleet, such as gpu-box-1."
+                isRequired
+                autoFocus
+              />
+              <div class="field-row">
+                <SelectField
+                  label="Runtime"
+                  value={wish.runtime}
+                  options={RUNTIMES}
+                  onInput={(runtime) => change({ runtime })}
+                />
+                <TextField
+                  label="Tags"
+                  value={wish.tags}
+                  onInput={(tags) => change({ tags })}
+                  error={areTagsGood ? null : "Tags with commas between them, without spaces"}
+                  placeholder="gpu,eu"
+                />
+              </div>
+              <Problem error={error} />
+              <button type="submit" class="button primary" disabled={!isNameGood || !areTagsGood}>
+                Make its key
+              </button>
+            </form>
+          </Panel>
+        ) : (
+          <Made wish={wish} made={made} before={before} />
+        )}
+      </div>
+    </Page>
+  );
+};

@@ -1,0 +1,18 @@
+// A page that arrives when it is shown first, so that the first view stays small.
+
+import type { ComponentType, VNode } from "preact";
+import { useLoad } from "../state/load.ts";
+import { Loading, Page } from "./page.tsx";
+import { Problem } from "./problem.tsx";
+
+const Waiting = ({ title, load }: { title: string; load: () => Promise<ComponentType> }) => {
+  const { data, error, reload } = useLoad(title, async () => ({ Shown: await load() }));
+  if (data !== null) return <data.Shown />;
+  return (
+    <Page title={title}>{error === null ? <Loading what="the page" /> : <Problem error={error} retry={reload} />}</Page>
+  );
+};
+
+export const lazyPage =
+  (title: string, load: () => Promise<ComponentType>): (() => VNode) =>
+  () => <Waiting key={title} title={title} load={load} />;

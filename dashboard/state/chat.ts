@@ -1,0 +1,108 @@
+// One conversation with the fleet: turns, the answer as it comes, and what each answer took.
+
+import { batch, signal } from "@preact/signals";
+import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.ts";
+import { answerText } from "../answer-text.ts";
+import { api } from "../api.ts";
+import { eventsOf, jsonOf } from "./event-stream.ts";
+
+export interface Taken {
+  readonly worker: string | null;
+  readonly job: string | null;
+  readonly firstTokenMs: number | null;
+  readonly totalMs: number | null;
+  readonly tokens: number | null;
+  readonly costUsd: number | null | undefined;
+}
+
+export interface ChatTurn extends ChatMessage {
+  readonly taken?: Taken;
+}
+
+export const turns = signal<readonly ChatTurn[]>([]);
+export const isTalking = signal(false);
+export const chatError = signal<Error | null>(null);
+let abort: AbortController | null = null;
+
+const NOTHING_TAKEN: Taken = {
+  worker: null,
+  job: null,
+  firstTokenMs: null,
+  totalMs: null,
+  tokens: null,
+  costUsd: undefined,
+};
+
+interface Chunk {
+  readonly usage?: { readonly completion_tokens?: number } | null;
+  readonly error?: { readonly message: string };
+}
+
+const showAnswer = (content: string, taken: Taken): void => {
+  turns.value = [...turns.peek().slice(0, -1), { role: "assistant", content, taken }];
+};
+
+/** The cost is known once the job has ended, a moment after its last word. */
+const readCost = async (job: string, signal: AbortSignal): Promise<number | null | undefined> => {
+  const { status, cost_usd } = await api.jobs.get(job, { wait: 5, signal });
+  return status === "completed" ? cost_usd : undefined;
+};
+
+const readAnswer = async (response: Response, startedAt: number, signal: AbortSignal): Promise<void> => {
+  let text = "";
+  let taken: Taken = {
+    ...NOTHING_TAKEN,
+    worker: response.headers.get("x-signalbox-worker"),
+    job: response.headers.get("x-signalbox-job"),
+  };
+  if (response.body === null) return;
+  for await (const { data } of eventsOf(response.body)) {
+    const chunk = jsonOf(data) as Chunk | null;
+    if (chunk === null) continue;
+    if (chunk.error !== undefined) throw new Error(chunk.error.message);
+    const more = answerText(chunk) ?? "";
+    if (more !== "" && taken.firstTokenMs === null) taken = { ...taken, firstTokenMs: performance.now() - startedAt };
+    if (chunk.usage?.completion_tokens !== undefined) taken = { ...taken, tokens: chunk.usage.completion_tokens };
+    text += more;
+    if (more !== "") showAnswer(text, taken);
+  }
+  taken = { ...taken, totalMs: performance.now() - startedAt };
+  showAnswer(text, taken);
+  if (taken.job === null) return;
+  const { assigned_worker } = await api.jobs.get(taken.job, { signal });
+  showAnswer(text, { ...taken, worker: assigned_worker ?? taken.worker, costUsd: await readCost(taken.job, signal) });
+};
+
+/** Says it and follows the answer; what came before a failure or a stop stays. */
+export const talk = async (request: ChatRequest, said: string, tags: string): Promise<void> => {
+  const mine = new AbortController();
+  abort = mine;
+  const startedAt = performance.now();
+  batch(() => {
+    turns.value = [...turns.value, { role: "user", content: said }, { role: "assistant", content: "" }];
+    isTalking.value = true;
+    chatError.value = null;
+  });
+  try {
+    const response = await api.frontDoor.chat(request, { tags, signal: mine.signal });
+    await readAnswer(response, startedAt, mine.signal);
+  } catch (error) {
+    if (!mine.signal.aborted) chatError.value = error as Error;
+    if (turns.peek().at(-1)?.content === "") turns.value = turns.peek().slice(0, -1);
+  } finally {
+    if (abort === mine) isTalking.value = false;
+  }
+};
+
+export const stopTalking = (): void => {
+  abort?.abort();
+  isTalking.value = false;
+};
+
+export const beginAgain = (): void => {
+  stopTalking();
+  batch(() => {
+    turns.value = [];
+    chatError.value = null;
+  });
+};

@@ -1,0 +1,42 @@
+// Pages of the origins that `front_door.cors_origins` names may read every answer of the front door, refusals as well.
+
+import type { Next } from "hono";
+import { type AppContext, authenticateCaller } from "../http/auth.ts";
+import { callTenant } from "../http/tenant.ts";
+
+/** null: the request bears no valid key, so its answer holds nothing of anybody, and any page may read why. */
+const originsOf = async (c: AppContext): Promise<readonly string[] | null> => {
+  const token = await authenticateCaller(c).catch(() => null);
+  if (token === null) return null;
+  const found = await callTenant(c.env, token, "readCorsOrigins", null).catch(() => null);
+  return found?.ok ? found.value : [];
+};
+
+export const cors = async (c: AppContext, next: Next): Promise<void> => {
+  const origin = c.req.header("origin");
+  if (origin === undefined) return next();
+  const asked = originsOf(c);
+  await next();
+  const allowed = await asked;
+  if (allowed !== null && !allowed.includes("*") && !allowed.includes(origin)) return;
+  const { headers } = c.res;
+  headers.set("access-control-allow-origin", origin);
+  headers.set("access-control-expose-headers", "*");
+  headers.set("vary", "origin");
+};
+
+/**
+ * A preflight bears no key, so nobody knows whose rules hold; it says what a request may have, and nothing of anybody.
+ * Whether a page may read the answer the answer itself says.
+ */
+export const preflight = (c: AppContext): Response =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      "access-control-allow-origin": c.req.header("origin") ?? "*",
+      "access-control-allow-methods": "GET, POST",
+      "access-control-allow-headers": c.req.header("access-control-request-headers") ?? "authorization, content-type",
+      "access-control-max-age": "600",
+      vary: "origin, access-control-request-headers",
+    },
+  });

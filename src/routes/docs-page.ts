@@ -1,0 +1,142 @@
+// The API as a page, made from the OpenAPI document: no script, nothing from elsewhere. What stands here is what
+// validates, because both come from the same schemas.
+
+import { WIRE } from "../../contract/refusal.ts";
+import type { JsonSchema } from "../http/json-schema.ts";
+import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../http/openapi.ts";
+import { exampleOf } from "./schema-example.ts";
+import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
+
+const HEADERS: Readonly<Record<string, string>> = {
+  Authorization: "`Bearer <key>`; Anthropic's clients send the key as `x-api-key`, browsers a session cookie.",
+  "Idempotency-Key": "The same key with the same body is answered the same for 24 hours; with another body it is 422.",
+  "X-Request-Id": "Repeated in the answer, in the log and in problems; made where it is not given.",
+  traceparent: "W3C trace context, kept with the job.",
+  "Retry-After": "In answers: the seconds to wait before the request is sent again (429, 503).",
+};
+
+/** Messages of the sockets, by the path that opens them. */
+const SOCKETS = [
+  ["worker-socket", "/api/workers/{instance}/connect", "A worker's WebSocket", ["WorkerMessage", "CoordinatorMessage"]],
+  ["live-socket", "/live", "The dashboard's live view", ["LiveMessage"]],
+] as const;
+
+const SAYS: Readonly<Record<string, string>> = {
+  WorkerMessage: "From the worker. Each has an `id`, which its `ack` repeats; bare `ping` is answered `pong`.",
+  CoordinatorMessage: "From the coordinator. `welcome` comes first, and `ack` answers each message of the worker.",
+  LiveMessage:
+    "From the coordinator. `snapshot` comes first; each message has a `seq`, and a gap means: connect again.",
+};
+
+const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
+const idOf = (text: string): string => text.replaceAll(/[^A-Za-z0-9]+/g, "-");
+
+const exampleHtml = (title: string, value: unknown): string =>
+  value === undefined
+    ? ""
+    : `<details><summary>${title}</summary><pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre></details>`;
+
+const table = (rows: string): string =>
+  rows === ""
+    ? ""
+    : `<table><thead><tr><th>Name</th><th>Type</th><th>What it is</th></tr></thead><tbody>${rows}</tbody></table>`;
+
+const parameterRows = (parameters: readonly Parameter[]): string =>
+  table(
+    parameters
+      .map(({ name, in: place, required, schema, description }) =>
+        fieldRows(`${name}`, { ...schema, ...(description === undefined ? {} : { description }) }, required, place),
+      )
+      .join(""),
+  );
+
+const schemaOf = (content: ResponseObject["content"]): [string, JsonSchema] | undefined =>
+  Object.entries(content ?? {}).map(([, { schema }]): [string, JsonSchema] => [
+    Object.keys(content ?? {}).join(", "),
+    schema,
+  ])[0];
+
+const fieldTable = (schema: JsonSchema): string =>
+  table(
+    Object.entries(schema.properties ?? {})
+      .map(([name, one]) => fieldRows(name, one, schema.required?.includes(name) === true))
+      .join(""),
+  );
+
+const answerHtml = (document: OpenApiDocument, status: string, response: ResponseObject): string => {
+  const found = schemaOf(response.content);
+  const shape = found === undefined ? "" : ` ${typeHtml(found[1])} <span class="media">${escapeHtml(found[0])}</span>`;
+  const isProblem = Number(status) >= 400;
+  const example = found === undefined || isProblem ? undefined : exampleOf(found[1], document.components.schemas);
+  const inline = found === undefined || isProblem ? "" : fieldTable(found[1]);
+  return `<li><b>${status}</b> ${prose(response.description)}${shape}${inline}${exampleHtml("Example", example)}</li>`;
+};
+
+const operationHtml = (document: OpenApiDocument, method: string, path: string, one: Operation): string => {
+  const body = schemaOf(one.requestBody?.content);
+  const named = body === undefined ? "" : `<p>Body: ${typeHtml(body[1])} <span class="media">${body[0]}</span></p>`;
+  const example = body === undefined ? undefined : exampleOf(body[1], document.components.schemas);
+  return `<article id="${one.operationId}"><h3>${code(`${method.toUpperCase()} ${path}`)}</h3>
+<p>${prose(one.summary)}. ${prose(one.description)}</p>${parameterRows(one.parameters)}
+${named}${body === undefined ? "" : fieldTable(body[1])}${exampleHtml("Example body", example)}
+<ul class="answers">${Object.entries(one.responses)
+    .map(([status, response]) => answerHtml(document, status, response))
+    .join("")}</ul></article>`;
+};
+
+const messageHtml = (schema: JsonSchema): string => {
+  const type = String(schema.properties?.type?.const ?? "");
+  return `<h4>${code(type)}</h4>${fieldTable(schema)}`;
+};
+
+const socketHtml = (document: OpenApiDocument, [id, path, title, unions]: (typeof SOCKETS)[number]): string => {
+  const messages = unions.map((name) => {
+    const { oneOf = [], anyOf = [] } = document.components.schemas[name] ?? {};
+    const members = [...oneOf, ...anyOf];
+    return `<h3 id="schema-${name}">${name}</h3><p>${prose(SAYS[name] ?? "")}</p>${members.map(messageHtml).join("")}`;
+  });
+  return `<section id="${id}"><h2>${title}</h2><p>${code(`GET ${path}`)} with <code>Upgrade: websocket</code>.
+A frame is text: one JSON message, or an array of messages.</p>${messages.join("")}</section>`;
+};
+
+const schemaHtml = ([name, schema]: readonly [string, JsonSchema]): string =>
+  `<article id="schema-${name}"><h3>${code(name)}</h3><p>${prose(schema.description ?? "")}</p>${
+    schema.properties === undefined ? `<p>${typeHtml(schema)}</p>` : fieldTable(schema)
+  }</article>`;
+
+const definitions = (entries: readonly (readonly [string, string, string])[]): string =>
+  `<dl>${entries.map(([id, term, says]) => `<dt id="${id}">${code(term)}</dt><dd>${prose(says)}</dd>`).join("")}</dl>`;
+
+export const docsPage = (document: OpenApiDocument, version: string): string => {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => ({ method, path, one })),
+  );
+  const byTag = Map.groupBy(operations, ({ one }) => one.tags[0]);
+  const unions: readonly string[] = SOCKETS.flatMap(([, , , names]) => [...names]);
+  const schemas = Object.entries(document.components.schemas).filter(([name]) => !unions.includes(name));
+  const problems = Object.entries(WIRE).map(
+    ([refusal, { status, title }]) => [`problem-${refusal}`, refusal, `${status} ${title}`] as const,
+  );
+  const links = [
+    ...[...byTag.keys()].map((tag) => [idOf(tag), tag] as const),
+    ...SOCKETS.map(([id, , title]) => [id, title] as const),
+    ["schemas", "Schemas"] as const,
+    ["problems", "Problems"] as const,
+  ];
+  const sections = [...byTag].map(
+    ([tag, list]) =>
+      `<section id="${idOf(tag)}"><h2>${escapeHtml(tag)}</h2>${list
+        .map(({ method, path, one }) => operationHtml(document, method, path, one))
+        .join("\n")}</section>`,
+  );
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Signalbox API</title><link rel="stylesheet" href="/docs.css"></head><body><main><h1>Signalbox API</h1>
+<p>Version ${version}. Bodies are JSON; every error is a problem document (RFC 9457), and under <code>/v1</code> an error of
+the API that is spoken there. The machine-readable twin of this page is <a href="/openapi.json">openapi.json</a>.</p>
+<nav>${links.map(([id, title]) => `<a href="#${id}">${escapeHtml(title)}</a>`).join(" · ")}</nav>
+<section id="headers"><h2>Headers</h2>${definitions(Object.entries(HEADERS).map(([name, says]) => [`header-${name}`, name, says]))}</section>
+${sections.join("\n")}
+${SOCKETS.map((socket) => socketHtml(document, socket)).join("\n")}
+<section id="schemas"><h2>Schemas</h2>${schemas.map(schemaHtml).join("\n")}</section>
+<section id="problems"><h2>Problems</h2>${definitions(problems)}</section></main></body></html>`;
+};

@@ -1,0 +1,99 @@
+// What plugs in, from the dashboard: a model to talk to, a worker to add, webhooks, and a key that leaked.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+describe.skipIf(lacksBrowser())("plugging in", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld();
+    await world.untilWorker();
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  it("a model of the fleet is talked to, and the answer says who gave it and what it took", async () => {
+    const { page, faults } = await world.open("playground");
+    await page.getByLabel("Model", { exact: true }).selectOption("echo");
+    await page.getByLabel("Say").fill("the points are set");
+    await page.getByRole("button", { name: "Send" }).click();
+    const answer = page.locator(".turn-assistant");
+    await answer.getByText("the points are set").waitFor();
+    await answer.getByText(/^first token/).waitFor();
+    await answer.getByText("$0.00").waitFor();
+    const { workers } = await world.call<{ workers: { instance: string }[] }>("GET", "/api/workers");
+    await answer.getByRole("link", { name: workers[0]?.instance ?? "none" }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("the same request stands there as curl and for three SDKs, with no key in it", async () => {
+    const { page } = await world.open("playground?model=echo");
+    for (const [language, word] of [
+      ["curl", "/v1/chat/completions"],
+      ["Python", "from openai import OpenAI"],
+      ["TypeScript", 'import OpenAI from "openai"'],
+      ["AI SDK", "createOpenAICompatible"],
+    ] as const) {
+      await page.getByRole("radio", { name: language, exact: true }).press("Space");
+      const text = (await page.getByRole("region", { name: `Request as ${language}` }).textContent()) ?? "";
+      expect(text).toContain(word);
+      expect(text).toContain("SERVICE_API_KEY");
+      expect(text).not.toContain("sbx_");
+    }
+  });
+
+  it("a worker gets a key of its own and one line to run, and is shown when it comes", async () => {
+    const { page, faults } = await world.open("fleet");
+    await page.getByRole("link", { name: "Add a worker" }).click();
+    await page.getByLabel("Name").fill("new-box");
+    await page.getByLabel("Tags").fill("gpu,eu");
+    await page.getByRole("button", { name: "Make its key" }).click();
+    const command = (await page.getByRole("region", { name: "Command" }).textContent()) ?? "";
+    expect(command).toContain(`npx ${world.server.url}/signalbox.tgz worker --runtime ollama`);
+    expect(command).toContain(`SERVICE_API_URL=${world.server.url}`);
+    const key = /SERVICE_API_KEY=(\S+)/.exec(command)?.[1] ?? "";
+    const { status } = await fetch(`${world.server.url}/api/jobs`, { headers: { authorization: `Bearer ${key}` } });
+    expect(status).toBe(403);
+    await page.getByText("Waiting for new-box").waitFor();
+    const report = { instance: "new-box", provider: "ollama", tags: "gpu,eu" };
+    const told = await fetch(`${world.server.url}/presence`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(report),
+    });
+    expect(told.status).toBe(200);
+    await page.getByText("has come").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("a webhook is made with a secret shown once, tested, redelivered and rotated", async () => {
+    const { page, faults } = await world.open("settings/webhooks");
+    await page.getByText("No webhook yet.").waitFor();
+    await page.getByRole("button", { name: "New webhook" }).click();
+    await page.getByLabel("Address").fill("https://signalbox.invalid/hook");
+    await page.getByRole("button", { name: "Create" }).click();
+    const secret = (await page.locator(".secret").textContent()) ?? "";
+    expect(secret).toMatch(/^whsec_/);
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "Test" }).click();
+    await page.getByText("webhook.test", { exact: true }).first().waitFor();
+    await page.getByRole("button", { name: /^Redeliver webhook.test/ }).click();
+    await page.getByText("It is sent again.").waitFor();
+    await page.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+    await page.getByText("Copy it now").waitFor();
+    expect(await page.locator(".secret").textContent()).not.toBe(secret);
+    expect(faults()).toEqual([]);
+  });
+
+  it("a key that leaked is rotated in five actions", async () => {
+    await world.call("POST", "/api/keys", { name: "leaked", role: "standard" });
+    const { page, faults } = await world.open("");
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await page.getByRole("link", { name: "Keys", exact: true }).click();
+    await page.getByRole("button", { name: "Rotate leaked" }).click();
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
+    await page.getByText("Copy it now").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Copy" }).click();
+    expect(faults()).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+// The API's documents: what is always there is required, a request and an answer that differ are two, and the page
+// shows each field, the sockets' messages included.
+
+import { expect, it } from "vitest";
+import { endpoints } from "../../src/app.ts";
+import { openApiDocument } from "../../src/http/openapi.ts";
+import { docsPage } from "../../src/routes/docs-page.ts";
+
+const document = openApiDocument(endpoints, "0");
+const { schemas } = document.components;
+const page = docsPage(document, "0");
+
+it("a result is required to complete a job, and an answer's job always has input and result", () => {
+  expect(schemas.Complete?.required).toContain("result");
+  expect(schemas.Job?.required).toEqual(expect.arrayContaining(["input", "result", "progress"]));
+});
+
+it("the config that is sent may leave everything out, the config that is answered leaves nothing out", () => {
+  expect(schemas.Config?.required).toBeUndefined();
+  expect(schemas.ConfigAnswer?.required).toEqual(expect.arrayContaining(["jobs", "presence", "providers", "budget"]));
+  const { get, put } = document.paths["/config"] ?? {};
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  expect(put?.requestBody?.content["application/json"]?.schema).toEqual(ref("Config"));
+  expect(get?.responses[200]?.content?.["application/json"]?.schema).toEqual(ref("ConfigAnswer"));
+});
+
+it("every reference leads to a schema of the document", () => {
+  const names = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/([^"]+)/g)].map(([, name]) => name);
+  expect(names.filter((name) => schemas[name ?? ""] === undefined)).toEqual([]);
+  expect(JSON.stringify(document)).not.toContain("$defs");
+});
+
+it("no answer is described by a pronoun", () => {
+  const said = endpoints.flatMap(({ description }) => Object.values(description.answers).map((one) => one.description));
+  expect(said.filter((words) => /^(Them|It|They|Its)\b/.test(words))).toEqual([]);
+});
+
+it("the page shows types, limits, defaults, headers, a job's input and the messages of both sockets", () => {
+  for (const shown of ["integer", "at most <code>25</code>", "default <code>", "in the header", "Idempotency-Key"])
+    expect(page).toContain(shown);
+  for (const name of ["schema-JobInput", "temperature", "job.assigned", "job.completed", "snapshot", "fleet.updated"])
+    expect(page).toContain(name);
+  const broken = [...page.matchAll(/href="#([^"]+)"/g)].filter(([, id]) => !page.includes(`id="${id}"`));
+  expect(broken).toEqual([]);
+  expect(page).not.toMatch(/<script|https?:\/\/(?!example\.com)/);
+});
+
+it("no two operations share a name", () => {
+  const names = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map((one) => one.operationId),
+  );
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});

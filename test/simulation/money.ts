@@ -1,0 +1,67 @@
+// Budgets, worked out again from what attempts cost: what is closed, and that it is.
+
+import { mayCost } from "../../domain/cost.ts";
+import { isLeased } from "../../domain/job.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { World } from "./world.ts";
+
+const NANO = 1_000_000_000;
+
+const dayOf = (at: number): number => Math.floor(at / 86_400_000);
+const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
+
+interface Limits {
+  readonly dayUsd?: number | null | undefined;
+  readonly monthUsd?: number | null | undefined;
+}
+
+const spentSince = ({ model }: World, provider: string | null, isIn: (at: number) => boolean): number =>
+  model.spent
+    .filter((one) => (provider === null || one.provider === provider) && isIn(one.at))
+    .reduce((sum, { nanoUsd }) => sum + nanoUsd, 0);
+
+const isReached = (world: World, limits: Limits | null, provider: string | null, nowAt: number): boolean => {
+  if (limits === null) return false;
+  const { dayUsd = null, monthUsd = null } = limits;
+  const day = dayOf(nowAt);
+  const month = monthOf(nowAt);
+  return (
+    (dayUsd !== null && spentSince(world, provider, (at) => dayOf(at) === day) >= Math.round(dayUsd * NANO)) ||
+    (monthUsd !== null && spentSince(world, provider, (at) => monthOf(at) === month) >= Math.round(monthUsd * NANO))
+  );
+};
+
+export const isTenantsReached = (world: World, { config, nowAt }: Snapshot): boolean =>
+  isReached(world, config.budget, null, nowAt);
+
+/** The providers that a reached budget closes now. */
+export const closedByMoney = (world: World, now: Snapshot): Set<string> => {
+  const { config, nowAt, workers } = now;
+  const closed = new Set<string>();
+  for (const [provider, { budget }] of config.providers)
+    if (isReached(world, budget, provider, nowAt)) closed.add(provider);
+  if (!isTenantsReached(world, now)) return closed;
+  const month = monthOf(nowAt);
+  for (const { provider } of workers.values()) {
+    const costs = mayCost(provider, config.providers.get(provider)?.pricing);
+    if (costs || spentSince(world, provider, (at) => monthOf(at) === month) > 0) closed.add(provider);
+  }
+  return closed;
+};
+
+export const budgetsHold = (before: Snapshot, now: Snapshot, world: World): string | null => {
+  const { model } = world;
+  const closed = closedByMoney(world, now);
+  const closedBefore = model.closedByMoney;
+  model.closedByMoney = closed;
+  const { onReached } = now.config.budget;
+  if (onReached === "killswitch" && now.killswitch.level === 0 && isTenantsReached(world, now) && !world.isShared)
+    return "the budget is reached, and its killswitch is not on";
+  for (const { job } of now.jobs.values()) {
+    if (!isLeased(job) || before.jobs.get(job.id)?.job.lease === job.lease) continue;
+    const provider = job.workerProvider ?? "";
+    if (!world.isShared && closed.has(provider) && closedBefore.has(provider))
+      return `job ${job.id} was given to ${provider}, whose budget is reached`;
+  }
+  return null;
+};
