@@ -82,7 +82,7 @@ const giveUp = endpoint(
     method: "delete",
     summary: "Give a move up",
     description: "The tenant is served here again.",
-    answers: { 204: { description: "It is served here." } },
+    answers: { 204: { description: "The tenant is served here." } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
@@ -119,7 +119,7 @@ const write = endpoint(
     method: "post",
     summary: "Rows of a tenant that arrives",
     rawBody: { schema: rowsPart, media: ["application/json"] },
-    answers: { 204: { description: "They are here." } },
+    answers: { 204: { description: "The rows are stored." } },
     refuses: ["tenant_exists", "not_found", "history_unavailable"],
   },
   async (c, { params }) => {
@@ -144,7 +144,7 @@ const arrive = endpoint(
     path: "/admin/tenants/{tenant}/arrive",
     summary: "Make room for a tenant that arrives",
     body: arrivalRequest,
-    answers: { 201: { description: "Its rows may come.", schema: state } },
+    answers: { 201: { description: "The rows may come.", schema: state } },
     refuses: ["tenant_exists", "history_unavailable"],
   },
   async (c, { params, body }) => {
@@ -162,7 +162,7 @@ const arrived = endpoint(
     method: "post",
     path: "/admin/tenants/{tenant}/arrived",
     summary: "Serve a tenant whose rows are all here",
-    answers: { 200: { description: "It is served here.", schema: state } },
+    answers: { 200: { description: "The tenant is served here.", schema: state } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
