@@ -19,6 +19,8 @@ const presenceOf = (instance: string): string =>
 
 export class BeatingSockets {
   readonly #workers: Beating[] = [];
+  /** Hears every frame that any of them is sent, by the worker's number. */
+  onFrame: (index: number, frame: string) => void = () => {};
 
   /** All registered when it resolves. */
   static async connect(tenant: Tenant, count: number): Promise<BeatingSockets> {
@@ -55,7 +57,10 @@ export class BeatingSockets {
     const welcomed = new Promise<void>((resolve) => {
       worker.answered = resolve;
     });
-    socket.on("message", () => worker.answered());
+    socket.on("message", (frame) => {
+      worker.answered();
+      this.onFrame(index, String(frame));
+    });
     await once(socket, "open");
     await welcomed;
     this.#workers[index] = worker;

@@ -14,12 +14,14 @@ import type { Pace } from "./load.ts";
 import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
 import { fleet } from "./parts/fleet.ts";
+import { flood } from "./parts/flood.ts";
 import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
 import { homes } from "./parts/homes.ts";
 import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
 import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
+import { killswitch } from "./parts/killswitch.ts";
 import { latency } from "./parts/latency.ts";
 import { live } from "./parts/live.ts";
 import { peers } from "./parts/peers.ts";
@@ -46,11 +48,12 @@ const PARTS: Readonly<Record<string, Part>> = {
   wake,
   idle,
   heartbeats,
+  killswitch,
   live,
   storage,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Part>> = { profile, soak };
+const EXTRA_PARTS: Readonly<Record<string, Part>> = { flood, profile, soak };
 
 const MAX_NOTE = 300;
 

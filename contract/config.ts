@@ -18,6 +18,7 @@ const MAX_PROVIDERS = 200;
 const MAX_PRICES = 1000;
 const DAY_SECONDS = 86_400;
 const MIN_HEARTBEAT_SECONDS = 0.1;
+const MAX_REQUESTS = 1_000_000;
 const MAX_FORGET_SECONDS = 3650 * DAY_SECONDS;
 const seconds = (min: number, max: number) => z.number().min(min).max(max);
 
@@ -49,6 +50,8 @@ const provider = z.strictObject({
     .nullish()
     .meta({ description: "what this provider may cost: once reached, it takes no new job until the period ends" }),
 });
+
+const requests = z.int().min(1).max(MAX_REQUESTS);
 
 const weight = z.number().min(0).max(1000);
 const weights = z.strictObject(
@@ -105,6 +108,21 @@ export const configDocument = z
       .strictObject({
         ...limits,
         on_reached: z.enum(BUDGET_ACTIONS).default("reject"),
+      })
+      .prefault({}),
+    api: z
+      .strictObject({
+        limits: z
+          .strictObject({
+            requests_per_second: seconds(0.001, MAX_REQUESTS).nullable().default(null),
+            burst: requests.nullable().default(null),
+            in_flight: requests.nullable().default(null),
+          })
+          .prefault({})
+          .meta({
+            description:
+              "of each key; above one is 429, null is no limit. The killswitch, job reports and heartbeats do not count",
+          }),
       })
       .prefault({}),
     front_door: frontDoorConfig.prefault({}),
@@ -179,6 +197,11 @@ export const toConfig = (document: ConfigDocument): Config => ({
     dayUsd: document.budget.day_usd,
     monthUsd: document.budget.month_usd,
     onReached: document.budget.on_reached,
+  },
+  requestLimits: {
+    requestsPerSecond: document.api.limits.requests_per_second,
+    burst: document.api.limits.burst,
+    inFlight: document.api.limits.in_flight,
   },
   frontDoor: toFrontDoorConfig(document.front_door),
   history: { keepDays: document.history.keep_days },

@@ -54,6 +54,7 @@ export const keyList = z.object({ keys: z.array(keyResource) }).meta({ id: "KeyL
 export const keyIdParam = z.object({ id: identifier(/^[A-Za-z0-9]+$/, 32, "letters and digits") });
 
 export type NewKeyRequest = z.infer<typeof newKeyRequest>;
+export type PatchKeyRequest = z.input<typeof patchKeyRequest>;
 export type RotateKeyRequest = z.input<typeof rotateKeyRequest>;
 export type KeyResource = z.infer<typeof keyResource>;
 export type KeyAnswer = z.infer<typeof keyAnswer>;

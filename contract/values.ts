@@ -34,4 +34,6 @@ export const closeCodes = {
   replaced: 4409,
   /** A frame that is too large, not JSON, or of too many messages. */
   badFrame: 4400,
+  /** More messages were sent than may be under way at once: connect again, later. */
+  tooManyMessages: 4429,
 } as const;

@@ -6,6 +6,7 @@ import { SignIn } from "./pages/sign-in.tsx";
 import { ConnectionBanner, KillswitchBanner } from "./parts/banners.tsx";
 import { Nav } from "./parts/nav.tsx";
 import { Notices } from "./parts/notices.tsx";
+import { PaletteHost } from "./parts/palette.tsx";
 import { TopBar } from "./parts/top-bar.tsx";
 import { pagePath, place } from "./router.ts";
 import { isHalted } from "./state/board.ts";
@@ -32,6 +33,7 @@ const Console = () => {
         <CurrentPage />
       </main>
       <Notices />
+      <PaletteHost />
     </div>
   );
 };

@@ -22,6 +22,7 @@ import "./styles/killswitch.css";
 import "./styles/track.css";
 import "./styles/fleet.css";
 import "./styles/plug-in.css";
+import "./styles/figures.css";
 
 applyTheme();
 startClock();

@@ -4,6 +4,7 @@
 import type { Budget } from "./budget.ts";
 import type { FrontDoorConfig } from "./front-door.ts";
 import type { PriceInUsd } from "./price.ts";
+import type { RequestLimits } from "./rate.ts";
 
 export const STRATEGIES = ["score", "fallback", "least_loaded", "cheapest", "round_robin"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
@@ -59,6 +60,8 @@ export interface Config {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };
+  /** Of each key. */
+  readonly requestLimits: RequestLimits;
   readonly frontDoor: FrontDoorConfig;
   /** For how many days finished jobs are kept; null: for ever. */
   readonly history: { readonly keepDays: number | null };

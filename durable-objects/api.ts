@@ -34,6 +34,8 @@ interface Rules {
   readonly isRepeatable: boolean;
   /** It adds to the data: refused while the disk is full, so that what ends work still has room. */
   readonly needsRoom: boolean;
+  /** It stops or ends work: it goes ahead of the tenant's other calls, and bulk traffic cannot use its share up. */
+  readonly isVital?: true;
   /** Its own refusals, beside those that any operation of its kind may give. */
   readonly refuses: readonly RefusalCode[];
 }
@@ -63,7 +65,8 @@ const FOLLOW = { ...READ, needs: "follow" } as const satisfies Rules;
 const ADMIN = { ...READ, needs: "administer" } as const satisfies Rules;
 const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
 const ONE = { refuses: ["not_found"] } as const;
-const REPORT = { ...WORK, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
+const VITAL = { isVital: true } as const;
+const REPORT = { ...WORK, ...VITAL, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
 const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 
 export const OPERATIONS = {
@@ -118,7 +121,7 @@ export const OPERATIONS = {
   readCorsOrigins: operation(ASK, (turn: Turn, _request: null) => frontDoor.readCorsOrigins(turn)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.getModel),
 
-  reportPresence: operation({ ...WORK, refuses: ["too_many_workers"] }, presence.report),
+  reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers"] }, presence.report),
   listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
@@ -136,9 +139,9 @@ export const OPERATIONS = {
   failJob: operation(REPORT, report.presented(report.fail)),
   releaseJob: operation(REPORT, report.presented(report.release)),
 
-  readKillswitch: operation(READ, (turn: Turn, _request: null) => killswitch.read(turn)),
-  activateKillswitch: operation(OPERATE, killswitch.activate),
-  clearKillswitch: operation(OPERATE, budget.clearKillswitch),
+  readKillswitch: operation({ ...READ, ...VITAL }, (turn: Turn, _request: null) => killswitch.read(turn)),
+  activateKillswitch: operation({ ...OPERATE, ...VITAL }, killswitch.activate),
+  clearKillswitch: operation({ ...OPERATE, ...VITAL }, budget.clearKillswitch),
 
   createSchedule: operation({ ...WRITE, ...ONCE, ...GROW, refuses: ["schedule_exists"] }, schedules.create),
   listSchedules: operation(READ, schedules.list),

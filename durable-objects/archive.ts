@@ -9,17 +9,20 @@ import { err, ok, type Result } from "../domain/result.ts";
 const RETRY_SECONDS = 5;
 const LEFT_OUT = { prompt: "", input: null, result: null };
 
-/** Null where history has no such job either. */
-export const findArchivedRecord = async (
+/** Those of the jobs that history has, by their ids: one look-up, however many there are. */
+export const findArchivedRecords = async (
   db: D1Database,
   tenant: string,
-  id: string,
-): Promise<Result<Archived | null, Refusal>> => {
+  ids: readonly string[],
+): Promise<Result<ReadonlyMap<string, Archived>, Refusal>> => {
   const readAt = Date.now();
   try {
-    const found = db.prepare("SELECT record FROM jobs WHERE tenant = ?1 AND id = ?2").bind(tenant, id);
-    const row = await found.first<{ record: string }>();
-    return ok(row === null ? null : { job: readJob(row.record), ...LEFT_OUT, readAt });
+    const sql = "SELECT id, record FROM jobs WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))";
+    const { results } = await db
+      .prepare(sql)
+      .bind(tenant, JSON.stringify([...new Set(ids)]))
+      .all<{ id: string; record: string }>();
+    return ok(new Map(results.map(({ id, record }) => [id, { job: readJob(record), ...LEFT_OUT, readAt }])));
   } catch {
     return err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
   }

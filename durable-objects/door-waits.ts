@@ -6,6 +6,7 @@ import type { JobStatus } from "../domain/job-status.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
+import { counted } from "./key-rates.ts";
 import {
   type Asked,
   type Asking,
@@ -49,7 +50,7 @@ export class DoorWaits {
     if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;
     const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
     await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
-    const job = await call(credential, "follow", { id: asked.value.job.id });
+    const job = await call(counted(credential), "follow", { id: asked.value.job.id });
     return job.ok ? ok({ ...asked.value, job: job.value }) : job;
   }
 
@@ -59,7 +60,7 @@ export class DoorWaits {
     const first = await call(credential, "follow", { id });
     if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
     await this.#until(id, waitMs, (job) => !isSameStand(job, seen));
-    return call(credential, "follow", { id });
+    return call(counted(credential), "follow", { id });
   }
 
   /** The job is looked at after the wait has begun, so that no change falls between. */

@@ -12,6 +12,9 @@ import type { OutboxRow } from "./store/outbox.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";
 import type { Wake } from "./wake.ts";
 
+/** A row each, in the way of whoever asks next. */
+const WORKERS_A_DRAIN = 500;
+
 interface HistoryTools {
   readonly tenant: string;
   readonly database: D1Database;
@@ -95,14 +98,17 @@ export class HistoryWriter {
     });
   }
 
-  /** What workers achieved is written once a drain, not once a job: it counts for routing, not for any promise. */
+  /**
+   * What workers achieved and confirmed is written once a drain, not once a job: it counts for routing, not for any
+   * promise. After a halt that thousands confirm the rest is written with the next drains.
+   */
   #storeWorkers(): void {
     const { fleet, unstoredWorkers } = this.#tools.turns.memory;
-    for (const instance of unstoredWorkers) {
+    for (const instance of [...unstoredWorkers].slice(0, WORKERS_A_DRAIN)) {
       const member = fleet.get(instance);
       if (member !== undefined) this.#tools.store.workers.put(member.worker);
+      unstoredWorkers.delete(instance);
     }
-    unstoredWorkers.clear();
   }
 
   /** Of the jobs that ended in these rows; what is changed after a job's end makes no second trace. */

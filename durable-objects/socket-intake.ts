@@ -7,8 +7,9 @@ import type { Archived } from "../domain/job-record.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { findArchivedRecord } from "./archive.ts";
+import { findArchivedRecords } from "./archive.ts";
 import type { Live } from "./live.ts";
+import { MessagesUnderWay } from "./messages-under-way.ts";
 import { type Credential, identify } from "./operations/keys.ts";
 import { movedRefusal } from "./operations/moving.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
@@ -31,6 +32,7 @@ interface IntakeParts {
 
 export class SocketIntake {
   readonly #parts: IntakeParts;
+  readonly #underWay = new MessagesUnderWay();
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
@@ -86,22 +88,39 @@ export class SocketIntake {
     if (attachment === null || attachment.kind === "viewer") return;
     if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES)
       return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
+    // What was on its way when the socket was closed is not heard.
+    if (socket.readyState !== WebSocket.OPEN) return;
     const parsed = parseFrame(frame);
     if (!parsed.ok)
       return close(socket, closeCodes.badFrame, "detail" in parsed.error ? parsed.error.detail : "bad frame");
-    await Promise.all(parsed.value.map((message) => this.#hearMessage(socket, attachment, message)));
+    const leave = this.#underWay.enter(socket, parsed.value.length, frame.length);
+    if (leave === null)
+      return close(socket, closeCodes.tooManyMessages, "more messages than may be under way: wait for their acks");
+    try {
+      await this.#hearMessages(socket, attachment, parsed.value);
+    } finally {
+      leave();
+    }
   }
 
-  /** Carries out a message; a report on a job that has left is held against history, as over HTTP. */
-  async #hearMessage(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
+  /** Carries out a frame; reports on jobs that have left are held against history, as over HTTP, in one look-up. */
+  async #hearMessages(socket: WebSocket, attachment: Attachment, messages: readonly Incoming[]): Promise<void> {
     const { database, tenant, turns } = this.#parts;
-    const goneId = await turns.run(() => this.#handle(socket, attachment, incoming));
-    if (goneId === null) return;
-    const found = await findArchivedRecord(database, tenant, goneId);
-    await turns.run(() => {
-      if (found.ok) this.#handle(socket, attachment, incoming, found.value);
-      else this.#say(socket, acknowledge(incoming.id, found));
+    const heard = messages.map(async (incoming) => {
+      const goneId = await turns.run(() => this.#handle(socket, attachment, incoming));
+      return goneId === null ? [] : [{ incoming, goneId }];
     });
+    const gone = (await Promise.all(heard)).flat();
+    if (gone.length === 0) return;
+    const ids = gone.map(({ goneId }) => goneId);
+    const found = await findArchivedRecords(database, tenant, ids);
+    const settled = gone.map(({ incoming, goneId }) =>
+      turns.run(() => {
+        if (found.ok) this.#handle(socket, attachment, incoming, found.value.get(goneId) ?? null);
+        else this.#say(socket, acknowledge(incoming.id, found));
+      }),
+    );
+    await Promise.all(settled);
   }
 
   /** Answers the id of a job that must be looked for in history, unless that was done. */

@@ -33,6 +33,8 @@ const MAX_CLOSE_REASON = 120;
 export class Sockets {
   readonly #state: DurableObjectState;
   readonly #workers = new Map<string, WebSocket>();
+  /** As the attachments say; to read one costs more than a turn's look at its worker. */
+  readonly #connectedAt = new WeakMap<WebSocket, number>();
   /** What is queued waits for a task of its own. */
   #isFlushLater = false;
   readonly #outgoing = new Map<WebSocket, string[]>();
@@ -42,7 +44,9 @@ export class Sockets {
     state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
     for (const socket of state.getWebSockets()) {
       const attachment = attachmentOf(socket);
-      if (attachment?.kind === "worker") this.#workers.set(attachment.instance, socket);
+      if (attachment?.kind !== "worker") continue;
+      this.#workers.set(attachment.instance, socket);
+      this.#connectedAt.set(socket, attachment.connectedAt);
     }
   }
 
@@ -62,6 +66,7 @@ export class Sockets {
     if (attachment.kind !== "worker") return;
     const older = this.#workers.get(attachment.instance);
     this.#workers.set(attachment.instance, socket);
+    this.#connectedAt.set(socket, attachment.connectedAt);
     if (older !== undefined) close(older, closeCodes.replaced, "another connection of this instance took over");
   }
 
@@ -81,7 +86,7 @@ export class Sockets {
     const socket = this.#workers.get(instance);
     if (socket === undefined) return null;
     const pingedAt = this.#state.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
-    return Math.max(pingedAt, attachmentOf(socket)?.connectedAt ?? 0);
+    return Math.max(pingedAt, this.#connectedAt.get(socket) ?? 0);
   }
 
   isConnected(instance: string): boolean {

@@ -18,6 +18,7 @@ import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
 import { answerGroup } from "./grouped-calls.ts";
 import { HistoryWriter } from "./history-writer.ts";
+import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
@@ -77,6 +78,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #intake: SocketIntake;
   readonly #relocation: Relocation;
   readonly #waiters = new Waiters();
+  readonly #rates = new KeyRates();
   readonly #claims = new ClaimWaits(this.#waiters, (instance, isClaiming) => {
     this.#turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
   });
@@ -197,6 +199,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   ): Promise<Result<AnswerOf<Name>, Refusal>> {
     const operation = OPERATIONS[name];
     const run = operation.run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>;
+<<<<<<< HEAD
     return this.#turns.run(() => {
       const caller = identify(this.#store, credential, Date.now());
       if (!caller.ok) return caller;
@@ -209,6 +212,24 @@ export class Tenant extends DurableObject<TenantEnv> {
       if (moved !== null) return err(moved);
       return this.#turns.inTurn(caller.value, (turn) => run(turn, request));
     });
+=======
+    return this.#turns.run(
+      () => {
+        const caller = identify(this.#store, credential, Date.now());
+        if (!caller.ok) return caller;
+        const authorized = authorize(caller.value.role, operation.needs);
+        if (!authorized.ok) return authorized;
+        const { requestLimits } = this.#turns.memory.config;
+        const within = this.#rates.take(requestLimits, caller.value, credential, Date.now());
+        if (!within.ok) return within;
+        const permitted =
+          "isPermittedByVerb" in operation ? ok(null) : permit(this.#turns.memory.killswitch, operation.kind);
+        if (!permitted.ok) return permitted;
+        return this.#turns.inTurn(caller.value, (turn) => run(turn, request));
+      },
+      "isVital" in operation,
+    );
+>>>>>>> main
   }
 
   /** A group of calls in one message (`grouped-calls.ts`). */
@@ -226,7 +247,8 @@ export class Tenant extends DurableObject<TenantEnv> {
     request: { instance: string; max: number },
     waitMs: number,
   ): Promise<Result<ClaimAnswer, Refusal>> {
-    const claim = (isWaiting: boolean) => this.call(credential, "claim", { ...request, isWaiting });
+    const claim = (isWaiting: boolean) =>
+      this.call(isWaiting ? credential : counted(credential), "claim", { ...request, isWaiting });
     return this.#claims.claim(request.instance, waitMs, claim);
   }
 
@@ -239,7 +261,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       return found;
     }
     await waiter.woken;
-    return this.call(credential, "getJob", { id });
+    return this.call(counted(credential), "getJob", { id });
   }
 
   /** The job of a request of the front door (`door-waits.ts`). */

@@ -71,8 +71,8 @@ export class TurnRunner {
   }
 
   /** Runs `work`, which must be synchronous, within the next commit. */
-  run<T>(work: () => T): Promise<T> {
-    return this.#turns.run(work);
+  run<T>(work: () => T, isVital = false): Promise<T> {
+    return this.#turns.run(work, isVital);
   }
 
   /** Runs `begin`: the turns that it queues share a commit. */

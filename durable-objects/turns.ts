@@ -6,6 +6,8 @@ import type { TenantStorage } from "./store/sql.ts";
 
 /** Bounds what one commit carries and how long others wait for it. */
 const MAX_TURNS_PER_COMMIT = 256;
+/** Of them, what goes ahead of the rest: the rest is never shut out. */
+const MAX_VITAL_PER_COMMIT = 192;
 
 /** What runs around the turns of one commit. */
 export interface CommitHooks {
@@ -26,6 +28,7 @@ interface Waiting {
 export class TurnQueue {
   readonly #storage: TenantStorage;
   readonly #hooks: CommitHooks;
+  #vital: Waiting[] = [];
   #waiting: Waiting[] = [];
   #isScheduled = false;
   #isGathering = false;
@@ -35,14 +38,17 @@ export class TurnQueue {
     this.#hooks = hooks;
   }
 
-  /** Runs `work`, which must be synchronous, within the next commit; all of it is stored, or nothing. */
-  run<T>(work: () => T): Promise<T> {
+  /**
+   * Runs `work`, which must be synchronous, within the next commit; all of it is stored, or nothing. What is vital goes
+   * ahead of what waits.
+   */
+  run<T>(work: () => T, isVital = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const run = (): (() => void) => {
         const value = work();
         return () => resolve(value);
       };
-      this.#waiting.push({ run, reject });
+      (isVital ? this.#vital : this.#waiting).push({ run, reject });
       this.#schedule();
     });
   }
@@ -70,9 +76,10 @@ export class TurnQueue {
   }
 
   #next(): void {
-    if (this.#waiting.length === 0) return;
-    const turns = this.#waiting.splice(0, MAX_TURNS_PER_COMMIT);
-    if (this.#waiting.length > 0) this.#schedule();
+    if (this.#vital.length + this.#waiting.length === 0) return;
+    const vital = this.#vital.splice(0, MAX_VITAL_PER_COMMIT);
+    const turns = [...vital, ...this.#waiting.splice(0, MAX_TURNS_PER_COMMIT - vital.length)];
+    if (this.#vital.length + this.#waiting.length > 0) this.#schedule();
     this.#commit(turns);
   }
 

@@ -2,7 +2,7 @@
 // `-- --dry-run` does everything that needs no account. Order matters: a database before its migrations, migrations
 // before the code that needs them, secrets in the same upload as the code.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -10,8 +10,10 @@ import { loadProject } from "./build/project.ts";
 import { buildAll } from "./build.ts";
 import { ensureDatabase, missingSecrets, requireLogin } from "./deploy/remote.ts";
 import { ExitError, runScript } from "./exit-error.ts";
-import { runCommand } from "./run-command.ts";
+import { ROOT, runCommand } from "./run-command.ts";
 
+/** Below .wrangler/, which git ignores. */
+const ROOT_KEY_FILE = path.join(ROOT, ".wrangler", "root.key");
 const SECRETS = ["SERVICE_ROOT_KEY", "SERVICE_SIGNING_SECRET"];
 
 function readFlags(): { "dry-run"?: boolean } {
@@ -47,15 +49,27 @@ async function deployWithSecrets(secrets: Record<string, string>): Promise<void>
   }
 }
 
+/** Before the upload: whatever fails after it, the key of the running service is not lost. No log shows it. */
+function keepRootKey(key: string): void {
+  mkdirSync(path.dirname(ROOT_KEY_FILE), { recursive: true, mode: 0o700 });
+  writeFileSync(ROOT_KEY_FILE, `${key}\n`, { mode: 0o600 });
+  chmodSync(ROOT_KEY_FILE, 0o600);
+}
+
 async function deploy(): Promise<void> {
   await requireLogin();
   const { databases } = await loadProject();
   for (const { databaseName } of databases) await ensureDatabase(databaseName);
   for (const { binding } of databases) await run(["d1", "migrations", "apply", binding, "--remote"]);
   const secrets = await missingSecrets(SECRETS);
+  for (const name of SECRETS.filter((one) => process.env[one] && !(one in secrets)))
+    console.log(
+      `${name} of the environment is ignored: the worker has that secret. Change it with \`wrangler secret put\`.`,
+    );
+  const isMade = secrets.SERVICE_ROOT_KEY !== undefined && !process.env.SERVICE_ROOT_KEY;
+  if (isMade) keepRootKey(secrets.SERVICE_ROOT_KEY ?? "");
   await deployWithSecrets(secrets);
-  if (!secrets.SERVICE_ROOT_KEY || process.env.SERVICE_ROOT_KEY) return;
-  console.log(`\nThe root key, shown this once; it makes tenants (POST /admin/tenants):\n${secrets.SERVICE_ROOT_KEY}`);
+  if (isMade) console.log(`\nThe root key, which makes tenants (POST /admin/tenants), is kept in ${ROOT_KEY_FILE}.`);
 }
 
 await runScript(async () => {

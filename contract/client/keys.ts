@@ -1,8 +1,18 @@
 // Tenants, keys, sessions and the audit log.
 
 import type { AuditList } from "../audit.ts";
+
+<<<<<<< HEAD
+
 import type { KeyAnswer, KeyList, NewKeyRequest, RotateKeyRequest } from "../key.ts";
 import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsPart, RowsQuery } from "../move.ts";
+
+=======
+
+import type { KeyAnswer, KeyList, KeyResource, NewKeyRequest, PatchKeyRequest, RotateKeyRequest } from "../key.ts";
+
+>>>>>>> main
+
 import type { SessionAnswer } from "../session.ts";
 import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
 import { listing, type PageQuery } from "./listing.ts";
@@ -13,6 +23,9 @@ export const keyVerbs = (transport: Transport) => ({
   create: (key: NewKeyRequest, options?: CallOptions) =>
     transport.json<KeyAnswer>({ method: "POST", path: "/api/keys", body: key, options }),
   list: (options?: CallOptions) => transport.json<KeyList>({ method: "GET", path: "/api/keys", options }),
+  /** Its name or its limits; `limits: null` takes them away. */
+  patch: (id: string, patch: PatchKeyRequest, options?: CallOptions) =>
+    transport.json<KeyResource>({ method: "PATCH", path: pathOf`/api/keys/${id}`, body: patch, options }),
   rotate: (id: string, rotation: RotateKeyRequest = {}, options?: CallOptions) =>
     transport.json<KeyAnswer>({ method: "POST", path: pathOf`/api/keys/${id}/rotate`, body: rotation, options }),
   revoke: (id: string, options?: CallOptions) =>

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
+import { CatalogWeek } from "../parts/catalog-week.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -122,6 +123,9 @@ export const Catalog = () => {
       )}
       {data !== null && data.subscriptions.length > 0 && (
         <SubscriptionTable rows={data.subscriptions} onDone={reload} />
+      )}
+      {data !== null && data.subscriptions.length > 0 && (
+        <CatalogWeek subscriptions={data.subscriptions} version={catalogVersion.value} />
       )}
       {data !== null && <Providers providers={data.providers} />}
       {isAdding && data !== null && (

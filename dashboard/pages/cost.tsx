@@ -1,138 +1,152 @@
-// What work costs: by period, provider and model, against the budgets. Work of unknown price is shown as such.
+// What work costs: over any span with the one before, by provider, model, tag, key, worker or schedule, against the
+// budgets. Work of unknown price is shown as such.
 
-import type { CostSummary } from "../../contract/cost.ts";
-import { PERIODS, type Period } from "../../contract/values.ts";
+import type { CostQuery, CostSummary } from "../../contract/cost.ts";
 import { api } from "../api.ts";
 import { count, plural, usd } from "../format.ts";
+import { Budgets } from "../parts/budgets.tsx";
+import { CostGroups } from "../parts/cost-groups.tsx";
 import { CostProviders } from "../parts/cost-providers.tsx";
-import { Choice } from "../parts/form.tsx";
+import { costQueryOf, dayText, RANGE_NAMES, RANGES, type Range } from "../parts/cost-range.ts";
+import { Choice, SelectField } from "../parts/form.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { type Line, Plot } from "../parts/plot.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { place, refine } from "../router.ts";
+import { href, place, refine } from "../router.ts";
 import { todayUsd } from "../state/board.ts";
+import { serverNow } from "../state/clock.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 
-const NAMES: Record<Period, string> = { day: "Today", week: "This week", month: "This month" };
-const BEFORE: Record<Period, string> = { day: "yesterday", week: "last week", month: "last month" };
 const REREAD_EVERY_MS = 5000;
-
-const Budget = ({ name, spent, limit }: { name: string; spent: number; limit: number }) => {
-  const share = limit === 0 ? 1 : spent / limit;
-  const tone = share >= 1 ? "stop" : share >= 0.8 ? "caution" : "clear";
-  return (
-    <div class="budget">
-      <span>
-        {name}: <strong class="num">{usd(spent)}</strong> of {usd(limit)}
-      </span>
-      <meter
-        class={`meter meter-${tone}`}
-        min={0}
-        max={1}
-        value={Math.min(1, share)}
-        aria-label={`${name}: ${Math.round(share * 100)} percent spent`}
-      />
-    </div>
-  );
+const BY = ["provider", "model", "tag", "key", "worker", "schedule"] as const;
+type By = (typeof BY)[number];
+const BY_NAMES: Record<By, string> = {
+  provider: "provider",
+  model: "model",
+  tag: "tag",
+  key: "key",
+  worker: "worker",
+  schedule: "schedule",
 };
 
-const Budgets = ({ spentToday }: { spentToday: number | null }) => {
-  const { data } = useLoad("budgets", async (signal) => {
-    const [config, month] = await Promise.all([
-      api.config.get({ signal }),
-      api.cost.summary({ period: "month" }, { signal }),
-    ]);
-    return { budget: config.document.budget, monthUsd: month.total_usd };
-  });
-  if (data === null) return null;
-  const { budget, monthUsd } = data;
-  if (budget.day_usd === null && budget.month_usd === null) {
-    return (
-      <p class="dim">
-        No budget is set. <a href="#/settings">Set one in the config</a>: <code>budget.day_usd</code>,{" "}
-        <code>budget.month_usd</code>.
-      </p>
-    );
-  }
-  return (
-    <>
-      {budget.day_usd !== null && spentToday !== null && (
-        <Budget name="Today" spent={spentToday} limit={budget.day_usd} />
-      )}
-      {budget.month_usd !== null && <Budget name="This month" spent={monthUsd} limit={budget.month_usd} />}
-      <p class="dim">
-        Once reached: {budget.on_reached === "killswitch" ? "the killswitch is engaged" : "new jobs are refused"}.
-      </p>
-    </>
-  );
+const change = (now: number, before: number): string => {
+  if (before === 0) return `the span before ${usd(0)}`;
+  const percent = Math.round(((now - before) / before) * 100);
+  return `the span before ${usd(before)} (${percent > 0 ? "+" : ""}${percent} %)`;
 };
 
-const Summary = ({ summary, period }: { summary: CostSummary; period: Period }) => {
+const Summary = ({ summary, name }: { summary: CostSummary; name: string }) => {
   const lines: Line[] = [
     { label: "cost", values: summary.series.map(({ usd: spent }) => spent), colour: "--accent", kind: "bars" },
   ];
   const at = summary.series.map(({ at: instant }) => Date.parse(instant) / 1000);
+  const isByHour = (at[1] ?? 0) - (at[0] ?? 0) < 86_400;
   const { usage } = summary;
   return (
     <div class="grid cost-grid">
-      <Panel title={NAMES[period]}>
+      <Panel title={name}>
         <p class="figure num">{usd(summary.total_usd)}</p>
         <p class="figure-note">
-          {plural(summary.jobs, "job")}; {BEFORE[period]} {usd(summary.previous_total_usd)}
+          {plural(summary.jobs, "job")}; {change(summary.total_usd, summary.previous_total_usd)}
         </p>
         <p class="figure-note">
           {count(usage.input_tokens)} tokens in, {count(usage.output_tokens)} out
         </p>
         {summary.unpriced_jobs > 0 && (
-          <p class="tone-caution">{plural(summary.unpriced_jobs, "job")} of unknown price: not in the sum.</p>
+          <p>
+            <a
+              class="tone-caution"
+              href={href(["jobs"], { status: "completed", since: summary.from, until: summary.to })}
+            >
+              {plural(summary.unpriced_jobs, "job")} of unknown price
+            </a>
+            : not in the sum.
+          </p>
         )}
       </Panel>
-      <Panel title={period === "day" ? "By hour" : "By day"} aside={<span class="dim">UTC</span>} class="span-2">
-        <Plot name={`Cost over time, ${usd(summary.total_usd)} in all`} at={at} lines={lines} unit={usd} isUtc />
+      <Panel title={isByHour ? "By hour" : "By day"} aside={<span class="dim">UTC</span>} class="span-2">
+        {/* The axis is drawn for its step: another step is another plot. */}
+        <Plot
+          key={`${summary.from} ${isByHour}`}
+          name={`Cost over time, ${usd(summary.total_usd)} in all`}
+          at={at}
+          lines={lines}
+          unit={usd}
+          isUtc
+        />
       </Panel>
     </div>
   );
 };
 
+const Days = ({ days }: { days: { from: string; to: string } }) => (
+  <div class="field-row days">
+    {(["from", "to"] as const).map((name) => (
+      <label key={name} class="day">
+        {name === "from" ? "From" : "To, inclusive"}
+        <input type="date" value={days[name]} onChange={(event) => refine({ [name]: event.currentTarget.value })} />
+      </label>
+    ))}
+  </div>
+);
+
+const Grouped = ({ by, query, version }: { by: By; query: Partial<CostQuery>; version: string }) => {
+  const { data, error, reload } = useLoad(`${by} ${version}`, async (signal) =>
+    by === "provider"
+      ? { providers: await api.cost.byProvider(query, { signal }) }
+      : { groups: await api.cost.by(by, query, { signal }) },
+  );
+  if (error !== null) return <Problem error={error} retry={reload} />;
+  if (data === null) return <Loading what="the costs" />;
+  const isEmpty = "providers" in data ? data.providers.providers.length === 0 : data.groups.rows.length === 0;
+  if (isEmpty) return <Empty title="Nothing was spent in this span.">Costs appear here as jobs end.</Empty>;
+  if ("groups" in data) return <CostGroups groups={data.groups} />;
+  return <CostProviders providers={data.providers.providers} totalUsd={data.providers.total_usd} />;
+};
+
 export const Cost = () => {
-  const asked = place.value.query.get("period") as Period | null;
-  const period = asked !== null && PERIODS.includes(asked) ? asked : "day";
+  const { query: address } = place.value;
+  const range: Range = RANGES.find((one) => one === (address.get("range") ?? address.get("period"))) ?? "day";
+  const by: By = BY.find((one) => one === address.get("by")) ?? "provider";
+  const today = dayText(serverNow());
+  const days = { from: address.get("from") ?? today, to: address.get("to") ?? today };
   const spent = useThrottled(todayUsd.value, REREAD_EVERY_MS);
-  const { data, error, reload } = useLoad(`${period} ${spent}`, async (signal) => {
-    const [summary, byProvider, today] = await Promise.all([
-      api.cost.summary({ period }, { signal }),
-      api.cost.byProvider({ period }, { signal }),
-      api.cost.summary({ period: "day" }, { signal }),
-    ]);
-    return { summary, byProvider, today: today.total_usd };
-  });
+  const query = costQueryOf(range, days, serverNow());
+  const version = `${range} ${days.from} ${days.to} ${spent}`;
+  const { data, error, reload } = useLoad(query === null ? null : version, (signal) =>
+    api.cost.summary(query ?? {}, { signal }),
+  );
   return (
     <Page
       title="Cost"
-      lead="Calendar periods in UTC. Every attempt that spent something counts, at the time it ended."
+      lead="Days in UTC. Every attempt that spent something counts, at the time it ended."
       actions={
-        <Choice
-          label="Period"
-          value={period}
-          options={PERIODS.map((one) => [one, NAMES[one]] as const)}
-          onInput={(next) => refine({ period: next })}
+        <SelectField
+          label="Span"
+          value={range}
+          options={RANGES.map((one) => [one, RANGE_NAMES[one]] as const)}
+          onInput={(next) => refine({ range: next, period: null })}
         />
       }
     >
+      {range === "days" && <Days days={days} />}
+      {query === null && <p class="tone-caution">The first day must not be after the last, and not in the future.</p>}
       <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the costs" />}
-      {data !== null && (
+      {data === null && error === null && query !== null && <Loading what="the costs" />}
+      {data !== null && query !== null && (
         <>
-          <Summary summary={data.summary} period={period} />
+          <Summary summary={data} name={RANGE_NAMES[range]} />
           <Panel title="Budget">
-            <Budgets spentToday={todayUsd.value ?? data.today} />
+            <Budgets budget={data.budget} />
           </Panel>
-          <Panel title="By provider and model">
-            {data.byProvider.providers.length === 0 ? (
-              <Empty title="Nothing was spent in this period.">Costs appear here as jobs end.</Empty>
-            ) : (
-              <CostProviders providers={data.byProvider.providers} totalUsd={data.byProvider.total_usd} />
-            )}
+          <Panel title={by === "provider" ? "By provider and model" : `By ${BY_NAMES[by]}`}>
+            <Choice
+              label="By"
+              value={by}
+              options={BY.map((one) => [one, BY_NAMES[one]] as const)}
+              onInput={(next) => refine({ by: next })}
+            />
+            <Grouped by={by} query={query} version={version} />
           </Panel>
         </>
       )}

@@ -6,6 +6,7 @@ import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ScheduleActions } from "../parts/schedule-actions.tsx";
+import { NextDay, ScheduleRecord } from "../parts/schedule-record.tsx";
 import { ScheduleStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -33,14 +34,17 @@ const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => v
       </a>
       <span class="row-note dim">{schedule.prompt.slice(0, 120)}</span>
     </td>
-    <td class="cell-wide">
+    <td class="cell-wide cell-timing">
       <code>{timingOf(schedule)}</code>
     </td>
     <td class="num">
       <Time at={schedule.next_run_at} />
     </td>
-    <td class="num cell-wide">
-      <Time at={schedule.last_run_at} />
+    <td class="cell-wide">
+      <ScheduleRecord schedule={schedule} />
+    </td>
+    <td class="cell-wide">
+      <NextDay schedule={schedule} />
     </td>
     <td class="cell-actions cell-wide">
       <ScheduleActions schedule={schedule} isShort onDone={onDone} />
@@ -53,7 +57,8 @@ const COLUMNS: readonly Column[] = [
   { title: "Schedule" },
   { title: "Runs", class: "cell-wide" },
   { title: "Next", class: "num" },
-  { title: "Last", class: "num cell-wide" },
+  { title: "Last runs", class: "cell-wide" },
+  { title: "Next 24 hours", class: "cell-wide" },
   { title: "Actions", class: "cell-wide", isUnseen: true },
 ];
 

@@ -1,6 +1,6 @@
 // The config as YAML: checked while it is typed, shown as a diff before it is saved, never saved over someone else's.
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import { CodeEditor } from "../parts/code-editor.tsx";
 import { Confirm } from "../parts/dialog.tsx";
@@ -10,7 +10,14 @@ import { Lamp } from "../parts/lamp.tsx";
 import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { SettingsTabs } from "../parts/settings-tabs.tsx";
-import { type Check, readConfig, type StoredConfig, saveConfig, useConfigCheck } from "../state/config-draft.ts";
+import {
+  type Check,
+  readConfig,
+  type StoredConfig,
+  saveConfig,
+  unsaved,
+  useConfigCheck,
+} from "../state/config-draft.ts";
 import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
 import { isAdmin } from "../state/session.ts";
@@ -64,9 +71,11 @@ const SaveDialog = ({
 };
 
 const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }) => {
-  const [draft, setDraft] = useState(stored.text);
+  const draft = unsaved.value ?? stored.text;
+  const setDraft = (text: string): void => {
+    unsaved.value = text === stored.text ? null : text;
+  };
   const [isSaving, setSaving] = useState(false);
-  useEffect(() => setDraft(stored.text), [stored]);
   const check = useConfigCheck(draft, stored.text);
   const mayEdit = isAdmin.value;
   return (
@@ -105,7 +114,17 @@ const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }
       <div aria-live="polite">
         {mayEdit ? <Verdict check={check} /> : <p class="dim">Changing the config needs a key with role admin.</p>}
       </div>
-      {isSaving && <SaveDialog stored={stored} draft={draft} onSaved={reload} onClose={() => setSaving(false)} />}
+      {isSaving && (
+        <SaveDialog
+          stored={stored}
+          draft={draft}
+          onSaved={() => {
+            unsaved.value = null;
+            reload();
+          }}
+          onClose={() => setSaving(false)}
+        />
+      )}
     </Panel>
   );
 };

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
 import { api } from "../api.ts";
-import { CreateKeyDialog, RevokeDialog, RotateDialog, SecretDialog } from "../parts/key-dialogs.tsx";
+import { CreateKeyDialog, limitsInWords, RevokeDialog, RotateDialog, SecretDialog } from "../parts/key-dialogs.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { Loading, Page } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -30,7 +30,10 @@ const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void
           <code class="id">{item.id}</code>
         </span>
       </td>
-      <td>{item.role}</td>
+      <td>
+        {item.role}
+        {item.limits !== null && <span class="row-note dim">{limitsInWords(item.limits)}</span>}
+      </td>
       <td class="num cell-wide">
         <Time at={item.created_at} />
       </td>

@@ -4,12 +4,12 @@ import type { CatalogHistoryList } from "../../contract/catalog.ts";
 import { Empty } from "./page.tsx";
 import { Time } from "./time.tsx";
 
-type Entry = CatalogHistoryList["history"][number];
+export type Entry = CatalogHistoryList["history"][number];
 
-const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
-const KINDS = { added: "in", removed: "out", changed: "changed" } as const;
+export const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
+export const KINDS = { added: "in", removed: "out", changed: "changed" } as const;
 
-const changesOf = ({ before, after }: Entry): string =>
+export const changesOf = ({ before, after }: Entry): string =>
   (["name", "context_window"] as const)
     .filter((field) => before?.[field] !== after?.[field])
     .map((field) => `${field.replace("_", " ")} ${before?.[field] ?? "unknown"} → ${after?.[field] ?? "unknown"}`)
@@ -31,7 +31,8 @@ export const CatalogHistory = ({ history }: { history: readonly Entry[] }) =>
           <h3>
             <Time at={at} as="full" />
           </h3>
-          <div class="diff">
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and so must be reachable by keyboard */}
+          <section class="diff" tabIndex={0} aria-label={`Changes of ${at}`}>
             {entries.map((entry) => (
               <div key={entry.model_id} class={`diff-${KINDS[entry.kind]}`}>
                 <span class="diff-sign">{SIGNS[entry.kind]}</span>
@@ -40,7 +41,7 @@ export const CatalogHistory = ({ history }: { history: readonly Entry[] }) =>
                 {entry.kind === "changed" && <span class="dim"> {changesOf(entry)}</span>}
               </div>
             ))}
-          </div>
+          </section>
         </li>
       ))}
     </ol>

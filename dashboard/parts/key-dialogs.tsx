@@ -26,10 +26,72 @@ const MAY: Record<Role, string> = {
   admin: "Everything in this tenant.",
 };
 
+interface Limits {
+  readonly requests_per_minute: string;
+  readonly concurrent: string;
+  readonly day_usd: string;
+  readonly month_usd: string;
+  readonly models: string;
+}
+
+const NO_LIMITS: Limits = { requests_per_minute: "", concurrent: "", day_usd: "", month_usd: "", models: "" };
+const FIGURES: readonly (readonly [keyof Limits, string])[] = [
+  ["requests_per_minute", "Requests a minute"],
+  ["concurrent", "Open jobs at a time"],
+  ["day_usd", "Dollars a day"],
+  ["month_usd", "Dollars a month"],
+];
+
+/** Only those that are filled in; null for none. */
+const limitsOf = (limits: Limits): KeyResource["limits"] => {
+  const figures = FIGURES.filter(([name]) => limits[name].trim() !== "").map(([name]) => [name, Number(limits[name])]);
+  const models = limits.models
+    .split(",")
+    .map((one) => one.trim())
+    .filter(Boolean);
+  if (figures.length === 0 && models.length === 0) return null;
+  return { ...Object.fromEntries(figures), ...(models.length === 0 ? {} : { models }) };
+};
+
+const LimitFields = ({ limits, onInput }: { limits: Limits; onInput: (limits: Limits) => void }) => (
+  <details class="more">
+    <summary>Limits</summary>
+    <div class="field-row">
+      {FIGURES.map(([name, label]) => (
+        <TextField
+          key={name}
+          label={label}
+          type="number"
+          value={limits[name]}
+          onInput={(value) => onInput({ ...limits, [name]: value })}
+        />
+      ))}
+    </div>
+    <TextField
+      label="Models"
+      hint="Separated by commas; * stands for any characters. Empty for all."
+      value={limits.models}
+      onInput={(models) => onInput({ ...limits, models })}
+    />
+  </details>
+);
+
+/** The limits of a key, in words. */
+export const limitsInWords = (limits: KeyResource["limits"]): string => {
+  if (limits === null) return "";
+  const figures = FIGURES.filter(([name]) => limits[name] != null).map(
+    ([name, label]) => `${limits[name]} ${label.toLowerCase()}`,
+  );
+  return [...figures, ...(limits.models == null ? [] : [`models ${limits.models.join(", ")}`])].join(" · ");
+};
+
 export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswer) => void; onClose: () => void }) => {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("worker");
-  const create = async (): Promise<void> => onMade(await api.keys.create({ name: name.trim(), role }));
+  const [limits, setLimits] = useState(NO_LIMITS);
+  const given = limitsOf(limits);
+  const create = async (): Promise<void> =>
+    onMade(await api.keys.create({ name: name.trim(), role, ...(given === null ? {} : { limits: given }) }));
   return (
     <Confirm title="New key" action="Create" isReady={name.trim() !== ""} onConfirm={create} onClose={onClose}>
       <TextField
@@ -42,6 +104,7 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
       />
       <Choice<Role> label="Role" value={role} options={ROLES} onInput={setRole} />
       <p class="hint">{MAY[role]}</p>
+      {role !== "worker" && role !== "viewer" && <LimitFields limits={limits} onInput={setLimits} />}
     </Confirm>
   );
 };

@@ -40,10 +40,14 @@ const NavLink = ({ path, label, icon, class: extra }: Destination & { class: str
   );
 };
 
+/** Where the one who is signed in may go. */
+export const destinations = (): readonly Destination[] =>
+  DESTINATIONS.filter((one) => !one.isForAdmin || isAdmin.value);
+
 export const Nav = () => {
   const [isMoreOpen, setMoreOpen] = useState(false);
   const element = useRef<HTMLElement>(null);
-  const offered = DESTINATIONS.filter((one) => !one.isForAdmin || isAdmin.value);
+  const offered = destinations();
   const isHereInMore = offered.slice(PHONE_PLACES).some(({ path }) => path === place.value.segments[0]);
   const here = pagePath.value;
   // Closed by going somewhere.

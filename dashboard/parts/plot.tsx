@@ -1,9 +1,7 @@
-// A plot by uPlot, which arrives only when one is shown. Colours come from the theme; the numbers stand beside it in
-// words, so the canvas itself is only named.
+// A plot as SVG in the colours of the theme: bars, lines and areas over time on one scale. The numbers stand beside it
+// in words, so the picture itself is only named.
 
-import { useEffect, useRef } from "preact/hooks";
-import type uPlot from "uplot";
-import { shownTheme } from "../state/theme.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Line {
   readonly label: string;
@@ -15,6 +13,7 @@ export interface Line {
 
 interface PlotProps {
   name: string;
+  /** Seconds since 1970, evenly spaced. */
   at: readonly number[];
   lines: readonly Line[];
   height?: number;
@@ -23,26 +22,13 @@ interface PlotProps {
   isUtc?: boolean;
 }
 
-const colourOf = (property: string): string =>
-  getComputedStyle(document.documentElement).getPropertyValue(property).trim();
-
-const seriesOf = (Plot: typeof uPlot, line: Line): uPlot.Series => {
-  const stroke = colourOf(line.colour);
-  const base = {
-    label: line.label,
-    stroke,
-    width: line.kind === "bars" ? 0 : 1.5,
-    points: { show: false },
-    spanGaps: true,
-  };
-  if (line.kind === "line") return { ...base, points: { show: true, size: 4, fill: stroke } };
-  if (line.kind === "area") return { ...base, fill: `${stroke}33` };
-  const paths = Plot.paths.bars?.({ size: [0.7, 40], align: 1 });
-  return { ...base, fill: stroke, ...(paths === undefined ? {} : { paths }) };
-};
-
 const DAY_SECONDS = 86_400;
-const stepOf = (at: readonly number[]): number => (at[1] ?? 0) - (at[0] ?? 0);
+const LEFT = 60;
+const BOTTOM = 22;
+const TOP = 8;
+const LABEL_WIDTH = 72;
+const LABEL_HEIGHT = 34;
+const MAX_BAR = 40;
 
 const atLabel = (seconds: number, step: number, isUtc = false): string =>
   new Date(seconds * 1000).toLocaleString("en-GB", {
@@ -52,75 +38,138 @@ const atLabel = (seconds: number, step: number, isUtc = false): string =>
     ...(isUtc ? { timeZone: "UTC" } : {}),
   });
 
-const optionsOf = (
-  Plot: typeof uPlot,
-  { at, lines, height = 160, unit, isUtc }: PlotProps,
-  width: number,
-): uPlot.Options => {
-  const axis = { stroke: colourOf("--muted"), font: "11px system-ui, sans-serif", ticks: { show: false } };
-  const grid = { stroke: colourOf("--line"), width: 1 };
-  return {
-    width,
-    height,
-    legend: { show: false },
-    cursor: { show: false },
-    padding: [8, 4, 0, 0],
-    ...(isUtc ? { tzDate: (seconds: number) => Plot.tzDate(new Date(seconds * 1000), "UTC") } : {}),
-    scales: {
-      // Bars begin at their instant: the last one needs room for its whole width.
-      x: { range: (_plot, min, max) => [min, max + stepOf(at)] },
-      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
-    },
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        space: 64,
-        size: 24,
-        values: (_plot, splits) => splits.map((split) => atLabel(split, stepOf(at), isUtc)),
-      },
-      { ...axis, grid, size: 52, space: 32, values: (_plot, splits) => splits.map((split) => unit(split)) },
-    ],
-    series: [{}, ...lines.map((line) => seriesOf(Plot, line))],
-  };
+/** 1, 2 or 5 of a power of ten, so that at most `most` of them reach `max`. */
+const roundStep = (max: number, most: number): number => {
+  const power = 10 ** Math.floor(Math.log10(max / most));
+  return (([1, 2, 5].find((times) => times * power * most >= max) ?? 10) as number) * power;
 };
 
-export const Plot = (props: PlotProps) => {
+const useWidth = () => {
   const box = useRef<HTMLDivElement>(null);
-  const drawn = useRef<uPlot | null>(null);
-  const latest = useRef(props);
-  latest.current = props;
-  const data = (): uPlot.AlignedData => [
-    [...latest.current.at],
-    ...latest.current.lines.map(({ values }) => [...values]),
-  ];
-  const theme = shownTheme.value;
-  const shape = props.lines.map(({ label, kind }) => label + kind).join();
-
-  // Drawn anew for another theme or other lines only.
+  const [width, setWidth] = useState(0);
   useEffect(() => {
-    let isGone = false;
-    const observer = new ResizeObserver(([entry]) => {
-      const { height = 160 } = latest.current;
-      if (entry !== undefined) drawn.current?.setSize({ width: Math.floor(entry.contentRect.width), height });
-    });
-    import("./uplot.ts").then(({ uPlot: Loaded }) => {
-      if (isGone || box.current === null) return;
-      drawn.current = new Loaded(optionsOf(Loaded, latest.current, box.current.clientWidth), data(), box.current);
-      observer.observe(box.current);
-    });
-    return () => {
-      isGone = true;
-      observer.disconnect();
-      drawn.current?.destroy();
-      drawn.current = null;
-    };
-  }, [theme, shape]);
+    const { current } = box;
+    if (current === null) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+  return { box, width };
+};
 
-  // The numbers are all that changes.
-  useEffect(() => drawn.current?.setData(data()), [props.at, props.lines]);
+interface Scale {
+  readonly xOf: (index: number) => number;
+  readonly yOf: (value: number) => number;
+  readonly slot: number;
+}
 
-  return <div ref={box} class="plot" role="img" aria-label={props.name} />;
+/** Points in runs: a gap in the values is none in the line, as with a look that was missed. */
+const pathOf = ({ values }: Line, { xOf, yOf }: Scale): string =>
+  values
+    .map((value, index) => (value === null ? null : `${xOf(index).toFixed(1)},${yOf(value).toFixed(1)}`))
+    .filter((point) => point !== null)
+    .join("L");
+
+const Shape = ({ line, scale }: { line: Line; scale: Scale }) => {
+  const colour = `plot${line.colour}`;
+  if (line.kind === "bars") {
+    const wide = Math.max(1, Math.min(scale.slot * 0.7, MAX_BAR));
+    return (
+      <g class={`plot-bar ${colour}`}>
+        {line.values.map((value, index) =>
+          value === null || value === 0 ? null : (
+            <rect
+              key={index}
+              x={scale.xOf(index)}
+              width={wide}
+              y={scale.yOf(value)}
+              height={scale.yOf(0) - scale.yOf(value)}
+            />
+          ),
+        )}
+      </g>
+    );
+  }
+  const path = pathOf(line, scale);
+  if (path === "") return null;
+  const last = line.values.length - 1;
+  return (
+    <>
+      {line.kind === "area" && (
+        <path
+          class={`plot-area ${colour}`}
+          d={`M${scale.xOf(0)},${scale.yOf(0)}L${path}L${scale.xOf(last)},${scale.yOf(0)}Z`}
+        />
+      )}
+      <path class={`plot-line ${colour}`} d={`M${path}`} />
+      {line.kind === "line" && (
+        <g class={`plot-bar ${colour}`}>
+          {line.values.map((value, index) =>
+            value === null ? null : <circle key={index} cx={scale.xOf(index)} cy={scale.yOf(value)} r="2" />,
+          )}
+        </g>
+      )}
+    </>
+  );
+};
+
+const Axes = ({
+  at,
+  scale,
+  max,
+  width,
+  height,
+  unit,
+  isUtc = false,
+}: Omit<PlotProps, "name" | "lines"> & { scale: Scale; max: number; width: number; height: number }) => {
+  const most = Math.max(1, Math.floor((height - TOP - BOTTOM) / LABEL_HEIGHT));
+  const valueStep = roundStep(max, most);
+  const values = Array.from({ length: Math.floor(max / valueStep) + 1 }, (_, index) => index * valueStep);
+  const every = Math.max(1, Math.ceil(LABEL_WIDTH / Math.max(scale.slot, 1e-9)));
+  const step = (at[1] ?? 0) - (at[0] ?? 0);
+  return (
+    <g class="plot-axes">
+      {values.map((value) => (
+        <g key={value}>
+          <line x1={LEFT} x2={width} y1={scale.yOf(value)} y2={scale.yOf(value)} />
+          <text x={LEFT - 8} y={scale.yOf(value) + 4} text-anchor="end">
+            {unit(value)}
+          </text>
+        </g>
+      ))}
+      {at.map((seconds, index) =>
+        index % every === 0 && scale.xOf(index) + LABEL_WIDTH / 2 <= width ? (
+          <text key={seconds} x={scale.xOf(index)} y={height - 6}>
+            {atLabel(seconds, step, isUtc)}
+          </text>
+        ) : null,
+      )}
+    </g>
+  );
+};
+
+export const Plot = ({ name, at, lines, height = 160, ...rest }: PlotProps) => {
+  const { box, width } = useWidth();
+  const highest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const max = highest > 0 ? highest * 1.1 : 1;
+  const slot = (width - LEFT) / Math.max(1, at.length);
+  const scale: Scale = {
+    slot,
+    xOf: (index) => LEFT + index * slot,
+    yOf: (value) => TOP + (height - TOP - BOTTOM) * (1 - value / max),
+  };
+  return (
+    <div ref={box} class="plot" role="img" aria-label={name}>
+      {width > LEFT && (
+        <svg class="plot-drawing" viewBox={`0 0 ${width} ${height}`} height={height} aria-hidden="true">
+          <Axes {...rest} at={at} scale={scale} max={max} width={width} height={height} />
+          {lines.map((line) => (
+            <Shape key={line.label} line={line} scale={scale} />
+          ))}
+        </svg>
+      )}
+    </div>
+  );
 };
 
 export const PlotLegend = ({ lines }: { lines: readonly Pick<Line, "label" | "colour">[] }) => (

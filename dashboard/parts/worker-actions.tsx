@@ -22,7 +22,7 @@ const UNTIL: readonly (readonly [string, string])[] = [
   ["24", "for a day"],
 ];
 
-const PauseDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () => void }) => {
+export const PauseDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () => void }) => {
   const [reason, setReason] = useState("");
   const [hours, setHours] = useState("");
   const pause = async (): Promise<void> => {

@@ -1,10 +1,19 @@
 // The config as text: read with its ETag, checked by the coordinator as one types, saved only over what was read.
 
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useSettled } from "./load.ts";
 
 const TYPING_MS = 400;
+
+/** What was typed and is not saved yet: kept while one looks at another page. */
+export const unsaved = signal<string | null>(null);
+
+/** The browser asks before the page is closed over it. */
+addEventListener("beforeunload", (event) => {
+  if (unsaved.peek() !== null) event.preventDefault();
+});
 
 export interface StoredConfig {
   readonly text: string;

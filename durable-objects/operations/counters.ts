@@ -116,7 +116,10 @@ export class Activity {
 
 export interface Counters {
   readonly activity: Activity;
+  /** How often any job reached a status: a job that failed twice counts twice. */
   readonly jobsByStatus: Record<JobStatus, number>;
+  /** How often a job that had failed was retried. */
+  retriedCount: number;
   readonly assignmentLatency: Histogram;
   readonly tallies: Tallies;
   /** By the row of the timetable, since the object woke. */
@@ -135,6 +138,7 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
   jobsByStatus:
     stored?.jobsByStatus ??
     (Object.fromEntries(JOB_STATUSES.map((status) => [status, 0])) as Record<JobStatus, number>),
+  retriedCount: stored?.retriedCount ?? 0,
   assignmentLatency: new Histogram(stored?.assignmentLatency),
   activity: new Activity(stored?.minutes),
   tallies: new Tallies(stored?.tallies),
@@ -147,6 +151,7 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
 
 export const storedCounters = (counters: Counters): StoredCounters => ({
   jobsByStatus: counters.jobsByStatus,
+  retriedCount: counters.retriedCount,
   assignmentLatency: counters.assignmentLatency.observed,
   firstToken: counters.firstToken.observed,
   streamDuration: counters.streamDuration.observed,

@@ -18,10 +18,10 @@ import { refuseOverBudget } from "./budget.ts";
 import { type Idempotency, withIdempotency } from "./idempotency.ts";
 import { refuseBacklog } from "./jobs.ts";
 import { countRequest, type LimitState, refuseModel, refuseOverLimits } from "./key-limits.ts";
+import { isSilent } from "./last-sign.ts";
 import { allowReading } from "./reading.ts";
 import { admit, admitTo, chooseFor, routePolicy, routeRequest, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
-import { isSilent } from "./workers.ts";
 
 export interface Asking {
   /** Given where the body is held outside this object already. */

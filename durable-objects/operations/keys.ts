@@ -28,6 +28,8 @@ export interface Credential {
   readonly hash: string;
   /** The request's id, for the log and the job's events. */
   readonly requestId?: string;
+  /** How many requests of the key are under way at the edge, this one included, where it counts against the limits. */
+  readonly underWay?: number;
 }
 
 const USE_NOTED_EVERY_MS = 60_000;

@@ -16,7 +16,7 @@ import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { statusOf, type Worker } from "../../domain/worker.ts";
 import { haltFrontDoor } from "./abandon.ts";
-import { lastSignOf } from "./last-sign.ts";
+import { isSilent, lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
 /** Who has acknowledged this activation: counted once, then kept in step, so that a heartbeat costs no look at all. */
@@ -38,24 +38,28 @@ export const killswitchState = (turn: Turn): KillswitchState =>
 
 /** What operators are told: a look at every worker while something is halted. */
 export const killswitchResource = (turn: Turn): KillswitchResource => {
-  const { killswitch, fleet, config } = turn.memory;
+  const { killswitch, fleet } = turn.memory;
   if (killswitch.level === 0) return { ...killswitchState(turn), workers_to_confirm: 0, unconfirmed: [] };
   const confirmed = confirmedOf(turn);
   const online: KillswitchResource["unconfirmed"] = [];
   const offline: KillswitchResource["unconfirmed"] = [];
   let expected = confirmed.size;
   for (const member of fleet.members()) {
-    const { worker, load } = member;
-    if (confirmed.has(worker.instance)) continue;
-    const seenAt = lastSignOf(turn, member);
-    const status = statusOf(worker, load, seenAt, config.presence.offlineAfterMs, turn.nowAt);
-    if (status !== "offline") expected += 1;
-    const shown = status === "offline" ? offline : online;
-    if (shown.length < MAX_UNCONFIRMED)
-      shown.push({ instance: worker.instance, status, last_heartbeat: toIso(seenAt) });
+    if (confirmed.has(member.worker.instance)) continue;
+    const isAway = isSilent(turn, member);
+    if (!isAway) expected += 1;
+    const shown = isAway ? offline : online;
+    if (shown.length < MAX_UNCONFIRMED) shown.push(unconfirmedOf(turn, member));
   }
   const unconfirmed = [...online, ...offline].slice(0, MAX_UNCONFIRMED);
   return { ...killswitchState(turn), workers_to_confirm: expected, unconfirmed };
+};
+
+const unconfirmedOf = (turn: Turn, member: Member): KillswitchResource["unconfirmed"][number] => {
+  const { worker, load } = member;
+  const seenAt = lastSignOf(turn, member);
+  const status = statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt);
+  return { instance: worker.instance, status, last_heartbeat: toIso(seenAt) };
 };
 
 export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(killswitchResource(turn));

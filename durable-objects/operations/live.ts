@@ -34,9 +34,11 @@ const presentLive = (turn: Turn, job: Job): LiveJob => {
   return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
 };
 
+/** Jobs that stand in each status now, as the list has them. */
 const statusCounts = (turn: Turn): Record<JobStatus, number> => {
-  const { open, counters } = turn.memory;
-  return { ...counters.jobsByStatus, pending: open.pending, assigned: open.assigned, running: open.running };
+  const { jobsByStatus, retriedCount } = turn.memory.counters;
+  // Of the final states a job leaves only `failed`.
+  return { ...jobsByStatus, failed: jobsByStatus.failed - retriedCount, ...turn.memory.open };
 };
 
 /** Of each worker only what is added up. */

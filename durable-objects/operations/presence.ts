@@ -11,10 +11,11 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
 import { confirmHalt, killswitchState } from "./killswitch.ts";
+import { isSilent } from "./last-sign.ts";
 import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
 import type { Turn } from "./turn.ts";
-import { isSilent, viewOf } from "./workers.ts";
+import { viewOf } from "./workers.ts";
 
 /** A worker's stored sign of life is renewed once it is this share of `offline_after` old. */
 const STORED_SIGN_SHARE = 2;

@@ -21,11 +21,11 @@ import {
 } from "./deliveries.ts";
 import { endGraces } from "./keys.ts";
 import { recordPause } from "./killswitch.ts";
+import { isSilent } from "./last-sign.ts";
 import { routePolicy, routeRequest, waitingReason } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
 import { type Turn, UNREPORTED_KEPT_MS } from "./turn.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
-import { isSilent } from "./workers.ts";
 
 const JOBS_A_SWEEP = 500;
 const DEPARTURES_A_SWEEP = 2_000;

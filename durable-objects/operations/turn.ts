@@ -288,6 +288,7 @@ export class Turn {
         counters.activity.note(status, this.nowAt);
       if (before !== null && isOpen(before.status)) this.memory.open[before.status] -= 1;
       if (isOpen(after.status)) this.memory.open[after.status] += 1;
+      if (before?.status === "failed") counters.retriedCount += 1;
     }
     this.#countByKey(before, after);
     this.#countStream(before, after);

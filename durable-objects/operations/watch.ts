@@ -2,9 +2,9 @@
 // wait for that, somebody looks; and a worker that stays away is forgotten.
 
 import type { Member } from "../../domain/fleet.ts";
-import { lastSignOf } from "./last-sign.ts";
+import { isSilent, lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
-import { forget, isSilent } from "./workers.ts";
+import { forget } from "./workers.ts";
 
 /** However short the heartbeat interval is, nobody looks more often. */
 const LOOK_EVERY_AT_LEAST_MS = 1_000;

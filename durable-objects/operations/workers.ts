@@ -16,7 +16,6 @@ import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import {
   haltReasonOf,
-  isOffline,
   pauseReasonOf,
   pauseWorker,
   resumeWorker,
@@ -26,12 +25,9 @@ import {
 } from "../../domain/worker.ts";
 import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/worker-state.ts";
 import { presentOpenJob } from "./jobs.ts";
-import { lastSignOf } from "./last-sign.ts";
+import { isSilent, lastSignOf } from "./last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
 import type { Turn } from "./turn.ts";
-
-export const isSilent = (turn: Turn, member: Member): boolean =>
-  isOffline(lastSignOf(turn, member), turn.memory.config.presence.offlineAfterMs, turn.nowAt);
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;

@@ -70,6 +70,7 @@ export interface StoredCounters {
   readonly streamDuration?: Observed;
   readonly affinity?: Record<"hit" | "miss", number>;
   readonly streamsAbandoned?: number;
+  readonly retriedCount?: number;
 }
 
 export const settingsTable = (sql: Sql) => {

@@ -45,6 +45,7 @@ export const jobStream = endpoint(
   {
     ...asks("follow", "stream_gone", "history_unavailable"),
     method: "get",
+    lane: "waiting",
     path: "/api/jobs/{id}/stream",
     tag: "Jobs",
     summary: "A job's text while it is written",

@@ -17,7 +17,7 @@ import { dropHeldBody, holdBody } from "../http/relay.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 import { answerPlain } from "./plain.ts";
-import { type DoorRequest, readDoorRequest } from "./request.ts";
+import { type DoorRequest, MAX_DOOR_BODY_BYTES, readDoorRequest } from "./request.ts";
 import { answerStream } from "./stream.ts";
 
 const TAG = "Front door";
@@ -72,6 +72,8 @@ const doorOf = (api: Api): Endpoint =>
       headers: idempotencyHeader,
       errorSchema: isAnthropic(api) ? anthropicError : openAiError,
       rawBody: { schema: doorBody, media: ["application/json"], isAuthorizedLate: true },
+      lane: "waiting",
+      maxBodyBytes: MAX_DOOR_BODY_BYTES,
       answers: {
         200: {
           description: "The runtime's own answer, or its events.",

@@ -2,11 +2,13 @@
 
 import type { RefusalCode } from "../../domain/refusal.ts";
 import { OPERATIONS, type OperationName, refusalsOf } from "../../durable-objects/api.ts";
+import type { Lane } from "./lanes.ts";
 
 interface Asked<Name extends OperationName> {
   readonly needs: (typeof OPERATIONS)[Name]["needs"];
   readonly operationId: string | undefined;
   readonly refuses: readonly RefusalCode[];
+  readonly lane?: Lane;
 }
 
 /** `more` names what the endpoint refuses beside its operation. */
@@ -15,4 +17,5 @@ export const asks = <Name extends OperationName>(name: Name, ...more: readonly R
   // Whether a key may do something is asked by many endpoints, and names none of them.
   operationId: name.startsWith("authorize") ? undefined : name,
   refuses: [...refusalsOf(name), ...more],
+  ...("isVital" in OPERATIONS[name] ? { lane: "vital" as const } : {}),
 });

@@ -94,14 +94,14 @@ const isJsonType = (request: Request, mediaType: string): boolean =>
   !FOREIGN_CHARSET.test(request.headers.get("content-type") ?? "");
 
 /** The JSON body; `undefined` where there is none. */
-export const readJson = async (request: Request): Promise<unknown> => {
+export const readJson = async (request: Request, limitBytes: number = MAX_BODY_BYTES): Promise<unknown> => {
   const mediaType = mediaTypeOf(request);
   const isJson = isJsonType(request, mediaType);
   if (isBodiless(request)) return undefined;
   const isJsonOtherwise = mediaType === "application/json" && !isJson;
   const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is read)" : "application/json";
   if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected });
-  const text = await readText(request, MAX_BODY_BYTES);
+  const text = await readText(request, limitBytes);
   if (text === "") return undefined;
   if (!isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
   return parseJson(text);

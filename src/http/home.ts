@@ -2,6 +2,7 @@
 // On Cloudflare, and where workerd serves alone, there is none of it.
 
 import type { AppContext } from "./auth.ts";
+import type { Lane } from "./lanes.ts";
 
 export interface Home {
   /** Has the app in workerd answer the request, as it came: for what needs a binding that Node lacks. */
@@ -9,6 +10,10 @@ export interface Home {
   /** Whether every process that holds tenants answers. */
   readonly isWhole: () => boolean;
   readonly disk: () => Disk;
+  /** Where the request came from. */
+  readonly addressOf: (c: AppContext) => string;
+  /** Resolves when it is the tenant's turn; what it answers ends the turn. */
+  readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void>;
 }
 
 /** The file system that holds the data. */

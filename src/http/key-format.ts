@@ -35,6 +35,8 @@ export interface TokenFacts {
   readonly hash: string;
   /** The request that it came with. */
   readonly requestId?: string;
+  /** How many requests of the key are under way, this one included; the object holds its first call against the limits. */
+  underWay?: number;
 }
 
 const encoder = new TextEncoder();

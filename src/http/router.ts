@@ -6,14 +6,15 @@ import * as z from "zod";
 import { refusalOf } from "../../contract/validation.ts";
 import type { Permission } from "../../domain/key.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
-import type { OperationName } from "../../durable-objects/api.ts";
 import type { Env } from "../env.ts";
+import { admit, type Door, slowDown } from "./admission.ts";
 import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "./auth.ts";
 import { readJson } from "./body.ts";
 import type { Home } from "./home.ts";
 import type { TokenFacts } from "./key-format.ts";
+import type { Lane } from "./lanes.ts";
 import { Refused, unwrap } from "./refused.ts";
-import { callTenant } from "./tenant.ts";
+import { authorizeFor } from "./tenant.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 /** What a caller needs: no key, the operator's root key, or a permission, which the tenant's object checks in the same
@@ -29,6 +30,10 @@ export interface Description {
   readonly summary: string;
   readonly tag: string;
   readonly needs: Needs;
+  /** Whose share it takes (`lanes.ts`); by the length of its body if it is not given. */
+  readonly lane?: Lane;
+  /** Less than what a body may have elsewhere. */
+  readonly maxBodyBytes?: number;
   readonly description?: string;
   readonly params?: z.ZodObject;
   /** The path names what need not exist yet: a malformed name is then invalid (400), not unknown (404). */
@@ -74,21 +79,47 @@ export const endpoint = <const D extends Description>(
   handle: (c: AppContext, input: Input<D>) => Promise<Response> | Response,
 ): Endpoint => ({
   description,
-  handle: async (c) => {
-    const { needs } = description;
-    const token = await authenticate(c, needs);
-    if (description.rawBody !== undefined && description.rawBody.isAuthorizedLate !== true)
-      await authorize(c, needs, token);
-    const input = await readInput(c, description).catch((error) => refuseStrangerFirst(c, needs, token, error));
-    try {
-      return await handle(c, { ...input, token } as Input<D>);
-    } catch (error) {
-      // What a handler finds invalid before it asks the object is no stranger's business either.
-      const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
-      return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
-    }
-  },
+  handle: (c) =>
+    admitted(c, description, async (token) => {
+      const { needs } = description;
+      if (description.rawBody !== undefined && description.rawBody.isAuthorizedLate !== true)
+        await authorize(c, needs, token);
+      const input = await readInput(c, description).catch((error) => refuseStrangerFirst(c, needs, token, error));
+      try {
+        return await handle(c, { ...input, token } as Input<D>);
+      } catch (error) {
+        // What a handler finds invalid before it asks the object is no stranger's business either.
+        const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
+        return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
+      }
+    }),
 });
+
+const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
+  lane,
+  maxBodyBytes,
+  isBodiless: body === undefined && rawBody === undefined,
+  canWait: query?.shape.wait !== undefined,
+  isOperator: needs === "root",
+});
+
+/** Authenticates, then takes a share for as long as the answer is being made. */
+const admitted = async (
+  c: AppContext,
+  description: Description,
+  answer: (token: TokenFacts | undefined) => Promise<Response>,
+): Promise<Response> => {
+  const token = await authenticate(c, description.needs).catch(async (error) => {
+    await slowDown(c);
+    throw error;
+  });
+  const { underWay, leave } = await admit(c, doorOf(description), token ?? null);
+  try {
+    return await answer(token === undefined || underWay === null ? token : { ...token, underWay });
+  } finally {
+    leave();
+  }
+};
 
 /** What changes something takes no parameter that it does not know: it would be a typo. */
 const NO_QUERY = z.strictObject({});
@@ -120,19 +151,9 @@ const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | u
   return token;
 };
 
-const AUTHORIZATION = {
-  work: "authorizeWork",
-  consult: "authorizeConsult",
-  operate: "authorizeOperate",
-  observe: "authorizeRead",
-  administer: "authorizeAdmin",
-  ask: "authorizeAsk",
-  follow: "authorizeFollow",
-} as const satisfies Record<Permission, OperationName>;
-
 const authorize = async (c: AppContext, needs: Needs, token: TokenFacts | undefined): Promise<void> => {
   if (needs === "none" || needs === "root" || token === undefined) return;
-  unwrap(await callTenant(c.env, token, AUTHORIZATION[needs], null));
+  unwrap(await authorizeFor(c.env, token, needs));
 };
 
 /** Who may not ask at all hears that, not what is wrong with the request. */
@@ -161,7 +182,7 @@ const resourceOf = (path: string): ResourceKind => {
 };
 
 const bodyOf = async (c: AppContext, description: Description): Promise<unknown> => {
-  const body = await readJson(c.req.raw);
+  const body = await readJson(c.req.raw, description.maxBodyBytes);
   if (body !== undefined) return body;
   if (description.isBodyOptional === true) return {};
   throw new Refused(invalid("", "a JSON body is required"));
@@ -194,8 +215,7 @@ const passOnOr =
   async (c: AppContext): Promise<Response> => {
     const { HOME: home } = c.env;
     if (home === undefined) return handle(c);
-    await authenticate(c, description.needs);
-    return passOn(c, home);
+    return admitted(c, description, () => passOn(c, home));
   };
 
 /**

@@ -3,6 +3,7 @@
 import type { JobResource } from "../../contract/job.ts";
 import type { KeyResource } from "../../contract/key.ts";
 import type { ClaimAnswer } from "../../contract/worker.ts";
+import type { Permission } from "../../domain/key.ts";
 import type { TableRows } from "../../domain/moved-rows.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -78,12 +79,20 @@ export const withTenant = async <T>(
   }
 };
 
-export const credentialOf = ({ kind, id, hash, requestId }: TokenFacts): Credential => ({
+export const credentialOf = ({ kind, id, hash, requestId, underWay }: TokenFacts): Credential => ({
   kind,
   id,
   hash,
   ...(requestId === undefined ? {} : { requestId }),
+  ...(underWay === undefined ? {} : { underWay }),
 });
+
+/** A request counts once against its key's limits, however often it asks the object. */
+const firstCredentialOf = (token: TokenFacts): Credential => {
+  const credential = credentialOf(token);
+  delete token.underWay;
+  return credential;
+};
 
 /** One operation of the tenant that the token names. */
 export const callTenant = <Name extends OperationName>(
@@ -93,9 +102,40 @@ export const callTenant = <Name extends OperationName>(
   request: RequestOf<Name>,
   isRepeatable: boolean = OPERATIONS[name].isRepeatable,
 ): Promise<Result<AnswerOf<Name>, Refusal>> => {
+  const credential = firstCredentialOf(token);
   const isRefused = OPERATIONS[name].needsRoom && env.HOME?.disk().state === "full";
-  if (isRefused) return Promise.resolve(err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS }));
-  return withTenant(env, token, isRepeatable, (stub) => remote(stub).call(credentialOf(token), name, request));
+  if (isRefused) return refuseForRoom(env, token, credential, OPERATIONS[name].needs);
+  return withTenant(env, token, isRepeatable, (stub) => remote(stub).call(credential, name, request));
+};
+
+const AUTHORIZATION = {
+  work: "authorizeWork",
+  consult: "authorizeConsult",
+  operate: "authorizeOperate",
+  observe: "authorizeRead",
+  administer: "authorizeAdmin",
+  ask: "authorizeAsk",
+  follow: "authorizeFollow",
+} as const satisfies Record<Permission, OperationName>;
+
+/** Whether the key lives and may do what needs the permission; the object decides. */
+export const authorizeFor = (
+  env: Env,
+  token: TokenFacts,
+  needs: Permission,
+  credential: Credential = firstCredentialOf(token),
+): Promise<Result<unknown, Refusal>> =>
+  withTenant<unknown>(env, token, true, (stub) => remote(stub).call(credential, AUTHORIZATION[needs], null));
+
+/** A key that has ended hears that, not how full the disk is. */
+const refuseForRoom = async (
+  env: Env,
+  token: TokenFacts,
+  credential: Credential,
+  needs: Permission,
+): Promise<Result<never, Refusal>> => {
+  const authorized = await authorizeFor(env, token, needs, credential);
+  return authorized.ok ? err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS }) : authorized;
 };
 
 export const waitForJob = (
@@ -103,16 +143,20 @@ export const waitForJob = (
   token: TokenFacts,
   id: string,
   waitMs: number,
-): Promise<Result<JobResource, Refusal>> =>
-  withTenant(env, token, true, (stub) => remote(stub).getJobWaiting(credentialOf(token), id, waitMs));
+): Promise<Result<JobResource, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  return withTenant(env, token, true, (stub) => remote(stub).getJobWaiting(credential, id, waitMs));
+};
 
 export const claimWaiting = (
   env: Env,
   token: TokenFacts,
   request: { instance: string; max: number },
   waitMs: number,
-): Promise<Result<ClaimAnswer, Refusal>> =>
-  withTenant(env, token, true, (stub) => remote(stub).claimWaiting(credentialOf(token), request, waitMs));
+): Promise<Result<ClaimAnswer, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  return withTenant(env, token, true, (stub) => remote(stub).claimWaiting(credential, request, waitMs));
+};
 
 /** Never repeated by itself: the request might be answered twice. */
 export const askTenant = (
@@ -121,9 +165,9 @@ export const askTenant = (
   request: Asking,
   wait: AskWait,
 ): Promise<Result<Asked, Refusal>> => {
-  if (env.HOME?.disk().state === "full")
-    return Promise.resolve(err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS }));
-  return withTenant(env, token, false, (stub) => remote(stub).ask(credentialOf(token), request, wait));
+  const credential = firstCredentialOf(token);
+  if (env.HOME?.disk().state === "full") return refuseForRoom(env, token, credential, "ask");
+  return withTenant(env, token, false, (stub) => remote(stub).ask(credential, request, wait));
 };
 
 export const watchJob = (
@@ -131,8 +175,10 @@ export const watchJob = (
   token: TokenFacts,
   request: Parameters<Tenant["watch"]>[1],
   waitMs: number,
-): Promise<Result<Followed, Refusal>> =>
-  withTenant(env, token, true, (stub) => remote(stub).watch(credentialOf(token), request, waitMs));
+): Promise<Result<Followed, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  return withTenant(env, token, true, (stub) => remote(stub).watch(credential, request, waitMs));
+};
 
 /** Made near `request.locationHint`, on the first call to the object; then history learns of it. */
 export const createTenant = async (env: Env, request: NewTenant): Promise<Result<null, Refusal>> => {

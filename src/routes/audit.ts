@@ -12,6 +12,7 @@ const audit = endpoint(
   {
     method: "get",
     path: "/api/audit",
+    lane: "heavy",
     tag: "Audit log",
     ...asks("authorizeAdmin", "history_unavailable"),
     summary: "Administrative changes, newest first",

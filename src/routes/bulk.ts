@@ -24,6 +24,7 @@ const changeMany = endpoint(
   {
     method: "post",
     path: "/api/jobs/bulk",
+    lane: "heavy",
     tag: "Jobs",
     ...asks("changeJobs", "count_changed", "idempotency_key_reused", "history_unavailable"),
     summary: "Retry or cancel all jobs that a filter names",

@@ -1,6 +1,6 @@
 // The tenant's configuration, as JSON or YAML.
 
-import { parseDocument, stringify } from "yaml";
+import { type Document, isScalar, parseDocument, stringify, visit } from "yaml";
 import * as z from "zod";
 import { type ConfigDocument, configDocument, withFittingPresence } from "../../contract/config.ts";
 import { refusalOf } from "../../contract/validation.ts";
@@ -122,13 +122,29 @@ const reservedPath = (value: unknown, path: readonly string[] = []): string | nu
 const parseYaml = (text: string): unknown => {
   if (isTooDeep(text)) throw new Refused(invalid("", "the YAML nests too deeply for a config"));
   try {
-    const document = parseDocument(text, { schema: "core", strict: true, uniqueKeys: true, prettyErrors: true });
-    const problem = document.errors[0] ?? document.warnings[0];
+    // Its own search for keys that stand twice compares each with each: thousands of keys would take seconds.
+    const document = parseDocument(text, { schema: "core", strict: true, uniqueKeys: false, prettyErrors: true });
+    const problem = document.errors[0] ?? document.warnings[0] ?? repeatedKey(document);
     if (problem !== undefined) throw problem;
     return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
     throw new Refused(invalid("", `the body must be YAML: ${(error as Error).message.split("\n")[0]?.slice(0, 200)}`));
   }
+};
+
+const repeatedKey = (document: Document): Error | undefined => {
+  let found: Error | undefined;
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        const name = String(isScalar(key) ? key.value : key);
+        if (seen.has(name)) found ??= new Error(`the key ${JSON.stringify(name.slice(0, 64))} stands twice`);
+        seen.add(name);
+      }
+    },
+  });
+  return found;
 };
 
 /** Before any parser recurses into it: by indentation, by `- - -` on one line, or by brackets. */

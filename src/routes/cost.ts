@@ -10,6 +10,7 @@ import { callTenant, drainTenant } from "../http/tenant.ts";
 const BASE = {
   method: "get",
   tag: "Cost",
+  lane: "heavy",
   needs: "observe",
   query: costQuery,
   refuses: ["history_unavailable"],

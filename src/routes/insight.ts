@@ -30,6 +30,7 @@ const failures = endpoint(
   {
     method: "get",
     path: "/api/failures",
+    lane: "heavy",
     tag: TAG,
     ...asks("authorizeRead", "history_unavailable"),
     summary: "What failed, by error and who ran it",
@@ -48,6 +49,7 @@ const attempts = endpoint(
   {
     method: "get",
     path: "/api/jobs/{id}/attempts",
+    lane: "heavy",
     tag: TAG,
     ...asks("authorizeRead", "not_found", "history_unavailable"),
     summary: "A job's attempts, oldest first",

@@ -53,6 +53,7 @@ const createJobs = endpoint(
   {
     method: "post",
     path: "/api/jobs/batch",
+    lane: "heavy",
     tag: TAG,
     ...asks("createJobs"),
     summary: "Create many jobs",
@@ -73,6 +74,7 @@ const list = endpoint(
   {
     method: "get",
     path: "/api/jobs",
+    lane: "heavy",
     tag: TAG,
     ...asks("authorizeRead", "history_unavailable"),
     summary: "List jobs, newest first",
@@ -120,7 +122,7 @@ const get = endpoint(
   async (c, { params, query, token }) => {
     if (query.wait > 0) {
       const waited = await waitForJob(c.env, token, params.id, query.wait * 1000);
-      if (waited.ok) return answer(c, waited.value);
+      if (waited.ok || waited.error.code !== "not_found") return answer(c, unwrap(waited));
     }
     return answer(c, await commandJob(c, token, "getJob", { id: params.id }));
   },
@@ -182,6 +184,7 @@ const events = endpoint(
   {
     method: "get",
     path: "/api/jobs/{id}/events",
+    lane: "heavy",
     tag: TAG,
     ...asks("authorizeRead", "not_found", "history_unavailable"),
     summary: "A job's timeline, oldest first",

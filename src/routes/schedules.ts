@@ -157,6 +157,7 @@ const history = endpoint(
     operationId: "listScheduleRuns",
     method: "get",
     path: "/api/schedules/{name}/history",
+    lane: "heavy",
     params: scheduleNameParam,
     summary: "A schedule's runs, newest first",
     query: scheduleListQuery,

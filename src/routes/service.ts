@@ -53,6 +53,7 @@ const health = endpoint(
   {
     ...BASE,
     path: "/health",
+    lane: "vital",
     summary: "Whether the service answers",
     description: "Touches no database. `warnings`, where there are any, say what an operator must look at.",
     answers: {

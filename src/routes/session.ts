@@ -13,6 +13,8 @@ import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 
 const SESSIONS = "Dashboard session";
+/** A key, and room for the spaces that were copied with it. */
+const MAX_SIGN_IN_BYTES = 4 * 1024;
 
 const SECURE_COOKIE = SESSION_COOKIES[0];
 const PLAIN_COOKIE = SESSION_COOKIES[1];
@@ -32,6 +34,7 @@ const signIn = endpoint(
     path: "/session",
     tag: SESSIONS,
     needs: "none",
+    maxBodyBytes: MAX_SIGN_IN_BYTES,
     summary: "Sign the dashboard in",
     description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts 12 hours at most and dies with its key.",
     body: sessionRequest,

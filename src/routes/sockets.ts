@@ -30,6 +30,7 @@ const connect = endpoint(
   {
     method: "get",
     path: "/api/workers/{instance}/connect",
+    lane: "waiting",
     tag: "Worker protocol",
     ...asks("authorizeWork", "upgrade_required"),
     summary: "A worker's WebSocket",
@@ -51,6 +52,7 @@ const live = endpoint(
   {
     method: "get",
     path: "/live",
+    lane: "waiting",
     tag: "Dashboard session",
     ...asks("authorizeRead", "upgrade_required"),
     summary: "The dashboard's live view",

@@ -149,6 +149,7 @@ const deliveries = endpoint(
     ...ONE,
     method: "get",
     path: "/api/webhooks/{id}/deliveries",
+    lane: "heavy",
     summary: "A webhook's deliveries, newest first",
     description: "Finished ones are kept for 30 days.",
     query: deliveryListQuery,

@@ -67,6 +67,7 @@ const present = endpoint(
   {
     method: "get",
     path: "/presence",
+    lane: "heavy",
     tag: FLEET,
     ...asks("listPresent"),
     summary: "Workers that are not offline",
@@ -80,6 +81,7 @@ const list = endpoint(
   {
     method: "get",
     path: "/api/workers",
+    lane: "heavy",
     tag: FLEET,
     ...asks("listWorkers"),
     summary: "All registered workers, or those that a filter names",

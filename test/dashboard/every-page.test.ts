@@ -94,6 +94,7 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   const { id: waiting } = await call<{ id: string }>("POST", "/api/jobs", { prompt, tags: ["h100", longTag] });
   await call("POST", "/api/schedules", { name: "sweep", interval: "1h", prompt: "Sweep" });
   await call("POST", "/api/schedules/sweep/run");
+  await call("POST", "/api/webhooks", { url: "https://signalbox.invalid/hook", events: ["job.failed"] });
   const { id: subscription } = await call<{ id: string }>("POST", "/catalog/subscriptions", { provider: "openai" });
   const { workers } = await call<{ workers: { instance: string }[] }>("GET", "/api/workers");
   await call("PUT", "/config", { budget: { day_usd: 5 } });
@@ -106,6 +107,11 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
     "a job that is not": "jobs/nothing",
     "new job": "jobs/new",
     fleet: "fleet",
+    "the fleet by tag": "fleet?group=tag",
+    "add a worker": "fleet/~add",
+    playground: "playground",
+    webhooks: "settings/webhooks",
+    "cost by model": "cost?range=yesterday&by=model",
     worker: `fleet/${workers[0]?.instance}`,
     explain: "explain?tags=h100",
     schedules: "schedules",

@@ -94,7 +94,7 @@ const ROOMS: readonly Room[] = [
   {
     places: ["dashboard"],
     may: ["contract"],
-    packages: ["@preact/preset-vite", "@preact/signals", "preact", "uplot", "vite"],
+    packages: ["@preact/preset-vite", "@preact/signals", "preact", "vite"],
   },
   // It runs in browsers, too.
   { places: ["sdk"], may: ["contract"], packages: [] },

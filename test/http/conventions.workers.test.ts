@@ -182,6 +182,12 @@ describe("bodies", () => {
     expect((await world.post("/api/jobs", exact)).status).toBe(201);
   });
 
+  it("name what a time without a zone lacks", async () => {
+    const { status, body } = await world.post("/api/jobs", { prompt: "a", run_at: "2026-01-31T09:00:00" });
+    expect([status, body.errors[0].path]).toEqual([400, "run_at"]);
+    expect(body.errors[0].message).toContain("with its zone, as in 2026-01-31T09:00:00Z");
+  });
+
   it("must be JSON in UTF-8, and say so", async () => {
     const send = (raw: BodyInit, type: string | null = "application/json") =>
       world.post("/api/jobs", undefined, { raw, headers: type === null ? {} : { "content-type": type } });
@@ -190,6 +196,8 @@ describe("bodies", () => {
       expect([type, status, body.code]).toEqual([type, 415, "unsupported_media_type"]);
     }
     expect((await send(new Blob(['{"prompt":"a"}']).stream(), null)).status).toBe(415);
+    const latin = await send('{"prompt":"a"}', "application/json; charset=latin1");
+    expect([latin.status, latin.body.detail]).toEqual([415, expect.stringContaining("no other charset is read")]);
     expect((await send('{"prompt":"a"}', "application/json; charset=utf-8")).status).toBe(201);
     expect((await send('{"prompt":"a"}', "Application/JSON")).status).toBe(201);
     for (const text of ["", "{", "{'a':1}", "[]", "null", "7", '"a"', '{"prompt":NaN}', '{"prompt":"a",}', "{} {}"]) {

@@ -179,7 +179,10 @@ describe("the explanation", () => {
 
 describe("routing strategies", () => {
   it("go down the chain, and on down it after a retryable failure, but never past a job's own provider", async () => {
-    await world.ok("PUT", "/config", { routing: { strategy: "fallback", chain: ["first", "second"] } });
+    await world.ok("PUT", "/config", {
+      jobs: { max_attempts: 2 },
+      routing: { strategy: "fallback", chain: ["first", "second"] },
+    });
     await present("w2", { provider: "second", concurrency: 5 });
     await present("w1", { provider: "first", concurrency: 5 });
     await present("w3", { provider: "third", concurrency: 5 });
@@ -193,7 +196,9 @@ describe("routing strategies", () => {
     expect(last).toMatchObject({ status: "failed", error: { code: "server_error" } });
     const bound = (await dispatch({ provider: "third" })).body;
     expect(bound.assigned_worker).toBe("w3");
-    expect((await world.ok("POST", `/api/jobs/${bound.id}/fail`, { lease: 1, error })).status).toBe("failed");
+    const again = await world.ok("POST", `/api/jobs/${bound.id}/fail`, { lease: 1, error });
+    expect(again).toMatchObject({ status: "pending", provider: "third", attempts: 1 });
+    expect(again.waiting_reason).toContain("tried again");
     expect((await world.ok("GET", "/dispatch/explain")).strategy).toBe("fallback");
   });
 });

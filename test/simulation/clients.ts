@@ -5,7 +5,6 @@ import type { JobResource } from "../../contract/job.ts";
 import type { NewJob } from "../../domain/job.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
 import { ok } from "../../domain/result.ts";
-import { WEBHOOK_EVENTS } from "../../domain/webhook.ts";
 import type { Creation } from "./model.ts";
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
@@ -45,6 +44,7 @@ const send = async (world: World, creation: Creation): Promise<Heard<JobResource
     creation.askedAt = shell.clock.nowAt;
     creation.jobId = null;
   }
+  if (creation.jobId === null) creation.lastAskedAt = shell.clock.nowAt;
   const idempotency = key === null ? null : { key, bodyHash: JSON.stringify(job) };
   if (operation === "createJob") {
     return hear(world, creation, await shell.call(world.admin, "createJob", { job, idempotency }));
@@ -81,6 +81,7 @@ const create =
       mayQueue: chances[1] < 0.5,
       key: chances[4] < KEYED_SHARE ? world.fresh("key") : null,
       askedAt: world.shell.clock.nowAt,
+      lastAskedAt: world.shell.clock.nowAt,
       jobId: null,
     };
     world.model.creations.push(creation);
@@ -143,7 +144,7 @@ const repeatADayLater: Action = async (world, [which, when]) => {
   world.shell.crash("deployed");
   clock.nowAt = when < 0.7 ? dayEndsAt - 1 : dayEndsAt;
   if (when < 0.4) await world.shell.nudge();
-  const known = creation.jobId;
+  const known = creation.askedAt === creation.lastAskedAt ? creation.jobId : null;
   const answer = await send(world, creation);
   if (answer?.ok && when >= 0.7 && answer.value.id === known)
     world.model.violate(`key ${creation.key} is known longer than a day`);
@@ -314,80 +315,6 @@ const rotateKey: Action = async (world, [which, grace]) => {
     world.model.violate(`the socket of a rotated secret of key ${old.id} stays open`);
 };
 
-const askAtFrontDoor: Action = async (world, [model, stream, key, queue, priority]) => {
-  const prompt = world.fresh("asked");
-  world.model.asked.add(prompt);
-  await world.shell.call(world.admin, "ask", {
-    id: null,
-    api: "chat/completions",
-    stream: stream < 0.5,
-    model: model < 0.8 ? "m" : "unknown",
-    prompt,
-    input: { of: prompt },
-    session: key < 0.3 ? "session" : null,
-    headers: {},
-    provider: null,
-    tags: [],
-    priority: oneOf(["normal", "high"], priority),
-    tier: null,
-    timeoutMs: null,
-    queueMs: oneOf([null, 0, 3_000, 60_000], queue),
-    idempotency: null,
-  });
-};
-
-const leaveFrontDoor: Action = async (world, [which]) => {
-  const open = [...world.model.seen.values()].filter(({ job }) => job.api !== null).map(({ job }) => job.id);
-  const id = pickOf(open, which);
-  if (id !== undefined) await world.shell.call(world.admin, "abandon", { id, isSlow: which < 0.3 });
-};
-
-const webhookIds = ({ shell }: World): string[] =>
-  shell.disk.rows("SELECT id FROM webhooks").map((row) => row.id as string);
-
-const makeWebhook: Action = async (world, [tags, events]) => {
-  if (webhookIds(world).length > 2) return;
-  await world.shell.call(world.admin, "createWebhook", {
-    id: world.fresh("webhook"),
-    secret: "c2VjcmV0",
-    url: "https://receiver.example/hook",
-    origin: "https://coordinator.example",
-    events: events < 0.7 ? [...WEBHOOK_EVENTS] : ["job.failed", "worker.offline"],
-    tags: tags < 0.7 ? [] : ["a"],
-    description: "",
-  });
-};
-
-const changeWebhook: Action = async (world, [which, what, other]) => {
-  const id = pickOf(webhookIds(world), which);
-  if (id === undefined) return;
-  const { admin, shell } = world;
-  const deliveries = shell.disk.rows("SELECT id FROM deliveries WHERE webhook_id = ?", id);
-  const delivery = pickOf(deliveries, other)?.id as string | undefined;
-  if (what < 0.2) await shell.call(admin, "deleteWebhook", { id });
-  else if (what < 0.4) await shell.call(admin, "patchWebhook", { id, patch: { enabled: other < 0.6 } });
-  else if (what < 0.6) await shell.call(admin, "testWebhook", { id });
-  else if (what < 0.7) await shell.call(admin, "rotateWebhook", { id, secret: "b3RoZXI=" });
-  else if (delivery !== undefined) await shell.call(admin, "redeliver", { id: delivery });
-};
-
-/** An edge that found a job in history and has not yet told the object: meanwhile the job may go on. */
-const stallEdge: Action = (world, [which, what]) => {
-  const left = [...world.model.seen.values()].filter(({ isHere }) => !isHere);
-  const job = pickOf(left.slice(-6), which)?.job;
-  const archived = job === undefined ? null : world.archived(job.id);
-  if (job === undefined || archived === null || world.shell.history.weather === "down") return;
-  const name = oneOf(["retryJob", "cancelJob", "patchJob"] as const, what);
-  if (name === "retryJob") world.model.retried.add(job.id);
-  const patch = { priority: "high" as const };
-  world.stalled.push(() => world.shell.call(world.admin, name, { id: job.id, patch, archived } as never));
-};
-
-const stalledEdgeGoesOn: Action = async (world, [which]) => {
-  const [go] = world.stalled.splice(Math.floor(which * world.stalled.length), 1);
-  await go?.();
-};
-
 export const CLIENT_ACTIONS = {
   create: create("createJob"),
   dispatch: create("dispatch"),
@@ -410,10 +337,4 @@ export const CLIENT_ACTIONS = {
   "run a schedule": runSchedule,
   "revoke a key": revokeKey,
   "rotate a key": rotateKey,
-  "ask at the front door": askAtFrontDoor,
-  "leave the front door": leaveFrontDoor,
-  "make a webhook": makeWebhook,
-  "change a webhook": changeWebhook,
-  "an edge stalls": stallEdge,
-  "a stalled edge goes on": stalledEdgeGoesOn,
 } satisfies Partial<Record<StepKind, Action>>;

@@ -9,8 +9,9 @@ export interface Creation {
   readonly job: NewJob;
   readonly mayQueue: boolean;
   readonly key: string | null;
-  /** Of the request that its answer was made for. */
+  /** When it was first sent, and when it was last sent without an answer known: in between its answer was made. */
   askedAt: number;
+  lastAskedAt: number;
   /** Null until a good answer was heard. */
   jobId: string | null;
 }

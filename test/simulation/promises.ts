@@ -97,16 +97,16 @@ export const nobodyIsReapedEarly: Check = (before, now, { model }) => {
   return null;
 };
 
-/** However its workers failed, fell silent or died. */
+/** However its workers failed, fell silent or died. The next provider of a chain is one more chance. */
 export const attemptsAreBounded: Check = (before, now, { model }) => {
+  for (const { jobId } of eventsOf(now, "job.fell_back"))
+    model.mostAttempts.set(jobId, (model.mostAttempts.get(jobId) ?? 0) + 1);
   for (const { job } of now.jobs.values()) {
-    const was = before.jobs.get(job.id)?.job;
-    if (was === job) continue;
+    if (before.jobs.get(job.id)?.job === job) continue;
     const most = Math.max(...[before, now].map(({ config }) => maxAttemptsOf(config, job)));
-    const known = isFinal(job.status) ? 0 : (model.mostAttempts.get(job.id) ?? 0);
-    model.mostAttempts.set(job.id, Math.max(known, most, model.mostAttempts.get(job.id) ?? 0));
-    if (job.attempts > (model.mostAttempts.get(job.id) ?? most))
-      return `job ${job.id} is at attempt ${job.attempts}, and ${most} are allowed`;
+    const allowed = Math.max(most, model.mostAttempts.get(job.id) ?? 0);
+    model.mostAttempts.set(job.id, allowed);
+    if (job.attempts > allowed) return `job ${job.id} is at attempt ${job.attempts}, and ${allowed} are allowed`;
   }
   return null;
 };

@@ -147,4 +147,20 @@ export const REGRESSIONS: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "a job that a command brought back left before another command could hear of it",
+    plan: {
+      seed: 1,
+      steps: [
+        step("create", 0, 0, 0, 0.5, 0.9),
+        step("cancel", 0.5),
+        step("let time pass", 0.8),
+        step("an edge stalls", 0, 0.9),
+        step("an edge stalls", 0, 0.9),
+        step("a stalled edge goes on", 0),
+        step("let time pass", 0.54),
+        step("a stalled edge goes on", 0),
+      ],
+    },
+  },
 ];

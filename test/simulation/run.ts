@@ -1,5 +1,6 @@
 // One run of a plan: its steps, every invariant after each, then calm. Answers what was broken first.
 
+import { CALLER_ACTIONS } from "./callers.ts";
 import { calm } from "./calm.ts";
 import { CLIENT_ACTIONS } from "./clients.ts";
 import { FAULTS } from "./faults.ts";
@@ -16,7 +17,12 @@ export interface Violation {
   readonly step: number;
 }
 
-const ACTORS: Readonly<Record<string, Action>> = { ...CLIENT_ACTIONS, ...WORKER_ACTIONS, ...VISITOR_ACTIONS };
+const ACTORS: Readonly<Record<string, Action>> = {
+  ...CLIENT_ACTIONS,
+  ...CALLER_ACTIONS,
+  ...WORKER_ACTIONS,
+  ...VISITOR_ACTIONS,
+};
 
 const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {
   world.shell.history.answer();

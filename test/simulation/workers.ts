@@ -146,10 +146,19 @@ const SOCKET_TYPES = {
   releaseJob: "job.released",
 } as const;
 
+/** It may have been started by this: a start that is told later says nothing new. */
+const noteUnheard = ({ model }: World, { id, lease }: { id: string; lease: number }): void => {
+  const key = `${id}/${lease}`;
+  if (!model.beats.has(key)) model.beats.set(key, Number.NEGATIVE_INFINITY);
+};
+
 /** Sends a report the way the worker is connected; over HTTP it hears whether it was taken. */
 const deliver = async (world: World, worker: WorkerActor, report: SentReport): Promise<void> => {
   const { operation, request } = report;
-  if (worker.socket?.isOpen) return say(world, worker, onTheWire(report));
+  if (worker.socket?.isOpen) {
+    if (operation === "startJob") noteUnheard(world, request);
+    return say(world, worker, onTheWire(report));
+  }
   noteSign(world, worker);
   const askedAt = world.shell.clock.nowAt;
   const answer = await world.command(worker.credential, operation, request as never);
@@ -270,6 +279,7 @@ const speak: WorkerAction = async (world, worker, chances) => {
   const found = heldBy(worker, chances[1]);
   if (found === undefined) return;
   const [id, { lease }] = found;
+  noteUnheard(world, { id, lease });
   await say(world, worker, { type: "job.streaming", job_id: id, lease });
 };
 

@@ -304,3 +304,15 @@ describe("what a change does", () => {
     expect(await world.ok("GET", `/api/jobs/${jobs[1].id}`)).toMatchObject({ status: "assigned" });
   });
 });
+
+it("refuses a YAML key that stands twice, and thousands of keys cost no seconds", async () => {
+  const given = await newWorld();
+  const put = (raw: string) =>
+    given.put("/config", undefined, { raw, headers: { "content-type": "application/yaml" } });
+  const twice = await put("jobs:\n  max_attempts: 2\n  max_attempts: 3\n");
+  expect([twice.status, twice.body.detail]).toEqual([400, expect.stringContaining('"max_attempts" stands twice')]);
+  const many = Array.from({ length: 6_000 }, (_, index) => `k${index}: 1`).join("\n");
+  const startedAt = performance.now();
+  expect((await put(many)).status).toBe(400);
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+});

@@ -4,7 +4,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { costQueries } from "../../src/history/cost.ts";
-import { type Body, newWorld, type World } from "../support/workerd/client.ts";
+import { ageJob, alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -65,6 +65,27 @@ describe("sums", () => {
     expect(Date.parse(summary.to) - Date.parse(summary.from)).toBe(DAY_MS);
     const byProvider = await world.ok("GET", "/api/cost/providers?period=day");
     expect(byProvider.total_usd).toBe(summary.total_usd);
+  });
+
+  it.each([
+    ["timed out", ["startedAt"], "failed"],
+    ["was taken for abandoned", ["heartbeatAt"], "assigned"],
+  ])("count what an attempt spent that %s and reports after all, once, with 409", async (_what, instants, status) => {
+    const world = await newWorld();
+    await worker(world, "openai");
+    const { id, lease } = await world.ok("POST", "/dispatch", { prompt: "x", provider: "openai", max_attempts: 3 });
+    await world.ok("POST", `/api/jobs/${id}/start`, { lease });
+    await ageJob(world, id, 3_600_000, instants);
+    const afterAlarm = async () => {
+      await alarm(world);
+      return (await world.ok("GET", `/api/jobs/${id}`)).status;
+    };
+    await expect.poll(afterAlarm).toBe(status);
+    for (let told = 0; told < 2; told += 1) {
+      const late = await world.post(`/api/jobs/${id}/complete`, { lease, result: "late", cost_usd: 0.5 });
+      expect([late.status, late.body.code]).toEqual([409, "lease_lost"]);
+    }
+    expect(await world.ok("GET", "/api/cost")).toMatchObject({ total_usd: 0.5, jobs: 1 });
   });
 
   it("count a failed attempt that spent something, and the retry, and forget neither", async () => {

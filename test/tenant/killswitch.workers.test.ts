@@ -146,7 +146,7 @@ describe("the levels", () => {
     expect(younger.status).toBe("pending");
   });
 
-  it("answers late reports of a halted lease with 409 and changes nothing", async () => {
+  it("answers late reports of a halted lease with 409, changes nothing, and counts once what the attempt spent", async () => {
     const { world, running, assigned } = await busyWorld();
     await engage(world, 1);
     const lease = running.lease;
@@ -164,7 +164,7 @@ describe("the levels", () => {
     }
     await world.ok("DELETE", "/killswitch?resume_all=true");
     expect((await world.post(`/api/jobs/${running.id}/complete`, { lease, result: "late" })).status).toBe(409);
-    expect((await world.ok("GET", "/api/cost")).total_usd).toBe(0);
+    expect((await world.ok("GET", "/api/cost")).total_usd).toBe(5);
   });
 });
 

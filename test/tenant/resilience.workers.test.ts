@@ -74,11 +74,14 @@ describe("an object that sleeps between any two steps", () => {
   });
 });
 
-/** An answer without what differs from run to run: ids, instants, tenants. */
+/** An answer without what differs from run to run: ids, instants, tenants, traces. */
 const strip = (value: Body): Body => {
   if (Array.isArray(value)) return value.map(strip);
   if (typeof value === "string")
-    return value.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "<id>").replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<at>");
+    return value
+      .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "<id>")
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<at>")
+      .replace(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/, "<trace>");
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, strip(inner)]));
 };
@@ -159,7 +162,8 @@ describe("ten thousand jobs that nobody can take", () => {
     for (const { id } of (await world.ok("GET", "/api/workers/w1")).jobs) {
       await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
     }
+    // One shard has 4 jobs and w2 took one of them; of the 2 500 shards the answer names the 100 with the most jobs.
     const { skipped } = await world.ok("POST", "/api/workers/w1/claim", {});
-    expect(Object.values(skipped as Record<string, number>).reduce((sum, one) => sum + one, 0)).toBe(9_999);
+    expect(Object.values(skipped)).toEqual(Array.from({ length: 100 }, () => 4));
   });
 });

@@ -193,6 +193,24 @@ describe("routing strategies", () => {
     expect((await winner(world)).name).toBe("home");
   });
 
+  it("a provider that stands twice in the chain is tried once, and strands no job", async () => {
+    const world = await newWorld();
+    await fleet(world, { a: { provider: "first" }, b: { provider: "second" } });
+    await world.ok("PUT", "/config", {
+      jobs: { max_attempts: 2 },
+      routing: { strategy: "fallback", chain: ["first", "first", "second", "first"] },
+    });
+    const { name, job } = await winner(world);
+    expect(name).toBe("a");
+    await fail(world, job, { code: "upstream", status: 503 });
+    const second = await get(world, job);
+    expect(second).toMatchObject({ status: "assigned", assigned_worker: "b" });
+    expect(await fail(world, second, { code: "upstream", status: 503 })).toMatchObject({
+      status: "failed",
+      attempts: 2,
+    });
+  });
+
   it("fallback takes the first of the chain, and goes on down it after a retryable failure", async () => {
     const world = await newWorld();
     await fleet(world, {

@@ -108,6 +108,8 @@ describe("creating", () => {
     ["a negative interval", { interval: "-1h" }],
     ["no such time zone", { timezone: "Mars/Olympus" }],
     ["a bad name", { name: "a b" }],
+    ["a name that is a step in a path", { name: "." }],
+    ["a name that is a step back", { name: ".." }],
     ["a long name", { name: "x".repeat(65) }],
     ["no prompt", { prompt: undefined }],
     ["an empty prompt", { prompt: "" }],

@@ -75,6 +75,23 @@ describe("the live socket", () => {
     expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
   });
 
+  it("counts jobs by where they stand, as the list does: one that failed, was retried and failed again is one", async () => {
+    const world = await newWorld();
+    await present(world);
+    const { id } = await world.ok("POST", "/dispatch", { prompt: "x" });
+    const error = { code: "boom", message: "x", status: 400 };
+    await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 1, error });
+    await world.ok("POST", `/api/jobs/${id}/retry`);
+    const counts = async () => (await watch(world)).messages[0].counts;
+    expect(await counts()).toMatchObject({ failed: 0, assigned: 1 });
+    await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 2, error });
+    expect(await counts()).toMatchObject({ failed: 1, assigned: 0 });
+    expect((await world.ok("GET", "/api/jobs?status=failed")).total).toBe(1);
+    await world.stub.drain();
+    await evictDurableObject(world.stub);
+    expect(await counts()).toMatchObject({ failed: 1 });
+  });
+
   it("shows the whole fleet in sums by provider, and tells of them when they change", async () => {
     const world = await newWorld();
     const report = (instance: string, facts: object = {}) =>

@@ -1,7 +1,8 @@
 // Section 4 of the contract over plain HTTP: presence, leases and what becomes of them.
 
+import { evictDurableObject } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ageJob, alarm, type Body, newWorld, silence, type World } from "../support/workerd/client.ts";
+import { ageJob, alarm, type Body, inStorage, newWorld, silence, type World } from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 
 let world: World;
@@ -28,6 +29,23 @@ const expire = async (id: string): Promise<void> => {
 };
 
 describe("presence", () => {
+  it("registers 20 000 workers in a tenant and no more; those that it knows go on", async () => {
+    await present("w1");
+    await inStorage(world, (storage) =>
+      storage.sql.exec(
+        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 19999)
+         INSERT INTO workers (instance, record)
+         SELECT 'made-' || n, json_set(record, '$.instance', 'made-' || n) FROM workers, numbers WHERE instance = 'w1'`,
+      ),
+    );
+    await evictDurableObject(world.stub);
+    const offer = { provider: "p", status: "idle", tags: "" };
+    const refused = await world.post("/presence", { instance: "one-more", ...offer });
+    expect([refused.status, refused.body.code]).toEqual([409, "too_many_workers"]);
+    expect(refused.body.detail).toContain("20000");
+    expect((await world.post("/presence", { instance: "made-7", ...offer })).status).toBe(200);
+  });
+
   it("registers a worker and shows it as it is", async () => {
     const answer = await present("w1", {
       tags: "gpu, eu",
@@ -49,7 +67,9 @@ describe("presence", () => {
       current_load: 0,
       paused: false,
       pause_reason: null,
+      halt_confirmed: null,
       unavailable: null,
+      failure_rate: null,
       last_heartbeat: expect.any(String),
       connected: false,
       version: "1.2",

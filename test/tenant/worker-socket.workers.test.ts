@@ -3,6 +3,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { closeCodes } from "../../contract/values.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import {
   ageJob,
@@ -152,6 +153,40 @@ describe("a worker's socket", () => {
     expect((await acked(socket, "nobody's")).problem).toMatchObject({ status: 404, code: "not_found" });
   });
 
+  it("asks history once for all the unknown jobs of a frame", async () => {
+    const socket = await worker("w1");
+    const lookUps = await runInDurableObject(world.stub, (instance: Tenant) => {
+      const { DB } = (instance as unknown as { env: { DB: D1Database } }).env;
+      const prepare = DB.prepare.bind(DB);
+      const seen: string[] = [];
+      DB.prepare = (sql: string) => {
+        if (sql.includes("FROM jobs")) seen.push(sql);
+        return prepare(sql);
+      };
+      return seen;
+    });
+    const unknown = (index: number) => ({ type: "job.started", id: `m${index}`, job_id: `nope-${index}`, lease: 1 });
+    socket.send(Array.from({ length: 300 }, (_, index) => unknown(index)));
+    expect((await acked(socket, "m299")).problem).toMatchObject({ status: 404 });
+    expect(lookUps.length).toBe(1);
+  });
+
+  it("is closed with 4429 where more of its messages are under way than a worker can mean", async () => {
+    const socket = await worker("w1");
+    const frame = (at: number) =>
+      Array.from({ length: 1000 }, (_, index) => ({
+        type: "job.started",
+        id: `m${at}-${index}`,
+        job_id: `nope-${at}-${index}`,
+        lease: 1,
+      }));
+    for (let at = 0; at < 12; at += 1) socket.send(frame(at));
+    expect((await socket.closed).code).toBe(closeCodes.tooManyMessages);
+    const again = await worker("w1");
+    again.send({ type: "job.started", id: "calm", job_id: "nope", lease: 1 });
+    expect((await acked(again, "calm")).problem).toMatchObject({ status: 404 });
+  });
+
   it("acknowledges what it refuses with a problem, message by message", async () => {
     const socket = await worker("w1");
     const { id } = await create();
@@ -274,6 +309,24 @@ describe("a socket that ends", () => {
     expect((await view("w1")).connected).toBe(true);
     await world.ok("POST", `/api/jobs/${running.id}/cancel`);
     await newer.next((message) => message.type === "job.halted" && message.job_id === running.id);
+  });
+
+  it("that is half open loses its leases in one sweep, and nobody has to resume its worker", async () => {
+    const old = await worker("w", { concurrency: 8 });
+    const jobs: Body[] = await Promise.all(Array.from({ length: 8 }, () => create()));
+    for (const { id } of jobs) await old.next((message) => message.type === "job.assigned" && message.job.id === id);
+    for (const { id } of jobs) await ageJob(world, id, 60_000, ["assignedAt", "heartbeatAt"]);
+    const readAll = () => Promise.all(jobs.map(({ id }) => world.ok("GET", `/api/jobs/${id}`)));
+    const heldAfterAlarm = async () => {
+      await alarm(world);
+      return (await readAll()).filter(({ status, lease }) => status === "assigned" && lease === 1).length;
+    };
+    await expect.poll(heldAfterAlarm).toBe(0);
+    await worker("w", { concurrency: 8 });
+    expect(await world.ok("GET", "/api/workers/w")).toMatchObject({ paused: false });
+    await expect
+      .poll(async () => (await readAll()).map((job) => [job.status, job.assigned_worker]))
+      .toEqual(jobs.map(() => ["assigned", "w"]));
   });
 
   it("takes no new jobs, but keeps its leases until it is back", async () => {

@@ -1,14 +1,18 @@
 // One tenant's calls, in groups: what arrives in one tick goes together, and what arrives while a group is under way
-// goes with the next. What limits a tenant is the number of messages to its object, not the number of calls in them. A group that gets no answer fails all of its
-// calls; each caller decides whether to ask again.
+// goes with the next. What limits a tenant is the number of messages to its object, not the number of calls in them.
+// What is vital (`api.ts`) goes first, and beside a group that takes long, so that it never waits for bulk traffic. A
+// group that gets no answer fails all of its calls; each caller decides whether to ask again.
 
 import { setImmediate as tickEnd } from "node:timers/promises";
+import { OPERATIONS } from "../../../durable-objects/api.ts";
 import type { GroupedCall, Outcome } from "../../../durable-objects/grouped-calls.ts";
 
 /** As many turns as one commit takes. */
 const MAX_CALLS_A_GROUP = 256;
-/** Bounds a message; one call is at most a batch's body. */
-const MAX_CHARS_A_GROUP = 4_000_000;
+/** Bounds a message, and how long others of this process wait for it; one call is at most a batch's body. */
+const MAX_CHARS_A_GROUP = 1_000_000;
+/** What is vital waits no longer for the group that is under way. */
+const PATIENCE_MS = 20;
 
 interface Waiting {
   readonly text: string;
@@ -16,11 +20,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+const isVital = ({ name }: GroupedCall): boolean => "isVital" in OPERATIONS[name];
+
 export class CallGroup {
   readonly #send: (group: string) => Promise<unknown>;
   readonly #onIdle: () => void;
+  #vital: Waiting[] = [];
   #waiting: Waiting[] = [];
-  #isUnderWay = false;
+  #underWay = 0;
+  #impatience: NodeJS.Timeout | null = null;
 
   constructor(send: (group: string) => Promise<unknown>, onIdle: () => void) {
     this.#send = send;
@@ -30,30 +38,43 @@ export class CallGroup {
   add(call: GroupedCall): Promise<unknown> {
     const text = JSON.stringify(call);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ text, resolve, reject });
-      if (!this.#isUnderWay) void this.#run();
+      (isVital(call) ? this.#vital : this.#waiting).push({ text, resolve, reject });
+      if (this.#underWay === 0) void this.#run();
+      else if (this.#vital.length > 0) this.#beImpatient();
     });
   }
 
   async #run(): Promise<void> {
-    this.#isUnderWay = true;
-    while (this.#waiting.length > 0) {
+    this.#underWay += 1;
+    while (this.#vital.length + this.#waiting.length > 0) {
       await tickEnd();
-      await this.#sendOne(this.#take());
+      const group = take(this.#vital);
+      group.push(...take(this.#waiting, group));
+      if (group.length > 0) await this.#sendOne(group);
     }
-    this.#isUnderWay = false;
-    this.#onIdle();
+    this.#leave();
   }
 
-  #take(): Waiting[] {
-    let chars = 0;
-    let count = 0;
-    for (const { text } of this.#waiting) {
-      chars += text.length;
-      if (count > 0 && (chars > MAX_CHARS_A_GROUP || count === MAX_CALLS_A_GROUP)) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
+  /** One message more beside the group under way, if anything vital still waits then. */
+  #beImpatient(): void {
+    this.#impatience ??= setTimeout(() => {
+      this.#impatience = null;
+      if (this.#vital.length > 0) void this.#runBeside();
+    }, PATIENCE_MS);
+  }
+
+  async #runBeside(): Promise<void> {
+    this.#underWay += 1;
+    await this.#sendOne(take(this.#vital));
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#underWay -= 1;
+    if (this.#underWay > 0) return;
+    // What came while the last message was on its way back.
+    if (this.#vital.length + this.#waiting.length > 0) void this.#run();
+    else this.#onIdle();
   }
 
   async #sendOne(group: readonly Waiting[]): Promise<void> {
@@ -70,3 +91,15 @@ export class CallGroup {
     }
   }
 }
+
+/** The first of a queue that fit in a group beside those that it has. */
+const take = (queue: Waiting[], before: readonly Waiting[] = []): Waiting[] => {
+  let chars = before.reduce((sum, { text }) => sum + text.length, 0);
+  let count = before.length;
+  for (const { text } of queue) {
+    chars += text.length;
+    if (count > 0 && (chars > MAX_CHARS_A_GROUP || count === MAX_CALLS_A_GROUP)) break;
+    count += 1;
+  }
+  return queue.splice(0, count - before.length);
+};

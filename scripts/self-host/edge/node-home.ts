@@ -23,6 +23,7 @@ import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { watchDisk } from "./disk-watch.ts";
+import { FairTurns } from "./fair-turns.ts";
 import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace } from "./object-namespace.ts";
@@ -66,10 +67,13 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     ([binding, socket]) => [binding, new PrivateLine(socket)] as const,
   );
 
+  const turns = new FairTurns();
   const home: Home = {
     passOn: (c) => passOnTo(objects, c),
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk: watch.disk,
+    addressOf: (c) => exchangeOf(c).incoming.socket.remoteAddress ?? "",
+    takeTurn: (tenant, lane) => turns.take(tenant, lane),
   };
   /** An object's name begins with its tenant's. */
   const lineTo = (name: string): PrivateLine => {
@@ -158,6 +162,8 @@ function startObjects(plan: NodeHomePlan, share: Share, folder: string, history:
   return { child, edgeSocket: edge, line: new PrivateLine(door, { authorization: secret }) };
 }
 
+const exchangeOf = (c: AppContext): Exchange => (c.env as Env & { exchange: Exchange }).exchange;
+
 /** The process that has the caller's tenant; any, where the caller shows no key of ours: it is refused there. */
 async function processOf(c: AppContext, objects: readonly Objects[]): Promise<Objects> {
   const token = objects.length === 1 ? null : await authenticateCaller(c).catch(() => null);
@@ -165,7 +171,7 @@ async function processOf(c: AppContext, objects: readonly Objects[]): Promise<Ob
 }
 
 async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Response> {
-  const { exchange } = c.env as Env & { exchange: Exchange };
+  const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
   const answer = await tunnel(c, exchange, edgeSocket);

@@ -1,0 +1,134 @@
+// What one tenant, or a stranger, can do to another tenant: its dispatch and its killswitch alone, beside each flood, and
+// 5 s after the flood has ended.
+
+import { once } from "node:events";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { Connection } from "../connection.ts";
+import { figure } from "../figures.ts";
+import { percentile } from "../load.ts";
+import type { Bench } from "../plan.ts";
+import { createTenant, type Tenant } from "../signalbox.ts";
+
+export interface Flood {
+  readonly port: number;
+  readonly clients: number;
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | null;
+  readonly body: unknown;
+}
+
+type Kind = Omit<Flood, "port" | "authorization"> & { readonly as: "tenant" | "nobody" | "forger" };
+
+const LARGE = "x".repeat(1024 * 1024 - 100);
+const FLOOD_MS = 5_000;
+const SETTLE_MS = 500;
+const CALM_AFTER_MS = 5_000;
+const SAMPLE_EVERY_MS = 15;
+const KILLSWITCH_EVERY = 10;
+const SEEDED_JOBS = 1_000;
+const SEEDED_A_BATCH = 200;
+const TAG = "beside";
+
+const small = (count: number) => ({ jobs: Array.from({ length: count }, (_, at) => ({ prompt: `job ${at}` })) });
+
+const FLOODS: Readonly<Record<string, Kind>> = {
+  "1 MiB jobs": {
+    as: "tenant",
+    clients: 8,
+    method: "POST",
+    path: "/api/jobs",
+    body: { prompt: "large", input: LARGE },
+  },
+  "batches of 500": { as: "tenant", clients: 4, method: "POST", path: "/api/jobs/batch", body: small(500) },
+  "lists of 200": { as: "tenant", clients: 8, method: "GET", path: "/api/jobs?limit=200", body: undefined },
+  "1 MiB sign-ins": { as: "nobody", clients: 8, method: "POST", path: "/session", body: { key: LARGE } },
+  "forged keys": { as: "forger", clients: 32, method: "GET", path: "/api/jobs", body: undefined },
+};
+
+/** Of a dispatch that is answered with its worker, and of a killswitch set and cleared, ms. */
+interface Seen {
+  readonly dispatch: number[];
+  readonly killswitch: number[];
+}
+
+const timed = async (call: () => Promise<unknown>): Promise<number> => {
+  const startedAt = performance.now();
+  await call();
+  return performance.now() - startedAt;
+};
+
+const watch = async ({ port, authorization }: Tenant, forMs: number): Promise<Seen> => {
+  const connection = await Connection.open(port, authorization);
+  const seen: Seen = { dispatch: [], killswitch: [] };
+  const untilAt = performance.now() + forMs;
+  const presence = { instance: "beside", provider: "beside", tags: TAG, concurrency: 1000 };
+  for (let round = 0; performance.now() < untilAt; round += 1) {
+    if (round % KILLSWITCH_EVERY === 0) {
+      const halt = { level: 1, reason: "flood" };
+      seen.killswitch.push(await timed(() => connection.call("POST", "/killswitch", halt)));
+      await connection.call("DELETE", "/killswitch?resume_all=true");
+      await connection.call("POST", "/presence", presence);
+    }
+    const job = { prompt: "beside", tags: [TAG] };
+    let made: unknown;
+    seen.dispatch.push(
+      await timed(async () => {
+        made = await connection.call("POST", "/dispatch", job);
+      }),
+    );
+    const { id, lease } = made as { id: string; lease: number };
+    await connection.call("POST", `/api/jobs/${id}/complete`, { lease, result: "done" });
+    await pause(SAMPLE_EVERY_MS);
+  }
+  connection.close();
+  return seen;
+};
+
+const flooded = async (flood: Flood, during: () => Promise<Seen>): Promise<{ seen: Seen; answers: string }> => {
+  const thread = new Worker(path.join(import.meta.dirname, "..", "flood-thread.ts"), { workerData: flood });
+  await pause(SETTLE_MS);
+  const seen = await during();
+  thread.postMessage("end");
+  const [counts] = (await once(thread, "message")) as [Record<string, number>];
+  const answers = Object.entries(counts).map(([status, count]) => `${count} × ${status}`);
+  return { seen, answers: answers.join(", ") };
+};
+
+const seedHistory = async ({ port, authorization }: Tenant): Promise<void> => {
+  const connection = await Connection.open(port, authorization);
+  for (let made = 0; made < SEEDED_JOBS; made += SEEDED_A_BATCH)
+    await connection.call("POST", "/api/jobs/batch", small(SEEDED_A_BATCH));
+  connection.close();
+};
+
+export async function flood({ signalbox: { port }, say }: Bench): Promise<void> {
+  const victim = await createTenant(port);
+  for (const [name, { as, ...request }] of Object.entries(FLOODS)) {
+    const flooder = await createTenant(port);
+    await seedHistory(flooder);
+    await pause(SETTLE_MS);
+    const alone = await watch(victim, FLOOD_MS / 2);
+    const authorization = { tenant: flooder.authorization, nobody: null, forger: "Bearer sbx_a_forged" }[as];
+    const { seen, answers } = await flooded({ ...request, port, authorization }, () => watch(victim, FLOOD_MS));
+    await pause(CALM_AFTER_MS);
+    const after = await watch(victim, FLOOD_MS / 5);
+    for (const what of ["dispatch", "killswitch"] as const) {
+      const [before, beside, calm] = [alone, seen, after].map((one) => percentile(one[what], 0.5));
+      const worst = percentile(seen[what], 0.95).toFixed(0);
+      say(
+        figure({
+          part: "flood",
+          what: `${what} of another beside ${name}, p50`,
+          clients: request.clients,
+          unit: "ms",
+          floor: before ?? null,
+          signalbox: beside ?? null,
+          note: `to alone; p95 ${worst}; 5 s after ${calm?.toFixed(1)}; flood: ${answers}`,
+        }),
+      );
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// The budgets: what is spent of each, and when it is reached if spending goes on as it has.
+
+import type { BudgetState } from "../../contract/cost.ts";
+import { clock, dateTime, usd } from "../format.ts";
+import { now } from "../state/clock.ts";
+
+const CAUTION_FROM = 0.8;
+
+const Budget = ({ name, spent, limit }: { name: string; spent: number; limit: number }) => {
+  const share = limit === 0 ? 1 : Math.min(1, spent / limit);
+  const tone = share >= 1 ? "stop" : share >= CAUTION_FROM ? "caution" : "clear";
+  return (
+    <div class="budget">
+      <span>
+        {name}: <strong class="num">{usd(spent)}</strong> of {usd(limit)}
+      </span>
+      <svg
+        class="budget-bar"
+        viewBox="0 0 100 12"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${name}: ${Math.round(share * 100)} percent spent`}
+      >
+        <rect class={`budget-${tone}`} width={share * 100} height="12" />
+      </svg>
+    </div>
+  );
+};
+
+const isToday = (at: number): boolean => new Date(at).toDateString() === new Date(now.value).toDateString();
+
+const Pace = ({ budget: { reached, reached_at_pace } }: { budget: BudgetState }) => {
+  if (reached) return <p class="tone-stop">A budget is reached: providers that cost something take no new jobs.</p>;
+  if (reached_at_pace === null) return <p class="dim">At this pace no budget is reached before its period ends.</p>;
+  const at = Date.parse(reached_at_pace);
+  return (
+    <p class="tone-caution">
+      At this pace the budget is reached {isToday(at) ? `at ${clock(at).slice(0, 5)}` : `on ${dateTime(at)}`}.
+    </p>
+  );
+};
+
+export const Budgets = ({ budget }: { budget: BudgetState }) =>
+  budget.day_usd === null && budget.month_usd === null ? (
+    <p class="dim">
+      No budget is set. <a href="#/settings">Set one in the config</a>: <code>budget.day_usd</code>,{" "}
+      <code>budget.month_usd</code>.
+    </p>
+  ) : (
+    <>
+      {budget.day_usd !== null && <Budget name="Today" spent={budget.day_spent_usd} limit={budget.day_usd} />}
+      {budget.month_usd !== null && (
+        <Budget name="This month" spent={budget.month_spent_usd} limit={budget.month_usd} />
+      )}
+      <Pace budget={budget} />
+    </>
+  );

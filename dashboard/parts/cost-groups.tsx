@@ -1,0 +1,71 @@
+// Cost by one thing: model, tag, key, worker or schedule, as bars of the whole, and as a file for a spreadsheet.
+
+import type { CostByGroup } from "../../contract/cost.ts";
+import { count, plural, usd } from "../format.ts";
+import { csvOf, download } from "./csv.ts";
+import { type Column, Table } from "./table.tsx";
+
+type Row = CostByGroup["rows"][number];
+
+const columnsOf = (by: string): readonly Column[] => [
+  { title: by[0]?.toUpperCase() + by.slice(1) },
+  { title: "Cost", class: "num" },
+  { title: "Share", class: "cell-wide" },
+  { title: "Jobs", class: "num" },
+  { title: "Tokens in", class: "num cell-wide" },
+  { title: "Tokens out", class: "num cell-wide" },
+];
+
+const GroupRow = ({ row, totalUsd }: { row: Row; totalUsd: number }) => (
+  <tr>
+    <td>{row.value ?? <span class="dim">none</span>}</td>
+    <td class="num">{usd(row.usd)}</td>
+    <td class="cell-wide">
+      <svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        <rect width={totalUsd === 0 ? 0 : Math.min(100, (row.usd / totalUsd) * 100)} height="6" />
+      </svg>
+    </td>
+    <td class="num">
+      {count(row.jobs)}
+      {row.unpriced_jobs > 0 && <span class="row-note tone-caution">{count(row.unpriced_jobs)} of unknown price</span>}
+    </td>
+    <td class="num cell-wide">{count(row.usage.input_tokens)}</td>
+    <td class="num cell-wide">{count(row.usage.output_tokens)}</td>
+  </tr>
+);
+
+const fileOf = ({ by, rows }: CostByGroup): string =>
+  csvOf([
+    [by, "usd", "jobs", "unpriced_jobs", "input_tokens", "output_tokens"],
+    ...rows.map(({ value, usd: spent, jobs, unpriced_jobs, usage }) => [
+      value,
+      spent,
+      jobs,
+      unpriced_jobs,
+      usage.input_tokens,
+      usage.output_tokens,
+    ]),
+  ]);
+
+export const CostGroups = ({ groups }: { groups: CostByGroup }) => (
+  <>
+    <Table name={`Cost by ${groups.by}`} columns={columnsOf(groups.by)}>
+      {groups.rows.map((row) => (
+        <GroupRow key={row.value} row={row} totalUsd={groups.total_usd} />
+      ))}
+    </Table>
+    <p class="actions cost-foot">
+      <button
+        type="button"
+        class="button small"
+        onClick={() => download(`cost-by-${groups.by}-${groups.from.slice(0, 10)}.csv`, fileOf(groups))}
+      >
+        Download as CSV
+      </button>
+      {!groups.adds_up && <span class="dim">A job of several tags counts in each.</span>}
+      {groups.rows_total > groups.rows.length && (
+        <span class="dim">{plural(groups.rows_total - groups.rows.length, "cheaper row")} not shown.</span>
+      )}
+    </p>
+  </>
+);

@@ -1,0 +1,22 @@
+// Rows as a CSV file. A cell that a spreadsheet would take for a formula gets an apostrophe before it.
+
+const FORMULA = /^[=+\-@\t\r]/;
+
+const cellOf = (value: string | number | null): string => {
+  if (typeof value === "number") return String(value);
+  const text = value ?? "";
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+
+export const csvOf = (rows: readonly (readonly (string | number | null)[])[]): string =>
+  rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
+
+export const download = (name: string, text: string): void => {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+};

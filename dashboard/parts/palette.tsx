@@ -1,0 +1,172 @@
+// One palette for the whole console: go somewhere, find an id, pause a worker, reach the killswitch. And what the keys do.
+
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { go, href } from "../router.ts";
+import { jobs, workers } from "../state/board.ts";
+import { mayOperate } from "../state/session.ts";
+import { Dialog } from "./dialog.tsx";
+import { EngageDialog } from "./killswitch-dialog.tsx";
+import { destinations } from "./nav.tsx";
+import { PauseDialog } from "./worker-actions.tsx";
+
+type Open = "palette" | "help" | "killswitch" | { readonly pause: string } | null;
+
+const open = signal<Open>(null);
+const close = (): void => {
+  open.value = null;
+};
+const MAX_SHOWN = 12;
+const JOB_ID = /^[0-9a-f-]{8,}$/i;
+
+interface Command {
+  readonly label: string;
+  readonly hint: string;
+  readonly run: () => void;
+}
+
+const goTo = (address: string) => (): void => {
+  open.value = null;
+  go(address);
+};
+
+const show = (next: Open) => (): void => {
+  open.value = next;
+};
+
+const pageCommands = (): Command[] => [
+  ...destinations().map(({ path, label }) => ({ label, hint: "page", run: goTo(`#/${path}`) })),
+  { label: "New job", hint: "page", run: goTo("#/jobs/new") },
+  { label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") },
+  { label: "What the keys do", hint: "help", run: show("help") },
+];
+
+const operatorCommands = (): Command[] =>
+  mayOperate.value ? [{ label: "Killswitch", hint: "act", run: show("killswitch") }] : [];
+
+const workerCommands = (): Command[] =>
+  [...workers.value.values()].flatMap(({ instance, paused }) => [
+    { label: instance, hint: "worker", run: goTo(href(["fleet", instance])) },
+    ...(mayOperate.value && !paused
+      ? [{ label: `Pause ${instance}`, hint: "act", run: show({ pause: instance }) }]
+      : []),
+  ]);
+
+const jobCommands = (words: string): Command[] => {
+  const known = [...jobs.value.values()]
+    .filter(({ id, prompt_start }) => id.startsWith(words) || prompt_start.toLowerCase().includes(words))
+    .map(({ id, prompt_start }) => ({
+      label: prompt_start.slice(0, 70) || id,
+      hint: "job",
+      run: goTo(href(["jobs", id])),
+    }));
+  const byId = JOB_ID.test(words)
+    ? [{ label: `Job ${words}`, hint: "id", run: goTo(href(["jobs", words])) }]
+    : [{ label: `Jobs with “${words}”`, hint: "search", run: goTo(href(["jobs"], { q: words })) }];
+  return [...known.slice(0, MAX_SHOWN / 2), ...byId];
+};
+
+const commandsFor = (text: string): Command[] => {
+  const words = text.trim().toLowerCase();
+  const fixed = [...pageCommands(), ...operatorCommands()];
+  if (words === "") return fixed.slice(0, MAX_SHOWN);
+  const matching = [...fixed, ...workerCommands()].filter(({ label }) => label.toLowerCase().includes(words));
+  return [...matching.slice(0, MAX_SHOWN), ...jobCommands(words)].slice(0, MAX_SHOWN);
+};
+
+/** The list of suggestions is our own, not the browser's datalist. */
+const COMBOBOX: object = { role: "combobox", "aria-expanded": true, "aria-controls": "palette-list" };
+
+const Palette = () => {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const commands = commandsFor(text);
+  const move = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setAt((at + step + commands.length) % commands.length);
+    else if (event.key === "Enter") commands[at]?.run();
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Go, find, act" onClose={close}>
+      <input
+        type="text"
+        {...COMBOBOX}
+        aria-label="Page, worker, job id, words or act"
+        {...(commands.length > 0 ? { "aria-activedescendant": `palette-${at}` } : {})}
+        value={text}
+        autofocus
+        onKeyDown={move}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setAt(0);
+        }}
+      />
+      <div id="palette-list" class="palette" role="listbox" aria-label="Found">
+        {commands.map((command, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field above
+          <div
+            key={`${command.hint} ${command.label}`}
+            id={`palette-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            onClick={command.run}
+          >
+            <span>{command.label}</span>
+            <span class="dim">{command.hint}</span>
+          </div>
+        ))}
+      </div>
+    </Dialog>
+  );
+};
+
+const KEYS: readonly (readonly [key: string, does: string])[] = [
+  ["Ctrl K", "go, find an id, pause a worker, killswitch"],
+  ["?", "this help"],
+  ["/", "the page's search"],
+  ["j, k", "in a list of jobs: next, previous"],
+  ["x", "in a list of jobs: select"],
+  ["Enter", "in a list of jobs: open"],
+  ["Escape", "closes what is open"],
+];
+
+const Help = () => (
+  <Dialog title="What the keys do" onClose={close}>
+    <dl class="facts">
+      {KEYS.map(([key, does]) => (
+        <div key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
+    </dl>
+  </Dialog>
+);
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+const takeKey = (event: KeyboardEvent): void => {
+  const isPalette = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
+  const isHelp = event.key === "?" && !isTyping(event.target);
+  if (!(isPalette || isHelp) || document.querySelector("dialog[open]") !== null) return;
+  event.preventDefault();
+  open.value = isPalette ? "palette" : "help";
+};
+
+export const PaletteHost = () => {
+  useEffect(() => {
+    addEventListener("keydown", takeKey);
+    return () => removeEventListener("keydown", takeKey);
+  }, []);
+  if (open.value === "palette") return <Palette />;
+  if (open.value === "help") return <Help />;
+  if (open.value === "killswitch") return <EngageDialog onClose={close} />;
+  const worker = open.value === null ? undefined : workers.value.get(open.value.pause);
+  return worker === undefined ? null : <PauseDialog worker={worker} onClose={close} />;
+};

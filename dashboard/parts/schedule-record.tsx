@@ -1,0 +1,103 @@
+// A schedule at a glance: its last ten runs as dots, how many were missed or skipped, and its next 24 hours as a strip.
+
+import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
+import { api } from "../api.ts";
+import { dateTime, plural } from "../format.ts";
+import { serverNow } from "../state/clock.ts";
+import { useLoad } from "../state/load.ts";
+
+const SHOWN_RUNS = 10;
+const MAX_PREVIEW = 50;
+const DAY_MS = 86_400_000;
+
+type Fate = "done" | "open" | "skipped" | "failed";
+
+const fateOf = ({ outcome, job_status }: ScheduleRunResource): Fate => {
+  if (outcome === "skipped") return "skipped";
+  if (outcome === "failed" || job_status === "failed" || job_status === "cancelled") return "failed";
+  return job_status === "completed" ? "done" : "open";
+};
+
+const Dot = ({ run, at }: { run: ScheduleRunResource; at: number }) => {
+  const fate = fateOf(run);
+  const x = at * 14 + 7;
+  const title = <title>{`${dateTime(Date.parse(run.scheduled_for))}: ${fate}`}</title>;
+  if (fate === "failed")
+    return (
+      <rect class="dot-failed" x={x - 4} y="3" width="8" height="8">
+        {title}
+      </rect>
+    );
+  if (fate === "skipped")
+    return (
+      <path class="dot-skipped" d={`M${x} 2.500l5 9h-10z`}>
+        {title}
+      </path>
+    );
+  return (
+    <circle class={`dot-${fate}`} cx={x} cy="7" r="4">
+      {title}
+    </circle>
+  );
+};
+
+const inWords = (runs: readonly ScheduleRunResource[]): string => {
+  const counts = new Map<Fate, number>();
+  for (const run of runs) counts.set(fateOf(run), (counts.get(fateOf(run)) ?? 0) + 1);
+  return [...counts].map(([fate, many]) => `${many} ${fate}`).join(", ");
+};
+
+export const ScheduleRecord = ({ schedule: { name, last_run_at, next_run_at } }: { schedule: ScheduleResource }) => {
+  const { data } = useLoad(`${name} ${last_run_at} ${next_run_at}`, (signal) =>
+    api.schedules.history(name, { limit: SHOWN_RUNS }, { signal }),
+  );
+  if (data === null) return <span class="dim">…</span>;
+  if (data.total === 0) return <span class="dim">not yet</span>;
+  const runs = [...data.history].reverse();
+  const missed = runs.reduce((sum, run) => sum + run.missed, 0);
+  const skipped = runs.filter(({ outcome }) => outcome === "skipped").length;
+  return (
+    <span class="stack">
+      <svg class="dots" viewBox={`0 0 ${SHOWN_RUNS * 14} 14`} role="img" aria-label={`Last runs: ${inWords(runs)}`}>
+        {runs.map((run, at) => (
+          <Dot key={run.scheduled_for + run.ran_at} run={run} at={at} />
+        ))}
+      </svg>
+      {missed > 0 && <span class="row-note tone-stop">{plural(missed, "run")} missed</span>}
+      {skipped > 0 && <span class="row-note tone-caution">{skipped} skipped</span>}
+    </span>
+  );
+};
+
+export const NextDay = ({ schedule: { name, status, next_run_at } }: { schedule: ScheduleResource }) => {
+  const { data } = useLoad(status === "active" ? `${name} ${next_run_at}` : null, (signal) =>
+    api.schedules.get(name, { preview: MAX_PREVIEW, signal }),
+  );
+  if (status !== "active") return <span class="dim">paused</span>;
+  const from = serverNow();
+  const all = (data?.next_runs ?? []).map((run) => Date.parse(run));
+  const runs = all.filter((at) => at - from < DAY_MS);
+  const last = runs.at(-1);
+  // More than are told: the rest of the day is as full.
+  const isFull = runs.length === MAX_PREVIEW && last !== undefined;
+  return (
+    <svg
+      class="next-day"
+      viewBox="0 0 240 14"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`Next 24 hours: ${isFull ? `${MAX_PREVIEW} runs and more` : plural(runs.length, "run")}`}
+    >
+      <rect class="next-day-line" x="0" y="6" width="240" height="2" />
+      {isFull ? (
+        <rect class="next-day-run" x="0" y="2" width="240" height="10" />
+      ) : (
+        runs.map((at) => (
+          <rect key={at} class="next-day-run" x={Math.max(0, ((at - from) / DAY_MS) * 238)} y="1" width="2" height="12">
+            <title>{dateTime(at)}</title>
+          </rect>
+        ))
+      )}
+    </svg>
+  );
+};

@@ -1,0 +1,25 @@
+// What each key has asked for lately, held against `api.limits`. In memory only: a tenant that slept starts with full
+// buckets, which is what they would have become.
+
+import { type Bucket, type RequestLimits, takeRequest } from "../domain/rate.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import { ok, type Result } from "../domain/result.ts";
+import type { Credential } from "./operations/keys.ts";
+import type { Caller } from "./operations/turn.ts";
+
+export class KeyRates {
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** A call without `underWay` is part of a request that was counted, or one that no limit holds. */
+  take(limits: RequestLimits, { keyId }: Caller, { underWay }: Credential, nowAt: number): Result<null, Refusal> {
+    if (underWay === undefined || keyId === null) return ok(null);
+    const taken = takeRequest(limits, this.#buckets.get(keyId), underWay, nowAt);
+    if (!taken.ok) return taken;
+    if (taken.value === null) this.#buckets.delete(keyId);
+    else this.#buckets.set(keyId, taken.value);
+    return ok(null);
+  }
+}
+
+/** The same caller, for a further call of one request. */
+export const counted = ({ underWay: _, ...credential }: Credential): Credential => credential;

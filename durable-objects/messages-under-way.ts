@@ -1,0 +1,27 @@
+// What of each socket has been heard and not yet answered. A worker has at most some thousand jobs, so one that sends more
+// than this does not wait for its acks; what it sends would pile up in memory.
+
+const MAX_MESSAGES = 4_000;
+const MAX_CHARS = 16 * 1024 * 1024;
+
+interface Count {
+  messages: number;
+  chars: number;
+}
+
+export class MessagesUnderWay {
+  readonly #counts = new WeakMap<WebSocket, Count>();
+
+  /** What it answers ends these messages; null where they are too many. */
+  enter(socket: WebSocket, messages: number, chars: number): (() => void) | null {
+    const count = this.#counts.get(socket) ?? { messages: 0, chars: 0 };
+    if (count.messages + messages > MAX_MESSAGES || count.chars + chars > MAX_CHARS) return null;
+    this.#counts.set(socket, count);
+    count.messages += messages;
+    count.chars += chars;
+    return () => {
+      count.messages -= messages;
+      count.chars -= chars;
+    };
+  }
+}

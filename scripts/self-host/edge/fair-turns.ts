@@ -1,0 +1,94 @@
+// Whose turn it is to do heavy work. All tenants share this process and the objects', so a tenant beside others does
+// one heavy thing at a time and then leaves twice its time to them; a tenant that is alone goes as fast as it can.
+
+import type { Lane } from "../../../src/http/lanes.ts";
+import { Refused } from "../../../src/http/refused.ts";
+
+const ALONE_AT_A_TIME = 8;
+const BESIDE_OTHERS_AT_A_TIME = 1;
+const GAP_SHARE = 2;
+const MAX_GAP_MS = 500;
+/** Who asked for nothing for so long needs no room. */
+const QUIET_AFTER_MS = 1_000;
+const LONGEST_WAIT_MS = 10_000;
+const RETRY_SECONDS = 2;
+
+interface Waiting {
+  readonly start: () => void;
+  readonly untilAt: number;
+  readonly refuse: () => void;
+}
+
+class Queue {
+  running = 0;
+  nextAt = 0;
+  readonly waiting: Waiting[] = [];
+  timer: NodeJS.Timeout | null = null;
+}
+
+export class FairTurns {
+  readonly #queues = new Map<string, Queue>();
+  readonly #now: () => number;
+  /** The last two tenants that asked for anything, the latest first. */
+  #latest = { tenant: "", at: Number.NEGATIVE_INFINITY };
+  #other = { tenant: "", at: Number.NEGATIVE_INFINITY };
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Resolves when the tenant may go on; what it answers ends the turn. Only heavy work waits. */
+  async take(tenant: string, lane: Lane): Promise<() => void> {
+    this.#note(tenant);
+    if (lane !== "heavy") return () => undefined;
+    const queue = this.#queues.get(tenant) ?? new Queue();
+    this.#queues.set(tenant, queue);
+    await new Promise<void>((resolve, reject) => {
+      const refuse = (): void => reject(new Refused({ code: "rate_limited", retryAfterSeconds: RETRY_SECONDS }));
+      queue.waiting.push({ start: resolve, untilAt: this.#now() + LONGEST_WAIT_MS, refuse });
+      this.#startDue(tenant, queue);
+    });
+    const startedAt = this.#now();
+    return () => this.#end(tenant, queue, startedAt);
+  }
+
+  #note(tenant: string): void {
+    if (this.#latest.tenant !== tenant) this.#other = this.#latest;
+    this.#latest = { tenant, at: this.#now() };
+  }
+
+  #isBesideOthers(tenant: string): boolean {
+    const { at } = this.#latest.tenant === tenant ? this.#other : this.#latest;
+    return at > this.#now() - QUIET_AFTER_MS;
+  }
+
+  #end(tenant: string, queue: Queue, startedAt: number): void {
+    queue.running -= 1;
+    const endedAt = this.#now();
+    if (this.#isBesideOthers(tenant)) queue.nextAt = endedAt + Math.min(MAX_GAP_MS, (endedAt - startedAt) * GAP_SHARE);
+    this.#startDue(tenant, queue);
+  }
+
+  #startDue(tenant: string, queue: Queue): void {
+    const nowAt = this.#now();
+    while (queue.waiting[0] !== undefined && queue.waiting[0].untilAt <= nowAt) queue.waiting.shift()?.refuse();
+    const isBeside = this.#isBesideOthers(tenant);
+    const room = isBeside ? BESIDE_OTHERS_AT_A_TIME : ALONE_AT_A_TIME;
+    const gapMs = isBeside ? queue.nextAt - nowAt : 0;
+    if (gapMs > 0) this.#lookAgain(tenant, queue, gapMs);
+    else
+      while (queue.running < room && queue.waiting.length > 0) {
+        queue.running += 1;
+        queue.waiting.shift()?.start();
+      }
+    if (queue.running === 0 && queue.waiting.length === 0 && gapMs <= 0) this.#queues.delete(tenant);
+  }
+
+  #lookAgain(tenant: string, queue: Queue, afterMs: number): void {
+    if (queue.timer !== null) return;
+    queue.timer = setTimeout(() => {
+      queue.timer = null;
+      this.#startDue(tenant, queue);
+    }, afterMs);
+  }
+}

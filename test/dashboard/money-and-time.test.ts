@@ -1,0 +1,88 @@
+// Cost and schedules that answer, the catalog's week, the palette, and a config draft that is not lost.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ActingWorker, register } from "./acting-worker.ts";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+describe.skipIf(lacksBrowser())("money and time", () => {
+  let world: World;
+  let worker: ActingWorker;
+  beforeAll(async () => {
+    world = await startWorld(["--no-worker"]);
+    worker = await register(world, "box-1");
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  it("the cost of a span is shown by model, and its file hands no formula to a spreadsheet", async () => {
+    await world.call("PUT", "/config", { budget: { day_usd: 1 } });
+    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "spend" });
+    const usage = { input_tokens: 10, output_tokens: 5 };
+    await worker.complete(id, "done", { usage, cost_usd: 0.9, model: "=cmd" });
+    const { page, faults } = await world.open("cost");
+    await page.getByText("Today: $0.90 of $1.00").waitFor();
+    expect(await page.locator(".budget-caution").count()).toBe(1);
+    await page.getByRole("radio", { name: "model", exact: true }).press("Space");
+    await page.getByRole("row").filter({ hasText: "=cmd" }).getByText("$0.90").waitFor();
+    const file = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download as CSV" }).click();
+    const stream = await (await file).createReadStream();
+    let text = "";
+    for await (const part of stream) text += part;
+    expect(text).toContain("'=cmd,0.9,1,0,10,5");
+    expect(faults()).toEqual([]);
+  });
+
+  it("yesterday's cost by model takes three actions", async () => {
+    const { page } = await world.open("");
+    await page.getByRole("link", { name: "Cost", exact: true }).click();
+    await page.getByLabel("Span").selectOption("yesterday");
+    await page.getByRole("radio", { name: "model", exact: true }).press("Space");
+    await page.getByRole("heading", { name: "Yesterday" }).waitFor();
+    await page.getByText("Nothing was spent in this span.").waitFor();
+  });
+
+  it("which schedules skipped runs is seen on their list", async () => {
+    await world.call("POST", "/api/schedules", {
+      name: "overlapping",
+      interval: "1s",
+      prompt: "long",
+      overlap: "skip",
+      tags: ["h100"],
+    });
+    const { page, faults } = await world.open("");
+    await page.getByRole("link", { name: "Schedules", exact: true }).click();
+    const row = page.getByRole("row").filter({ hasText: "overlapping" });
+    await row.getByText(/^\d+ skipped$/).waitFor();
+    await row.getByRole("img", { name: "Next 24 hours: 50 runs and more" }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("the palette goes, finds and acts, and the help says what the keys do", async () => {
+    const { page, faults } = await world.open("");
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Page, worker, job id").fill("box-1");
+    await page.getByRole("option", { name: "Pause box-1" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "box-1" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Page, worker, job id").fill("killsw");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Engage the killswitch" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "box-1" }).focus();
+    await page.keyboard.press("?");
+    await page.getByRole("heading", { name: "What the keys do" }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("a config draft is kept while one looks at another page", async () => {
+    const { page } = await world.open("settings");
+    const editor = page.getByLabel("Config as YAML");
+    const before = await editor.inputValue();
+    await editor.fill(before.replace("max_attempts: 5", "max_attempts: 6"));
+    await page.getByRole("link", { name: "Fleet", exact: true }).click();
+    await page.getByRole("heading", { name: "Fleet" }).waitFor();
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await expect.poll(() => editor.inputValue()).toContain("max_attempts: 6");
+  });
+});

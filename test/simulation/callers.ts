@@ -1,0 +1,89 @@
+// Those who call from far away: by the front door, by webhooks' owners, by an edge that stalls between its two calls.
+
+import { WEBHOOK_EVENTS } from "../../domain/webhook.ts";
+import type { StepKind } from "./plan.ts";
+import { oneOf, pickOf } from "./random.ts";
+import type { Action, World } from "./world.ts";
+
+const askAtFrontDoor: Action = async (world, [model, stream, key, queue, priority]) => {
+  const prompt = world.fresh("asked");
+  world.model.asked.add(prompt);
+  await world.shell.call(world.admin, "ask", {
+    id: null,
+    api: "chat/completions",
+    stream: stream < 0.5,
+    model: model < 0.8 ? "m" : "unknown",
+    prompt,
+    input: { of: prompt },
+    session: key < 0.3 ? "session" : null,
+    headers: {},
+    provider: null,
+    tags: [],
+    priority: oneOf(["normal", "high"], priority),
+    tier: null,
+    timeoutMs: null,
+    queueMs: oneOf([null, 0, 3_000, 60_000], queue),
+    idempotency: null,
+  });
+};
+
+const leaveFrontDoor: Action = async (world, [which]) => {
+  const open = [...world.model.seen.values()].filter(({ job }) => job.api !== null).map(({ job }) => job.id);
+  const id = pickOf(open, which);
+  if (id !== undefined) await world.shell.call(world.admin, "abandon", { id, isSlow: which < 0.3 });
+};
+
+const webhookIds = ({ shell }: World): string[] =>
+  shell.disk.rows("SELECT id FROM webhooks").map((row) => row.id as string);
+
+const makeWebhook: Action = async (world, [tags, events]) => {
+  if (webhookIds(world).length > 2) return;
+  await world.shell.call(world.admin, "createWebhook", {
+    id: world.fresh("webhook"),
+    secret: "c2VjcmV0",
+    url: "https://receiver.example/hook",
+    origin: "https://coordinator.example",
+    events: events < 0.7 ? [...WEBHOOK_EVENTS] : ["job.failed", "worker.offline"],
+    tags: tags < 0.7 ? [] : ["a"],
+    description: "",
+  });
+};
+
+const changeWebhook: Action = async (world, [which, what, other]) => {
+  const id = pickOf(webhookIds(world), which);
+  if (id === undefined) return;
+  const { admin, shell } = world;
+  const deliveries = shell.disk.rows("SELECT id FROM deliveries WHERE webhook_id = ?", id);
+  const delivery = pickOf(deliveries, other)?.id as string | undefined;
+  if (what < 0.2) await shell.call(admin, "deleteWebhook", { id });
+  else if (what < 0.4) await shell.call(admin, "patchWebhook", { id, patch: { enabled: other < 0.6 } });
+  else if (what < 0.6) await shell.call(admin, "testWebhook", { id });
+  else if (what < 0.7) await shell.call(admin, "rotateWebhook", { id, secret: "b3RoZXI=" });
+  else if (delivery !== undefined) await shell.call(admin, "redeliver", { id: delivery });
+};
+
+/** An edge that found a job in history and has not yet told the object: meanwhile the job may go on. */
+const stallEdge: Action = (world, [which, what]) => {
+  const left = [...world.model.seen.values()].filter(({ isHere }) => !isHere);
+  const job = pickOf(left.slice(-6), which)?.job;
+  const archived = job === undefined ? null : world.archived(job.id);
+  if (job === undefined || archived === null || world.shell.history.weather === "down") return;
+  const name = oneOf(["retryJob", "cancelJob", "patchJob"] as const, what);
+  if (name === "retryJob") world.model.retried.add(job.id);
+  const patch = { priority: "high" as const };
+  world.stalled.push(() => world.shell.call(world.admin, name, { id: job.id, patch, archived } as never));
+};
+
+const stalledEdgeGoesOn: Action = async (world, [which]) => {
+  const [go] = world.stalled.splice(Math.floor(which * world.stalled.length), 1);
+  await go?.();
+};
+
+export const CALLER_ACTIONS = {
+  "ask at the front door": askAtFrontDoor,
+  "leave the front door": leaveFrontDoor,
+  "make a webhook": makeWebhook,
+  "change a webhook": changeWebhook,
+  "an edge stalls": stallEdge,
+  "a stalled edge goes on": stalledEdgeGoesOn,
+} satisfies Partial<Record<StepKind, Action>>;
