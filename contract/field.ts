@@ -76,13 +76,13 @@ export const digits = (min: number, max: number) =>
     z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max),
   );
 
-/** Query parameters of every list. */
 /** What part of a list is asked for. */
 export interface PageRequest {
   readonly limit: number;
   readonly offset: number;
 }
 
+/** Query parameters of every list. */
 export const listQuery = { limit: digits(1, MAX_PAGE).default(50), offset: digits(0, MAX_OFFSET).default(0) };
 
 export const page = { total: count, limit: count, offset: count };

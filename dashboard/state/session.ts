@@ -37,6 +37,7 @@ const takeKeyFromAddress = (): string | null => {
   return key;
 };
 
+const RESUME_AGAIN_MS = 3000;
 const HINT = "signalbox.signed-in";
 
 /** A hint, no secret: without it the page does not ask for a session that it never had. */
@@ -64,12 +65,21 @@ const resume = async (): Promise<void> => {
   }
   try {
     session.value = await api.session.get();
+    signInNote.value = null;
   } catch (error) {
     const isUnknown = error instanceof ApiProblem && error.status === 401;
     if (isUnknown) keepHint(false);
-    else signInNote.value = (error as Error).message;
+    else {
+      signInNote.value = (error as Error).message;
+      setTimeout(resumeAgain, RESUME_AGAIN_MS);
+    }
     session.value = null;
   }
+};
+
+/** A coordinator that was out of reach is asked again, unless somebody has signed in meanwhile. */
+const resumeAgain = (): void => {
+  if (session.peek() === null) void resume();
 };
 
 const signInFromAddress = async (key: string): Promise<void> => {

@@ -40,7 +40,9 @@ const simplify = (side: Side, zodSchema: z.core.$ZodType, schema: z.core.JSONSch
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.format !== undefined) delete schema.pattern;
-  const { def } = zodSchema._zod as { def: { type: string; catchall?: unknown } };
+  const { def } = zodSchema._zod as { def: { type: string; catchall?: unknown; defaultValue?: unknown } };
+  // Zod leaves out the default of what it converts, such as the digits of a query.
+  if (def.type === "default") schema.default ??= def.defaultValue as typeof schema.default;
   if (side === "output" && def.type === "object" && def.catchall === undefined) delete schema.additionalProperties;
 };
 

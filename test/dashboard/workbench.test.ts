@@ -251,6 +251,15 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await rows(page).first().waitFor();
   });
 
+  it("takes up its session by itself when the coordinator was out of reach as the page was opened", async () => {
+    const { page } = await world.open("jobs");
+    await page.route("**/session", (route) => route.abort());
+    await page.reload();
+    await page.getByRole("button", { name: /Sign in/ }).waitFor();
+    await page.unroute("**/session");
+    await page.getByText("Live", { exact: true }).waitFor();
+  });
+
   it("keeps a long error on one line of a phone and cuts no character in two", async () => {
     const prompt = `emoji ${"a".repeat(193)}🚂 tail`;
     const message = `${"signal ".repeat(41)}🚧🚧🚧🚧 ${"flood ".repeat(500)}`;

@@ -51,3 +51,8 @@ it("no two operations share a name", () => {
   );
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
+
+it("a query's default is said", () => {
+  const limit = document.paths["/api/jobs"]?.get?.parameters.find(({ name }) => name === "limit");
+  expect(limit?.schema).toMatchObject({ type: "integer", minimum: 1, maximum: 200, default: 50 });
+});
