@@ -199,20 +199,6 @@ export class Tenant extends DurableObject<TenantEnv> {
   ): Promise<Result<AnswerOf<Name>, Refusal>> {
     const operation = OPERATIONS[name];
     const run = operation.run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>;
-<<<<<<< HEAD
-    return this.#turns.run(() => {
-      const caller = identify(this.#store, credential, Date.now());
-      if (!caller.ok) return caller;
-      const authorized = authorize(caller.value.role, operation.needs);
-      if (!authorized.ok) return authorized;
-      const permitted =
-        "isPermittedByVerb" in operation ? ok(null) : permit(this.#turns.memory.killswitch, operation.kind);
-      if (!permitted.ok) return permitted;
-      const moved = movedRefusal(this.#turns.memory.movedTo);
-      if (moved !== null) return err(moved);
-      return this.#turns.inTurn(caller.value, (turn) => run(turn, request));
-    });
-=======
     return this.#turns.run(
       () => {
         const caller = identify(this.#store, credential, Date.now());
@@ -225,11 +211,12 @@ export class Tenant extends DurableObject<TenantEnv> {
         const permitted =
           "isPermittedByVerb" in operation ? ok(null) : permit(this.#turns.memory.killswitch, operation.kind);
         if (!permitted.ok) return permitted;
+        const moved = movedRefusal(this.#turns.memory.movedTo);
+        if (moved !== null) return err(moved);
         return this.#turns.inTurn(caller.value, (turn) => run(turn, request));
       },
       "isVital" in operation,
     );
->>>>>>> main
   }
 
   /** A group of calls in one message (`grouped-calls.ts`). */

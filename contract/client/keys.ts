@@ -2,16 +2,9 @@
 
 import type { AuditList } from "../audit.ts";
 
-<<<<<<< HEAD
-
-import type { KeyAnswer, KeyList, NewKeyRequest, RotateKeyRequest } from "../key.ts";
-import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsPart, RowsQuery } from "../move.ts";
-
-=======
-
 import type { KeyAnswer, KeyList, KeyResource, NewKeyRequest, PatchKeyRequest, RotateKeyRequest } from "../key.ts";
 
->>>>>>> main
+import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsPart, RowsQuery } from "../move.ts";
 
 import type { SessionAnswer } from "../session.ts";
 import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
