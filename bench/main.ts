@@ -15,6 +15,7 @@ import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
 import { fleet } from "./parts/fleet.ts";
 import { flood } from "./parts/flood.ts";
+import { frontDoor } from "./parts/front-door.ts";
 import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
 import { homes } from "./parts/homes.ts";
@@ -50,6 +51,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   heartbeats,
   killswitch,
   live,
+  "front-door": frontDoor,
   storage,
 };
 /** Run only when asked for by name. */

@@ -46,26 +46,33 @@ const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null =
   return near;
 };
 
+const plain = (model: string, provider: string | null = null): Alias => ({ model, provider, tags: [], tier: null });
+
+/** `<provider>/<model>` of a registered provider that has it, or takes any. */
+const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | null => {
+  const [first = "", ...rest] = asked.split("/");
+  const model = rest.join("/");
+  const ofProvider = model === "" ? [] : offers.filter(({ provider }) => provider === first);
+  const known = offeredAs(model, ofProvider);
+  return known !== null || ofProvider.some(takesAny) ? plain(known ?? model, first) : null;
+};
+
 /**
- * The first that fits: an alias; a model that somebody offers; `<provider>/<model>` of a registered provider; any name,
- * where a worker takes any. null: nobody has such a model.
+ * The first that fits: an alias; a model that somebody offers by this very name; `<provider>/<model>` of a registered
+ * provider; a model that is offered by nearly this name; any name, where a worker takes any. null: nobody has such a
+ * model. A provider goes before a near name, as `local/m1` would else be anybody's `m1`, with an owner that was left out.
  */
 export const resolveModel = (
   asked: string,
   aliases: Readonly<Record<string, Alias>>,
   offers: readonly ModelOffer[],
 ): Alias | null => {
-  const plain = (model: string, provider: string | null = null): Alias => ({ model, provider, tags: [], tier: null });
   const alias = Object.hasOwn(aliases, asked) ? aliases[asked] : undefined;
   if (alias !== undefined) return { ...alias, model: offeredAs(alias.model, offers) ?? alias.model };
   const offered = offeredAs(asked, offers);
+  if (offered === asked) return plain(offered);
+  const pinned = ofNamedProvider(asked, offers);
+  if (pinned !== null) return pinned;
   if (offered !== null) return plain(offered);
-  const [first = "", ...rest] = asked.split("/");
-  const ofProvider = rest.length === 0 ? [] : offers.filter(({ provider }) => provider === first);
-  if (ofProvider.length > 0) {
-    const model = rest.join("/");
-    const known = offeredAs(model, ofProvider);
-    if (known !== null || ofProvider.some(takesAny)) return plain(known ?? model, first);
-  }
   return offers.some(takesAny) ? plain(asked) : null;
 };

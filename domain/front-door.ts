@@ -2,6 +2,7 @@
 
 import type { Alias } from "./door-model.ts";
 import { changeJob, type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import { failed } from "./lease-fence.ts";
 import type { Refusal } from "./refusal.ts";
 
 export const KEPT_TEXTS = ["none", "result", "all"] as const;
@@ -35,13 +36,14 @@ export const giveUpWaiting = (job: Job, reason: string, isFull: boolean, nowAt: 
   return { job: next, events: [jobEvent(next, "job.failed", nowAt, { ...error })] };
 };
 
-/** It has said nothing for so long that another worker tries. */
-export const moveOn = (job: Job, firstTokenMs: number, nowAt: number): Decision => {
+/** It has said nothing for so long that another worker tries, while there are attempts left. */
+export const moveOn = (job: Job, firstTokenMs: number, maxAttempts: number, nowAt: number): Decision => {
   const error: JobError = {
     code: "first_token_timeout",
     message: `worker "${job.assignedWorker}" said nothing for ${firstTokenMs / 1000} s`,
     retryable: true,
   };
+  if (job.attempts >= maxAttempts) return failed(job, { usage: null, costNanoUsd: null }, error, nowAt, null);
   const others = job.avoidedWorkers.filter((instance) => instance !== job.assignedWorker);
   const avoidedWorkers = job.assignedWorker === null ? others : [...others, job.assignedWorker];
   const next = requeueJob(job, nowAt, null, { error, settledBy: null, avoidedWorkers });

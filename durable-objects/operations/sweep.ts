@@ -226,7 +226,7 @@ const attendRunning = (turn: Turn, job: Job): void => {
   const firstTokenAt = firstTokenDueAt(job, config);
   if (firstTokenAt !== null && firstTokenAt <= turn.nowAt) {
     turn.sendHalt(job, "it said nothing");
-    turn.record(job, moveOn(job, config.frontDoor.firstTokenMs ?? 0, turn.nowAt));
+    turn.record(job, moveOn(job, config.frontDoor.firstTokenMs ?? 0, maxAttemptsOf(config, job), turn.nowAt));
     return;
   }
   // After an outage both may be over: what came first is what happened.

@@ -159,6 +159,20 @@ describe("a streamed answer", () => {
     expect(answer.headers.get("x-signalbox-worker")).toBe("second");
   }, 15_000);
 
+  it("goes to another worker where one says nothing for first_token_seconds, for as many attempts as a job has", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { first_token_seconds: 0.2 }, jobs: { max_attempts: 2 } });
+    const first = await fakeWorker(world, { instance: "first" });
+    const answering = post(world.key, CHAT, streaming());
+    const job = await first.nextJob();
+    first.start(job);
+    const second = await fakeWorker(world, { instance: "second" });
+    second.start(await second.nextJob());
+    const answer = await answering;
+    expect([answer.status, JSON.parse(await answer.whole).error.code]).toEqual([504, "first_token_timeout"]);
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "failed", attempts: 2 });
+  }, 15_000);
+
   it("ends with stream_lost when the data line is away for 5 s after its first word", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

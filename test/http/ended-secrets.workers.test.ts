@@ -7,6 +7,7 @@ import {
   connectWorker,
   newWorld,
   ORIGIN,
+  ROOT_KEY,
   request,
   type World,
 } from "../support/workerd/client.ts";
@@ -93,5 +94,35 @@ describe("a socket", () => {
     expect((await ofOld.closed).code).toBe(4401);
     ofNew.send({ type: "presence", id: "still", ...presence("new") });
     expect(await ofNew.next((message) => message.id === "still")).toMatchObject({ ok: true });
+  });
+});
+
+describe("a data line", () => {
+  const openBoth = async (client: Pick<Client, "key">, instance: string) => {
+    await connectWorker(client.key ?? "", presence(instance));
+    const { socket } = await connect(`/api/workers/${instance}/stream`, { authorization: `Bearer ${client.key}` });
+    if (socket === null) throw new Error("no data line");
+    return socket;
+  };
+
+  it("ends with the secret that opened it, by rotation and by revocation, and no other does", async () => {
+    const world = await newWorld();
+    const [rotated, revoked] = [await world.withKey("worker"), await world.withKey("worker")];
+    const ofOld = await openBoth(rotated, "old");
+    const fresh = await rotate(world, rotated, 0);
+    expect((await ofOld.closed).code).toBe(4401);
+    const ofNew = await openBoth({ key: fresh.key }, "new");
+    const ofRevoked = await openBoth(revoked, "revoked");
+    await world.delete(`/api/keys/${revoked.keyId}`);
+    expect((await ofRevoked.closed).code).toBe(4401);
+    expect(isOpen(ofNew)).toBe(true);
+  });
+
+  it("ends with its tenant", async () => {
+    const world = await newWorld();
+    const line = await openBoth(await world.withKey("worker"), "w1");
+    const deleted = await request(ROOT_KEY, "DELETE", `/admin/tenants/${world.tenant}`);
+    expect(deleted.status).toBeLessThan(300);
+    expect((await line.closed).code).toBe(4401);
   });
 });

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { type Alias, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
+
+const offer = (provider: string, models: readonly string[] | null, isOffline = false): ModelOffer => ({
+  provider,
+  models,
+  runtimeModels: null,
+  isOffline,
+});
+const meant = (asked: string, offers: readonly ModelOffer[], aliases: Readonly<Record<string, Alias>> = {}) => {
+  const found = resolveModel(asked, aliases, offers);
+  return found === null ? null : [found.provider, found.model];
+};
+
+describe("the name of a model", () => {
+  const offers = [offer("local", ["m1", "org/qwen", "llama3.2:latest"]), offer("other", ["m1"])];
+
+  it("is that of a listed model, but for its tag and an owner that one side leaves out", () => {
+    expect(meant("m1", offers)).toEqual([null, "m1"]);
+    expect(meant("llama3.2", offers)).toEqual([null, "llama3.2:latest"]);
+    expect(meant("qwen", offers)).toEqual([null, "org/qwen"]);
+    expect(meant("somebody/m1", offers)).toEqual([null, "m1"]);
+    expect(meant("else/qwen", offers)).toBeNull();
+  });
+
+  it("names its provider, where one is registered by the first part, though others have the model as well", () => {
+    expect(meant("other/m1", offers)).toEqual(["other", "m1"]);
+    expect(meant("local/qwen", offers)).toEqual(["local", "org/qwen"]);
+    expect(meant("any/m9", [...offers, offer("any", null)])).toEqual(["any", "m9"]);
+    expect(meant("org/qwen", [...offers, offer("org", null)])).toEqual([null, "org/qwen"]);
+  });
+
+  it("is an alias first, and any name where a worker that is not offline takes any", () => {
+    const alias: Alias = { model: "llama3.2", provider: null, tags: ["gpu"], tier: null };
+    expect(resolveModel("m1", { m1: alias }, offers)).toEqual({ ...alias, model: "llama3.2:latest" });
+    expect(meant("m9", offers)).toBeNull();
+    expect(meant("m9", [offer("any", null, true)])).toBeNull();
+    expect(meant("m9", [offer("any", null)])).toEqual([null, "m9"]);
+  });
+});
