@@ -5,6 +5,7 @@ import { administrationCommands } from "./verbs/administration.ts";
 import { catalogCommands } from "./verbs/catalog.ts";
 import { fleetCommands } from "./verbs/fleet.ts";
 import { jobCommands } from "./verbs/jobs.ts";
+import { moveCommands } from "./verbs/move.ts";
 import { scheduleCommands } from "./verbs/schedules.ts";
 import { serviceCommands } from "./verbs/service.ts";
 
@@ -14,5 +15,6 @@ export const VERBS: readonly Verb[] = [
   ...scheduleCommands,
   ...administrationCommands,
   ...catalogCommands,
+  ...moveCommands,
   ...serviceCommands,
 ];

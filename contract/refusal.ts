@@ -92,6 +92,11 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: () => "this is the tenant's last admin key: create another one first",
   },
   key_inactive: { status: 409, title: "Key is revoked", detail: ({ id }) => `key ${id} was revoked: create a new one` },
+  tenant_moved: {
+    status: 410,
+    title: "Tenant moved",
+    detail: ({ to }) => `this tenant has moved to ${to}: send its requests there`,
+  },
   tenant_exists: { status: 409, title: "Tenant exists", detail: ({ tenant }) => `tenant "${tenant}" exists` },
   schedule_exists: {
     status: 409,

@@ -11,6 +11,7 @@ import { findArchivedRecords } from "./archive.ts";
 import type { Live } from "./live.ts";
 import { MessagesUnderWay } from "./messages-under-way.ts";
 import { type Credential, identify } from "./operations/keys.ts";
+import { movedRefusal } from "./operations/moving.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import type { Caller } from "./operations/turn.ts";
 import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
@@ -45,6 +46,8 @@ export class SocketIntake {
       if (!caller.ok) return caller;
       const authorized = authorize(caller.value.role, instance === null ? "observe" : "work");
       if (!authorized.ok) return authorized;
+      const moved = movedRefusal(turns.memory.movedTo);
+      if (moved !== null) return err(moved);
       const allowed = instance === null ? ok(null) : mayActAs(turns.newTurn(caller.value), instance);
       if (!allowed.ok) return allowed;
       if (sockets.isFull) return err({ code: "overloaded", retryAfterSeconds: FULL_RETRY_SECONDS });

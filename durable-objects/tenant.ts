@@ -9,8 +9,9 @@ import type { ClaimAnswer } from "../contract/worker.ts";
 import { isFinal } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
+import type { TablePage, TableRows } from "../domain/moved-rows.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import { ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { ClaimWaits } from "./claim-waits.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
@@ -31,10 +32,12 @@ import {
   type NewKey,
   type NewTenant,
 } from "./operations/keys.ts";
+import { type Departure, movedRefusal } from "./operations/moving.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
 import { Relays } from "./relays.ts";
+import { Relocation } from "./relocation.ts";
 import { SocketIntake } from "./socket-intake.ts";
 import { Sockets } from "./sockets.ts";
 import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
@@ -73,6 +76,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   readonly #turns: TurnRunner;
   readonly #history: HistoryWriter;
   readonly #intake: SocketIntake;
+  readonly #relocation: Relocation;
   readonly #waiters = new Waiters();
   readonly #rates = new KeyRates();
   readonly #claims = new ClaimWaits(this.#waiters, (instance, isClaiming) => {
@@ -122,6 +126,15 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#wake = wake;
     this.#turns = turns;
     this.#history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
+    this.#relocation = new Relocation({
+      tenant,
+      operator: OPERATOR,
+      storage,
+      store,
+      sockets,
+      turns,
+      drain: () => this.drain(),
+    });
     this.#intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
   }
 
@@ -153,6 +166,31 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.#history.ended();
   }
 
+  /** The steps of a move to another deployment (`relocation.ts`). */
+  async leave(to: string): Promise<Result<Departure, Refusal>> {
+    return this.#relocation.leave(to);
+  }
+
+  async stay(): Promise<Result<null, Refusal>> {
+    return this.#relocation.stay();
+  }
+
+  async readTable(table: string, from: number, maxChars: number): Promise<Result<TablePage, Refusal>> {
+    return this.#relocation.readTable(table, from, maxChars);
+  }
+
+  async makeRoom(schema: number): Promise<Result<null, Refusal>> {
+    return this.#relocation.makeRoom(schema);
+  }
+
+  async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {
+    return this.#relocation.writeTable(table, part);
+  }
+
+  async settleIn(): Promise<Result<null, Refusal>> {
+    return this.#relocation.settleIn();
+  }
+
   /** Any operation of `api.ts`, authenticated and carried out in one turn. */
   async call<Name extends OperationName>(
     credential: Credential,
@@ -173,6 +211,8 @@ export class Tenant extends DurableObject<TenantEnv> {
         const permitted =
           "isPermittedByVerb" in operation ? ok(null) : permit(this.#turns.memory.killswitch, operation.kind);
         if (!permitted.ok) return permitted;
+        const moved = movedRefusal(this.#turns.memory.movedTo);
+        if (moved !== null) return err(moved);
         return this.#turns.inTurn(caller.value, (turn) => run(turn, request));
       },
       "isVital" in operation,
@@ -276,6 +316,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** Runs the timetable; never throws, always arms the next. */
   override async alarm(): Promise<void> {
     this.#wake.clear();
+    if (this.#turns.memory.movedTo !== null) return;
     const swept = sweeps.map(({ what, run }) =>
       this.#turns
         .decide(SERVICE, (turn) => ok(run(turn)))

@@ -23,6 +23,7 @@ import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
+import { moveRoutes } from "./routes/moves.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
@@ -70,6 +71,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...costRoutes,
   ...configRoutes,
   ...tenantRoutes,
+  ...moveRoutes,
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,

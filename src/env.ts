@@ -13,6 +13,8 @@ export interface Env {
   readonly SERVICE_ROOT_KEY?: string;
   /** Makes the tags of keys; changing it ends every key. */
   readonly SERVICE_SIGNING_SECRET?: string;
+  /** Another secret whose keys are let in: of the deployment that a tenant came from. */
+  readonly SERVICE_SIGNING_SECRET_ALSO?: string;
   /** `0` turns the catalog's sync loop off. */
   readonly SERVICE_CATALOG_SYNC?: string;
   /** Self-hosted, the files of SERVICE_CATALOG_DIR: JSON of their texts by name. */

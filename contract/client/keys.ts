@@ -1,7 +1,11 @@
 // Tenants, keys, sessions and the audit log.
 
 import type { AuditList } from "../audit.ts";
+
 import type { KeyAnswer, KeyList, KeyResource, NewKeyRequest, PatchKeyRequest, RotateKeyRequest } from "../key.ts";
+
+import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsPart, RowsQuery } from "../move.ts";
+
 import type { SessionAnswer } from "../session.ts";
 import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
 import { listing, type PageQuery } from "./listing.ts";
@@ -29,6 +33,31 @@ export const tenantVerbs = (transport: Transport) => ({
   /** A new admin key of the tenant: the way back where one was lost. */
   createKey: (tenant: string, key: NewAdminKeyRequest, options?: CallOptions) =>
     transport.json<KeyAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/keys`, body: key, options }),
+  /** Halts it and says where it goes; answers what there is to carry over. */
+  leave: (tenant: string, to: string, options?: CallOptions) =>
+    transport.json<MoveAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/move`, body: { to }, options }),
+  /** Gives its move up. */
+  stay: (tenant: string, options?: CallOptions) =>
+    transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}/move`, options }),
+  readRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
+    transport.json<RowsPart>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows`, query, options }),
+  writeRows: (tenant: string, part: RowsPart, options?: CallOptions) =>
+    transport.nothing({
+      method: "POST",
+      path: pathOf`/admin/tenants/${tenant}/rows`,
+      body: part,
+      repeats: "safe",
+      options,
+    }),
+  arrive: (tenant: string, arrival: ArrivalRequest, options?: CallOptions) =>
+    transport.json<MovingTenant>({
+      method: "POST",
+      path: pathOf`/admin/tenants/${tenant}/arrive`,
+      body: arrival,
+      options,
+    }),
+  arrived: (tenant: string, options?: CallOptions) =>
+    transport.json<MovingTenant>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/arrived`, options }),
   /** Its keys and sockets end at once, its data is deleted. */
   remove: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}`, options }),

@@ -42,6 +42,8 @@ export interface Memory {
   budgetNotices: readonly BudgetNotice[];
   readonly spending: Spending;
   readonly counters: Counters;
+  /** Where the tenant has gone, and nobody is served any more; null while it is here. */
+  movedTo: string | null;
   /** Who had the last turn of each conversation. */
   readonly affinity: Affinity;
   /** Workers whose socket dropped, and when: jobs that somebody waits for leave them soon. */
@@ -101,6 +103,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     budgetNotices: store.settings.budgetNotices(),
     spending: new Spending(store.spending.since(periodAt("month", nowAt).fromAt)),
     counters,
+    movedTo: store.settings.movedTo(),
     affinity: new Affinity(),
     socketGoneAt: new Map(),
     openByKey: new Map(

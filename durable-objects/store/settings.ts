@@ -109,6 +109,10 @@ export const settingsTable = (sql: Sql) => {
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,
     putDrainedSeq: (seq: number): void => write("drained_seq", seq),
 
+    /** Where the tenant has gone (`operations/moving.ts`). */
+    movedTo: (): string | null => read<string>("moved_to"),
+    putMovedTo: (to: string | null): void => write("moved_to", to),
+
     counters: (): StoredCounters | null => read<StoredCounters>("counters"),
     putCounters: (counters: StoredCounters): void => write("counters", counters),
   };

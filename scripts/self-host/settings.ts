@@ -14,7 +14,7 @@ const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** What the edge may read of this process's environment, beside the names that wrangler.toml has under [vars]. */
 const PASSED_ON =
-  /^(SERVICE_(CATALOG_SYNC|WEBHOOKS_PRIVATE|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+  /^(SERVICE_(CATALOG_SYNC|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Of the 128 KiB that Linux takes in one variable of the environment. */
 const MAX_CATALOG_BYTES = 120 * 1024;

@@ -1,5 +1,6 @@
 // Reads of history in D1. Every query binds the tenant first; with D1 away the reader is told so, and nothing else stops.
 
+import { log } from "../../contract/log.ts";
 import { Refused } from "../http/refused.ts";
 
 const RETRY_AFTER_SECONDS = 5;
@@ -10,7 +11,7 @@ export const readHistory = async <T>(read: () => Promise<T>): Promise<T> => {
     return await read();
   } catch (error) {
     if (error instanceof Refused) throw error;
-    console.error(`history read failed: ${String(error)}`);
+    log("error", "history.failed", {}, error);
     throw new Refused({ code: "history_unavailable", retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 };

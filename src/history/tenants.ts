@@ -40,6 +40,16 @@ export const findTenant = (db: D1Database, tenant: string): Promise<TenantName |
     return row === undefined ? null : { tenant, jurisdiction: row.jurisdiction as TenantName["jurisdiction"] };
   });
 
+export const createdAtOf = (db: D1Database, tenant: string): Promise<number> =>
+  readHistory(async () => {
+    const row = await drizzle(db)
+      .select({ createdAt: tenants.createdAt })
+      .from(tenants)
+      .where(eq(tenants.tenant, tenant))
+      .get();
+    return row?.createdAt ?? Date.now();
+  });
+
 /** Every table of history that holds something of a tenant; its own row goes last, so that this can be repeated. */
 const OF_TENANT = Object.values(schema)
   .filter((table) => "tenant" in getTableColumns(table))
@@ -53,6 +63,8 @@ const keyOf = (table: (typeof OF_TENANT)[number]): string => {
   const key = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary);
   return key.map((column) => column.name).join(", ");
 };
+
+export const KEYS: ReadonlyMap<string, string> = new Map(OF_TENANT.map((table) => [getTableName(table), keyOf(table)]));
 
 const ROWS_A_DELETE = 5_000;
 

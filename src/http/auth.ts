@@ -37,7 +37,8 @@ export const signingSecret = (env: Env): string => {
 const factsOf = async (env: Env, token: string): Promise<TokenFacts | null> => {
   const known = checkedTokens.get(token);
   if (known !== undefined) return known;
-  const facts = await read(signingSecret(env), token);
+  const { SERVICE_SIGNING_SECRET_ALSO: also } = env;
+  const facts = (await read(signingSecret(env), token)) ?? (also ? await read(also, token) : null);
   if (facts === null) return null;
   if (checkedTokens.size >= MAX_CHECKED_TOKENS) checkedTokens.clear();
   checkedTokens.set(token, facts);

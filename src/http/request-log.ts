@@ -7,6 +7,8 @@ import type { AppContext } from "./auth.ts";
 
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 const SERVER_ERROR = 500;
+/** Asked again and again by whoever waits for a start. */
+const HEALTH = "/health";
 
 /** A refusal by design is a warning; only what broke is an error. */
 const levelOf = (status: number): LogLevel => {
@@ -17,7 +19,7 @@ const levelOf = (status: number): LogLevel => {
 export const logRequest = (c: AppContext, startedAt: number): void => {
   const { status } = c.res;
   const isLogged = status >= SERVER_ERROR || LOGGED_STATUSES.has(status) || c.env.SERVICE_LOG_REQUESTS === "1";
-  if (!isLogged || c.get("isPassedOn") === true) return;
+  if (!isLogged || c.get("isPassedOn") === true || c.req.path === HEALTH) return;
   const caller = c.get("caller");
   log(levelOf(status), "request", {
     request_id: c.get("requestId"),

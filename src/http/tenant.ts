@@ -4,12 +4,14 @@ import type { JobResource } from "../../contract/job.ts";
 import type { KeyResource } from "../../contract/key.ts";
 import type { ClaimAnswer } from "../../contract/worker.ts";
 import type { Permission } from "../../domain/key.ts";
+import type { TableRows } from "../../domain/moved-rows.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { Asked, Asking, AskWait, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { Credential, NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
+import type { Departure } from "../../durable-objects/operations/moving.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "./key-format.ts";
@@ -190,6 +192,29 @@ export const createTenant = async (env: Env, request: NewTenant): Promise<Result
 export const addAdminKey = (env: Env, name: TenantName, key: NewKey): Promise<Result<KeyResource, Refusal>> =>
   withTenant(env, name, false, (stub) => remote(stub).addAdminKey(key));
 
+/** The steps of a move: each may be repeated. */
+export const leaveTenant = (env: Env, name: TenantName, to: string): Promise<Result<Departure, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).leave(to));
+
+export const stayTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).stay());
+
+export const readTenantTable = async (env: Env, name: TenantName, table: string, from: number, maxChars: number) =>
+  unwrap(await withTenant(env, name, true, (stub) => remote(stub).readTable(table, from, maxChars)));
+
+export const makeRoom = (env: Env, name: TenantName, schema: number): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).makeRoom(schema));
+
+export const writeTenantTable = (
+  env: Env,
+  name: TenantName,
+  table: string,
+  part: TableRows,
+): Promise<Result<null, Refusal>> => withTenant(env, name, true, (stub) => remote(stub).writeTable(table, part));
+
+export const settleTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).settleIn());
+
 /** Ends the tenant's keys, sockets and live data; what is in history is left. */
 export const destroyTenant = async (env: Env, name: TenantName): Promise<void> => {
   unwrap(await withTenant(env, name, true, async (stub) => ok(await stub.destroy())));
@@ -204,7 +229,20 @@ export const isSyncHalted = (env: Env, name: TenantName): Promise<boolean> => te
 
 type Remote = Pick<
   Tenant,
-  "ask" | "watch" | "call" | "getJobWaiting" | "claimWaiting" | "create" | "addAdminKey" | "learnCatalog"
+  | "leave"
+  | "stay"
+  | "readTable"
+  | "makeRoom"
+  | "writeTable"
+  | "settleIn"
+  | "ask"
+  | "watch"
+  | "call"
+  | "getJobWaiting"
+  | "claimWaiting"
+  | "create"
+  | "addAdminKey"
+  | "learnCatalog"
 >;
 
 /** The stub's own types wrap every answer once more; what crosses is plain data, as the class says. */

@@ -126,7 +126,7 @@ describe("a life from beginning to end", () => {
       flaw: "none",
       named: null,
       path: Object.fromEntries(operation.parameters.map((one) => [one.name, encodeURIComponent(id ?? "")])),
-      query: query === "" ? [] : [query.split("=") as [string, string]],
+      query: [...new URLSearchParams(query)],
       headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
       body: body === undefined ? null : JSON.stringify(body),
     };

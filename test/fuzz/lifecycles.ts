@@ -128,6 +128,24 @@ export const lifeOfATenant = async (take: Take): Promise<void> => {
   await take({ operation: "GET /admin/tenants", role: "root", status: 200 });
 };
 
+export const lifeOfAMove = async (take: Take): Promise<void> => {
+  const root = { role: "root", id: "goes" } as const;
+  await take({ operation: "POST /admin/tenants", body: { tenant: "goes" }, role: "root", status: 201 });
+  const move = "POST /admin/tenants/{tenant}/move";
+  const begun = await take({ ...root, operation: move, body: { to: "https://there.example.com" }, status: 200 });
+  await take({ ...root, operation: move, body: { to: "https://elsewhere.example.com" }, status: 410 });
+  const query = "place=object&table=keys";
+  const part = await take({ ...root, operation: "GET /admin/tenants/{tenant}/rows", query, status: 200 });
+  await take({ ...root, operation: "POST /admin/tenants/{tenant}/rows", body: part, status: 409 });
+  await take({ ...root, operation: "DELETE /admin/tenants/{tenant}/move", status: 204 });
+  const { created_at, schema } = begun;
+  const come = { role: "root", id: "comes" } as const;
+  const arrival = { created_at, schema };
+  await take({ ...come, operation: "POST /admin/tenants/{tenant}/arrive", body: arrival, status: 201 });
+  await take({ ...come, operation: "POST /admin/tenants/{tenant}/rows", body: part, status: 204 });
+  await take({ ...come, operation: "POST /admin/tenants/{tenant}/arrived", status: 200 });
+};
+
 export const lifeOfASubscription = async (take: Take): Promise<void> => {
   const body = { provider: "openai", models_sync_url: "https://models.example.com/story" };
   const { id } = await take({ operation: "POST /catalog/subscriptions", body, status: 201 });

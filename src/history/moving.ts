@@ -1,0 +1,82 @@
+// What history holds of a tenant, as plain rows, on its way to another deployment. Sums of cost are taken as they are:
+// they outlive the attempts that they were made of.
+
+import type { TablePage, TableRows } from "../../domain/moved-rows.ts";
+import { readHistory } from "./store.ts";
+import { KEYS, TENANT_TABLES } from "./tenants.ts";
+
+type Cell = string | number | null;
+
+/** Made by triggers as jobs arrive, or made anew at the other end. */
+const STAYING: ReadonlySet<string> = new Set(["tenants", "job_labels"]);
+/** Triggers fill these while attempts arrive; what comes last takes their place. */
+const REPLACED = ["cost_hours", "cost_by_hours"];
+/** A payload's words are indexed under its job's row, so that comes first. */
+const FIRST = ["jobs"];
+
+export const MOVING_HISTORY: readonly string[] = [
+  ...FIRST,
+  ...TENANT_TABLES.filter((name) => !STAYING.has(name) && ![...FIRST, ...REPLACED].includes(name)),
+  ...REPLACED,
+];
+
+/** Means something only in the database that it is in. */
+const OWN_COLUMNS: ReadonlySet<string> = new Set(["seq"]);
+const ROWS_A_PAGE = 500;
+
+const known = (table: string): string => {
+  if (!MOVING_HISTORY.includes(table)) throw new Error(`no table ${table} moves`);
+  return table;
+};
+
+const sizeOf = (row: readonly Cell[]): number =>
+  row.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : 8), 0);
+
+export const readHistoryTable = (
+  db: D1Database,
+  tenant: string,
+  table: string,
+  from: number,
+  maxChars: number,
+): Promise<TablePage> =>
+  readHistory(async () => {
+    const { results } = await db
+      .prepare(`SELECT * FROM ${known(table)} WHERE tenant = ?1 ORDER BY ${KEYS.get(table)} LIMIT ?2 OFFSET ?3`)
+      .bind(tenant, ROWS_A_PAGE, from)
+      .all<Record<string, Cell>>();
+    const columns = Object.keys(results[0] ?? {}).filter((column) => !OWN_COLUMNS.has(column));
+    const rows: Cell[][] = [];
+    let chars = 0;
+    for (const row of results) {
+      const cells = columns.map((column) => row[column] ?? null);
+      if (rows.length > 0 && chars + sizeOf(cells) > maxChars) break;
+      rows.push(cells);
+      chars += sizeOf(cells);
+    }
+    const isLast = rows.length === results.length && results.length < ROWS_A_PAGE;
+    return { columns, rows, next: isLast ? null : from + rows.length };
+  });
+
+const NAME = /^[a-z0-9_]+$/;
+
+/** Rows that are there already stay: a part that came twice is there once. */
+export const writeHistoryTable = (
+  db: D1Database,
+  tenant: string,
+  table: string,
+  { columns, rows }: TableRows,
+  isFirst: boolean,
+): Promise<void> =>
+  readHistory(async () => {
+    const at = columns.indexOf("tenant");
+    if (!columns.every((column) => NAME.test(column)) || rows.some((row) => row[at] !== tenant))
+      throw new Error("these rows are not of this tenant");
+    const cells = columns.map((_, index) => `value ->> ${index}`).join(", ");
+    const insert = `INSERT INTO ${known(table)} (${columns.join(", ")}) SELECT ${cells} FROM json_each(?1) WHERE true ON CONFLICT DO NOTHING`;
+    const replaces = isFirst && REPLACED.includes(table);
+    const statements = [
+      ...(replaces ? [db.prepare(`DELETE FROM ${table} WHERE tenant = ?1`).bind(tenant)] : []),
+      ...(rows.length === 0 ? [] : [db.prepare(insert).bind(JSON.stringify(rows))]),
+    ];
+    if (statements.length > 0) await db.batch(statements);
+  });

@@ -1,0 +1,175 @@
+// A tenant's move to another deployment, for the holder of the root key. The command `signalbox move` takes the steps:
+// leave there, carry the rows over, settle in here.
+
+import * as z from "zod";
+import { toIso } from "../../contract/field.ts";
+import {
+  arrivalRequest,
+  MAX_PART_BYTES,
+  moveAnswer,
+  moveRequest,
+  movingTenant,
+  PART_CHARS,
+  rowsPart,
+  rowsQuery,
+} from "../../contract/move.ts";
+import { tenantParam } from "../../contract/tenant.ts";
+import { refusalOf } from "../../contract/validation.ts";
+import { VERSION } from "../../contract/version.ts";
+import { invalid } from "../../domain/refusal.ts";
+import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "../history/moving.ts";
+import { claimTenantName, createdAtOf, findTenant } from "../history/tenants.ts";
+import { answer } from "../http/answer.ts";
+import type { AppContext } from "../http/auth.ts";
+import { parseJson, readText } from "../http/body.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import {
+  leaveTenant,
+  makeRoom,
+  readTenantTable,
+  settleTenant,
+  stayTenant,
+  type TenantName,
+  writeTenantTable,
+} from "../http/tenant.ts";
+
+const BASE = { tag: "Tenants", needs: "root", params: tenantParam } as const;
+const MOVE = { ...BASE, path: "/admin/tenants/{tenant}/move" } as const;
+const ROWS = { ...BASE, path: "/admin/tenants/{tenant}/rows" } as const;
+
+const found = async (c: AppContext, tenant: string): Promise<TenantName> => {
+  const name = await findTenant(c.env.DB, tenant);
+  if (name === null) throw new Refused({ code: "not_found", kind: "tenant", id: tenant });
+  return name;
+};
+
+/** The object knows its own tables. */
+const refuseUnknown = (place: "object" | "history", table: string): void => {
+  if (place === "history" && !MOVING_HISTORY.includes(table)) throw new Refused(invalid("table", "is none that moves"));
+};
+
+const begin = endpoint(
+  {
+    ...MOVE,
+    method: "post",
+    summary: "Halt a tenant for its move",
+    description: "From now on everybody is told where it went. Its rows stand still; `DELETE` gives the move up.",
+    body: moveRequest,
+    answers: { 200: { description: "What there is to carry over.", schema: moveAnswer } },
+    refuses: ["not_found", "tenant_moved", "history_unavailable"],
+  },
+  async (c, { params, body }) => {
+    const name = await found(c, params.tenant);
+    const { schema, tables } = unwrap(await leaveTenant(c.env, name, body.to));
+    const created = await createdAtOf(c.env.DB, name.tenant);
+    return answer(c, {
+      tenant: name.tenant,
+      created_at: toIso(created),
+      release: VERSION,
+      schema,
+      tables: [
+        ...MOVING_HISTORY.map((table) => ({ place: "history", table })),
+        ...tables.map((table) => ({ place: "object", table })),
+      ],
+    });
+  },
+);
+
+const giveUp = endpoint(
+  {
+    ...MOVE,
+    method: "delete",
+    summary: "Give a move up",
+    description: "The tenant is served here again.",
+    answers: { 204: { description: "The tenant is served here." } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params }) => {
+    unwrap(await stayTenant(c.env, await found(c, params.tenant)));
+    return c.body(null, 204);
+  },
+);
+
+const read = endpoint(
+  {
+    ...ROWS,
+    method: "get",
+    summary: "Rows of a tenant that is leaving",
+    query: rowsQuery,
+    answers: { 200: { description: "A part of a table.", schema: rowsPart } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params, query }) => {
+    const name = await found(c, params.tenant);
+    const { place, table } = query;
+    const from = Number(query.from);
+    refuseUnknown(place, table);
+    const page =
+      place === "history"
+        ? await readHistoryTable(c.env.DB, name.tenant, table, from, PART_CHARS)
+        : await readTenantTable(c.env, name, table, from, PART_CHARS);
+    return answer(c, { place, table, ...page, is_first: from === 0 });
+  },
+);
+
+const write = endpoint(
+  {
+    ...ROWS,
+    method: "post",
+    summary: "Rows of a tenant that arrives",
+    rawBody: { schema: rowsPart, media: ["application/json"] },
+    answers: { 204: { description: "The rows are stored." } },
+    refuses: ["tenant_exists", "not_found", "history_unavailable"],
+  },
+  async (c, { params }) => {
+    const given = parseJson(await readText(c.req.raw, MAX_PART_BYTES));
+    const parsed = rowsPart.safeParse(given);
+    if (!parsed.success) throw new Refused(refusalOf(rowsPart, parsed.error, given, "body"));
+    const { place, table, columns, rows, is_first } = parsed.data;
+    refuseUnknown(place, table);
+    const name = await found(c, params.tenant);
+    if (place === "history") await writeHistoryTable(c.env.DB, name.tenant, table, { columns, rows }, is_first);
+    else unwrap(await writeTenantTable(c.env, name, table, { columns, rows }));
+    return c.body(null, 204);
+  },
+);
+
+const state = z.object(movingTenant.shape).meta({ id: "MovingTenant" });
+
+const arrive = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/admin/tenants/{tenant}/arrive",
+    summary: "Make room for a tenant that arrives",
+    body: arrivalRequest,
+    answers: { 201: { description: "The rows may come.", schema: state } },
+    refuses: ["tenant_exists", "history_unavailable"],
+  },
+  async (c, { params, body }) => {
+    const { tenant } = params;
+    if ((await findTenant(c.env.DB, tenant)) !== null) throw new Refused({ code: "tenant_exists", tenant });
+    unwrap(await makeRoom(c.env, { tenant, jurisdiction: null }, body.schema));
+    await claimTenantName(c.env.DB, { tenant, jurisdiction: null }, Date.parse(body.created_at));
+    return answer(c, { tenant, state: "arriving" }, 201);
+  },
+);
+
+const arrived = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/admin/tenants/{tenant}/arrived",
+    summary: "Serve a tenant whose rows are all here",
+    answers: { 200: { description: "The tenant is served here.", schema: state } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params }) => {
+    const name = await found(c, params.tenant);
+    unwrap(await settleTenant(c.env, name));
+    return answer(c, { tenant: name.tenant, state: "arrived" });
+  },
+);
+
+export const moveRoutes: readonly Endpoint[] = [begin, giveUp, read, write, arrive, arrived];

@@ -1,0 +1,130 @@
+// A tenant moves from one deployment to another with everything that it has, and the old one says where it went.
+
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const run = promisify(execFile);
+
+let folder = "";
+let source: SelfHosted;
+let target: SelfHosted;
+
+const secretOf = (dataDir: string, name: string): string =>
+  readFileSync(path.join(folder, dataDir, name), "utf8").trim();
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+  source = await startSelfHosted(path.join(folder, "source"));
+  const also = secretOf("source", "signing.secret");
+  target = await startSelfHosted(path.join(folder, "target"), { env: { SERVICE_SIGNING_SECRET_ALSO: also } });
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all([source.kill(), target.kill()]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
+type Body = any;
+
+const call = async (server: SelfHosted, key: string, method: string, route: string, body?: unknown) => {
+  const answer = await fetch(`${server.url}${route}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: (text === "" ? null : JSON.parse(text)) as Body };
+};
+
+const move = (...args: string[]) =>
+  run(process.execPath, ["cli/main.ts", "move", ...args], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      SERVICE_API_URL: source.url,
+      SERVICE_ROOT_KEY: secretOf("source", "root.key"),
+      SERVICE_TARGET_ROOT_KEY: secretOf("target", "root.key"),
+    },
+  });
+
+const makeTenant = async (name: string): Promise<string> => {
+  const made = await call(source, secretOf("source", "root.key"), "POST", "/admin/tenants", { tenant: name });
+  expect(made.status).toBe(201);
+  return made.body.admin_key;
+};
+
+test("keys, config, schedules, open jobs, history and cost are there, and work goes on", async () => {
+  const key = await makeTenant("acme");
+  const here = (method: string, route: string, body?: unknown) => call(source, key, method, route, body);
+  const there = (method: string, route: string, body?: unknown) => call(target, key, method, route, body);
+  const worker = { instance: "w", provider: "p", status: "online", tags: "eu", concurrency: 5 };
+  await here("POST", "/presence", worker);
+  await here("PUT", "/config", { jobs: { max_attempts: 7 } });
+  await here("POST", "/api/schedules", { name: "nightly", cron: "0 3 * * *", prompt: "report" });
+  const hook = await here("POST", "/api/webhooks", { url: "https://hooks.example.com/", events: ["job.completed"] });
+  expect(hook.status).toBe(201);
+  const done = (await here("POST", "/dispatch", { prompt: "a finished quince", tags: ["eu"] })).body;
+  await here("POST", `/api/jobs/${done.id}/complete`, { lease: done.lease, result: "a result", cost_usd: 0.5 });
+  const running = (await here("POST", "/dispatch", { prompt: "under way" })).body;
+  const waiting = (await here("POST", "/api/jobs", { prompt: "waits", tags: ["none-has-it"] })).body;
+
+  const { stdout } = await move("acme", "--to", target.url);
+  expect(stdout).toContain("jobs");
+
+  const left = await here("GET", `/api/jobs/${done.id}`);
+  expect([left.status, left.body.code]).toEqual([410, "tenant_moved"]);
+  expect(left.body.detail).toContain(target.url);
+
+  expect((await there("GET", `/api/jobs/${done.id}`)).body).toMatchObject({
+    status: "completed",
+    prompt: "a finished quince",
+    result: "a result",
+    cost_usd: 0.5,
+  });
+  expect((await there("GET", "/api/jobs?q=quince&tag=eu")).body.jobs.map(({ id }: Body) => id)).toEqual([done.id]);
+  expect((await there("GET", "/api/cost")).body).toMatchObject({ total_usd: 0.5, jobs: 1 });
+  expect((await there("GET", "/config")).body.jobs.max_attempts).toBe(7);
+  expect((await there("GET", "/api/schedules/nightly")).body.cron).toBe("0 3 * * *");
+  expect((await there("GET", "/api/webhooks")).body.webhooks).toHaveLength(1);
+  expect((await there("GET", `/api/jobs/${waiting.id}`)).body.status).toBe("pending");
+  expect((await there("GET", "/killswitch")).body.active).toBe(false);
+
+  await there("POST", "/presence", { ...worker, jobs: [] });
+  const claimed = (await there("POST", "/api/workers/w/claim", { max: 5 })).body.jobs;
+  expect(claimed.map(({ id }: Body) => id)).toEqual([running.id]);
+  const report = { lease: claimed[0].lease, result: "there" };
+  expect((await there("POST", `/api/jobs/${running.id}/complete`, report)).status).toBe(200);
+  expect((await there("GET", "/api/jobs?status=completed")).body.total).toBe(2);
+}, 120_000);
+
+test("a move that cannot arrive is given up, and the tenant is served where it was", async () => {
+  const key = await makeTenant("beta");
+  const job = (await call(source, key, "POST", "/api/jobs", { prompt: "kept" })).body;
+  const taken = await call(target, secretOf("target", "root.key"), "POST", "/admin/tenants", { tenant: "beta" });
+  expect(taken.status).toBe(201);
+  await expect(move("beta", "--to", target.url)).rejects.toMatchObject({ code: 1 });
+  expect((await call(source, key, "GET", `/api/jobs/${job.id}`)).status).toBe(410);
+  await move("beta", "--give-up");
+  expect((await call(source, key, "GET", `/api/jobs/${job.id}`)).body).toMatchObject({
+    prompt: "kept",
+    status: "pending",
+  });
+  expect((await call(source, key, "GET", "/killswitch")).body.active).toBe(false);
+}, 60_000);
+
+test("only the holder of the root key moves a tenant", async () => {
+  for (const [method, route] of [
+    ["POST", "/admin/tenants/default/move"],
+    ["DELETE", "/admin/tenants/default/move"],
+    ["GET", "/admin/tenants/default/rows?place=object&table=keys"],
+    ["POST", "/admin/tenants/default/arrive"],
+  ] as const)
+    expect((await call(source, source.adminKey, method, route, method === "GET" ? undefined : {})).status).toBe(403);
+});
