@@ -40,7 +40,7 @@ export interface Start extends Command {
 export interface Run extends Command {
   /** Asked again and again, with what it has printed. */
   isReady: (output: string) => boolean | Promise<boolean>;
-  /** Whom it runs as, if not as we do. */
+  /** The account it runs under, if not ours. */
   account?: { uid: number; gid: number };
   /** How it is asked to stop, and how it is made to. */
   signals?: { stop: NodeJS.Signals; kill: NodeJS.Signals };

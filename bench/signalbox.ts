@@ -71,7 +71,7 @@ export async function drainHistory(tenant: Tenant): Promise<number> {
 
 export const instanceOf = (index: number): string => `worker-${index}`;
 
-/** Jobs for socket workers ask for this tag, so that whoever else is registered stays idle. */
+/** Jobs for socket workers ask for this tag, so that other registered workers stay idle. */
 export const SOCKET_TAG = "socket";
 const socketJob = { prompt: PROMPT, tags: [SOCKET_TAG] };
 

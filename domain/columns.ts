@@ -1,5 +1,5 @@
 // What a scan reads of every worker, slot by slot in flat arrays: ten thousand objects would be as many cache misses.
-// An index like the sets beside it, kept by the fleet; whoever explains a score reads the worker itself.
+// An index like the sets beside it, kept by the fleet; an explanation of a score reads the worker itself.
 
 import type { Tier } from "./requirements.ts";
 import type { Worker } from "./worker.ts";

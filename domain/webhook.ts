@@ -15,7 +15,7 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** The events that the audit log has, too: whoever writes the one causes the other. */
+/** The events that the audit log has, too: an audit line causes its event. */
 export const AUDITED_EVENTS: Readonly<Partial<Record<string, WebhookEvent>>> = {
   "worker.paused": "worker.paused",
   "killswitch.activated": "killswitch.activated",
@@ -165,7 +165,7 @@ const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number):
   disabledReason,
 });
 
-/** Deliveries that are asked for again begin anew, with the same id. */
+/** A delivery that is asked for again begins its tries again, with the same id. */
 export const redelivered = (delivery: Delivery, nowAt: number): Delivery => ({
   ...delivery,
   status: "pending",

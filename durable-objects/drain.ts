@@ -84,7 +84,7 @@ export class Drain {
     while (this.#running !== null) await this.#running;
   }
 
-  /** One batch at a time, shared by whoever waits for it. */
+  /** One batch at a time, shared by all that wait for it. */
   #batch(): Promise<boolean> {
     this.#running ??= this.#carryOne().finally(() => {
       this.#running = null;

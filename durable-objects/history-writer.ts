@@ -12,7 +12,7 @@ import type { OutboxRow } from "./store/outbox.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";
 import type { Wake } from "./wake.ts";
 
-/** A row each, in the way of whoever asks next. */
+/** One row each; the next request waits for them. */
 const WORKERS_A_DRAIN = 500;
 
 interface HistoryTools {

@@ -11,7 +11,7 @@ const FRAME_EVERY_MS = 100;
 const QUEUE_EVERY_MS = 1_000;
 /** Adding up the fleet costs about a microsecond a worker: this keeps it to a thousandth of the time. */
 const FLEET_EVERY_MS_A_WORKER = 1;
-/** Viewers this many changes behind are shown the whole anew instead. */
+/** A viewer this many changes behind gets a snapshot instead. */
 const MAX_BEHIND = 5_000;
 
 const SUMS: ReadonlySet<LiveMessage["type"]> = new Set(["queue.updated", "activity.updated", "fleet.updated"]);

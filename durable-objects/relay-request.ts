@@ -7,7 +7,7 @@ import type { ReaderWishes } from "./relayed-stream.ts";
 export interface ReadRequest {
   readonly jobId: string;
   readonly lease: number;
-  /** Of the tenant, whom the relay tells that a reader left. */
+  /** The tenant, which the relay tells that a reader left. */
   readonly jurisdiction: Jurisdiction | null;
   readonly wishes: ReaderWishes;
 }

@@ -109,7 +109,7 @@ export class Sockets {
     this.#queueText(socket, JSON.stringify(message));
   }
 
-  /** Written as JSON once, however many hear it; sent after whoever asked for it has their answer. */
+  /** Written as JSON once, however many hear it; sent after the caller has its answer. */
   queueForAll(message: CoordinatorMessage, except: ReadonlySet<string> = new Set()): void {
     const text = JSON.stringify(message);
     for (const [instance, socket] of this.#workers) if (!except.has(instance)) this.#queueText(socket, text);

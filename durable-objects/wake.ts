@@ -1,5 +1,5 @@
 // The object's one alarm. What becomes due is noted while turns run and armed after their commit. Arming moves
-// the alarm forward, never back: only the sweep, which computes it anew, lets it be later, or fails and waits a while.
+// the alarm forward, never back: only the sweep, which computes it again, may set it later; a sweep that fails waits a while.
 
 export class Wake {
   readonly #state: DurableObjectState;

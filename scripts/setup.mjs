@@ -1,7 +1,7 @@
 // The door of every npm script: `node scripts/setup.mjs <target.ts> [arguments]`. Installs what package-lock.json
 // names when node_modules is missing or older, then runs the target on the Node that the project pins, with the
 // target's own exit code. Plain JavaScript, as the machine's Node may be too old to strip types.
-// Invariant: when whoever started this is killed, so is what this started; nothing is left holding a port.
+// Invariant: when the process that started this is killed, so is what this started; nothing is left holding a port.
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -36,7 +36,7 @@ import { workerRoutes } from "./routes/workers.ts";
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
 const NOT_FOUND = 404;
-/** Files under /assets/ bear a hash of their content in their names; the page that names them is asked for anew. */
+/** Files under /assets/ bear a hash of their content in their names; the page that names them is asked for each time. */
 const cached = (asset: Response, path: string): Response => {
   const response = new Response(asset.body, asset);
   const isHashed = path.startsWith("/assets/");

@@ -51,7 +51,7 @@ const HALTED = { code: "halted", message: "the job was halted while it ran", ret
 
 export type HttpSessionOptions = SessionSettings & { fetch?: typeof fetch; random?: () => number };
 
-/** Whoever gave no WebSocket may be no coordinator at all. */
+/** A server that refuses a WebSocket may be no coordinator at all. */
 export async function openHttpSession(options: HttpSessionOptions, host: SessionHost): Promise<Opened> {
   const checked = await checkAddress(options.apiUrl, options.fetch);
   if (checked.kind === "wrong") return { ok: false, kind: "refused", reason: checked.reason };

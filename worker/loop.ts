@@ -52,7 +52,7 @@ export class Loop {
   #intervalMs = DEFAULT_HEARTBEAT_SECONDS * 1000;
   readonly #beats = createBeats((isLate) => this.#beat(isLate));
   readonly #presence: PresenceDue;
-  /** Whoever makes the loop has just read it. */
+  /** The caller has just read it. */
   #configReadAtMs = performance.now();
   #onChange = () => {};
 

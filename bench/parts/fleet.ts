@@ -30,7 +30,7 @@ export async function register(tenant: Tenant, count: number): Promise<void> {
   );
 }
 
-/** Every worker matches; whoever got the job, its client completes it. */
+/** Every worker matches; the client of the worker that got the job completes it. */
 async function wideJob(connection: Connection): Promise<void> {
   const job = await connection.call("POST", "/dispatch", { prompt: PROMPT });
   const { id, lease } = job as { id: string; lease: number };

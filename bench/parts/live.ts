@@ -31,11 +31,11 @@ export async function live({ signalbox: { port }, pace, say }: Bench): Promise<v
   say1("frames, the viewer with fewest", "1/s", seen.fewestFrames / seconds);
   say1("frames, the viewer with most", "1/s", seen.mostFrames / seconds);
   say1("sent to all viewers", "MiB/s", seen.bytes / MIB / seconds);
-  say1("snapshots anew, all viewers together", "1/s", seen.laterSnapshots / seconds);
+  say1("further snapshots, all viewers together", "1/s", seen.laterSnapshots / seconds);
   for (const way of ["dispatch", "batch"] as const) await sayThroughput(await createTenant(port), way, pace, say);
 }
 
-/** Batches bring more than frames can carry: viewers that are too far behind are shown the whole anew. */
+/** Batches bring more than frames can carry: viewers that are too far behind get a snapshot. */
 const WAYS = { dispatch: DISPATCH, batch: BATCH };
 
 /** As fast as it goes, with and without viewers, in turns. */
@@ -52,7 +52,7 @@ async function sayThroughput(tenant: Tenant, way: keyof typeof WAYS, pace: Pace,
   ]);
   const what = `${VIEWERS} viewers: ${WAYS[way]}`;
   const found = figure({ part: "live", what, clients: CLIENTS, unit: "jobs/s", signalbox: together });
-  const note = `ratio to no viewers (${Math.round(alone)}), ${snapshots / VIEWERS} snapshots anew a viewer`;
+  const note = `ratio to no viewers (${Math.round(alone)}), ${snapshots / VIEWERS} further snapshots a viewer`;
   say({ ...found, ratio: alone === 0 ? null : together / alone, note });
 }
 

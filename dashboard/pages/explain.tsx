@@ -25,7 +25,7 @@ export const Explain = () => {
   return (
     <Page
       title="Explain"
-      lead="Whom the router would choose, and why. Asking changes nothing."
+      lead="Which worker the router would choose, and why. Asking changes nothing."
       actions={
         jobId === null && (
           <a class="button" href={href(["jobs", "new"], { ...requirements })}>

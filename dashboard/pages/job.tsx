@@ -133,7 +133,7 @@ const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void })
 );
 
 export const JobPage = ({ id }: { id: string }) => {
-  // Read anew whenever the socket tells of a change.
+  // Read again whenever the socket tells of a change.
   const changed = jobs.value.get(id);
   const { data, error, reload } = useLoad(
     `${id} ${changed?.updated_at} ${changed?.status} ${changed?.waiting_reason}`,

@@ -1,4 +1,4 @@
-// Creating a job: queue it, or dispatch it to a worker at once. Beside it stands whom the router would choose.
+// Creating a job: queue it, or dispatch it to a worker at once. Beside it stands the worker that the router would choose.
 
 import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";

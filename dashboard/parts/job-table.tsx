@@ -1,4 +1,4 @@
-// Jobs as rows: what was asked, of whom, where it stands. On a phone the row folds to what matters. A row keeps its
+// Jobs as rows: what was asked, who has it, where it stands. On a phone the row folds to what matters. A row keeps its
 // height whatever becomes of its job, so that what one is about to click stays where it is.
 
 import type { JobResource } from "../../contract/job.ts";

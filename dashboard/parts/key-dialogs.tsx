@@ -128,7 +128,9 @@ export const RotateDialog = ({ item, onMade, onClose }: KeyDialogProps & { onMad
   };
   return (
     <Confirm title={`Rotate “${item.name}”?`} action="Rotate" isDestructive onConfirm={rotate} onClose={onClose}>
-      <p>It gets a new secret. Whoever uses the old one must change, and sessions opened with it end.</p>
+      <p>
+        It gets a new secret. Everybody who uses the old one must change to the new one. Sessions opened with it end.
+      </p>
       <SelectField label="The old secret" value={grace} options={GRACES} onInput={setGrace} />
     </Confirm>
   );

@@ -1,4 +1,4 @@
-// Whom the router would choose, asked again as requirements are typed and as the fleet changes.
+// The worker that the router would choose, asked again as requirements are typed and as the fleet changes.
 
 import type { ExplainQuery } from "../../contract/dispatch.ts";
 import { api } from "../api.ts";

@@ -60,7 +60,7 @@ const ForgetDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () =
     }}
     onClose={onClose}
   >
-    <p>It leaves the list. If it reports again, it is registered anew.</p>
+    <p>It leaves the list. If it reports again, it is registered again.</p>
   </Confirm>
 );
 

@@ -35,7 +35,7 @@ const toldFleet = signal<readonly ProviderFleet[]>([]);
 export const fleet = computed<readonly ProviderFleet[]>(() =>
   workers.value.size >= workersTotal.value ? fleetByProvider(workers.value.values()) : toldFleet.value,
 );
-/** Grows when the catalog changed: what shows it reads it anew. */
+/** Grows when the catalog changed: what shows it reads it again. */
 export const catalogVersion = signal(0);
 export const hasSnapshot = signal(false);
 

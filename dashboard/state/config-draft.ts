@@ -1,14 +1,20 @@
 // The config as text: read with its ETag, checked by the coordinator as one types, saved only over what was read.
 
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useSettled } from "./load.ts";
+import { session } from "./session.ts";
 
 const TYPING_MS = 400;
 
 /** What was typed and is not saved yet: kept while one looks at another page. */
 export const unsaved = signal<string | null>(null);
+
+/** The next to sign in on this browser does not see it. */
+effect(() => {
+  if (session.value === null) unsaved.value = null;
+});
 
 /** The browser asks before the page is closed over it. */
 addEventListener("beforeunload", (event) => {

@@ -10,7 +10,7 @@ const GIVE_UP_AFTER_MS = 3000;
 const positions = new Map<number, number>();
 let stopReturning = (): void => {};
 
-/** Scrolls there as soon as the page is tall enough; whoever scrolls first decides. */
+/** Scrolls there as soon as the page is tall enough; a scroll by the reader comes first. */
 const returnTo = (top: number): void => {
   const until = Date.now() + GIVE_UP_AFTER_MS;
   const abort = new AbortController();

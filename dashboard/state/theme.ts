@@ -18,7 +18,7 @@ const kept = (): Theme => {
 };
 
 export const theme = signal<Theme>(kept());
-/** What is shown: the plots are drawn anew when it changes. */
+/** What is shown: the plots are drawn again when it changes. */
 export const shownTheme = signal<"light" | "dark">("light");
 
 export const chooseTheme = (next: Theme): void => {

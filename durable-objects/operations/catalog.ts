@@ -12,7 +12,7 @@ export interface CatalogReport {
   readonly models: readonly { readonly id: string; readonly price?: ModelPrice | undefined }[] | null;
 }
 
-/** Takes over the models of a provider, and writes down whom it concerns that some are gone. */
+/** Takes over the models of a provider, and audits which workers, jobs and schedules name models that are gone. */
 export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Refusal> => {
   const { catalog } = turn.memory;
   const before = catalog.get(report.provider);

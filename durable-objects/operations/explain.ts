@@ -31,7 +31,7 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   return ok(presentExplanation(underKillswitch(turn, delay === null ? routing : heldBack(routing, delay))));
 };
 
-/** Under the killswitch nobody would be taken, whoever scores best. */
+/** Under the killswitch no worker is selected, whatever its score. */
 const underKillswitch = (turn: Turn, routing: Routing): Routing =>
   turn.memory.killswitch.level > 0 ? { ...routing, selected: null } : routing;
 

@@ -172,7 +172,7 @@ export interface JobCommand {
   readonly archived?: Archived | undefined;
 }
 
-/** Whoever comes back stays for a grace: within half of it, what history said is still so, though clocks differ a little. */
+/** A job that comes back stays for a grace: within half of it, what history said is still so, though clocks differ a little. */
 const RECORD_HOLDS_MS = FINAL_GRACE_MS / 2;
 const STALE_RECORD = { code: "history_unavailable", retryAfterSeconds: 1 } as const satisfies Refusal;
 

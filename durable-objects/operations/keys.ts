@@ -186,7 +186,7 @@ const endOpened = (turn: Turn, key: KeyRecord): void => {
   turn.effects.endedKeys.set(key.id, live);
 };
 
-/** The grace of a rotation is over: whoever still uses the old key is disconnected. */
+/** The grace of a rotation is over: sockets opened with the old secret are closed. */
 export const endGraces = (turn: Turn): void => {
   for (const key of turn.store.keys.all()) {
     if (key.previousUntilAt === null) continue;

@@ -139,7 +139,7 @@ const cancelPutBack = (turn: Turn, reason: string): void => {
   turn.store.haltedJobs.clear();
 };
 
-/** Pauses whoever is not paused by it yet; answers how many. The epoch is what is stored: no worker's row is written. */
+/** Pauses the workers that it has not paused yet; answers how many. Only the epoch is stored: no worker's row is written. */
 const pauseFleet = (turn: Turn): number => {
   const free = [...turn.memory.fleet.members()].filter(({ worker }) => !worker.isHalted);
   for (const { worker } of free) turn.showWorker({ ...worker, isHalted: true });

@@ -294,7 +294,7 @@ export const completeAndClaim = (
   return ok({ job: present(turn, request, done.value), ...claimed });
 };
 
-/** Whoever claims speaks for the worker, and hears of its jobs without a socket. */
+/** A claim speaks for its worker, and hears of the worker's jobs without a socket. */
 const noteClaimant = (turn: Turn, { worker, isConnected }: Member): void => {
   const viaSocket = worker.viaSocket && isConnected;
   const { keyId } = turn.caller;

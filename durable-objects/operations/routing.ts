@@ -259,7 +259,7 @@ const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
   return true;
 };
 
-/** The best waiting job that this worker may have goes to whom the router prefers for it. */
+/** The best waiting job that this worker may have goes to the worker that the router prefers for it. */
 const takeNext = (turn: Turn, instance: string): boolean => {
   const member = turn.memory.fleet.get(instance);
   if (member === undefined || member.load >= member.worker.concurrency) return false;
@@ -285,7 +285,7 @@ export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)):
   return removed === null ? reason : `${reason}; ${removed}`;
 };
 
-/** Why it may not run yet, whoever is free; null where it may. */
+/** Why it may not run yet on any worker; null where it may. */
 export const delayReason = (turn: Turn, job: Job): string | null => {
   if (job.readyAt === null || job.readyAt <= turn.nowAt) return null;
   const until = new Date(job.readyAt).toISOString();

@@ -31,7 +31,7 @@ export function isTenantKept(dir: DataDir): boolean {
 
 /**
  * Makes the tenant and keeps its key, if no key is kept yet. "stranded" means that an earlier first start was killed
- * in between and left nothing that anyone could have used: the state may be thrown away and made anew.
+ * in between and left nothing that anyone could have used: the state may be deleted and made again.
  */
 export async function ensureDefaultTenant(url: string, rootKey: string, dir: DataDir): Promise<"ready" | "stranded"> {
   if (!isTenantKept(dir)) {

@@ -40,7 +40,7 @@ export function supervise(command: string, args: string[], env: NodeJS.ProcessEn
       resolve({ code, signal });
     });
   });
-  // Whoever awaits it still sees the failure; unawaited it must not bring the process down.
+  // A caller that awaits it still sees the failure; without one it must not end the process.
   exited.catch(() => {});
   return {
     exited,

@@ -1,4 +1,4 @@
-// The catalog's tools out of what the platform binds: the providers, the vault and the way to the network. Made anew in
+// The catalog's tools out of what the platform binds: the providers, the vault and the way to the network. Made again in
 // each invocation, because what a connector waits for belongs to the request that began it.
 
 import type { AuditEntry } from "../../domain/event.ts";

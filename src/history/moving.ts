@@ -7,7 +7,7 @@ import { KEYS, TENANT_TABLES } from "./tenants.ts";
 
 type Cell = string | number | null;
 
-/** Made by triggers as jobs arrive, or made anew at the other end. */
+/** Made by triggers as jobs arrive, or made again at the other end. */
 const STAYING: ReadonlySet<string> = new Set(["tenants", "job_labels"]);
 /** Triggers fill these while attempts arrive; what comes last takes their place. */
 const REPLACED = ["cost_hours", "cost_by_hours"];

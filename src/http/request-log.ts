@@ -7,7 +7,7 @@ import type { AppContext } from "./auth.ts";
 
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 const SERVER_ERROR = 500;
-/** Asked again and again by whoever waits for a start. */
+/** Scripts that wait for a start ask it again and again. */
 const HEALTH = "/health";
 
 /** A refusal by design is a warning; only what broke is an error. */

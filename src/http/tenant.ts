@@ -188,7 +188,7 @@ export const createTenant = async (env: Env, request: NewTenant): Promise<Result
   return created;
 };
 
-/** Another admin key for a tenant, whoever holds its others. */
+/** Another admin key for a tenant. */
 export const addAdminKey = (env: Env, name: TenantName, key: NewKey): Promise<Result<KeyResource, Refusal>> =>
   withTenant(env, name, false, (stub) => remote(stub).addAdminKey(key));
 

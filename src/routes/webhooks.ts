@@ -170,7 +170,7 @@ const redeliver = endpoint(
     path: "/api/webhooks/deliveries/{id}/redeliver",
     params: webhookIdParam,
     summary: "Send a delivery again",
-    description: "With the same `webhook-id`; its tries begin anew.",
+    description: "With the same `webhook-id`; its tries begin again.",
     answers: { 200: { description: "The delivery, on its way.", schema: deliveryResource } },
     refuses: ["not_found", "killswitch_active"],
   },

@@ -1,4 +1,4 @@
-// A model runtime as its adapters see it: whoever serves it, it is asked in OpenAI's chat for ordinary jobs, and in a
+// A model runtime as its adapters see it: whatever serves it, it is asked in OpenAI's chat for ordinary jobs, and in a
 // client's own API for jobs of the front door. One call is one attempt: nothing is retried here, because the coordinator
 // counts attempts and keeps the providers' limits.
 

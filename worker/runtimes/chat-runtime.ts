@@ -1,5 +1,5 @@
 // A model runtime behind a backend: chooses the model, asks, and says what came of it. Ordinary jobs become one streamed
-// chat, whoever serves it; jobs of the front door are asked as their client asked.
+// chat, whatever serves it; jobs of the front door are asked as their client asked.
 
 import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";

@@ -36,7 +36,7 @@ export type RunOptions = {
   /** The worker's `--models`; the first serves jobs that name none on runtimes with no list of their own. */
   offeredModels: readonly string[];
   signal: AbortSignal;
-  /** Called as often as the runtime likes; whoever listens thins it out. */
+  /** Called as often as the runtime likes; the listener thins it out. */
   onProgress: (progress: Progress) => void;
   /**
    * Whole SSE events, as a reader shall have them: the API's own, or `{"text": "…"}` where there is none. The first call

@@ -60,7 +60,7 @@ export class PrivateLine {
         bodyTimeout: 0,
       });
       const { body } = answer;
-      // Whoever reads hears of an end that is none; nobody else must.
+      // The reader hears of an early end; nobody else needs to.
       body.on("error", () => undefined);
       return {
         status: answer.statusCode,
