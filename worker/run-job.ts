@@ -75,6 +75,7 @@ async function attempt(
     configuredModel,
     offeredModels,
     signal,
+    traceparent: job.traceparent ?? null,
     onProgress,
     emit: (events) => {
       if (timing.first_token_ms === undefined) {

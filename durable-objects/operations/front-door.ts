@@ -42,6 +42,8 @@ export interface Asking {
   /** null: as configured. */
   readonly queueMs: number | null;
   readonly idempotency: Idempotency | null;
+  /** W3C Trace Context of the request. */
+  readonly traceparent: string;
 }
 
 /** Where a job stands, for who waits for it. */
@@ -139,6 +141,7 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
     maxAttempts: null,
     runAt: null,
     schedule: null,
+    traceparent: request.traceparent,
     stream,
     api,
     frontDoor: {

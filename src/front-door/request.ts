@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { MAX_BODY_BYTES, modelName, providerName, tags, utf8Bytes } from "../../contract/field.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
+import { traceparentOf } from "../../contract/traceparent.ts";
 import { splitTags } from "../../contract/worker.ts";
 import type { Api } from "../../domain/api.ts";
 import { invalid } from "../../domain/refusal.ts";
@@ -118,6 +119,7 @@ export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequ
     timeoutMs: timeout === null ? null : Math.max(1, Math.round(timeout * 1000)),
     queueMs: queue === null ? null : Math.round(queue * 1000),
     idempotency,
+    traceparent: traceparentOf(c.req.header("traceparent")),
   };
   return { asking, wantsUsage: asksForUsage(body), isLarge };
 };

@@ -24,6 +24,7 @@ const askAtFrontDoor: Action = async (world, [model, stream, key, queue, priorit
     timeoutMs: null,
     queueMs: oneOf([null, 0, 3_000, 60_000], queue),
     idempotency: null,
+    traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`,
   });
 };
 

@@ -173,6 +173,12 @@ describe("Anthropic", () => {
     expect(mock.calls[0]?.headers).toMatchObject({ ...headers, "x-api-key": KEY });
   });
 
+  test("hears the trace of the job", async () => {
+    const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+    await ask(hosted("anthropic", "anthropic"), "messages", BODIES.messages, { traceparent });
+    expect(mock.calls[0]?.headers.traceparent).toBe(traceparent);
+  });
+
   test("answers chat, converted, streamed and with tools", async () => {
     mock.behave = () => ({ toolCall: { id: "call_1", name: "weather", arguments: '{"city":"Bern"}' } });
     const tools = [{ type: "function", function: { name: "weather", parameters: { type: "object", properties: {} } } }];

@@ -7,7 +7,7 @@ import type { JsonObject } from "../json-object.ts";
 import type { ChatBody } from "./chat-body.ts";
 import type { Outcome, RunOptions } from "./runtime.ts";
 
-export type Answering = Pick<RunOptions, "signal" | "emit">;
+export type Answering = Pick<RunOptions, "signal" | "emit" | "traceparent">;
 
 export type ClientRequest = { api: Api; body: JsonObject; headers: Readonly<Record<string, string>> };
 

@@ -54,7 +54,8 @@ async function runChat(runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
     run.onProgress({ output_chars: chars });
     return run.emit([writeEvent({ text })]);
   };
-  const outcome = await runtime.backend.chat({ model: choice.model, ...built.body }, { signal: run.signal, emit });
+  const answering = { signal: run.signal, traceparent: run.traceparent ?? null, emit };
+  const outcome = await runtime.backend.chat({ model: choice.model, ...built.body }, answering);
   const told = outcome.ok ? { ...outcome, result: plainResult(outcome.result) } : outcome;
   return runtime.checksAnswer ? checkAnswer(choice.model, told) : told;
 }

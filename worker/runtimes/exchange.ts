@@ -23,7 +23,10 @@ export type Exchange = {
   nowMs: () => number;
 };
 
-export async function exchange(request: Exchange, run: Pick<RunOptions, "signal" | "emit">): Promise<Outcome> {
+export async function exchange(
+  request: Exchange,
+  run: Pick<RunOptions, "signal" | "emit" | "traceparent">,
+): Promise<Outcome> {
   // Ends the reading, too, when the answer is refused halfway.
   const done = new AbortController();
   const signal = AbortSignal.any([run.signal, done.signal]);
@@ -32,7 +35,7 @@ export async function exchange(request: Exchange, run: Pick<RunOptions, "signal"
   try {
     const response = await runtimeFetch(url, {
       method: "POST",
-      headers: { "content-type": "application/json", ...headers },
+      headers: { "content-type": "application/json", ...traceOf(run), ...headers },
       body,
       signal,
     });
@@ -55,6 +58,9 @@ export async function exchange(request: Exchange, run: Pick<RunOptions, "signal"
     done.abort();
   }
 }
+
+const traceOf = ({ traceparent }: Pick<RunOptions, "traceparent">): Record<string, string> =>
+  traceparent ? { traceparent } : {};
 
 async function readWhole({ dialect, explain }: Exchange, response: Response): Promise<Outcome> {
   const text = await readBounded(response, MAX_RESULT_BYTES);

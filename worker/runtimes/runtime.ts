@@ -36,6 +36,8 @@ export type RunOptions = {
   /** The worker's `--models`; the first serves jobs that name none on runtimes with no list of their own. */
   offeredModels: readonly string[];
   signal: AbortSignal;
+  /** W3C Trace Context of the job, for runtimes that trace; null where it has none. */
+  traceparent?: string | null;
   /** Called as often as the runtime likes; the listener thins it out. */
   onProgress: (progress: Progress) => void;
   /**
