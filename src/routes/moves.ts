@@ -21,7 +21,7 @@ import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "../history/
 import { claimTenantName, createdAtOf, findTenant } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
-import { parseJson, readText } from "../http/body.ts";
+import { readJson } from "../http/body.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import {
@@ -123,7 +123,7 @@ const write = endpoint(
     refuses: ["tenant_exists", "not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    const given = parseJson(await readText(c.req.raw, MAX_PART_BYTES));
+    const given = await readJson(c.req.raw, MAX_PART_BYTES);
     const parsed = rowsPart.safeParse(given);
     if (!parsed.success) throw new Refused(refusalOf(rowsPart, parsed.error, given, "body"));
     const { place, table, columns, rows, is_first } = parsed.data;

@@ -19,6 +19,9 @@ const SHOWN_CHARS = 400;
 
 const world = await openWorld(process.env.FUZZ_HOME === "workerd" ? "workerd" : "node");
 const operations = operationsOf(world.document);
+/** What waits for a worker's answer, or speaks as long as one does: judged by real clients in test/front-door. */
+const WAITS_FOR_WORKERS = /^(POST \/v1\/|GET \/api\/jobs\/\{id\}\/stream$)/;
+const answeredAtOnce = operations.filter(({ name }) => !WAITS_FOR_WORKERS.test(name));
 const resolve = resolver(world.document);
 const docs = await world.call("none", "GET", "/docs");
 const promises = makePromises(world.document, docs.text);
@@ -81,7 +84,7 @@ const settings = { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: 20_000, m
 describe(`whatever is asked (seed ${SEED})`, () => {
   beforeAll(() => world.restore());
 
-  test.each(operations.map((operation) => [operation.name, operation] as const))(
+  test.each(answeredAtOnce.map((operation) => [operation.name, operation] as const))(
     "%s keeps its word",
     async (...given) => {
       const operation = given[1];
@@ -97,7 +100,7 @@ describe(`whatever is asked (seed ${SEED})`, () => {
   );
 
   test("a walk of valid requests keeps every promise on the way", async () => {
-    const steps = operations.filter(({ isSocket }) => !isSocket);
+    const steps = answeredAtOnce.filter(({ isSocket }) => !isSocket);
     const step = fc.oneof(
       ...steps.map((operation) => {
         const roles = operation.access === "root" ? (["root"] as const) : (["admin"] as const);
@@ -152,7 +155,8 @@ test("methods that a path does not take are 405 and name those that it takes", a
       if (isTakenElsewhere) continue;
       const answer = await world.call("admin", method, target);
       expect([method, path, answer.status]).toEqual([method, path, 405]);
-      promises.requireCommon(answer, null);
+      // The front door refuses in the dialects of its clients.
+      if (!path.startsWith("/v1/")) promises.requireCommon(answer, null);
       expect(String(answer.headers.allow).split(", ")).toEqual(expect.arrayContaining(taken));
     }
   }
@@ -202,7 +206,9 @@ test(`a path that is none is a 404 problem (seed ${SEED})`, async () => {
 });
 
 test("every operation was carried out at least once: the promises were not kept by refusals alone", () => {
-  const never = operations.filter(({ name, isSocket }) => !isSocket && !answeredWell.has(name)).map(({ name }) => name);
+  const never = answeredAtOnce
+    .filter(({ name, isSocket }) => !isSocket && !answeredWell.has(name))
+    .map(({ name }) => name);
   // A sync needs a provider to ask, and these tests ask nobody.
   expect(never).toEqual(["POST /catalog/subscriptions/{id}/sync"]);
 });

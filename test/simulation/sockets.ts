@@ -10,6 +10,10 @@ export class SimulatedSocket {
   pingedAt: number | null = null;
   #attachment: string | null = null;
 
+  get readyState(): number {
+    return this.isOpen ? WebSocket.OPEN : WebSocket.CLOSED;
+  }
+
   send(text: string): void {
     if (!this.isOpen) throw new Error("the socket is closed");
     this.inbox.push(text);
