@@ -100,8 +100,9 @@ const takeFromAddress = async (key: string): Promise<void> => {
 
 export const acceptOfferedKey = async (): Promise<void> => {
   const key = offeredKey.peek();
-  offeredKey.value = null;
+  // Until the other is signed in, no page of the one before is shown: its reads would come with the new session.
   if (key !== null) await signInFromAddress(key);
+  offeredKey.value = null;
 };
 
 export const declineOfferedKey = (): void => {
