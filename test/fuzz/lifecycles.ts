@@ -126,6 +126,17 @@ export const lifeOfATenant = async (take: Take): Promise<void> => {
   await take({ operation: "POST /admin/tenants", body, role: "root", status: 201 });
   await take({ operation: "POST /admin/tenants", body, role: "root", status: 409 });
   await take({ operation: "GET /admin/tenants", role: "root", status: 200 });
+  const key = { name: "another admin" };
+  const root = { role: "root", id: "story" } as const;
+  await take({ ...root, operation: "POST /admin/tenants/{tenant}/keys", body: key, status: 201 });
+  await take({ ...root, operation: "DELETE /admin/tenants/{tenant}", status: 204 });
+  await take({ ...root, operation: "DELETE /admin/tenants/{tenant}", status: 404 });
+};
+
+export const lifeOfALook = async (take: Take): Promise<void> => {
+  await take({ operation: "GET /api/jobs", status: 200 });
+  await take({ operation: "GET /api/jobs", query: "q=story&sort=-cost_usd", status: 200 });
+  await take({ operation: "GET /api/cost/by/{by}", id: "model", status: 200 });
 };
 
 export const lifeOfAMove = async (take: Take): Promise<void> => {

@@ -17,6 +17,8 @@ const HEADERS_WITHIN_MS = 15_000;
 /** Longer than the proxies in front of it keep theirs, so that none sends into a connection that is being closed. */
 const KEEP_ALIVE_MS = 75_000;
 const CLOSE_POLL_MS = 5;
+/** For so long a refused client may go on sending. */
+const LAST_BYTES_MS = 1_000;
 const CHECK_EVERY_MS = 5_000;
 
 export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
@@ -99,6 +101,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     },
   );
   server.maxConnections = maxConnections;
+  const refused = new WeakSet<Duplex>();
   const connections = new Set<Socket>();
   connectionsOf.set(server, connections);
   server.on("connection", (socket) => {
@@ -116,6 +119,10 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
   });
   server.on("connect", (_incoming, socket) => rawProblem(socket, MALFORMED));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // What still comes of a request that was refused is dropped: cut off while it sends, the client would not hear why.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    setTimeout(() => socket.destroy(), LAST_BYTES_MS).unref();
     if (socket.writable && error.code !== "ECONNRESET")
       rawProblem(socket, PARSER_REFUSALS[error.code ?? ""] ?? MALFORMED);
     else socket.destroy();
