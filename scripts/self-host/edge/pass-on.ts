@@ -73,8 +73,19 @@ const sendBody = (incoming: IncomingMessage, upstream: ClientRequest): void => {
     upstream.end();
     return;
   }
-  upstream.once("continue", () => pipeline(incoming, upstream, () => undefined));
+  upstream.once("continue", () => pour(incoming, upstream));
   upstream.flushHeaders();
+};
+
+/** Where the app answers before the body's end, the rest is dropped: cut off while it sends, the client hears no answer. */
+const pour = (incoming: IncomingMessage, upstream: ClientRequest): void => {
+  const drop = (): void => {
+    incoming.unpipe(upstream);
+    incoming.resume();
+  };
+  upstream.once("error", drop);
+  upstream.once("close", drop);
+  incoming.pipe(upstream);
 };
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
