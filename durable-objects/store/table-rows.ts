@@ -1,12 +1,11 @@
 // A tenant's tables as plain rows: how they leave for another deployment and arrive there. Both ends have the same
 // schema, so nothing is translated.
 
-import type { TablePage, TableRows } from "../../domain/moved-rows.ts";
-import { all, first, type Sql, type SqlValue } from "./sql.ts";
+import { pageOf, ROWS_A_PAGE, type TablePage, type TableRows } from "../../domain/moved-rows.ts";
+import { all, first, type Sql } from "./sql.ts";
 
 /** Sessions end with the move; the steps of the schema are each database's own. */
 const STAYING = new Set(["schema_steps", "sessions"]);
-const ROWS_A_PAGE = 500;
 
 export const movingTables = (sql: Sql): string[] =>
   all(sql, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -19,23 +18,10 @@ const known = (sql: Sql, table: string): string => {
   return table;
 };
 
-const sizeOf = (row: readonly SqlValue[]): number =>
-  row.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : 8), 0);
-
 /** At least one row where there is any, and about `maxChars` in all. The tables stand still meanwhile. */
 export const readTable = (sql: Sql, table: string, from: number, maxChars: number): TablePage => {
   const found = all(sql, `SELECT * FROM ${known(sql, table)} LIMIT ? OFFSET ?`, ROWS_A_PAGE, from);
-  const columns = Object.keys(found[0] ?? {});
-  const rows: SqlValue[][] = [];
-  let chars = 0;
-  for (const row of found) {
-    const cells = columns.map((column) => row[column] ?? null);
-    if (rows.length > 0 && chars + sizeOf(cells) > maxChars) break;
-    rows.push(cells);
-    chars += sizeOf(cells);
-  }
-  const isLast = rows.length === found.length && found.length < ROWS_A_PAGE;
-  return { columns, rows, next: isLast ? null : from + rows.length };
+  return pageOf(found, from, maxChars);
 };
 
 const NAME = /^[a-z_]+$/;

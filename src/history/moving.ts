@@ -1,7 +1,7 @@
 // What history holds of a tenant, as plain rows, on its way to another deployment. Sums of cost are taken as they are:
 // they outlive the attempts that they were made of.
 
-import type { TablePage, TableRows } from "../../domain/moved-rows.ts";
+import { pageOf, ROWS_A_PAGE, type TablePage, type TableRows } from "../../domain/moved-rows.ts";
 import { readHistory } from "./store.ts";
 import { KEYS, TENANT_TABLES } from "./tenants.ts";
 
@@ -22,15 +22,11 @@ export const MOVING_HISTORY: readonly string[] = [
 
 /** Means something only in the database that it is in. */
 const OWN_COLUMNS: ReadonlySet<string> = new Set(["seq"]);
-const ROWS_A_PAGE = 500;
 
 const known = (table: string): string => {
   if (!MOVING_HISTORY.includes(table)) throw new Error(`no table ${table} moves`);
   return table;
 };
-
-const sizeOf = (row: readonly Cell[]): number =>
-  row.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : 8), 0);
 
 export const readHistoryTable = (
   db: D1Database,
@@ -44,17 +40,7 @@ export const readHistoryTable = (
       .prepare(`SELECT * FROM ${known(table)} WHERE tenant = ?1 ORDER BY ${KEYS.get(table)} LIMIT ?2 OFFSET ?3`)
       .bind(tenant, ROWS_A_PAGE, from)
       .all<Record<string, Cell>>();
-    const columns = Object.keys(results[0] ?? {}).filter((column) => !OWN_COLUMNS.has(column));
-    const rows: Cell[][] = [];
-    let chars = 0;
-    for (const row of results) {
-      const cells = columns.map((column) => row[column] ?? null);
-      if (rows.length > 0 && chars + sizeOf(cells) > maxChars) break;
-      rows.push(cells);
-      chars += sizeOf(cells);
-    }
-    const isLast = rows.length === results.length && results.length < ROWS_A_PAGE;
-    return { columns, rows, next: isLast ? null : from + rows.length };
+    return pageOf(results, from, maxChars, OWN_COLUMNS);
   });
 
 const NAME = /^[a-z0-9_]+$/;
