@@ -10,14 +10,14 @@ import { closeCodes } from "../contract/values.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isCutOff } from "../domain/fleet.ts";
-import type { Archived } from "../domain/job-record.ts";
+import type { Brought } from "../domain/job-record.ts";
 import { isFinal } from "../domain/job-status.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
-import { findArchivedRecord } from "./archive.ts";
+import { type Absent, findArchivedRecord } from "./archive.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { DRAIN_DELAY_MS, Drain } from "./drain.ts";
 import { answerGroup } from "./grouped-calls.ts";
@@ -46,7 +46,7 @@ import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
 import { Relays } from "./relays.ts";
-import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
+import { absentJobOf, acknowledge, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, Sockets } from "./sockets.ts";
 import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
@@ -322,35 +322,37 @@ export class Tenant extends DurableObject<TenantEnv> {
 
   /** Carries out a message; a report on a job that has left is held against history, as over HTTP. */
   async #hear(socket: WebSocket, attachment: Attachment, incoming: Incoming): Promise<void> {
-    const goneId = await this.#turns.run(() => this.#handle(socket, attachment, incoming));
-    if (goneId === null) return;
-    const found = await findArchivedRecord(this.env.DB, this.ctx.id.name ?? "", goneId);
-    await this.#turns.run(() => {
-      if (found.ok) this.#handle(socket, attachment, incoming, found.value);
-      else this.#say(socket, acknowledge(incoming.id, found));
-    });
+    let absent = await this.#turns.run(() => this.#handle(socket, attachment, incoming));
+    for (let looks = 0; absent !== null; looks += 1) {
+      const found = await findArchivedRecord(this.env.DB, this.ctx.id.name ?? "", absent, looks);
+      absent = await this.#turns.run(() => {
+        if (found.ok) return this.#handle(socket, attachment, incoming, found.value);
+        this.#say(socket, acknowledge(incoming.id, found));
+        return null;
+      });
+    }
   }
 
-  /** Answers the id of a job that must be looked for in history, unless that was done. */
+  /** Answers a job that must be looked for in history; `archived` is null where it has none. */
   #handle(
     socket: WebSocket,
     { keyId, name, role, instance, openedWith }: Attachment,
     { id, message }: Incoming,
-    archived?: Archived | null,
-  ): string | null {
+    archived?: Brought | null,
+  ): Absent | null {
     if (!authenticate(this.#store.keys.find(keyId), openedWith, Date.now()).ok) {
       this.#afterwards.push(() => close(socket, closeCodes.keyEnded, "the key has ended"));
       return null;
     }
-    let goneId: string | null = null;
+    let absent: Absent | null = null;
     this.#inTurn({ keyId, name, role }, (turn) => {
       const done = message.ok ? handleMessage(turn, instance, message.value, archived ?? null) : message;
-      goneId = archived === undefined ? goneJobOf(done) : null;
+      absent = archived === null ? null : absentJobOf(done);
       // Before what else the message leads to.
-      if (goneId === null) this.#say(socket, acknowledge(id, done));
+      if (absent === null) this.#say(socket, acknowledge(id, done));
       return done;
     });
-    return goneId;
+    return absent;
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {

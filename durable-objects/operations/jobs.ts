@@ -12,14 +12,14 @@ import {
   patchJob,
   retryJob,
 } from "../../domain/job.ts";
-import type { Archived } from "../../domain/job-record.ts";
 import { permit } from "../../domain/killswitch.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
+import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { explainClosest } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
+import { findJob, type JobCommand } from "./find-job.ts";
 import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import { countRequest, refuseOverLimits } from "./key-limits.ts";
 import { lastSignOf } from "./last-sign.ts";
@@ -149,13 +149,13 @@ const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof route
 };
 
 export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Refusal> => {
-  const open = turn.store.jobs.find(request.id);
-  const job = open ?? request.archived?.job ?? null;
-  if (job === null) return err(notFound("job", request.id));
-  const allowed = allowReading(turn, job);
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const allowed = allowReading(turn, found.value);
   if (!allowed.ok) return allowed;
-  if (open !== null || request.archived === undefined) return ok(presentOpenJob(turn, job));
-  return ok(presentJob(job, request.archived, request.archived.result));
+  const { archived } = request;
+  if (archived?.job !== found.value) return ok(presentOpenJob(turn, found.value));
+  return ok(presentJob(archived.job, archived, archived.result));
 };
 
 const LEFT_OUT = { prompt: "", input: null };
@@ -166,15 +166,6 @@ const LEFT_OUT = { prompt: "", input: null };
  */
 export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] }): Result<JobResource[], Refusal> =>
   ok(turn.store.jobs.findMany(request.ids).map(({ job }) => presentJob(job, LEFT_OUT, null, waitingReason(turn, job))));
-
-export interface JobCommand {
-  readonly id: string;
-  readonly archived?: Archived | undefined;
-}
-
-/** The record a command acts on: the object's own, else the one that history brought. */
-const findForCommand = (turn: Turn, command: JobCommand): Job | null =>
-  turn.store.jobs.find(command.id) ?? command.archived?.job ?? null;
 
 /** Stores the outcome of a command; a job that had left comes back with its payload. */
 const recordCommand = (
@@ -191,15 +182,17 @@ const recordCommand = (
 };
 
 export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Result<JobResource, Refusal> => {
-  const job = findForCommand(turn, command);
-  if (job === null) return err(notFound("job", command.id));
+  const found = findJob(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
   const decided = patchJob(job, command.patch, turn.nowAt);
   return decided.ok ? ok(recordCommand(turn, command, job, decided.value)) : decided;
 };
 
 export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
-  const job = findForCommand(turn, command);
-  if (job === null) return err(notFound("job", command.id));
+  const found = findJob(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
   const allowed = allowReading(turn, job);
   if (!allowed.ok) return allowed;
   const decided = cancelJob(job, turn.nowAt);
@@ -209,8 +202,9 @@ export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Ref
 };
 
 export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
-  const job = findForCommand(turn, command);
-  if (job === null) return err(notFound("job", command.id));
+  const found = findJob(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
   const waitedFor = refuseRetry(job);
   if (waitedFor !== null) return err(waitedFor);
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);

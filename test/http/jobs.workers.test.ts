@@ -1,6 +1,12 @@
 // Section 3 of the contract: jobs from their creation to their end, as their owner sees them.
 
+import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Job } from "../../domain/job.ts";
+import { readJob } from "../../domain/job-record.ts";
+import { signingSecret } from "../../src/http/auth.ts";
+import { read as readToken, type TokenFacts } from "../../src/http/key-format.ts";
+import { callTenant } from "../../src/http/tenant.ts";
 import { ageJob, alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 
@@ -18,6 +24,18 @@ const create = (more: Record<string, unknown> = {}): Promise<Body> =>
   world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
 
 const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
+
+const tokenOf = async ({ key }: World): Promise<TokenFacts> => {
+  const token = await readToken(signingSecret(env), key ?? "");
+  if (token === null) throw new Error("the key is no token");
+  return token;
+};
+
+/** As history has it. */
+const recordOf = async (id: string): Promise<Job> => {
+  const row = await env.DB.prepare("SELECT record FROM jobs WHERE id = ?").bind(id).first<{ record: string }>();
+  return readJob(row?.record ?? "");
+};
 
 /** Final jobs leave the object once history has them and their grace is over. */
 const sendAway = async (...ids: string[]): Promise<void> => {
@@ -187,6 +205,32 @@ describe("a job", () => {
     expect(await read(id)).toMatchObject({ status: "assigned", lease: 2, prompt: "hello" });
     await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 2, result: null });
     expect((await world.post(`/api/jobs/${id}/retry`)).status).toBe(409);
+  });
+
+  it("that came back and ended again is not revived by a record of history that was read before", async () => {
+    await present("w1");
+    const { id } = await create();
+    const fail = (lease: number) =>
+      world.ok("POST", `/api/jobs/${id}/fail`, { lease, error: { code: "boom", message: "x", status: 400 } });
+    await fail(1);
+    await sendAway(id);
+    const token = await tokenOf(world);
+    const stalled = await callTenant(env, token, "retryJob", { id });
+    if (stalled.ok || stalled.error.code !== "not_found") throw new Error("the job has not left");
+    const job = await recordOf(id);
+    // Meanwhile another caller retries it, it is completed, and leaves again.
+    await world.ok("POST", `/api/jobs/${id}/retry`);
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 2, result: "done" });
+    await sendAway(id);
+    const bring = (agoMs: number) =>
+      callTenant(env, token, "retryJob", {
+        id,
+        archived: { job, prompt: "hello", input: null, result: null, absentAt: Date.now() - agoMs },
+      });
+    expect(await bring(5_000)).toMatchObject({ ok: false, error: { code: "not_found", absentAt: expect.any(Number) } });
+    expect(await bring(-60_000)).toMatchObject({ ok: false, error: { code: "not_found" } });
+    expect(await read(id)).toMatchObject({ status: "completed", lease: 2, result: "done" });
+    expect((await world.post(`/api/jobs/${id}/retry`)).body.code).toBe("job_state");
   });
 
   it("that is stuck with a silent worker is retried, and one that is not is left alone", async () => {

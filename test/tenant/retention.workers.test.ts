@@ -2,7 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { newWorld, type World } from "../support/workerd/client.ts";
+import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -131,10 +131,9 @@ describe("/metrics", () => {
     await world.ok("POST", "/api/jobs/batch", { jobs });
     for (let done = 0; done < jobs.length; ) {
       const claimed = await world.ok("POST", "/api/workers/w/claim", { max: 50 });
-      for (const job of claimed.jobs) {
-        await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "ok" });
-        done += 1;
-      }
+      const complete = ({ id, lease }: Body) => world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: "ok" });
+      await Promise.all(claimed.jobs.map(complete));
+      done += claimed.jobs.length;
     }
     const text = await textOf(world);
     const completed = text.split("\n").filter((line) => /^signalbox_attempts_total.*outcome="completed"/.test(line));
