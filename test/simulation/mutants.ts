@@ -397,7 +397,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "what history had long ago is taken for what is",
-    "durable-objects/operations/jobs.ts",
+    "durable-objects/operations/find-job.ts",
     "FINAL_GRACE_MS / 2",
     "FINAL_GRACE_MS * 1e6",
   ),
