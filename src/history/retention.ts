@@ -1,9 +1,6 @@
 // What history forgets, in bounded steps: the minute's cron goes on where the last one stopped.
 
-import { isNotNull } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
 import type { JobStatus } from "../../domain/job-status.ts";
-import { tenants } from "../../migrations/schema.ts";
 
 const DAY_MS = 86_400_000;
 const JOBS_A_STEP = 500;
@@ -24,14 +21,13 @@ interface Pruning {
 
 /** Deletes finished jobs that are older than their tenant keeps them. */
 export const pruneJobs = async (db: D1Database, nowAt: number, { isOurs, onPruned }: Pruning): Promise<void> => {
-  const keeping = await drizzle(db)
-    .select({ tenant: tenants.tenant, keepDays: tenants.keepDays })
-    .from(tenants)
-    .where(isNotNull(tenants.keepDays));
+  const { results: keeping } = await db
+    .prepare("SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL")
+    .all<{ tenant: string; keep_days: number }>();
   let left = STEPS_A_MINUTE;
-  for (const { tenant, keepDays } of keeping.filter((one) => isOurs(one.tenant))) {
+  for (const { tenant, keep_days: keepDays } of keeping.filter((one) => isOurs(one.tenant))) {
     for (; left > 0; left -= 1) {
-      const pruned = await pruneStep(db, tenant, nowAt - (keepDays ?? 0) * DAY_MS);
+      const pruned = await pruneStep(db, tenant, nowAt - keepDays * DAY_MS);
       if (pruned === null) break;
       await onPruned(tenant, pruned);
     }

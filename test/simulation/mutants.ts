@@ -111,8 +111,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "dispatch takes another than explain",
     "domain/routing.ts",
-    "if (!isBetter(next, best)) continue;",
-    "if (isBetter(next, best)) continue;",
+    "if (isBetter(next, best)) [best",
+    "if (!isBetter(next, best)) [best",
   ),
   mutant(
     "nothing wakes the object for its jobs",
