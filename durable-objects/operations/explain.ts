@@ -16,8 +16,8 @@ export interface ExplainRequest {
   readonly tags: readonly string[];
   readonly tier: Tier | null;
   readonly urgency: Priority;
-  /** Of eligible workers, and of refused ones; null: all. */
-  readonly limit: number | null;
+  /** Of eligible workers, and of refused ones; all where absent. */
+  readonly limit?: number | null;
 }
 
 export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Explanation, Refusal> => {
