@@ -1,4 +1,4 @@
-// `npm run mutants -- --scan <file> …`: tries every change of a file against the tests of `test/domain` that reach it,
+// `npm run mutants -- --scan <file> …`: tries every change of a file against the tests of `test/domain` that import it,
 // and, where those are content, against a short simulation. Says which changes nobody noticed.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -9,20 +9,14 @@ import { type Change, scan } from "./scan.ts";
 const TESTS = "test/domain";
 const SEEDS = 25;
 
-/** The files that a file imports, itself included. */
-const reach = async (file: string, known = new Set<string>()): Promise<Set<string>> => {
-  if (known.has(file)) return known;
-  known.add(file);
-  const text = await readFile(path.join(ROOT, file), "utf8").catch(() => "");
-  for (const [, target = ""] of text.matchAll(/from "(\.[^"]+)"/g))
-    await reach(path.join(path.dirname(file), target), known);
-  return known;
-};
-
+/** Those that import the file themselves: nearly every test reaches nearly every file somehow. */
 const testsOf = async (file: string): Promise<string[]> => {
   const names = (await readdir(path.join(ROOT, TESTS))).filter((name) => name.endsWith(".test.ts"));
   const found: string[] = [];
-  for (const name of names) if ((await reach(`${TESTS}/${name}`)).has(file)) found.push(`${TESTS}/${name}`);
+  for (const name of names) {
+    const text = await readFile(path.join(ROOT, TESTS, name), "utf8");
+    if (text.includes(`/${file}"`)) found.push(`${TESTS}/${name}`);
+  }
   // Its own test first: most changes fall there.
   const own = `${TESTS}/${path.basename(file, ".ts")}.test.ts`;
   return found.sort((one, other) => Number(other === own) - Number(one === own));
@@ -31,7 +25,7 @@ const testsOf = async (file: string): Promise<string[]> => {
 const QUICK_RUN = path.join(ROOT, "scripts/mutants/run-tests.ts");
 const NO_WARNING = "--disable-warning=ExperimentalWarning";
 /** A change may make a loop endless. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 240_000;
 
 /** Whether one of these tests fails on the tree as it is now. */
 const fails = async (copy: string, tests: readonly string[]): Promise<boolean> => {
@@ -50,7 +44,7 @@ const isNoticed = async (
   if (!hasSimulation) return false;
   const main = path.join(copy, "test/simulation/main.ts");
   const args = [NO_WARNING, main, "--seeds", String(SEEDS), "--no-shrink"];
-  return (await runCommand("node", args, { isQuiet: true, timeoutMs: PATIENCE_MS * 5 })).code !== 0;
+  return (await runCommand("node", args, { isQuiet: true, timeoutMs: PATIENCE_MS })).code !== 0;
 };
 
 const tryFile = async (copy: string, file: string, hasSimulation: boolean): Promise<number> => {

@@ -184,6 +184,8 @@ const completionsStand: Check = (_before, now, { model }) => {
 
 const FULL_HALT = 4;
 const MAX_UNDER_WAY = 5;
+/** A delivery that is due waits for room; an object that died with the room taken has lost count of it. */
+const ROOM_WITHIN_MS = 5_000;
 const HISTORY_RETRY_MAX_MS = 90_000;
 const FAILED_SWEEP_RETRY_MS = 5_000;
 
@@ -195,8 +197,11 @@ const dueMeansAlarm: Check = (_before, now, { shell }) => {
   };
   for (const row of now.jobs.values()) note(row.dueAt);
   for (const { nextRunAt } of now.schedules) note(nextRunAt);
-  const isDelivering = now.killswitch.level < FULL_HALT && (shell.memory?.deliveriesUnderWay.size ?? 0) < MAX_UNDER_WAY;
-  if (isDelivering) for (const { nextAttemptAt } of now.deliveries.values()) note(nextAttemptAt);
+  const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < MAX_UNDER_WAY;
+  const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : now.nowAt + ROOM_WITHIN_MS;
+  if (now.killswitch.level < FULL_HALT)
+    for (const { nextAttemptAt } of now.deliveries.values())
+      note(nextAttemptAt === null ? null : Math.max(nextAttemptAt, roomAt));
   if (now.outboxOldestAt !== null)
     note(Math.max(now.outboxOldestAt, now.nowAt, shell.clock.setBackFromAt) + HISTORY_RETRY_MAX_MS);
   if (!Number.isFinite(dueAt)) return null;
