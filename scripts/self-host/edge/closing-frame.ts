@@ -34,13 +34,12 @@ export class EndAfterClose extends Transform {
 
   #afterHead(chunk: Buffer): Buffer {
     if (this.#head === null) return chunk;
-    this.#head = Buffer.concat([this.#head, chunk]);
-    const end = this.#head.indexOf(END_OF_HEAD);
+    const head = Buffer.concat([this.#head, chunk]);
+    const end = head.indexOf(END_OF_HEAD);
+    this.#head = end < 0 ? head : null;
     if (end < 0) return Buffer.alloc(0);
-    this.#isWebSocket = this.#head.toString("latin1", 0, SWITCHES_PROTOCOLS.length) === SWITCHES_PROTOCOLS;
-    const rest = this.#head.subarray(end + END_OF_HEAD.length);
-    this.#head = null;
-    return rest;
+    this.#isWebSocket = head.toString("latin1", 0, SWITCHES_PROTOCOLS.length) === SWITCHES_PROTOCOLS;
+    return head.subarray(end + END_OF_HEAD.length);
   }
 
   /** Whether a close frame has passed in full. */
