@@ -45,6 +45,9 @@ const errorCode = (value: string): Part[] =>
       ]
     : column("error_code")(value);
 
+const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
+  WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
+
 /** Every name that a filter may have, the most telling first. */
 const PARTS = {
   tag: label("tag"),
@@ -59,6 +62,7 @@ const PARTS = {
   status: column("status"),
   since: (value) => [{ sql: (bind, createdAt) => `${createdAt} >= ${bind(fromIso(value))}` }],
   until: (value) => [{ sql: (bind, createdAt) => `${createdAt} < ${bind(fromIso(value))}` }],
+  unpriced: (value) => [{ sql: () => `${value === "true" ? "" : "NOT "}${IS_UNPRICED}` }],
   q: (value) => [{ sql: (bind) => searchCondition(value, bind) }],
 } as const satisfies Record<JobFilterName, (value: string) => Part[]>;
 
@@ -69,6 +73,9 @@ const partsOf = (filter: JobFilter): Part[] => [
     return value === undefined ? [] : PARTS[name](value);
   }),
 ];
+
+const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
+  WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
 
 export const selectionOf = (filter: JobFilter): JobSelection => {
   const bindings: (string | number)[] = [];
