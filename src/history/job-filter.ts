@@ -74,9 +74,6 @@ const partsOf = (filter: JobFilter): Part[] => [
   }),
 ];
 
-const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
-  WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
-
 export const selectionOf = (filter: JobFilter): JobSelection => {
   const bindings: (string | number)[] = [];
   const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
