@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Body, connectWorker, newWorld, type World } from "../support/workerd/client.ts";
 import { readDocument } from "../support/workerd/document.ts";
 
-/** Parameters that say which part of a list, in which order, with what beside it. */
-const OF_THE_PAGE = new Set(["limit", "offset", "cursor", "sort", "summary"]);
+/** Parameters that say which part of a list, in which order, how much of each item, with what beside it. */
+const OF_THE_PAGE = new Set(["limit", "offset", "cursor", "sort", "summary", "max_chars"]);
 const NEVER = { since: "2999-01-01T00:00:00Z", until: "2000-01-01T00:00:00Z" };
 
 interface Filter {
