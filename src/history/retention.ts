@@ -1,26 +1,45 @@
 // What history forgets, in bounded steps: the minute's cron goes on where the last one stopped.
 
+import type { Allowance, Cost } from "../../domain/allowance.ts";
+
 const DAY_MS = 86_400_000;
 const JOBS_A_STEP = 500;
-/** Of all tenants together in one minute: with the five statements each takes, well below what one run may ask of D1. */
+/** Of all tenants together in one minute. */
 const STEPS_A_MINUTE = 20;
 
 /** What belongs to a job, and last the job itself: a step that was cut short is begun again. */
 const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
-/** Deletes finished jobs that are older than their tenant keeps them. */
-export const pruneJobs = async (db: D1Database, nowAt: number): Promise<void> => {
-  const { results: keeping } = await db
-    .prepare("SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL")
-    .all<{ tenant: string; keep_days: number }>();
-  let left = STEPS_A_MINUTE;
-  for (const { tenant, keep_days: keepDays } of keeping) {
-    while (left > 0 && (await pruneStep(db, tenant, nowAt - keepDays * DAY_MS))) left -= 1;
-    if (left === 0) return;
+const STEP_COST: Cost = { queries: OF_A_JOB.length + 2, requests: OF_A_JOB.length + 2 };
+
+/** Deletes finished jobs that are older than their tenant keeps them, a step of each such tenant in turn. */
+export const pruneJobs = async (db: D1Database, nowAt: number, allowance: Allowance): Promise<void> => {
+  let due = await tenantsWithOldJobs(db, nowAt);
+  for (let left = STEPS_A_MINUTE; left > 0 && due.length > 0; ) {
+    const goOn: typeof due = [];
+    for (const one of due.slice(0, left)) {
+      if (!allowance.hold(STEP_COST)) return;
+      left -= 1;
+      if (await pruneStep(db, one.tenant, nowAt - one.keep_days * DAY_MS)) goOn.push(one);
+      allowance.release(STEP_COST);
+    }
+    due = goOn;
   }
 };
 
-/** False where there was nothing to delete. */
+const tenantsWithOldJobs = async (db: D1Database, nowAt: number): Promise<{ tenant: string; keep_days: number }[]> => {
+  const { results } = await db
+    .prepare(
+      `SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL AND EXISTS
+         (SELECT 1 FROM jobs WHERE jobs.tenant = tenants.tenant AND finished_at < ?1 - keep_days * ${DAY_MS})
+       LIMIT ${STEPS_A_MINUTE}`,
+    )
+    .bind(nowAt)
+    .all<{ tenant: string; keep_days: number }>();
+  return results;
+};
+
+/** False where nothing is left to delete. */
 const pruneStep = async (db: D1Database, tenant: string, before: number): Promise<boolean> => {
   const { results } = await db
     .prepare("SELECT id FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT ?3")
@@ -35,7 +54,7 @@ const pruneStep = async (db: D1Database, tenant: string, before: number): Promis
     ),
     db.prepare(`DELETE FROM jobs WHERE tenant = ?1 AND id ${listed}`).bind(tenant, ids),
   ]);
-  return true;
+  return results.length === JOBS_A_STEP;
 };
 
 /** Deletes runs of schedules, of all tenants, the oldest first. */
