@@ -53,7 +53,15 @@ const prune = async (env: Env, allowance: Allowance): Promise<void> => {
   const nowAt = Date.now();
   await pruneHistory(env.DB, nowAt - CATALOG_HISTORY_KEPT_MS, PRUNED_AT_A_TIME);
   await pruneScheduleRuns(env.DB, nowAt - SCHEDULE_RUNS_KEPT_MS, PRUNED_AT_A_TIME);
-  await pruneJobs(env.DB, nowAt, allowance);
+  const share = readShare(env.SERVICE_SHARE);
+  await pruneJobs(env.DB, nowAt, {
+    allowance,
+    isOurs: (tenant) => isInShare(tenant, share),
+    onPruned: async (tenant, pruned) => {
+      allowance.spendRequest();
+      await tenantObject(env, await tenantNamed(env.DB, tenant)).notePruned(pruned);
+    },
+  });
 };
 
 const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
@@ -79,7 +87,7 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
 export const MINUTE_TASKS = {
   wake: { run: wakeOverdue, part: { queries: 5, requests: MAX_OVERDUE + 5 } },
   sync: { run: syncCatalog, part: { queries: 840, requests: 9_000 } },
-  prune: { run: prune, part: { queries: 150, requests: 150 } },
+  prune: { run: prune, part: { queries: 150, requests: 200 } },
 } satisfies Record<string, Task>;
 
 /** Answers what each task asked of the platform. One task's trouble is not the others'. */
