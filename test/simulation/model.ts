@@ -61,7 +61,12 @@ export class Model {
   lastEventRow = 0;
   eventCount = 0;
   lastDelivery = 0;
-  auditCount = 0;
+  /** How often each line of the audit is owed for a good answer, and how often it was told. */
+  readonly answered = new Map<string, number>();
+  readonly audited = new Map<string, number>();
+  /** Lines that were told and that history was not yet seen to have. */
+  readonly auditTexts = new Map<string, number>();
+  lastAuditRow = 0;
   runCount = 0;
   /** When the object last heard of a job from its holder, by `job/lease`. */
   readonly beats = new Map<string, number>();

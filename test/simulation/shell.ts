@@ -45,6 +45,10 @@ export class Shell {
   alarmCount = 0;
   /** When a turn last broke. */
   brokenAt = Number.NEGATIVE_INFINITY;
+  /** Hears of each good answer. */
+  answered: (name: OperationName, request: unknown) => void = () => {};
+  /** How often the object was started. */
+  lifeCount = 0;
   /** Looks at every state at which the object comes to rest while time passes. */
   atRest: () => void = () => {};
   #tenant: Promise<Tenant> | null = null;
@@ -81,6 +85,7 @@ export class Shell {
   async #start(): Promise<Tenant> {
     const handle = this.#newHandle();
     this.#handle = handle;
+    this.lifeCount += 1;
     const Real = await loadTenant();
     let started: Promise<unknown> = Promise.resolve();
     const state = {
@@ -114,7 +119,9 @@ export class Shell {
   ): Promise<Heard<AnswerOf<Name>>> {
     const tenant = await this.tenant();
     try {
-      return await tenant.call(credential, name, request);
+      const answer = await tenant.call(credential, name, request);
+      if (answer.ok) this.answered(name, request);
+      return answer;
     } catch (error) {
       if (!(error instanceof SimulatedFault)) this.#surprise(name, error);
       return null;

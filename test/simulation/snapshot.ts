@@ -189,7 +189,6 @@ export const hearNews = ({ model }: World, now: Snapshot): void => {
       if (model.events.has(key)) model.violate(`event ${key} was told twice`);
       model.events.set(key, event.type);
     }
-    model.auditCount += entries.audit.length;
     model.runCount += entries.runs.length;
     for (const { jobId, lease, nanoUsd, provider, at } of entries.attempts) {
       if (nanoUsd !== null) noteSpent(model, provider, at, nanoUsd);

@@ -105,7 +105,7 @@ export const connect: WorkerAction = async (world, worker) => {
   });
   const response = await tenant.fetch({ headers } as Request).catch(() => null);
   if (response?.status === 101) worker.socket = response.webSocket as unknown as SimulatedSocket;
-  world.shell.sockets.cutUnheld(new Set(world.workers.map(({ socket }) => socket)));
+  world.shell.sockets.cutUnheld(new Set([...world.workers, ...world.viewers].map(({ socket }) => socket)));
   if (response?.status !== 101) return;
   noteSign(world, worker);
 };
