@@ -1,6 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { newWorld } from "../support/workerd/client.ts";
+import { ageJob, alarm, newWorld } from "../support/workerd/client.ts";
 import { chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
 const CHAT = "/v1/chat/completions";
@@ -144,6 +144,26 @@ describe("a request that is not streamed", () => {
     expect(JSON.parse(await second.whole)).toEqual(chatAnswer("hello"));
     expect((await post(world.key, CHAT, chat({ stream: true }), headers)).status).toBe(400);
     expect((await post(world.key, CHAT, chat({ seed: 1 }), headers)).status).toBe(422);
+  });
+
+  it("answers again when its job is in history alone, unless that keeps no answer", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (const [store, status] of [
+      ["result", 200],
+      ["none", 404],
+    ] as const) {
+      await world.ok("PUT", "/config", { front_door: { store } });
+      const headers = { "idempotency-key": store };
+      const first = post(world.key, CHAT, chat(), headers);
+      worker.complete(await worker.nextJob(), chatAnswer("hello"));
+      const id = (await first).headers.get("x-signalbox-job") ?? "";
+      await ageJob(world, id, 60_000, ["finishedAt", "updatedAt"]);
+      await alarm(world);
+      const second = await post(world.key, CHAT, chat(), headers);
+      expect([store, second.status, second.headers.get("idempotency-replayed")]).toEqual([store, status, "true"]);
+      if (status === 200) expect(JSON.parse(await second.whole)).toEqual(chatAnswer("hello"));
+    }
   });
 
   it("is refused in OpenAI's shape where it cannot be kept: stored responses, unknown paths, bad keys", async () => {
