@@ -106,6 +106,20 @@ describe("a request that is not streamed", () => {
     }
   });
 
+  it("is told when to ask again as its provider said, or in a second", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (const [retry_after_seconds, told] of [
+      [9, "9"],
+      [undefined, "1"],
+    ] as const) {
+      const answering = post(world.key, CHAT, chat());
+      worker.fail(await worker.nextJob(), { code: "slow_down", status: 429, retry_after_seconds });
+      const { status, headers } = await answering;
+      expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([429, told, null]);
+    }
+  });
+
   it("rests no worker for what its clients asked, however often its runtime refuses it", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
@@ -278,6 +292,8 @@ describe("the models", () => {
     await world.ok("PUT", "/config", { front_door: { aliases: { "claude-local": { model: "m1" } } } });
     await fakeWorker(world);
     await fakeWorker(world, { instance: "w2", models: null, runtime_models: ["org/r1"] });
+    const offer = { runtime_models: ["org/r1"], apis: expect.arrayContaining(["chat/completions", "messages"]) };
+    expect(await world.ok("GET", "/api/workers/w2")).toMatchObject(offer);
     const { body } = await world.get("/v1/models?limit=1000");
     expect(body).toMatchObject({ object: "list", has_more: false, first_id: "claude-local" });
     expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(["claude-local", "m1", "org/r1"]);
