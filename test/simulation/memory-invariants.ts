@@ -74,9 +74,9 @@ const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
 };
 
 /**
- * The naive question to every worker about every waiting job. What only time has opened (the end of a pause or of a
- * back-off, a ping that woke nobody, the silence of others than a worker that failed the job) is the alarm's to find, so
- * it counts as closed here.
+ * The naive question to every worker about every waiting job. What time alone has opened is the alarm's to find, which
+ * is checked by what is due: the end of a pause or of a back-off, a ping that woke nobody, and the silence of the others
+ * that kept a job from a worker that had failed it.
  */
 export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World): string | null => {
   const { memory } = world.shell;
@@ -94,16 +94,21 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
   };
+  const everybodyAlive = { ...policy, offlineAfterMs: Number.POSITIVE_INFINITY };
   const asked = new Set<string>();
   for (const { job, orderKey } of now.jobs.values()) {
     // Those of a group ask for the same.
     if (orderKey === null || asked.has(job.groupKey)) continue;
     asked.add(job.groupKey);
-    const eligible = explain(fleet, routeRequest({ memory, nowAt: now.nowAt }, job), policy).workers.find(
-      ({ instance, eligible }) =>
-        eligible && now.workers.get(instance)?.pause == null && !job.avoidedWorkers.includes(instance),
-    );
-    if (eligible !== undefined) return `job ${job.id} waits, and ${eligible.instance} may have it`;
+    const request = routeRequest({ memory, nowAt: now.nowAt }, job);
+    const mayHave = (instance: string, ruled: RoutePolicy): boolean =>
+      explain(fleet, request, ruled).workers.some((one) => one.eligible && one.instance === instance);
+    for (const { instance, eligible } of explain(fleet, request, policy).workers) {
+      if (!eligible || (fleet.get(instance)?.worker.pause?.untilAt ?? Number.POSITIVE_INFINITY) <= policy.nowAt)
+        continue;
+      const isOpenedBySilence = job.avoidedWorkers.includes(instance) && !mayHave(instance, everybodyAlive);
+      if (!isOpenedBySilence) return `job ${job.id} waits, and ${instance} may have it`;
+    }
   }
   return null;
 };

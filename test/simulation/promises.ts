@@ -174,7 +174,7 @@ export const schedulesDoNotOverlap: Check = (before, now, { model, isShared }) =
 };
 
 /** Of a schedule by interval that nobody changed: its next run moved on by what ran and what was missed. */
-export const missedRunsAreCounted: Check = (before, now, { isShared }) => {
+export const missedRunsAreCounted: Check = (before, now, { model, isShared }) => {
   if (isShared || before.schedules === now.schedules) return null;
   const runs = now.outbox.flatMap(({ entries }) => entries.runs);
   for (const is of now.schedules) {
@@ -182,12 +182,13 @@ export const missedRunsAreCounted: Check = (before, now, { isShared }) => {
     const interval = parseInterval(is.interval ?? "");
     if (was?.nextRunAt == null || is.nextRunAt === null || !interval.ok) continue;
     if (was.interval !== is.interval || was.anchorAt !== is.anchorAt) continue;
-    // A run by hand has its own instant.
+    const { nextRunAt } = was;
     const due = runs.filter(
-      (run) => run.schedule === is.name && (run.scheduledFor - is.anchorAt) % interval.value === 0,
+      ({ schedule, scheduledFor, jobId }) =>
+        schedule === is.name && scheduledFor >= nextRunAt && !model.runsByHand.has(jobId ?? ""),
     );
     const counted = due.reduce((sum, { missed }) => sum + 1 + missed, 0);
-    const passed = (is.nextRunAt - was.nextRunAt) / interval.value;
+    const passed = (is.nextRunAt - nextRunAt) / interval.value;
     if (counted !== passed)
       return `${passed} due times of schedule ${is.name} passed, and ${counted} ran or were missed`;
   }
