@@ -99,12 +99,10 @@ export const bulkRequest = z
   .strictObject({
     action: z.enum(BULK_ACTIONS),
     filter: jobFilter,
-    expected: count
-      .optional()
-      .meta({
-        description:
-          "the number of jobs that must match; if another number matches, the call is refused with `count_changed`",
-      }),
+    expected: count.optional().meta({
+      description:
+        "the number of jobs that must match; if another number matches, the call is refused with `count_changed`",
+    }),
   })
   .meta({ id: "BulkRequest" });
 

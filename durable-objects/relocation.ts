@@ -13,7 +13,7 @@ import type { TenantStorage } from "./store/sql.ts";
 import { isEmpty, movingTables, readTable, writeTable } from "./store/table-rows.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 
-const NO_SUCH_TABLE = invalid("table", "is none that moves");
+const NO_SUCH_TABLE = invalid("table", "is not a table that moves");
 const HISTORY_RETRY_SECONDS = 5;
 
 interface RelocationParts {

@@ -1,4 +1,5 @@
-// Waiting for a job at its tenant, in slices that no proxy on the way finds too long; a job that has left is in history.
+// Waits for a job at its tenant, in slices short enough for any proxy. Jobs that have left the object are read from
+// history.
 
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -19,7 +20,7 @@ export interface Stand {
 
 export const standOf = ({ status, lease }: Followed): Stand => ({ status, lease });
 
-/** A job as it stands now, wherever it is. */
+/** A job's current state, from the object or from history. */
 export const followJob = async (c: AppContext, token: TokenFacts, id: string): Promise<Result<Followed, Refusal>> => {
   const found = await callTenant(c.env, token, "follow", { id });
   if (found.ok || found.error.code !== "not_found") return found;
@@ -28,7 +29,7 @@ export const followJob = async (c: AppContext, token: TokenFacts, id: string): P
   return archived === null ? found : callTenant(c.env, token, "follow", { id, archived });
 };
 
-/** The next stand that fits; a final one always ends the wait. */
+/** The next state that matches, or the final one. */
 export const watchUntil = async (
   c: AppContext,
   token: TokenFacts,
