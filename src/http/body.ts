@@ -99,7 +99,7 @@ export const readJson = async (request: Request, limitBytes: number = MAX_BODY_B
   const isJson = isJsonType(request, mediaType);
   if (isBodiless(request)) return undefined;
   const isJsonOtherwise = mediaType === "application/json" && !isJson;
-  const expected = isJsonOtherwise ? "application/json, in UTF-8" : "application/json";
+  const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is accepted)" : "application/json";
   if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected });
   const text = await readText(request, limitBytes);
   if (text === "") return undefined;

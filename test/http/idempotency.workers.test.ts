@@ -117,7 +117,7 @@ describe("an idempotency key where nothing is done for it", () => {
     const refused = await request(world.key, method, path, body, { headers });
     expect([refused.status, refused.body.errors?.[0]]).toEqual([
       400,
-      { path: "Idempotency-Key", message: expect.stringContaining("does nothing here") },
+      { path: "Idempotency-Key", message: expect.stringContaining("has no effect on this endpoint") },
     ]);
     const stranger = await request("sk_no_key", method, path, body, { headers });
     expect(stranger.status).toBe(401);
