@@ -18,10 +18,16 @@ export interface Routing {
   readonly workers: readonly WorkerVerdict[];
 }
 
-export interface Choice {
+/** A worker that may have the job, and how good it is for it. */
+export interface Candidate {
   readonly member: Member;
   readonly score: number;
   readonly breakdown: Parts;
+}
+
+export interface Choice extends Candidate {
+  /** Who would get it without the chosen one; null where nobody else may have it. */
+  readonly runnerUp: Candidate | null;
   /** How many workers each filter turned away, each counted under the first one that did. */
   readonly refused: Readonly<Record<string, number>>;
 }
@@ -81,34 +87,46 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
     if (after === 0) return null;
     before = after;
   }
-  const best = bestOf(left, fleet, asked, policy, scorerFor(fleet, asked, policy, weightsOf(asked, policy.weights)));
-  return { member: best.member, score: best.score, breakdown: scoreParts(best.member, asked, policy), refused };
+  const [best, second] = bestTwoOf(left, fleet, asked, policy);
+  const candidateOf = ({ member, score }: Contender): Candidate => ({
+    member,
+    score,
+    breakdown: scoreParts(member, asked, policy),
+  });
+  return { ...candidateOf(best), runnerUp: second === null ? null : candidateOf(second), refused };
 };
 
-/** One pass over all that may have the job; `left` is not empty. Two records serve the whole pass. */
-const bestOf = (left: Bits, fleet: Fleet, asked: RouteRequest, policy: RoutePolicy, scoreOf: Score): Contender => {
-  const first = fleet.at(left.first());
-  const best = contenderOf(first, asked, policy, scoreOf);
-  const next = { ...best };
+/** One pass over all that may have the job; `left` is not empty. Three records serve the whole pass. */
+const bestTwoOf = (
+  left: Bits,
+  fleet: Fleet,
+  asked: RouteRequest,
+  policy: RoutePolicy,
+): [best: Contender, second: Contender | null] => {
+  const scoreOf = scorerFor(fleet, asked, policy, weightsOf(asked, policy.weights));
+  const first = left.first();
+  let best = contenderOf(fleet.at(first), asked, policy, scoreOf);
+  let second: Contender | null = null;
+  let next = { ...best };
   const isByScore = policy.strategy === "score";
   const { lastTurn } = fleet.columns;
-  let bestScore = scoreOf(first.slot);
   for (const slot of left.members()) {
+    if (slot === first) continue;
     const score = scoreOf(slot);
-    // Most need no closer look: who comes later in the pass must score higher, or have waited longer.
-    const isWorse = score < bestScore - SCORE_STEP;
-    const isLater = score <= bestScore && (lastTurn[slot] as number) >= best.member.lastTurn;
-    if (isByScore && (isWorse || isLater) && best.member.worker.expiredLeases === 0) continue;
+    // Most need no closer look: a later one in the pass must score higher than the second, or have waited longer.
+    if (second !== null && isByScore && second.member.worker.expiredLeases === 0) {
+      const isWorse = score < second.score - SCORE_STEP;
+      const isLater = score < second.score + SCORE_STEP / 2 && (lastTurn[slot] as number) >= second.member.lastTurn;
+      if (isWorse || isLater) continue;
+    }
     next.member = fleet.at(slot);
     next.score = rounded(score);
     next.rank = rankOf(next.member, asked, policy);
-    if (!isBetter(next, best)) continue;
-    bestScore = score;
-    best.member = next.member;
-    best.score = next.score;
-    best.rank = next.rank;
+    const spare: Contender = second ?? { ...next };
+    if (isBetter(next, best)) [best, second, next] = [next, best, spare];
+    else if (second === null || isBetter(next, second)) [second, next] = [next, spare];
   }
-  return best;
+  return [best, second];
 };
 
 /** The whole reasoning, every worker in it, best first; changes nothing. */

@@ -25,7 +25,6 @@ interface JobRow {
 /** A job with its payload and result, for a reader or for a command on one that has left the object. */
 export const findArchived = (db: D1Database, tenant: string, id: string): Promise<Archived | null> =>
   readHistory(async () => {
-    const readAt = Date.now();
     const row = await db
       .prepare(
         `SELECT record, prompt, input, COALESCE(result, 'null') AS result FROM jobs
@@ -41,7 +40,6 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
       prompt: row.prompt,
       input: JSON.parse(row.input) as Json,
       result: JSON.parse(row.result) as Json,
-      readAt,
     };
   });
 
