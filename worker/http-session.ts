@@ -1,5 +1,5 @@
-// The worker protocol over plain HTTP, for networks that let no WebSocket through. Every message becomes its request, and
-// every answer the message that the socket would have brought. One job's reports go out in their order.
+// The worker protocol over plain HTTP, for networks without WebSockets. Every message becomes its request, and every
+// answer becomes the message that the socket would have received. The reports of one job are sent in order.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { problemResource } from "../contract/problem.ts";
@@ -27,7 +27,7 @@ const PRESENCE_LANE = "";
 /** Well within the time that a lease may wait for its start. */
 const START_AFTER_MS = 500;
 const HASTY_CLAIM_MS = 1_000;
-/** How long to live without the WebSocket before trying for one again. */
+/** Time without a WebSocket before trying one again. */
 const LIFETIME_MS = 300_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -38,12 +38,12 @@ type StartMessage = Extract<WorkerMessage, { type: "job.started" }>;
 const PATHS = {
   "job.started": "start",
   "job.heartbeat": "heartbeat",
-  // Over HTTP a stream's own request shows that it has begun.
+  // Over HTTP the stream's own request shows that it has begun.
   "job.streaming": "heartbeat",
   "job.completed": "complete",
   "job.failed": "fail",
   "job.released": "release",
-  // A report on a lease that is over is refused, and what it spent is counted.
+  // A report with an ended lease is refused, but its cost is counted.
   "job.spent": "fail",
 } as const satisfies Record<Report["type"], string>;
 
@@ -51,7 +51,7 @@ const HALTED = { code: "halted", message: "the job was halted while it ran", ret
 
 export type HttpSessionOptions = SessionSettings & { fetch?: typeof fetch; random?: () => number };
 
-/** A server that refuses a WebSocket may be no coordinator at all. */
+/** A server that refuses a WebSocket may not be a coordinator at all. */
 export async function openHttpSession(options: HttpSessionOptions, host: SessionHost): Promise<Opened> {
   const checked = await checkAddress(options.apiUrl, options.fetch);
   if (checked.kind === "wrong") return { ok: false, kind: "refused", reason: checked.reason };
@@ -67,7 +67,7 @@ class HttpLine {
     this.#options = options;
   }
 
-  /** @throws on anything but an answer. */
+  /** @throws if there is no answer. */
   async request(method: string, path: string, body?: unknown): Promise<Answer> {
     const { apiUrl, apiKey, fetch: send = fetch } = this.#options;
     const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
@@ -96,16 +96,16 @@ class HttpSession implements Session {
   readonly #line: HttpLine;
   readonly #options: HttpSessionOptions;
   readonly #host: SessionHost;
-  /** The last request of each job, so that the next one waits for it. */
+  /** The last request of each job; the next one waits for it. */
   readonly #lanes = new Map<string, Promise<void>>();
   readonly #inFlight = new Set<string>();
   readonly #end: (ending: Ending) => void;
-  /** Starts that wait a moment to be told. */
+  /** Starts that are held back briefly. */
   readonly #starts = new Map<string, { message: StartMessage; timer: NodeJS.Timeout }>();
-  /** Results on their way whose answers bring leases: meanwhile nothing else asks for any. */
+  /** Results in transit whose answers bring leases; until then no other claim is sent. */
   #claimingResults = 0;
   #isOpen = true;
-  /** Jobs are claimed only once the coordinator knows this worker. */
+  /** Jobs are claimed only after the coordinator has accepted a presence report. */
   #isKnown = false;
   #failures = 0;
   #wakeClaim = () => {};
@@ -116,10 +116,7 @@ class HttpSession implements Session {
     this.#host = host;
     const { promise, resolve } = Promise.withResolvers<Ending>();
     this.ended = promise;
-    const retire = setTimeout(
-      () => this.#finish({ kind: "lost", reason: "looking for a WebSocket again" }),
-      LIFETIME_MS,
-    );
+    const retire = setTimeout(() => this.#finish({ kind: "lost", reason: "trying a WebSocket again" }), LIFETIME_MS);
     this.#end = (ending) => {
       clearTimeout(retire);
       resolve(ending);
@@ -128,7 +125,7 @@ class HttpSession implements Session {
 
   send(message: WorkerMessage): void {
     if (!this.#isOpen || this.#inFlight.has(message.id)) return;
-    // A heartbeat says nothing that the report before it, which is still on its way, does not say.
+    // A heartbeat adds nothing to a report of the job that is still in transit.
     if (message.type === "job.heartbeat" && this.#lanes.has(message.job_id)) return;
     if (message.type === "job.started") {
       this.#startLater(message);
@@ -143,7 +140,8 @@ class HttpSession implements Session {
     const isResult = message.type === "job.completed";
     this.#inFlight.add(message.id);
     if (isResult) this.#claimingResults += 1;
-    // No report may overtake the presence before it: a job that runs, but is not named there, would be taken for lost.
+    // No report may overtake the presence report before it: a running job that is missing from that would be taken for
+    // lost.
     const before = [this.#lanes.get(lane), this.#lanes.get(PRESENCE_LANE)];
     const sent = Promise.all(before)
       .then(() => this.#post(message))
@@ -156,7 +154,7 @@ class HttpSession implements Session {
     this.#lanes.set(lane, sent);
   }
 
-  /** A job that is over at once need not be started: its result says it all. */
+  /** A job that finishes at once needs no start: its result is enough. */
   #startLater(message: StartMessage): void {
     const { job_id: jobId } = message;
     if (this.#starts.has(jobId)) return;
@@ -173,7 +171,7 @@ class HttpSession implements Session {
     this.#enqueue(start.message);
   }
 
-  /** What is said of a job before its start was: a result takes the start's place, all else comes after it. */
+  /** Before other messages of a job its start must be sent; a result replaces the start. */
   #settleStart(message: WorkerMessage): void {
     if (message.type === "presence") return;
     const start = this.#starts.get(message.job_id);
@@ -228,7 +226,7 @@ class HttpSession implements Session {
     else this.#receiveProblem(id, answer);
   }
 
-  /** One call a job: the answer to its result brings the next. */
+  /** One call per job: the answer to its result brings the next lease. */
   async #complete(id: string, jobId: string, report: object): Promise<void> {
     const max = Math.min(this.#host.freeSlots(), MAX_CLAIM);
     const path = `/api/jobs/${encodeURIComponent(jobId)}/complete${max > 0 ? `?claim=${max}` : ""}`;
@@ -244,7 +242,7 @@ class HttpSession implements Session {
   #receivePresence(id: string, body: string): void {
     const answer = presenceAnswer.safeParse(parseJson(body));
     if (!answer.success) {
-      this.#countFailure("the answer to a presence is not one of this service");
+      this.#countFailure("the answer to a presence report has the wrong format");
       return;
     }
     this.#host.receive({ type: "ack", id, ok: true, ...answer.data });
@@ -258,7 +256,7 @@ class HttpSession implements Session {
     this.#host.receive({ type: "ack", id, ok: false, problem: parsed.success ? parsed.data : bare });
   }
 
-  /** The answer, or null where there is none to act on: away, overloaded, or the end of this session. */
+  /** The answer, or null if there is none: the coordinator is down or overloaded, or this session ends. */
   async #attempt(method: string, path: string, body: unknown): Promise<Answer | null> {
     try {
       const answer = await this.#line.request(method, path, body);
@@ -273,7 +271,8 @@ class HttpSession implements Session {
       }
       this.#countFailure(`HTTP ${answer.status} ${problemDetail(answer.body)}`.trim());
     } catch (error) {
-      // The line is gone, as when a socket closes: a new session starts with the presence and all that is unanswered.
+      // The connection is lost, as when a socket closes: a new session starts with presence and everything
+      // unacknowledged.
       this.#finish({ kind: "lost", reason: reasonOf(error) });
     }
     return null;
@@ -298,7 +297,7 @@ class HttpSession implements Session {
       const askedAt = performance.now();
       const jobs = await this.#claim(path, max);
       for (const job of jobs) this.#host.receive({ type: "job.assigned", job });
-      // Paused and refused workers are answered at once, without the wait: do not ask in a tight circle.
+      // Paused and refused workers are answered at once; without a pause this would be a tight loop.
       const isHasty = jobs.length === 0 && performance.now() - askedAt < HASTY_CLAIM_MS;
       hasty = isHasty ? hasty + 1 : 0;
       if (isHasty) await delay(backoffMs(hasty, (this.#options.random ?? Math.random)()), undefined, { ref: false });

@@ -180,6 +180,6 @@ console.log(wrong);
     await pause(2_000);
     child.kill("SIGINT");
     expect(await exited).toBe(130);
-    expect(err).toMatch(/The job goes on: signalbox jobs get \S+/);
+    expect(err).toMatch(/The job continues: signalbox jobs get \S+/);
   });
 });

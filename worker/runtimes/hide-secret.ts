@@ -1,4 +1,4 @@
-// Providers quote the key, whole or in part, when they refuse it: no message carries it further.
+// Providers quote the key, in whole or in part, when they refuse it; this removes it from messages.
 
 import type { Outcome } from "./runtime.ts";
 
