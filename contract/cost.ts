@@ -89,6 +89,9 @@ export const costSummary = z
 
 export const MAX_COST_ROWS = 1_000;
 
+/** As many rows as one picture can tell apart. */
+export const MAX_COST_SERIES = 7;
+
 export const costByGroup = z
   .object({
     ...bounds,
@@ -103,6 +106,9 @@ export const costByGroup = z
       .array(z.object({ value: z.string().nullable(), ...sums }))
       .meta({ description: `most expensive first, at most ${MAX_COST_ROWS}; value null: jobs without this field` }),
     rows_total: count,
+    series: z
+      .array(z.object({ at: instant, rows: z.array(z.object({ value: z.string().nullable(), usd: z.number() })) }))
+      .meta({ description: `cost in US dollars over time, for the first ${MAX_COST_SERIES} rows; values without cost are left out` }),
     adds_up: z.boolean().meta({ description: "false for tags, because a job with several tags counts in each" }),
   })
   .meta({ id: "CostByGroup" });

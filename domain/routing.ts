@@ -15,7 +15,10 @@ export interface Routing {
   readonly weights: Weights;
   readonly selected: string | null;
   readonly notes: readonly string[];
+  /** Best first, then those that are refused, the closest first; at most a limit of each. */
   readonly workers: readonly WorkerVerdict[];
+  readonly eligibleCount: number;
+  readonly totalCount: number;
 }
 
 /** A worker that may have the job, and how good it is for it. */
@@ -129,23 +132,23 @@ const bestTwoOf = (
   return [best, second];
 };
 
-/** The whole reasoning, every worker in it, best first; changes nothing. */
+/**
+ * The whole reasoning, best first; changes nothing. `limit` bounds the eligible workers that it names, and the refused
+ * ones: those that came closest.
+ */
 export const explain = (
   fleet: Fleet,
   asked: RouteRequest,
   policy: RoutePolicy,
   notes: readonly string[] = [],
+  limit = fleet.size,
 ): Routing => {
   const weights = weightsOf(asked, policy.weights);
   const scoreOf = scorerFor(fleet, asked, policy, weights);
-  const eligible: Contender[] = [];
-  const refused: WorkerVerdict[] = [];
-  for (const member of fleet.members()) {
-    const reasons = refusalsOf(member, asked, policy, fleet);
-    if (reasons.length === 0) eligible.push(contenderOf(member, asked, policy, scoreOf));
-    else refused.push(toVerdict(member, null, {}, reasons));
-  }
+  const sifted = sift(fleet, asked, policy);
+  const eligible = [...sifted.left.members()].map((slot) => contenderOf(fleet.at(slot), asked, policy, scoreOf));
   eligible.sort((one, other) => (isBetter(one, other) ? -1 : 1));
+  const named = eligible.slice(0, limit);
   return {
     request: asked,
     strategy: policy.strategy,
@@ -153,9 +156,11 @@ export const explain = (
     selected: eligible[0]?.member.worker.instance ?? null,
     notes,
     workers: [
-      ...eligible.map((one) => toVerdict(one.member, one.score, scoreParts(one.member, asked, policy), [])),
-      ...refused.sort(byReasons),
+      ...named.map((one) => toVerdict(one.member, one.score, scoreParts(one.member, asked, policy), [])),
+      ...closestOf(sifted.turnedAway, fleet, asked, policy, limit),
     ],
+    eligibleCount: eligible.length,
+    totalCount: fleet.size,
   };
 };
 
@@ -163,6 +168,7 @@ export const explain = (
 export const heldBack = (routing: Routing, reason: string): Routing => ({
   ...routing,
   selected: null,
+  eligibleCount: 0,
   notes: [...routing.notes, reason],
   workers: routing.workers.map((verdict) => ({
     ...verdict,
@@ -183,6 +189,18 @@ export const explainClosest = (
   policy: RoutePolicy,
   limit: number,
 ): WorkerVerdict[] => {
+  const { left, turnedAway } = sift(fleet, asked, policy);
+  return closestOf([left, ...turnedAway], fleet, asked, policy, limit);
+};
+
+interface Sifted {
+  /** Who may have the job. */
+  readonly left: Bits;
+  /** Whom each filter turned away, the last filter's first. */
+  readonly turnedAway: readonly Bits[];
+}
+
+const sift = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Sifted => {
   const left = fleet.registered.copy();
   const turnedAway: Bits[] = [];
   for (const filter of FILTERS) {
@@ -191,8 +209,18 @@ export const explainClosest = (
     filter.narrow(left, fleet, asked, policy);
     turnedAway.unshift(before.subtract(left));
   }
+  return { left, turnedAway };
+};
+
+const closestOf = (
+  groups: readonly Bits[],
+  fleet: Fleet,
+  asked: Requirements,
+  policy: RoutePolicy,
+  limit: number,
+): WorkerVerdict[] => {
   const closest: WorkerVerdict[] = [];
-  for (const bits of [left, ...turnedAway]) {
+  for (const bits of groups) {
     for (const slot of bits.members().subarray(0, limit - closest.length)) {
       const member = fleet.at(slot);
       closest.push(toVerdict(member, null, {}, refusalsOf(member, asked, policy, fleet)));

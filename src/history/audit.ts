@@ -1,7 +1,7 @@
 // The audit log in history: its page, and the line that the edge writes for what it changes in D1 itself.
 
-import { type AuditEntryResource, presentAuditEntry } from "../../contract/audit.ts";
-import type { PageRequest } from "../../contract/field.ts";
+import { type AuditEntryResource, type AuditQuery, presentAuditEntry } from "../../contract/audit.ts";
+import { fromIso, type PageRequest } from "../../contract/field.ts";
 import type { AuditEntry } from "../../domain/event.ts";
 import type { Json } from "../../domain/json.ts";
 import { readHistory } from "./store.ts";
@@ -19,19 +19,45 @@ interface AuditRow {
 export const listAudit = (
   db: D1Database,
   tenant: string,
-  { limit, offset }: PageRequest,
+  query: AuditQuery,
 ): Promise<{ entries: AuditEntryResource[]; total: number }> =>
   readHistory(async () => {
+    const { where, bindings } = selectionOf(query);
+    const [limit, offset] = [`?${bindings.length + 2}`, `?${bindings.length + 3}`];
     const page = db.prepare(
       `SELECT at, actor_key_id, actor_name, action, target, detail FROM audit
-       WHERE tenant = ?1 ORDER BY at DESC, id DESC LIMIT ?2 OFFSET ?3`,
+       WHERE ${where} ORDER BY at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     );
-    const count = db.prepare("SELECT COUNT(*) AS total FROM audit WHERE tenant = ?1");
-    const [listed, counted] = await db.batch([page.bind(tenant, limit, offset), count.bind(tenant)]);
+    const count = db.prepare(`SELECT COUNT(*) AS total FROM audit WHERE ${where}`);
+    const [listed, counted] = await db.batch([
+      page.bind(tenant, ...bindings, query.limit, query.offset),
+      count.bind(tenant, ...bindings),
+    ]);
     const rows = (listed?.results ?? []) as unknown as AuditRow[];
     const [sum] = (counted?.results ?? []) as { total: number }[];
     return { entries: rows.map(toEntry), total: sum?.total ?? 0 };
   });
+
+/** What each parameter asks of a line; the place of its value is given. */
+const CONDITIONS = {
+  action: (at: string) => `(action = ${at} OR substr(action, 1, length(${at}) + 1) = ${at} || '.')`,
+  actor: (at: string) => `(actor_key_id = ${at} OR actor_name = ${at})`,
+  target: (at: string) => `target = ${at}`,
+  since: (at: string) => `at >= ${at}`,
+  until: (at: string) => `at < ${at}`,
+} satisfies Record<Exclude<keyof AuditQuery, keyof PageRequest>, (at: string) => string>;
+
+const selectionOf = (query: AuditQuery): { where: string; bindings: (string | number)[] } => {
+  const conditions = ["tenant = ?1"];
+  const bindings: (string | number)[] = [];
+  for (const [name, condition] of Object.entries(CONDITIONS)) {
+    const value = query[name as keyof typeof CONDITIONS];
+    if (value === undefined) continue;
+    bindings.push(name === "since" || name === "until" ? fromIso(value) : value);
+    conditions.push(condition(`?${bindings.length + 1}`));
+  }
+  return { where: conditions.join(" AND "), bindings };
+};
 
 const toEntry = (row: AuditRow): AuditEntryResource =>
   presentAuditEntry({

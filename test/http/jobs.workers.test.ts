@@ -388,6 +388,10 @@ describe("the list of jobs", () => {
     const { jobs } = await world.ok("GET", "/api/jobs");
     expect(jobs[0].truncated).toEqual(["prompt", "input", "result"]);
     expect(jobs[0].prompt.length).toBeLessThan(prompt.length);
+    const { jobs: brief } = await world.ok("GET", "/api/jobs?max_chars=200");
+    expect(brief[0]).toMatchObject({ prompt: "é".repeat(200), input: null, result: null });
+    expect(brief[0].truncated).toEqual(["prompt", "input", "result"]);
+    expect((await world.get("/api/jobs?max_chars=16385")).status).toBe(400);
     for (const where of ["in the object", "in history"]) {
       expect([where, await read(id)]).toEqual([where, expect.objectContaining({ prompt, result })]);
       if (where === "in the object") await sendAway(id);
