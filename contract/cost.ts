@@ -108,7 +108,9 @@ export const costByGroup = z
     rows_total: count,
     series: z
       .array(z.object({ at: instant, rows: z.array(z.object({ value: z.string().nullable(), usd: z.number() })) }))
-      .meta({ description: `cost in US dollars over time, for the first ${MAX_COST_SERIES} rows; values without cost are left out` }),
+      .meta({
+        description: `cost in US dollars over time, for the first ${MAX_COST_SERIES} rows; values without cost are left out`,
+      }),
     adds_up: z.boolean().meta({ description: "false for tags, because a job with several tags counts in each" }),
   })
   .meta({ id: "CostByGroup" });

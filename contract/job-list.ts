@@ -4,7 +4,7 @@ import * as z from "zod";
 import {
   CLEAN_TEXT,
   count,
-  type digits,
+  digits,
   instanceName,
   instant,
   isCleanText,
@@ -21,7 +21,7 @@ export const MAX_COUNTED = 10_000;
 export const JOB_SORTS = ["created_at", "finished_at", "cost_usd"] as const;
 export type JobSort = (typeof JOB_SORTS)[number];
 
-/** A page of jobs stays within memory: longer values are shortened, and the job says which. */
+/** Keeps a page of jobs within memory: longer values are shortened, and the job says which. */
 export const MAX_LISTED_CHARS = 16_384;
 
 const METADATA_PREFIX = "metadata.";
@@ -88,7 +88,10 @@ export const jobListQuery = withMetadata({
     .meta({ description: "`next_cursor` of the previous page; works beyond offset 10 000" }),
   max_chars: digits(0, MAX_LISTED_CHARS)
     .default(MAX_LISTED_CHARS)
-    .meta({ description: "characters after which a prompt is cut; a longer input or result is left out; `truncated` lists what was shortened" }),
+    .meta({
+      description:
+        "characters after which a prompt is cut; a longer input or result is left out; `truncated` lists what was shortened",
+    }),
 });
 
 export const jobList = z

@@ -1,21 +1,21 @@
-// A filter of jobs as SQL. One condition leads through its index in the order of the list; the others are looked at row
-// by row. No text of a user's stands in a pattern: words go through the full-text index, an id's beginning is a range.
+// A job filter as SQL. One condition uses an index in the order of the list; the others are checked per row. User text
+// is never part of a pattern: words use the full-text index, the beginning of an id is a range.
 
 import { fromIso } from "../../contract/field.ts";
 import { type JobFilter, metadataOf } from "../../contract/job-list.ts";
 import { searchTermsOf } from "../../domain/search.ts";
 
-/** `FROM` and `WHERE` of the jobs that a filter names; `?1` is the tenant, `bindings` follow it. */
+/** `FROM` and `WHERE` for the jobs of a filter; `?1` is the tenant, followed by `bindings`. */
 export interface JobSelection {
   readonly from: string;
   readonly where: string;
   readonly bindings: readonly (string | number)[];
-  /** The columns that a list by creation is in order of, so that an index leads. */
+  /** The columns that order a list by creation, so that an index can be used. */
   readonly createdAt: string;
   readonly id: string;
 }
 
-/** Single values, the most telling first: the first one given leads, so its column is left bare for the planner. */
+/** Single-valued columns, most selective first: the first given one uses its index, so its column has no plus. */
 const COLUMNS = [
   ["error_code", "jobs.error_code"],
   ["schedule", "jobs.schedule"],
@@ -26,7 +26,7 @@ const COLUMNS = [
 
 const HTTP_STATUS = /^[1-5]\d\d$/;
 
-/** What a job may have several of; `ran_provider` is among its providers. */
+/** Labels that a job may have several of, including its providers. */
 const labelsOf = (filter: JobFilter): [name: string, value: string][] => {
   const labels: [string, string | undefined][] = [
     ...metadataOf(filter).map(([name, value]): [string, string] => [`metadata.${name}`, value]),
@@ -61,7 +61,7 @@ export const selectionOf = (filter: JobFilter): JobSelection => {
     const value = filter[name];
     if (value === undefined) continue;
     if (name === "error_code" && HTTP_STATUS.test(value)) {
-      // Not every runtime has a code of its own: a number finds the status that the provider answered with, too.
+      // Not every runtime has error codes: a number also matches the HTTP status of the error.
       conditions.push(
         `(+jobs.error_code = ${bind(value)} OR jobs.record ->> '$.error.status' = ${bind(Number(value))})`,
       );
@@ -80,16 +80,16 @@ export const selectionOf = (filter: JobFilter): JobSelection => {
   return { from: [...joined, "jobs"].join(" "), where: conditions.join(" AND "), bindings, createdAt, id };
 };
 
-/** After every character that an id may have. */
+/** Sorts after every character of an id. */
 const PAST_IDS = "~";
 
-/** Jobs whose id begins so, or whose prompt and error together have words that begin so. */
+/** Jobs whose id begins with the text, or whose prompt and error contain words that begin with its words. */
 const searchCondition = (q: string, bind: (value: string) => string): string => {
   const beginning = bind(q.trim().toLowerCase());
   const byId = `SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${beginning} AND id < ${beginning} || '${PAST_IDS}'`;
   const terms = searchTermsOf(q);
   if (terms.length === 0) return `jobs.seq IN (${byId})`;
-  // The tenant is a word of each text: it narrows the search, and the jobs found are the tenant's by their own column.
+  // The tenant is a word of each indexed text and narrows the search; the tenant column then decides.
   const words = terms.map((term) => `"${term}"*`).join(" ");
   const byWords = `SELECT rowid FROM job_words WHERE job_words MATCH 'tenant' || lower(hex(?1)) || ' ' || ${bind(words)}`;
   return `jobs.seq IN (${byWords} UNION ALL ${byId})`;

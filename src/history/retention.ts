@@ -1,14 +1,14 @@
-// What history forgets, in bounded steps: the minute's cron goes on where the last one stopped.
+// Deletes old history in bounded steps: each minute's cron continues where the last one stopped.
 
 const DAY_MS = 86_400_000;
 const JOBS_A_STEP = 500;
-/** Of all tenants together in one minute: with the five statements each takes, well below what one run may ask of D1. */
+/** Steps per minute for all tenants; each takes five statements, well below what one run may ask of D1. */
 const STEPS_A_MINUTE = 20;
 
-/** What belongs to a job, and last the job itself: a step that was cut short is begun again. */
+/** The tables of a job, the job itself last, so that an interrupted step is repeated. */
 const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
-/** Deletes finished jobs that are older than their tenant keeps them. */
+/** Deletes finished jobs that are older than their tenant's limit. */
 export const pruneJobs = async (db: D1Database, nowAt: number): Promise<void> => {
   const { results: keeping } = await db
     .prepare("SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL")
@@ -20,7 +20,7 @@ export const pruneJobs = async (db: D1Database, nowAt: number): Promise<void> =>
   }
 };
 
-/** False where there was nothing to delete. */
+/** False if there was nothing to delete. */
 const pruneStep = async (db: D1Database, tenant: string, before: number): Promise<boolean> => {
   const { results } = await db
     .prepare("SELECT id FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT ?3")
@@ -38,7 +38,7 @@ const pruneStep = async (db: D1Database, tenant: string, before: number): Promis
   return true;
 };
 
-/** Deletes runs of schedules, of all tenants, the oldest first. */
+/** Deletes the oldest runs of schedules, of all tenants. */
 export const pruneScheduleRuns = async (db: D1Database, before: number, limit: number): Promise<void> => {
   await db
     .prepare(
