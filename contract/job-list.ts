@@ -86,12 +86,10 @@ export const jobListQuery = withMetadata({
     .max(512)
     .optional()
     .meta({ description: "`next_cursor` of the previous page; works beyond offset 10 000" }),
-  max_chars: digits(0, MAX_LISTED_CHARS)
-    .default(MAX_LISTED_CHARS)
-    .meta({
-      description:
-        "characters after which a prompt is cut; a longer input or result is left out; `truncated` lists what was shortened",
-    }),
+  max_chars: digits(0, MAX_LISTED_CHARS).default(MAX_LISTED_CHARS).meta({
+    description:
+      "characters after which a prompt is cut; a longer input or result is left out; `truncated` lists what was shortened",
+  }),
 });
 
 export const jobList = z

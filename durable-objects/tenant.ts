@@ -6,7 +6,7 @@ import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
 import { configureLog, type LogSettings, log } from "../contract/log.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
-import { isFinal } from "../domain/job-status.ts";
+import { isFinal, type JobStatus } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { TablePage, TableRows } from "../domain/moved-rows.ts";
@@ -32,6 +32,7 @@ import {
   type NewKey,
   type NewTenant,
 } from "./operations/keys.ts";
+import { countPruned } from "./operations/live.ts";
 import { type Departure, movedRefusal } from "./operations/moving.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
@@ -280,6 +281,11 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** What a sync found; only the edge calls it, after it stored the list. */
   async learnCatalog(report: CatalogReport): Promise<Result<null, Refusal>> {
     return this.#turns.decide(SERVICE, (turn) => applyCatalog(turn, report));
+  }
+
+  /** History has deleted so many finished jobs; only the Cron Trigger calls it, after it did. */
+  async notePruned(pruned: Partial<Record<JobStatus, number>>): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned)));
   }
 
   async isSyncHalted(): Promise<boolean> {

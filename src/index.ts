@@ -44,7 +44,11 @@ const prune = async (env: Env): Promise<void> => {
   const nowAt = Date.now();
   await pruneHistory(env.DB, nowAt - CATALOG_HISTORY_KEPT_MS, PRUNED_AT_A_TIME);
   await pruneScheduleRuns(env.DB, nowAt - SCHEDULE_RUNS_KEPT_MS, PRUNED_AT_A_TIME);
-  await pruneJobs(env.DB, nowAt);
+  const share = readShare(env.SERVICE_SHARE);
+  await pruneJobs(env.DB, nowAt, {
+    isOurs: (tenant) => isInShare(tenant, share),
+    onPruned: async (tenant, pruned) => tenantObject(env, await tenantNamed(env.DB, tenant)).notePruned(pruned),
+  });
 };
 
 const syncCatalog = async (env: Env): Promise<void> => {

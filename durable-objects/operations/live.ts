@@ -11,6 +11,7 @@ import type { JobStatus } from "../../domain/job-status.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
+import { storedCounters } from "./counters.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
 import { waitingReason } from "./routing.ts";
@@ -36,9 +37,20 @@ const presentLive = (turn: Turn, job: Job): LiveJob => {
 
 /** Jobs that stand in each status now, as the list has them. */
 const statusCounts = (turn: Turn): Record<JobStatus, number> => {
-  const { jobsByStatus, retriedCount } = turn.memory.counters;
+  const { jobsByStatus, retriedCount, prunedByStatus } = turn.memory.counters;
+  const kept = (status: JobStatus): number => Math.max(0, jobsByStatus[status] - (prunedByStatus[status] ?? 0));
   // Of the final states a job leaves only `failed`.
-  return { ...jobsByStatus, failed: jobsByStatus.failed - retriedCount, ...turn.memory.open };
+  const failed = Math.max(0, kept("failed") - retriedCount);
+  return { completed: kept("completed"), cancelled: kept("cancelled"), failed, ...turn.memory.open };
+};
+
+/** Kept at once: history does not tell it a second time. */
+export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>): null => {
+  const { counters } = turn.memory;
+  for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
+    counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;
+  turn.store.settings.putCounters(storedCounters(counters));
+  return null;
 };
 
 /** Of each worker only what is added up. */

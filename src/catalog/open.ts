@@ -11,6 +11,7 @@ import { openSecrets } from "./vault/open.ts";
 export interface CatalogBindings {
   readonly DB: D1Database;
   readonly SERVICE_CATALOG_FILES?: string;
+  readonly SERVICE_CATALOG_LOCAL?: string;
   readonly LOCAL_NETWORK?: Fetcher;
 }
 
@@ -24,7 +25,7 @@ export function openCatalog(
   const source = openSecrets(env as unknown as Readonly<Record<string, unknown>>, { fetch, now });
   return {
     db: env.DB,
-    providers: providersOf(env.SERVICE_CATALOG_FILES),
+    providers: providersOf(env),
     now,
     audit: (tenant, entry) => audit(env.DB, tenant, entry),
     connector: vaultConnector({ source, fetch, now }),
@@ -40,10 +41,22 @@ function networkOf(local: Fetcher | undefined): (request: Request) => Promise<Re
     local !== undefined && isPrivateAddress(new URL(request.url)) ? local.fetch(request) : fetch(request);
 }
 
-let known: { files: string | undefined; providers: ProviderSet } | null = null;
+let known: { files: string | undefined; isLocalOn: boolean; providers: ProviderSet } | null = null;
 
+<<<<<<< HEAD
 /** Read once per isolate, because the files do not change while it lives. */
 export function providersOf(files: string | undefined): ProviderSet {
   if (known === null || known.files !== files) known = { files, providers: loadProviders(files) };
+=======
+/** Read once an isolate: the settings are the same for as long as it lives. */
+export function providersOf(
+  env: Pick<CatalogBindings, "SERVICE_CATALOG_FILES" | "SERVICE_CATALOG_LOCAL">,
+): ProviderSet {
+  const files = env.SERVICE_CATALOG_FILES;
+  const isLocalOn = env.SERVICE_CATALOG_LOCAL?.trim() !== "0";
+  if (known === null || known.files !== files || known.isLocalOn !== isLocalOn) {
+    known = { files, isLocalOn, providers: loadProviders(files, isLocalOn) };
+  }
+>>>>>>> main
   return known.providers;
 }

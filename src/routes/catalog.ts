@@ -85,7 +85,7 @@ const providers = endpoint(
   },
   async (c, { token }) => {
     await mayRead(c, token);
-    return answer(c, { providers: [...providersOf(c.env.SERVICE_CATALOG_FILES).values()].map(presentProvider) });
+    return answer(c, { providers: [...providersOf(c.env).values()].map(presentProvider) });
   },
 );
 

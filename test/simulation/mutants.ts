@@ -407,4 +407,10 @@ export const MUTANTS: readonly Mutant[] = [
     "Math.max(job.finishedAt, job.updatedAt) + FINAL_GRACE_MS",
     "job.finishedAt + FINAL_GRACE_MS",
   ),
+  mutant(
+    "what a full halt held back waits for some other alarm",
+    "durable-objects/operations/killswitch.ts",
+    "turn.due(nextDeliveryAt(turn));",
+    "void nextDeliveryAt;",
+  ),
 ];

@@ -2,6 +2,7 @@
 // callers get only the answer. The key is sent only to the allowed hosts, redirects are not followed, and nothing that
 // is returned, including errors, contains the key or an address with a key.
 
+import { secretForms } from "../../../contract/secret-text.ts";
 import type { ProviderAuth } from "../../../domain/catalog.ts";
 import { withoutQuery } from "../url-policy.ts";
 import { type SecretReading, type SecretSource, secretName } from "./secret-source.ts";
@@ -72,7 +73,7 @@ function withKey(request: Request, url: URL, header: string, secret: string): Re
 async function send(fetch: VaultOptions["fetch"], request: Request, secret: string | null): Promise<VaultOutcome> {
   try {
     const response = await fetch(new Request(request, { redirect: "manual", signal: request.signal }));
-    return { ok: true, response, isKeyed: secret !== null, holdsKey: (text) => secret !== null && holds(text, secret) };
+    return { ok: true, response, isKeyed: secret !== null, holdsKey: tracer(secret ?? "") };
   } catch {
     // The error's message may contain the whole address, including the key.
     const where = withoutQuery(new URL(request.url));
@@ -81,9 +82,10 @@ async function send(fetch: VaultOptions["fetch"], request: Request, secret: stri
   }
 }
 
-function holds(text: string, secret: string): boolean {
-  if (secret.length < TRACEABLE_SECRET_LENGTH) return false;
-  return text.includes(secret) || text.includes(encodeURIComponent(secret)) || text.includes(btoa(secret));
+function tracer(secret: string): (text: string) => boolean {
+  if (secret.length < TRACEABLE_SECRET_LENGTH) return () => false;
+  const forms = secretForms(secret);
+  return (text) => forms.some((form) => text.includes(form));
 }
 
 /** Caches what was read briefly, in memory only, and asks the source once for concurrent readers of a name. */
