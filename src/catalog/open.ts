@@ -43,12 +43,7 @@ function networkOf(local: Fetcher | undefined): (request: Request) => Promise<Re
 
 let known: { files: string | undefined; isLocalOn: boolean; providers: ProviderSet } | null = null;
 
-<<<<<<< HEAD
-/** Read once per isolate, because the files do not change while it lives. */
-export function providersOf(files: string | undefined): ProviderSet {
-  if (known === null || known.files !== files) known = { files, providers: loadProviders(files) };
-=======
-/** Read once an isolate: the settings are the same for as long as it lives. */
+/** Read once per isolate, because the settings do not change while it lives. */
 export function providersOf(
   env: Pick<CatalogBindings, "SERVICE_CATALOG_FILES" | "SERVICE_CATALOG_LOCAL">,
 ): ProviderSet {
@@ -57,6 +52,5 @@ export function providersOf(
   if (known === null || known.files !== files || known.isLocalOn !== isLocalOn) {
     known = { files, isLocalOn, providers: loadProviders(files, isLocalOn) };
   }
->>>>>>> main
   return known.providers;
 }

@@ -14,14 +14,9 @@ export interface FolderReading {
 }
 
 /**
-<<<<<<< HEAD
  * `files` is the variable SERVICE_CATALOG_FILES: JSON of the files' texts by name. Never throws: `npm start` has
- * refused invalid files, so any that still get here are logged and left out.
-=======
- * `files` is the variable SERVICE_CATALOG_FILES: JSON of the files' texts by name. Never throws: `npm start` has refused
- * what is wrong, so whatever still gets here is logged and left out, and the rest of the catalog stands. Without local
- * providers no tenant can aim a request at a private address.
->>>>>>> main
+ * refused invalid files, so any that still get here are logged and left out. Without local providers no tenant can aim
+ * a request at a private address.
  */
 export function loadProviders(files?: string, isLocalOn = true): ProviderSet {
   const { providers, problems } = files === undefined || files === "" ? NOTHING : readFiles(textsOf(files));

@@ -34,13 +34,8 @@ function checkUrl(text: string, isLocal: boolean): string | null {
 }
 
 function checkHost(hostname: string, isLocal: boolean): string | null {
-<<<<<<< HEAD
   if (hostname.endsWith(".")) return "must have a host name without a dot at its end";
-  if (isLinkLocal(hostname)) return "must not be a link-local address, where clouds keep their credentials";
-=======
-  if (hostname.endsWith(".")) return "must name a host without a dot at its end";
-  if (isMetadataHost(hostname)) return "must not be an address at which clouds give out credentials";
->>>>>>> main
+  if (isMetadataHost(hostname)) return "must not be an address where clouds keep their credentials";
   if (isLocal) return null;
   if (IPV4.test(hostname) || hostname.startsWith("["))
     return "must have a host name; IP addresses are only for local providers";
@@ -50,19 +45,7 @@ function checkHost(hostname: string, isLocal: boolean): string | null {
   return null;
 }
 
-<<<<<<< HEAD
-/** 169.254.0.0/16, fe80::/10, EC2's IPv6 metadata address, and the same IPv4 range inside an IPv6 address. */
-function isLinkLocal(hostname: string): boolean {
-  if (hostname.startsWith("169.254.")) return IPV4.test(hostname);
-  if (!hostname.startsWith("[")) return hostname === "metadata.google.internal";
-  const address = hostname.slice(1, -1);
-  return /^fe[89ab][0-9a-f]:/.test(address) || address === "fd00:ec2::254" || /:a9fe:[0-9a-f]{1,4}$/.test(address);
-}
-
 /** An IP address or a private name; only a local provider or the operator's vault may have one. */
-=======
-/** An IP address or a name of a private network: what only a local provider, or the operator's vault, may be at. */
->>>>>>> main
 export function isPrivateAddress(url: URL): boolean {
   return checkHost(url.hostname, false) !== null;
 }

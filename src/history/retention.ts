@@ -10,22 +10,17 @@ const STEPS_A_MINUTE = 20;
 /** The tables of a job, the job itself last, so that an interrupted step is repeated. */
 const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
-<<<<<<< HEAD
-/** Deletes finished jobs that are older than their tenant's limit. */
-export const pruneJobs = async (db: D1Database, nowAt: number): Promise<void> => {
-=======
 export type Pruned = Partial<Record<JobStatus, number>>;
 
 interface Pruning {
-  /** Whose jobs this process deletes. */
+  /** Whether this process deletes the tenant's jobs. */
   readonly isOurs: (tenant: string) => boolean;
-  /** The tenant's object counts what the list has. */
+  /** Tells the tenant's object, which counts the jobs in history. */
   readonly onPruned: (tenant: string, pruned: Pruned) => Promise<void>;
 }
 
-/** Deletes finished jobs that are older than their tenant keeps them. */
+/** Deletes finished jobs that are older than their tenant's limit. */
 export const pruneJobs = async (db: D1Database, nowAt: number, { isOurs, onPruned }: Pruning): Promise<void> => {
->>>>>>> main
   const { results: keeping } = await db
     .prepare("SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL")
     .all<{ tenant: string; keep_days: number }>();
@@ -40,13 +35,8 @@ export const pruneJobs = async (db: D1Database, nowAt: number, { isOurs, onPrune
   }
 };
 
-<<<<<<< HEAD
-/** False if there was nothing to delete. */
-const pruneStep = async (db: D1Database, tenant: string, before: number): Promise<boolean> => {
-=======
-/** What was deleted; null where there was nothing. */
+/** How many jobs were deleted by status; null if there was nothing to delete. */
 const pruneStep = async (db: D1Database, tenant: string, before: number): Promise<Pruned | null> => {
->>>>>>> main
   const { results } = await db
     .prepare("SELECT id FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT ?3")
     .bind(tenant, before, JOBS_A_STEP)
