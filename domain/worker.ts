@@ -37,6 +37,8 @@ export interface Outcome {
   readonly jobId: string;
   readonly outcome: "completed" | "failed";
   readonly code: string | null;
+  /** Its runtime refused what a client of the front door asked for, in the runtime's own words. */
+  readonly isClientsFault?: boolean;
   readonly at: number;
 }
 
@@ -218,7 +220,8 @@ export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
   return rested(next, `${what}, the last with "${outcome.code}"`, outcome.at);
 };
 
-export const isBlameless = ({ code }: Outcome): boolean => BLAMELESS_CODES.has(code ?? "");
+export const isBlameless = ({ code, isClientsFault = false }: Outcome): boolean =>
+  isClientsFault || BLAMELESS_CODES.has(code ?? "");
 
 const isFailingInARow = (outcomes: readonly Outcome[], nowAt: number): boolean => {
   const last = outcomes.slice(0, FAILURES_TO_PAUSE);
