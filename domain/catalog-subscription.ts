@@ -1,4 +1,4 @@
-// A tenant's wish to follow a provider's model list, and what following it has found.
+// A tenant's subscription to a provider's model list, and its results.
 
 import type { CatalogModel } from "./catalog.ts";
 
@@ -15,7 +15,7 @@ export interface Subscription {
   readonly createdAt: number;
 }
 
-/** The models of the last good sync, ordered by id. */
+/** The models of the last successful sync, ordered by id. */
 export interface ModelsSnapshot {
   readonly models: readonly CatalogModel[];
   readonly modelsSyncedAt: number | null;
@@ -29,12 +29,12 @@ export interface ModelsHistoryEntry {
   readonly after: CatalogModel | null;
 }
 
-/** Model ids by what happened to them. `removed` is what pending jobs, schedules and workers may still name. */
+/** Model ids by change. Pending jobs, schedules and workers may still name the removed ones. */
 export interface SyncReport {
   readonly subscriptionId: string;
   readonly provider: string;
   readonly isChanged: boolean;
-  /** Prices are not part of the list that is compared, but routing and cost read them. */
+  /** Prices are not part of the comparison, but routing and cost use them. */
   readonly arePricesChanged: boolean;
   readonly added: readonly string[];
   readonly removed: readonly string[];

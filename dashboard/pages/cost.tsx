@@ -1,4 +1,4 @@
-// What work costs: over any span with the one before, by provider, model, tag, key, worker or schedule, against the
+// The cost of work: over any span with the one before, by provider, model, tag, key, worker or schedule, and the
 // budgets. Work of unknown price is shown as such.
 
 import type { CostQuery, CostSummary } from "../../contract/cost.ts";
@@ -65,7 +65,7 @@ const Summary = ({ summary, name }: { summary: CostSummary; name: string }) => {
         )}
       </Panel>
       <Panel title={isByHour ? "By hour" : "By day"} aside={<span class="dim">UTC</span>} class="span-2">
-        {/* The axis is drawn for its step: another step is another plot. */}
+        {/* A new key makes a new plot, because a plot's axis depends on its step. */}
         <Plot
           key={`${summary.from} ${isByHour}`}
           name={`Cost over time, ${usd(summary.total_usd)} in all`}
@@ -99,7 +99,7 @@ const Grouped = ({ by, query, version }: { by: By; query: Partial<CostQuery>; ve
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null) return <Loading what="the costs" />;
   const isEmpty = "providers" in data ? data.providers.providers.length === 0 : data.groups.rows.length === 0;
-  if (isEmpty) return <Empty title="Nothing was spent in this span.">Costs appear here as jobs end.</Empty>;
+  if (isEmpty) return <Empty title="Nothing was spent in this span.">Costs appear here when jobs end.</Empty>;
   if ("groups" in data) return <CostGroups groups={data.groups} />;
   return <CostProviders providers={data.providers.providers} totalUsd={data.providers.total_usd} />;
 };
@@ -119,7 +119,7 @@ export const Cost = () => {
   return (
     <Page
       title="Cost"
-      lead="Days in UTC. Every attempt that spent something counts, at the time it ended."
+      lead="Days in UTC. Every attempt counts that cost something, at the time it ended."
       actions={
         <SelectField
           label="Span"

@@ -1,5 +1,5 @@
-// The fleet by exception: states with their counts, search, sort and groups, all answered by the server for the whole
-// fleet, a page of rows at a time that follow the live view, and acts on many.
+// The fleet: counts per state, search, sorting and groups, computed by the server for the whole fleet; one page of rows
+// that follow the live view; actions on many workers.
 
 import { useState } from "preact/hooks";
 import { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../../contract/values.ts";
@@ -131,7 +131,7 @@ const SORT_NAMES: Record<WorkerSort, string> = {
 const oneOf = <Value extends string>(values: readonly Value[], given: string | null): Value | undefined =>
   values.find((value) => value === given);
 
-/** What the address asks for; text that means nothing is as if it were not there. */
+/** What the address asks for; unknown values are ignored. */
 const asked = () => {
   const { query } = place.value;
   const filter: FleetFilter = {
@@ -154,7 +154,7 @@ const Given = ({ filter }: { filter: FleetFilter }) => (
       .map((name) => (
         <button key={name} type="button" class="button small" onClick={() => refine({ [name]: null, offset: null })}>
           {name} {filter[name]} <span aria-hidden="true">×</span>
-          <span class="visually-hidden">, take away</span>
+          <span class="visually-hidden">, remove</span>
         </button>
       ))}
   </>

@@ -1,4 +1,4 @@
-// Creating a job: queue it, or dispatch it to a worker at once. Beside it stands the worker that the router would choose.
+// Creating a job: queue it, or dispatch it at once. The worker that the router would choose is shown beside it.
 
 import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -44,7 +44,7 @@ const toExtra = ({ runAt, timeout, attempts }: Extra): Partial<NewJobRequest> =>
   ...(attempts === "" ? {} : { max_attempts: Number(attempts) }),
 });
 
-/** One key for one wish: the same body pressed twice is one job. */
+/** One key per form content: sending the same body twice creates one job. */
 const useIdempotency = () => {
   const last = useRef({ body: "", key: "" });
   return (body: unknown): string => {
@@ -59,11 +59,11 @@ const NO_EXTRA: Extra = { runAt: "", timeout: "", attempts: "" };
 interface Draft {
   readonly fields: JobFields;
   readonly extra: Extra;
-  /** What the form does not show, and the new job shares with the one that it is made like. */
+  /** Fields that the form does not show, copied from the job it is made like. */
   readonly unseen: Pick<NewJobRequest, "metadata" | "stream">;
 }
 
-/** All that was asked of the other job, whole: only its time to start is not repeated. */
+/** All fields of the other job except its start time. */
 const draftLike = (job: JobResource): Draft => ({
   fields: {
     prompt: job.prompt,
@@ -87,7 +87,7 @@ export const NewJob = () => {
   if (data !== null) return <Form draft={draftLike(data)} />;
   return (
     <Page title="New job" back={BACK}>
-      {error === null ? <Loading what="the job to begin from" /> : <Problem error={error} retry={reload} />}
+      {error === null ? <Loading what="the job to copy" /> : <Problem error={error} retry={reload} />}
     </Page>
   );
 };
@@ -104,8 +104,7 @@ const Form = ({ draft }: { draft: Draft }) => {
   const inputError = jsonError(fields.input);
 
   const submit = async (verb: "dispatch" | "create"): Promise<void> => {
-    if (inputError !== null || fields.prompt === "")
-      return setError(new Error(inputError ?? "The prompt is empty: say what is to be done."));
+    if (inputError !== null || fields.prompt === "") return setError(new Error(inputError ?? "The prompt is empty."));
     setBusy(true);
     try {
       const body = { ...toBody(fields), ...toExtra(extra), ...draft.unseen };
@@ -141,7 +140,7 @@ const Form = ({ draft }: { draft: Draft }) => {
             <summary>Input, start, limits</summary>
             <TextField
               label="Input"
-              hint="Any JSON value; the worker gets it beside the prompt."
+              hint="Any JSON value; the worker gets it with the prompt."
               rows={3}
               isCode
               value={fields.input}
@@ -151,7 +150,7 @@ const Form = ({ draft }: { draft: Draft }) => {
             <div class="field-row">
               <TextField
                 label="Not before"
-                hint="Your time. Only for queued jobs."
+                hint="In your time zone. Only for queued jobs."
                 type="datetime-local"
                 value={extra.runAt}
                 error={errorOf("run_at")}
@@ -166,7 +165,7 @@ const Form = ({ draft }: { draft: Draft }) => {
                 onInput={(timeout) => setExtra({ ...extra, timeout })}
               />
               <TextField
-                label="Attempts at most"
+                label="Max. attempts"
                 type="number"
                 placeholder="as configured"
                 value={extra.attempts}

@@ -1,4 +1,4 @@
-// The dialogs of keys. The secret lives in the dialog that shows it and goes with it.
+// The dialogs of keys. The secret exists only in the dialog that shows it.
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
@@ -20,8 +20,8 @@ const ROLES: readonly (readonly [Role, string])[] = [
 
 const MAY: Record<Role, string> = {
   worker: "Runs jobs: presence, the worker protocol, reading the config.",
-  client: "Uses the front door (/v1) alone, and reads and cancels the jobs that it made.",
-  viewer: "Reads what a standard key reads, metrics and the live view included, and changes nothing.",
+  client: "Uses only the front door (/v1), and reads and cancels the jobs it created.",
+  viewer: "Reads what a standard key reads, including metrics and the live view, and changes nothing.",
   standard: "Operates: jobs, schedules, fleet, killswitch. No catalog, keys, config changes, or audit log.",
   admin: "Everything in this tenant.",
 };
@@ -36,13 +36,13 @@ interface Limits {
 
 const NO_LIMITS: Limits = { requests_per_minute: "", concurrent: "", day_usd: "", month_usd: "", models: "" };
 const FIGURES: readonly (readonly [keyof Limits, string])[] = [
-  ["requests_per_minute", "Requests a minute"],
-  ["concurrent", "Open jobs at a time"],
-  ["day_usd", "Dollars a day"],
-  ["month_usd", "Dollars a month"],
+  ["requests_per_minute", "Requests per minute"],
+  ["concurrent", "Open jobs at the same time"],
+  ["day_usd", "Dollars per day"],
+  ["month_usd", "Dollars per month"],
 ];
 
-/** Only those that are filled in; null for none. */
+/** Only limits that are filled in; null if none is. */
 const limitsOf = (limits: Limits): KeyResource["limits"] => {
   const figures = FIGURES.filter(([name]) => limits[name].trim() !== "").map(([name]) => [name, Number(limits[name])]);
   const models = limits.models
@@ -69,7 +69,7 @@ const LimitFields = ({ limits, onInput }: { limits: Limits; onInput: (limits: Li
     </div>
     <TextField
       label="Models"
-      hint="Separated by commas; * stands for any characters. Empty for all."
+      hint="Separated by commas; * matches any characters. Empty for all."
       value={limits.models}
       onInput={(models) => onInput({ ...limits, models })}
     />
@@ -96,7 +96,7 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
     <Confirm title="New key" action="Create" isReady={name.trim() !== ""} onConfirm={create} onClose={onClose}>
       <TextField
         label="Name"
-        hint="Who or what will hold it: it stands in the audit log."
+        hint="Who or what will use it; shown in the audit log."
         value={name}
         onInput={setName}
         isRequired
@@ -111,9 +111,9 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
 
 const GRACES: readonly (readonly [string, string])[] = [
   ["0", "ends at once"],
-  ["300", "works for 5 minutes more"],
-  ["3600", "works for an hour more"],
-  ["86400", "works for a day more"],
+  ["300", "works for 5 more minutes"],
+  ["3600", "works for one more hour"],
+  ["86400", "works for one more day"],
 ];
 
 interface KeyDialogProps {
@@ -129,7 +129,8 @@ export const RotateDialog = ({ item, onMade, onClose }: KeyDialogProps & { onMad
   return (
     <Confirm title={`Rotate “${item.name}”?`} action="Rotate" isDestructive onConfirm={rotate} onClose={onClose}>
       <p>
-        It gets a new secret. Everybody who uses the old one must change to the new one. Sessions opened with it end.
+        It gets a new secret. Everyone who uses the old one must change to the new one. Sessions opened with the old
+        secret end.
       </p>
       <SelectField label="The old secret" value={grace} options={GRACES} onInput={setGrace} />
     </Confirm>
@@ -163,7 +164,7 @@ export const SecretDialog = ({ answer, onClose }: { answer: KeyAnswer; onClose: 
         Copy
       </button>
       <button type="button" class="button primary" onClick={onClose}>
-        I have kept it
+        I have saved it
       </button>
     </div>
   </Dialog>

@@ -1,4 +1,4 @@
-// A schedule at a glance: its last ten runs as dots, how many were missed or skipped, and its next 24 hours as a strip.
+// A schedule at a glance: its last ten runs as dots, missed and skipped runs, and its next 24 hours as a strip.
 
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";
@@ -78,7 +78,7 @@ export const NextDay = ({ schedule: { name, status, next_run_at } }: { schedule:
   const all = (data?.next_runs ?? []).map((run) => Date.parse(run));
   const runs = all.filter((at) => at - from < DAY_MS);
   const last = runs.at(-1);
-  // More than are told: the rest of the day is as full.
+  // There are more runs than the preview has, so the rest of the day is just as full.
   const isFull = runs.length === MAX_PREVIEW && last !== undefined;
   return (
     <svg

@@ -1,4 +1,4 @@
-// The dialogs of webhooks: making one, changing one, a new secret, and the secret, shown once.
+// The dialogs of webhooks: create, edit, rotate the secret, and the secret, shown once.
 
 import { useState } from "preact/hooks";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "../../contract/values.ts";
@@ -26,7 +26,7 @@ const wishOf = (webhook: WebhookResource): Wish => ({
   description: webhook.description ?? "",
 });
 
-/** Makes one, or changes the one given. */
+/** Creates a webhook, or edits the given one. */
 export const WebhookDialog = ({
   webhook,
   onMade,
@@ -70,7 +70,7 @@ export const WebhookDialog = ({
         value={wish.url}
         onInput={(url) => change({ url })}
         placeholder="https://"
-        hint="An https address that is reached from the Internet; redirects are not followed."
+        hint="A public https address; redirects are not followed."
         isRequired
         autoFocus
       />
@@ -87,7 +87,7 @@ export const WebhookDialog = ({
       </fieldset>
       <TextField
         label="Tags"
-        hint="Only jobs that bear all of these; empty for every job."
+        hint="Only jobs that have all of these; empty for every job."
         value={wish.tags}
         onInput={(tags) => change({ tags })}
       />
@@ -151,7 +151,7 @@ export const WebhookSecretDialog = ({ made, onClose }: { made: WebhookWithSecret
         Copy
       </button>
       <button type="button" class="button primary" onClick={onClose}>
-        I have kept it
+        I have saved it
       </button>
     </div>
   </Dialog>

@@ -1,4 +1,4 @@
-// Why a job would go where: the router's whole reasoning for a request, or for a job that waits.
+// Why a job would go where: the router's whole reasoning for a request, or for a waiting job.
 
 import { type Explanation, presentExplanation } from "../../contract/dispatch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
@@ -16,7 +16,7 @@ export interface ExplainRequest {
   readonly tags: readonly string[];
   readonly tier: Tier | null;
   readonly urgency: Priority;
-  /** Of eligible workers, and of refused ones; all where absent. */
+  /** The most eligible and the most refused workers; all if absent. */
   readonly limit?: number | null;
 }
 
