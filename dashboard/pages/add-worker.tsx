@@ -76,7 +76,7 @@ const Made = ({ wish, made, before }: { wish: Wish; made: KeyAnswer; before: Rea
       {LOOPBACK.test(location.host) && (
         <p class="tone-caution">
           {location.origin} is this machine only. For another machine, serve with SERVICE_HOST=0.0.0.0 and open this
-          page by the address that the machine reaches.
+          page by an address that the machine can reach.
         </p>
       )}
     </Panel>
@@ -134,7 +134,7 @@ export const AddWorker = () => {
               </div>
               <Problem error={error} />
               <button type="submit" class="button primary" disabled={!isNameGood || !areTagsGood}>
-                page by an address that the machine can reach.
+                Make its key
               </button>
             </form>
           </Panel>

@@ -1,4 +1,4 @@
-// worker ${wish.name}
+// Subscriptions to providers' model lists: the state of each, sync now, subscribe, unsubscribe.
 
 import { useState } from "preact/hooks";
 import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";

@@ -71,7 +71,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "box-1" }).focus();
     await page.keyboard.press("?");
-    await page.getByRole("heading", { name: "What the keys do" }).waitFor();
+    await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
     expect(faults()).toEqual([]);
   });
 

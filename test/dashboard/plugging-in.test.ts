@@ -73,7 +73,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await page.getByRole("button", { name: "Create" }).click();
     const secret = (await page.locator(".secret").textContent()) ?? "";
     expect(secret).toMatch(/^whsec_/);
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Test" }).click();
     await page.getByText("webhook.test", { exact: true }).first().waitFor();
     await page.getByRole("button", { name: /^Redeliver webhook.test/ }).click();
