@@ -51,6 +51,8 @@ const filterFields = {
     .meta({ description: "the beginning of an id, or beginnings of words in the prompt or the error" }),
 };
 
+export type JobFilterName = keyof typeof filterFields;
+
 /** Adds `metadata.<name>` to the fields of the shape; any other unknown name is refused, as in a strict object. */
 const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z

@@ -78,9 +78,6 @@ export interface Worker {
   readonly rests: number;
 }
 
-/** Values for fields that older records lack. */
-export const WORKER_DEFAULTS = { unavailable: null, rests: 0 } as const satisfies Partial<Worker>;
-
 /** The built-in runtime, and the one model that it offers. */
 export const ECHO = "echo";
 
