@@ -1,5 +1,5 @@
 // `npm run mutants -- --scan <file> …`: tries every change of a file against the tests of `test/domain` that reach it,
-// and, where those are content, against a short simulation. Says which changes nobody noticed.
+// and, if those pass, against a short simulation. Prints the changes that were not noticed.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { type Change, scan } from "./scan.ts";
 const TESTS = "test/domain";
 const SEEDS = 25;
 
-/** The files that a file imports, itself included. */
+/** The files that a file imports, including itself. */
 const reach = async (file: string, known = new Set<string>()): Promise<Set<string>> => {
   if (known.has(file)) return known;
   known.add(file);
@@ -24,7 +24,7 @@ const testsOf = async (file: string): Promise<string[]> => {
   const names = (await readdir(path.join(ROOT, TESTS))).filter((name) => name.endsWith(".test.ts"));
   const found: string[] = [];
   for (const name of names) if ((await reach(`${TESTS}/${name}`)).has(file)) found.push(`${TESTS}/${name}`);
-  // Its own test first: most changes fall there.
+  // Its own test first, because that notices most changes.
   const own = `${TESTS}/${path.basename(file, ".ts")}.test.ts`;
   return found.sort((one, other) => Number(other === own) - Number(one === own));
 };
@@ -57,7 +57,7 @@ const tryFile = async (copy: string, tests: DomainTests, file: string): Promise<
   return survivors.length;
 };
 
-/** Answers how many changes nobody noticed. */
+/** Returns how many changes were not noticed. */
 export const survey = async (copy: string, files: readonly string[]): Promise<number> => {
   const tests = await DomainTests.open(copy);
   let survivors = 0;

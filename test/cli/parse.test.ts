@@ -1,4 +1,4 @@
-// What may be typed, and what each mistake is told.
+// The command line's arguments, and the message for each mistake.
 
 import { describe, expect, it } from "vitest";
 import { UsageError } from "../../cli/failure.ts";

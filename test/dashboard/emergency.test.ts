@@ -1,4 +1,4 @@
-// The killswitch, and a connection that is lost: what an operator must be able to trust.
+// The killswitch, and a lost connection: what an operator must be able to rely on.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// One job's page: its attempts, its prompt beside its result, and a new job like it.
+// A job's page: its attempts, its prompt beside its result, and a copy of the job.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ActingWorker, register } from "./acting-worker.ts";

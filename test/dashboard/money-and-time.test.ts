@@ -1,4 +1,4 @@
-// Cost and schedules that answer, the catalog's week, the palette, and a config draft that is not lost.
+// Cost, schedules, the catalog's week, the palette, and a config draft that is not lost.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ActingWorker, register } from "./acting-worker.ts";

@@ -1,4 +1,4 @@
-// What an operator does all day, done in a browser: jobs, workers, schedules, catalog, config, keys.
+// An operator's daily work, in a browser: jobs, workers, schedules, catalog, config, keys.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";

@@ -1,4 +1,4 @@
-// What plugs in, from the dashboard: a model to talk to, a worker to add, webhooks, and a key that leaked.
+// Connecting things from the dashboard: chatting with a model, adding a worker, webhooks, rotating a leaked key.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";

@@ -1,4 +1,4 @@
-// Signing in and out, and what each role is offered.
+// Signing in and out, and what each role sees.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";

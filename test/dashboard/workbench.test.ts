@@ -1,4 +1,4 @@
-// The jobs page under load: a list that stands still, one search line, changes of many jobs, keys, views, Back.
+// The jobs page under load: a list that does not move, one search line, bulk changes, keyboard, views, Back.
 
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

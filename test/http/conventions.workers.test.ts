@@ -1,4 +1,4 @@
-// Section 1 of the contract: problems, limits, strange requests, and the OpenAPI document's word on every answer.
+// Section 1 of the contract: problems, limits, malformed requests, and the OpenAPI document for every answer.
 
 import { exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -175,7 +175,7 @@ describe("bodies", () => {
       headers: { "content-type": "application/json" },
     });
     expect(chunked.status).toBe(413);
-    // Read on for a while, so that the caller hears why; not for ever.
+    // The rest is read for a while, so that the client gets the answer, but not for ever.
     expect(sent).toBeLessThan(600);
     const exact = { prompt: "a", input: "" };
     exact.input = "x".repeat(1024 * 1024 - JSON.stringify(exact).length);

@@ -1,5 +1,4 @@
-// Idempotency-Key: where it is honoured the same request is answered as it was the first time, and where it is not it is
-// refused.
+// Idempotency-Key: endpoints that support it answer a repeated request as the first time; the others refuse it.
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { newWorld, request, type World } from "../support/workerd/client.ts";

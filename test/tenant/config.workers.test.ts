@@ -1,4 +1,4 @@
-// The tenant's config as a stranger reads and writes it: JSON and YAML, strict, with every default visible.
+// The tenant's config over the API: JSON and YAML, strict, with all defaults.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";

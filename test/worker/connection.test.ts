@@ -280,7 +280,7 @@ describe("a worker on plain HTTP", () => {
     connectWorker();
     await coordinator.waitFor("presence");
     await coordinator.until(() => coordinator.requests.some((path) => path.endsWith("/claim")));
-    // The first comes with the claim that waits, the others when a result asks for more.
+    // The first comes with the waiting claim, the others when a result asks for more.
     for (const id of ["a", "b", "c", "d"]) coordinator.assign(assignedJob({ id, prompt: id }));
     for (const id of ["a", "b", "c", "d"]) await coordinator.waitFor("job.completed", ({ job_id }) => job_id === id);
     const paths = coordinator.requests.slice(coordinator.requests.findIndex((path) => path.endsWith("/claim")));
