@@ -1,17 +1,17 @@
 // What the process around the edge provides when that is not the platform: self-hosted, Node runs the edge in front of
 // workerd. On Cloudflare, and where workerd serves alone, there is none.
 
-import type { AppContext } from "./auth.ts";
+import type { Context } from "hono";
 import type { Lane } from "./lanes.ts";
 
 export interface Home {
   /** Has the app in workerd answer the request, for bindings that Node lacks. */
-  readonly passOn: (c: AppContext) => Promise<Response>;
+  readonly passOn: (c: Context) => Promise<Response>;
   /** Whether all processes that hold tenants answer. */
   readonly isWhole: () => boolean;
   readonly disk: () => Disk;
   /** The client's address. */
-  readonly addressOf: (c: AppContext) => string;
+  readonly addressOf: (c: Context) => string;
   /** Resolves when it is the tenant's turn; call the returned function to end the turn. */
   readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void>;
 }

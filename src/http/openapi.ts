@@ -22,6 +22,7 @@ export const describeNeeds = (needs: Needs): string => {
 /** Refusals that every endpoint of this kind can give. */
 const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] => [
   "invalid_request",
+  "uri_too_long",
   "rate_limited",
   ...(body === undefined && rawBody === undefined
     ? []
