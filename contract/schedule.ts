@@ -19,7 +19,7 @@ import {
   toIso,
   toIsoOrNull,
 } from "./field.ts";
-import { jobStatus, priority, tier } from "./job.ts";
+import { jobInput, jobStatus, priority, tier } from "./job.ts";
 
 /** `.` and `..` are steps in a path: a schedule of that name could not be addressed. */
 export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -").refine(
@@ -35,7 +35,7 @@ const timing = {
 };
 
 const request = {
-  input: json.optional(),
+  input: jobInput.optional(),
   provider: providerName.nullish(),
   model: modelName.nullish(),
   priority: priority.optional(),

@@ -248,6 +248,23 @@ describe("a job", () => {
     expect((await world.post(`/api/jobs/${id}/heartbeat`, { lease: 1 })).body.code).toBe("lease_lost");
   });
 
+  it("takes text or an object as its input, and nothing else; so does a schedule", async () => {
+    const world = await newWorld();
+    const bodies = [
+      ["/api/jobs", {}],
+      ["/api/schedules", { interval: "1h", name: "s" }],
+    ] as const;
+    for (const [path, more] of bodies) {
+      for (const input of [5, true, ["x"]]) {
+        const refused = await world.post(path, { prompt: "x", input, ...more });
+        expect([path, input, refused.status]).toEqual([path, input, 400]);
+        expect(refused.body.errors).toMatchObject([{ path: "input" }]);
+      }
+    }
+    for (const input of ["text", { seed: 1, anything: [1] }, null])
+      expect((await world.ok("POST", "/api/jobs", { prompt: "x", input })).input).toEqual(input);
+  });
+
   it("that nobody made is unknown, whatever it looks like", async () => {
     for (const id of [
       "nope",
