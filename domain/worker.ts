@@ -37,6 +37,8 @@ export interface Outcome {
   readonly jobId: string;
   readonly outcome: "completed" | "failed";
   readonly code: string | null;
+  /** Its runtime refused what a client of the front door asked for, in the runtime's own words. */
+  readonly isClientsFault?: boolean;
   readonly at: number;
 }
 
@@ -75,9 +77,6 @@ export interface Worker {
   /** Rests in a row, for failing or for starting nothing, since it last did what it was given. */
   readonly rests: number;
 }
-
-/** What an older record leaves unsaid. */
-export const WORKER_DEFAULTS = { unavailable: null, rests: 0 } as const satisfies Partial<Worker>;
 
 /** The built-in runtime for first tries, and the one model that it offers. */
 export const ECHO = "echo";
@@ -218,7 +217,8 @@ export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
   return rested(next, `${what}, the last with "${outcome.code}"`, outcome.at);
 };
 
-export const isBlameless = ({ code }: Outcome): boolean => BLAMELESS_CODES.has(code ?? "");
+export const isBlameless = ({ code, isClientsFault = false }: Outcome): boolean =>
+  isClientsFault || BLAMELESS_CODES.has(code ?? "");
 
 const isFailingInARow = (outcomes: readonly Outcome[], nowAt: number): boolean => {
   const last = outcomes.slice(0, FAILURES_TO_PAUSE);

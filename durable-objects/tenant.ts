@@ -21,7 +21,7 @@ import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
 import type { Jurisdiction } from "./object-name.ts";
-import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
+import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
 import {
@@ -34,6 +34,7 @@ import {
 } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
 import { type Departure, movedRefusal } from "./operations/moving.ts";
+import { speak } from "./operations/report.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
@@ -266,6 +267,16 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.#turns.decide(SERVICE, (turn) =>
       turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
     );
+  }
+
+  /** Over HTTP a worker's first event is all that it says of it. */
+  async firstWord(id: string, lease: number): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => speak(turn, { id, lease }));
+  }
+
+  /** A client has heard the beginning of an attempt that is over: no other worker goes on with its job. */
+  async endHeard(jobId: string): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
   }
 
   /** How attempts ended, or that they go on. Only relays ask. */

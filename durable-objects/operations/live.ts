@@ -6,8 +6,9 @@ import { presentJob } from "../../contract/job.ts";
 import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
 import { startOf } from "../../contract/start-of.ts";
 import { presentWorker } from "../../contract/worker.ts";
+import { keptPayload } from "../../domain/front-door.ts";
 import type { Job } from "../../domain/job.ts";
-import type { JobStatus } from "../../domain/job-status.ts";
+import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
@@ -30,7 +31,9 @@ export interface LiveChanges {
 const PROMPT_START_CHARS = 200;
 
 const presentLive = (turn: Turn, job: Job): LiveJob => {
-  const payload = turn.store.payloads.find(job.id);
+  const asked = turn.store.payloads.find(job.id);
+  const isKept = job.api === null || !isFinal(job.status);
+  const payload = isKept ? asked : keptPayload(turn.memory.config.frontDoor.store, asked);
   const { prompt, input: _input, result: _result, ...rest } = presentJob(job, payload, null, waitingReason(turn, job));
   return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
 };

@@ -19,8 +19,9 @@ export function openCatalog(
   env: CatalogBindings,
   now: () => number,
   audit: (db: D1Database, tenant: string, entry: AuditEntry) => D1PreparedStatement,
+  onRequest: () => void = () => undefined,
 ): SyncTools {
-  const fetch = networkOf(env.LOCAL_NETWORK);
+  const fetch = networkOf(env.LOCAL_NETWORK, onRequest);
   // Provider keys stand under names of their own (PROVIDER_<NAME>_KEY), which no interface can list.
   const source = openSecrets(env as unknown as Readonly<Record<string, unknown>>, { fetch, now });
   return {
@@ -33,9 +34,11 @@ export function openCatalog(
 }
 
 /** Self-hosted, fetch reaches public hosts alone: whatever a name resolves to, only a private address leads inside. */
-function networkOf(local: Fetcher | undefined): (request: Request) => Promise<Response> {
-  return (request) =>
-    local !== undefined && isPrivateAddress(new URL(request.url)) ? local.fetch(request) : fetch(request);
+function networkOf(local: Fetcher | undefined, onRequest: () => void): (request: Request) => Promise<Response> {
+  return (request) => {
+    onRequest();
+    return local !== undefined && isPrivateAddress(new URL(request.url)) ? local.fetch(request) : fetch(request);
+  };
 }
 
 let known: { files: string | undefined; isLocalOn: boolean; providers: ProviderSet } | null = null;

@@ -110,9 +110,13 @@ export const alarm = (world: World): Promise<boolean> => runDurableObjectAlarm(w
 export const inStorage = <T>(world: World, work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
   runInDurableObject(world.stub, async (_instance: Tenant, state: DurableObjectState) => work(state.storage));
 
+const LATER_MS = 3_600_000;
+
 /** Moves instants of a stored job record back, as if that much time had passed for it. */
 export const ageJob = (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> =>
-  inStorage(world, (storage) => {
+  inStorage(world, async (storage) => {
+    // An alarm that was set for the next moment, to drain, must not come before the test's next step.
+    await storage.setAlarm(Date.now() + LATER_MS);
     const row = storage.sql.exec("SELECT record FROM jobs WHERE id = ?", id).one();
     const job = JSON.parse(row.record as string) as Record<string, number | null>;
     for (const field of fields) if (typeof job[field] === "number") job[field] -= ms;
