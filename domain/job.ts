@@ -46,6 +46,8 @@ export interface FrontDoorFacts {
   readonly isBodyHeld: boolean;
   /** Whether its worker had the conversation's previous turn; null until it was assigned. */
   readonly isSessionHit: boolean | null;
+  /** How long its client shall wait before it asks again, where the provider said so. */
+  readonly retryAfterMs?: number;
 }
 
 export interface NewJob extends JobPayload {
