@@ -25,7 +25,7 @@ const testsOf = async (file: string): Promise<string[]> => {
   const rules = file.startsWith("domain/") ? await importers("domain", ".ts", path.basename(file)) : [];
   for (const rule of rules)
     for (const test of await importers(TESTS, ".test.ts", rule)) if (!found.includes(test)) found.push(test);
-  // Its own test first: most changes fall there.
+  // Its own test first, because that notices most changes.
   const own = `${TESTS}/${path.basename(file, ".ts")}.test.ts`;
   return found.sort((one, other) => Number(other === own) - Number(one === own));
 };

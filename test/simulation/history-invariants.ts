@@ -1,4 +1,4 @@
-// What D1 must hold: all that has left the object, and everything once the outbox is empty.
+// What D1 must have: everything that has left the object, and everything once the outbox is empty.
 
 import { type Job, labelsOf } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -14,7 +14,7 @@ const resultIn = ({ shell }: World, id: string): string => {
 
 const projections = new WeakMap<Job, string>();
 
-/** Without the changes that history does not hear of. */
+/** Without the changes that are not sent to history. */
 const projected = (job: Job): string => {
   const known = projections.get(job);
   if (known !== undefined) return known;
@@ -31,7 +31,7 @@ const projected = (job: Job): string => {
   return text;
 };
 
-/** What history is searched by: the same facts as in the record. */
+/** The columns that history is searched by: the same facts as in the record. */
 const columnsOf = (job: Job): Record<string, string | number | null> => ({
   version: job.version,
   status: job.status,
@@ -90,7 +90,7 @@ export const historyKeepsWhatLeft = (before: Snapshot, now: Snapshot, world: Wor
     if (seen === undefined || now.jobs.has(id)) continue;
     const [row] = shell.history.rows("SELECT record FROM jobs WHERE tenant = ? AND id = ?", TENANT, id);
     const { job } = seen;
-    // Between two looks it may have gone on, and left.
+    // Between two checks it may have continued and left.
     const last = row === undefined ? job : model.parsed.of<Job>(row.record as string);
     if (last.version < job.version)
       return `history has version ${last.version} of job ${id}, which left at ${job.version}`;
