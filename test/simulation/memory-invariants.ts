@@ -1,8 +1,7 @@
 // The object's memory compared with its tables; and whether the router left a job waiting without reason.
 
 import { isLeased } from "../../domain/job.ts";
-import { explain } from "../../domain/routing.ts";
-import type { RoutePolicy } from "../../domain/routing-filter.ts";
+import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
 import { closedByMoney } from "./money.ts";
@@ -101,12 +100,12 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     if (orderKey === null || asked.has(job.groupKey)) continue;
     asked.add(job.groupKey);
     const request = routeRequest({ memory, nowAt: now.nowAt }, job);
-    const mayHave = (instance: string, ruled: RoutePolicy): boolean =>
-      explain(fleet, request, ruled).workers.some((one) => one.eligible && one.instance === instance);
-    for (const { instance, eligible } of explain(fleet, request, policy).workers) {
-      if (!eligible || (fleet.get(instance)?.worker.pause?.untilAt ?? Number.POSITIVE_INFINITY) <= policy.nowAt)
-        continue;
-      const isOpenedBySilence = job.avoidedWorkers.includes(instance) && !mayHave(instance, everybodyAlive);
+    for (const member of fleet.members()) {
+      const { instance, pause } = member.worker;
+      const isPauseOver = (pause?.untilAt ?? Number.POSITIVE_INFINITY) <= policy.nowAt;
+      if (isPauseOver || firstRefusal(member, request, policy, fleet) !== null) continue;
+      const isOpenedBySilence =
+        job.avoidedWorkers.includes(instance) && firstRefusal(member, request, everybodyAlive, fleet) !== null;
       if (!isOpenedBySilence) return `job ${job.id} waits, and ${instance} may have it`;
     }
   }
