@@ -133,6 +133,8 @@ export const presenceAnswer = z
 
 export const workerDetail = workerResource
   .extend({
+    apis: z.array(z.enum(APIS)),
+    runtime_models: z.array(z.string()).nullable(),
     jobs: z.array(jobResource),
     recent_outcomes: z.array(
       z.object({
