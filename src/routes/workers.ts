@@ -71,6 +71,7 @@ const present = endpoint(
     tag: FLEET,
     ...asks("listPresent"),
     summary: "Workers that are not offline",
+    description: "A page of large workers (8 MiB of models and tags) is shorter than `limit`: go on behind it.",
     query: presenceListQuery,
     answers: { 200: { description: "The presence of each worker.", schema: presenceList } },
   },

@@ -51,6 +51,8 @@ const answerHeaders = (answer: IncomingMessage): string[] => {
 /** The answer is under way when this resolves; a process that is away before that is a refusal. */
 export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
   new Promise((resolve, reject) => {
+    // A client that left meanwhile wants no answer, and its close is not told again.
+    if (outgoing.destroyed) return resolve(alreadySent());
     const { method = "GET", url: path = "/" } = incoming;
     const headers = passedHeaders(incoming, c.get("requestId"));
     const upstream = request({ socketPath, method, path, headers, agent: false });
