@@ -1,4 +1,4 @@
-// The tests of `test/domain` in one vitest that stays: a change costs the tests that it reaches, and no start.
+// The tests of `test/domain` in one vitest that keeps running: a change only costs the tests that it affects.
 
 import path from "node:path";
 import { createVitest, type Vitest } from "vitest/node";
