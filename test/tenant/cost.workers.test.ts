@@ -1,4 +1,4 @@
-// Cost that adds up to the nano-dollar, once an attempt.
+// Cost that adds up to the nano-dollar, once per attempt.
 
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,5 +1,5 @@
-// The killswitch as its table says, over HTTP and over sockets. Who is halted stays halted: across retries, evictions,
-// late reports and newcomers.
+// The killswitch as its table says, over HTTP and over sockets. Halted workers stay halted: across retries, evictions,
+// late reports and new workers.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";

@@ -49,7 +49,7 @@ const acked = (socket: Socket, id: string): Promise<Body> =>
 const bearer = (given: string | null): Record<string, string> =>
   given === null ? {} : { authorization: `Bearer ${given}` };
 
-/** Until the object has heard that a socket is gone. */
+/** Waits until the object knows that a socket is gone. */
 const dropped = (instance: string): Promise<void> =>
   expect.poll(async () => (await view(instance)).connected).toBe(false);
 
