@@ -96,7 +96,7 @@ const tally = (names: readonly string[]): Record<string, number> => {
 };
 
 describe("a job of the front door", () => {
-  test("waits where no worker offers its API, and goes to the one that does", () => {
+  test("waits while no worker offers its API, and goes to a worker that does", () => {
     const fleet = fleetOf([{ instance: "old" }, { instance: "new", apis: ["messages"] }]);
     const asked = request({ api: "messages" });
     expect(chosenOf(fleet, asked, policy())).toBe("new");
@@ -163,7 +163,7 @@ describe("for any fleet, request and policy", () => {
     });
   });
 
-  test("a worker's first refusal is the first of all its refusals, and null for the one that is chosen", () => {
+  test("a worker's first refusal is the first of all its refusals, and null for the chosen worker", () => {
     check((given, asked, rules) => {
       const { fleet, rules: live } = situation(given, rules);
       for (const member of fleet.members()) {
