@@ -36,13 +36,10 @@ const filterFields = {
   worker: instanceName.optional(),
   key: z.string().max(64).optional().meta({ description: "the id of the key that created it" }),
   error_code: label(64).optional().meta({ description: "the error's code or HTTP status, e.g. 500" }),
-  unpriced: z
-    .enum(["true", "false"])
-    .optional()
-    .meta({
-      description:
-        "true: only jobs with an attempt of unknown cost, as `unpriced_jobs` counts them; false: only the others",
-    }),
+  unpriced: z.enum(["true", "false"]).optional().meta({
+    description:
+      "true: only jobs with an attempt of unknown cost, as `unpriced_jobs` counts them; false: only the others",
+  }),
   since: instant.optional().meta({ description: "created at this time or later" }),
   until: instant.optional().meta({ description: "created before this time" }),
   q: z
