@@ -1,5 +1,5 @@
 // `npm run mutants -- --scan <file> …`: tries every change of a file against the tests of `test/domain` that import it,
-// and, where those are content, against a short simulation. Says which changes nobody noticed.
+// and, if those pass, against a short simulation. Prints the changes that were not noticed.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -19,7 +19,7 @@ const importers = async (folder: string, ends: string, file: string): Promise<st
   return found;
 };
 
-/** Those that import the file, or a rule that does: nearly every test reaches nearly every file somehow. */
+/** Tests that import the file, or a rule that does, because nearly every test reaches nearly every file indirectly. */
 const testsOf = async (file: string): Promise<string[]> => {
   const found = await importers(TESTS, ".test.ts", file);
   const rules = file.startsWith("domain/") ? await importers("domain", ".ts", path.basename(file)) : [];
@@ -75,7 +75,7 @@ const tryFile = async (copy: string, file: string, hasSimulation: boolean): Prom
   return survivors.length;
 };
 
-/** Answers how many changes nobody noticed; the simulation takes most of the time, so it can be left out. */
+/** Returns how many changes were not noticed; the simulation takes most of the time, so it can be left out. */
 export const survey = async (copy: string, files: readonly string[], hasSimulation: boolean): Promise<number> => {
   let survivors = 0;
   for (const file of files) survivors += await tryFile(copy, file, hasSimulation);
