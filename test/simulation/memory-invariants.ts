@@ -72,6 +72,19 @@ const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
   return null;
 };
 
+/** Counters may lose what a crash took, and never count what did not happen. */
+export const countersEqualEvents = (_before: Snapshot, _now: Snapshot, { model, shell }: World): string | null => {
+  const { memory, isUnbroken } = shell;
+  if (memory === null) return null;
+  for (const status of ["completed", "cancelled"] as const) {
+    const counted = memory.counters.jobsByStatus[status];
+    const told = model.eventsByType.get(`job.${status}`) ?? 0;
+    if (counted > told || (isUnbroken && counted < told))
+      return `${counted} ${status} jobs are counted, and ${told} were`;
+  }
+  return null;
+};
+
 /**
  * Checks every worker for every waiting job, without an index. What time alone has opened is for the alarm to find, which
  * is checked by what is due: the end of a pause or of a back-off, a ping that woke nothing, and the silence of the other

@@ -51,6 +51,8 @@ export class Model {
   readonly seen = new Map<string, Seen>();
   /** Events, attempts and runs of every outbox row so far, by their key in history. */
   readonly events = new Map<string, string>();
+  /** How many events of each type. */
+  readonly eventsByType = new Map<string, number>();
   readonly attempts = new Map<string, number | null>();
   /** Their total cost. */
   attemptedNanoUsd = 0;

@@ -479,4 +479,16 @@ export const MUTANTS: readonly Mutant[] = [
     "keep_days = ?3 WHERE tenant = ?1",
     "keep_days = ?3 WHERE ?1 = ?1",
   ),
+  mutant(
+    "counters keep what was undone",
+    "durable-objects/turn-runner.ts",
+    "this.#counters = null;",
+    "void this.#counters;",
+  ),
+  mutant(
+    "a cancelled job is counted twice",
+    "durable-objects/operations/turn.ts",
+    "counters.jobsByStatus[after.status] += 1;",
+    'counters.jobsByStatus[after.status] += after.status === "cancelled" ? 2 : 1;',
+  ),
 ];

@@ -49,6 +49,8 @@ export class Shell {
   answered: (name: OperationName, request: unknown) => void = () => {};
   /** How often the object was started. */
   lifeCount = 0;
+  /** Nothing was undone and the object never died: it has counted everything. */
+  isUnbroken = true;
   /** Checks every state in which the object rests while time passes. */
   atRest: () => void = () => {};
   #tenant: Promise<Tenant> | null = null;
@@ -73,6 +75,7 @@ export class Shell {
   #newHandle(): DiskHandle {
     return new DiskHandle(this.disk, () => {
       this.memory = null;
+      this.isUnbroken = false;
     });
   }
 
@@ -147,6 +150,7 @@ export class Shell {
   /** The object's memory, timers and promises are gone; its sockets survive sleep, but not a deploy. */
   crash(kind: "evicted" | "deployed"): void {
     this.#handle.isDead = true;
+    this.isUnbroken = false;
     this.#tenant = null;
     this.memory = null;
     this.clock.forgetTimers();
