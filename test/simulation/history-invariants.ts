@@ -139,7 +139,7 @@ const eventsAgree = ({ model, shell }: World): string | null => {
 
 const attemptsAgree = ({ model, shell }: World): string | null => {
   const [attempts] = shell.history.rows(
-    "SELECT COUNT(*) AS count, COALESCE(SUM(nano_usd), 0) AS nano_usd, COUNT(DISTINCT job_id) AS jobs FROM attempts WHERE tenant = ?",
+    "SELECT COUNT(*) AS count, COALESCE(SUM(nano_usd), 0) AS nano_usd, COUNT(DISTINCT job_id) AS jobs, COUNT(DISTINCT CASE WHEN nano_usd IS NULL THEN job_id END) AS unpriced FROM attempts WHERE tenant = ?",
     TENANT,
   );
   if (attempts?.count !== model.attempts.size)
@@ -147,14 +147,16 @@ const attemptsAgree = ({ model, shell }: World): string | null => {
   if (attempts.nano_usd !== model.attemptedNanoUsd)
     return `attempts cost ${model.attemptedNanoUsd}, and in history ${attempts.nano_usd}`;
   const [hours] = shell.history.rows(
-    "SELECT COALESCE(SUM(nano_usd), 0) AS nano_usd, COALESCE(SUM(jobs), 0) AS jobs FROM cost_hours WHERE tenant = ?",
+    "SELECT COALESCE(SUM(nano_usd), 0) AS nano_usd, COALESCE(SUM(jobs), 0) AS jobs, COALESCE(SUM(unpriced_jobs), 0) AS unpriced FROM cost_hours WHERE tenant = ?",
     TENANT,
   );
   if (hours?.nano_usd !== attempts.nano_usd)
     return `the hours of history add up to ${hours?.nano_usd}, its attempts to ${attempts.nano_usd}`;
-  return hours?.jobs === attempts.jobs
+  if (hours.unpriced !== attempts.unpriced)
+    return `the hours of history count ${hours.unpriced} unpriced jobs, and there are ${attempts.unpriced}`;
+  return hours.jobs === attempts.jobs
     ? null
-    : `the hours of history count ${hours?.jobs} jobs, and there are ${attempts.jobs}`;
+    : `the hours of history count ${hours.jobs} jobs, and there are ${attempts.jobs}`;
 };
 
 /** Each run of a schedule is there, once. */

@@ -158,9 +158,15 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "history counts a job once for each attempt",
-    "migrations/0001_cost_hours.sql",
-    "SELECT COUNT(*) = 1",
-    "SELECT COUNT(*) >= 1",
+    "migrations/0003_cost_by.sql",
+    "NEW.model,\n    (SELECT COUNT(*) = 1",
+    "NEW.model,\n    (SELECT COUNT(*) >= 1",
+  ),
+  mutant(
+    "history counts a job as unpriced once for each attempt",
+    "migrations/0003_cost_by.sql",
+    "NEW.model,\n    (SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),\n    NEW.nano_usd IS NULL AND\n",
+    "NEW.model,\n    (SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),\n    NEW.nano_usd IS NULL OR\n",
   ),
   mutant(
     "outbox numbers start again when it is empty",
