@@ -263,7 +263,7 @@ export const toPause = (body: z.infer<typeof pauseRequest>): { reason: string | 
   untilAt: body.until == null ? null : fromIso(body.until),
 });
 
-/** Fields of a record that stay inside the service, or make up what is told: the pause, the failure rate. */
+/** Fields of a record that stay inside the service, or from which others are computed: the pause, the failure rate. */
 type Inside =
   | "tags"
   | "apis"
@@ -278,7 +278,7 @@ type Inside =
   | "expiredLeases"
   | "rests";
 type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
-/** Every other field is on the wire: a new one is in the resource or inside, or this does not compile. */
+/** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
 export const presentWorker = (view: WorkerView): WorkerResource => ({

@@ -163,7 +163,7 @@ describe("presence", () => {
 });
 
 describe("a claim", () => {
-  it("gives leases up to its max, and says why there is none", async () => {
+  it("gives leases up to its max, and says why there are none", async () => {
     await present("w1", { concurrency: 3, tags: "cpu" });
     for (let index = 0; index < 3; index += 1) await create({ tags: ["cpu"] });
     for (let index = 0; index < 7; index += 1) await create({ tags: ["gpu"] });
@@ -288,7 +288,7 @@ describe("a lease", () => {
     });
   });
 
-  it("given back costs no attempt and goes to whoever is next", async () => {
+  it("given back costs no attempt and goes to the next worker", async () => {
     await present("w1");
     const { id } = await create();
     await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
@@ -372,7 +372,7 @@ describe("a result with a claim", () => {
     expect(last).toMatchObject({ job: { status: "completed" }, jobs: [] });
   });
 
-  it("says why there is none, and without the query is answered with the job alone", async () => {
+  it("says why there are no leases, and without the query answers with the job alone", async () => {
     await present("w1");
     await create();
     const [job] = (await claim("w1")).jobs;

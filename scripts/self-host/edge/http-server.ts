@@ -28,8 +28,8 @@ const PARSER_REFUSALS: Record<string, Refusal> = {
   HPE_HEADER_OVERFLOW: { code: "headers_too_large", limitBytes: MAX_HEADER_BYTES },
   ERR_HTTP_REQUEST_TIMEOUT: { code: "request_timeout", afterMs: HEADERS_WITHIN_MS },
 };
-const MALFORMED = invalid("", "this is no HTTP/1.1 request");
-/** No proxy: there is nothing to connect to. */
+const MALFORMED = invalid("", "this is not an HTTP/1.1 request");
+/** Not a proxy: there is nothing to connect to. */
 const NO_CONNECT: Refusal = {
   code: "method_not_allowed",
   allow: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
