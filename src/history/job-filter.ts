@@ -2,7 +2,7 @@
 // by row. No text of a user's stands in a pattern: words go through the full-text index, an id's beginning is a range.
 
 import { fromIso } from "../../contract/field.ts";
-import { type JobFilter, type JobFilterName, metadataOf } from "../../contract/job-list.ts";
+import { type JobFilter, type jobFilter, metadataOf } from "../../contract/job-list.ts";
 import { searchTermsOf } from "../../domain/search.ts";
 
 /** `FROM` and `WHERE` of the jobs that a filter names; `?1` is the tenant, `bindings` follow it. */
@@ -47,6 +47,8 @@ const errorCode = (value: string): Part[] =>
 
 const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
+
+type JobFilterName = keyof typeof jobFilter.shape;
 
 /** Every name that a filter may have, the most telling first. */
 const PARTS = {
