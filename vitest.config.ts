@@ -4,7 +4,7 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const ROOT = import.meta.dirname;
-/** A build machine that is busy for a moment is no failure; what is broken fails twice. */
+/** A busy build machine is not a failure; a real defect fails twice. */
 const RETRIES = process.env.CI ? 1 : 0;
 const IN_WORKERD = "test/**/*.workers.test.ts";
 /** Of both projects: one more than there are cores, as most tests wait for servers. A process runs many files. */

@@ -1,6 +1,6 @@
-// An answer that is not streamed. Until `commit_after_seconds` x 3 a failure has a status; then the answer begins with 200
-// and line feeds, which JSON allows, so that proxies keep the line and a lost client is noticed. A failure after that
-// breaks the connection: a 200 with an error in it passes for an answer.
+// An answer that is not streamed. Until `commit_after_seconds` x 3 a failure has a status. After that the answer begins
+// with 200 and line feeds, which JSON allows, so that proxies keep the connection and a lost client is noticed. A later
+// failure breaks the connection, because clients take a 200 with an error in it for an answer.
 
 import type { DoorError } from "../../contract/dialect.ts";
 import { isFinal } from "../../domain/job-status.ts";

@@ -1,4 +1,4 @@
-// What a fleet of the largest size costs: memory a worker, and a refused dispatch that shows the closest of them.
+// The cost of a fleet of the largest size: memory per worker, and a refused dispatch that lists the closest workers.
 
 import { expect, test } from "vitest";
 import { Fleet } from "../../domain/fleet.ts";
@@ -11,7 +11,7 @@ const SHOWN = 200;
 
 const namesOf = (kind: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${kind}-${at}`);
 
-/** As the store reads them: each with lists of its own, which most have in common. */
+/** As the store reads them: each with its own lists, most of them equal. */
 const largeFleet = (): Fleet => {
   const fleet = new Fleet();
   for (let at = 0; at < MANY; at += 1) {

@@ -1,4 +1,4 @@
-// Section 2 of the contract: tenants, keys and roles, as their holders meet them.
+// Section 2 of the contract: tenants, keys and roles, as key holders see them.
 
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";

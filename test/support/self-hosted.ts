@@ -1,4 +1,4 @@
-// The self-hosted server as its user runs it: `scripts/start.ts` on a free port with a data folder of its own.
+// The self-hosted server as its user runs it: `scripts/start.ts` on a free port with its own data folder.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,11 +11,11 @@ const READY_WITHIN_MS = 60_000;
 export interface SelfHosted {
   readonly url: string;
   readonly adminKey: string;
-  /** What it printed so far. */
+  /** Its output so far. */
   readonly output: () => string;
-  /** Ends it as `kill -9` does: nothing is tidied up. */
+  /** Ends it as `kill -9` does: nothing is cleaned up. */
   readonly kill: () => Promise<void>;
-  /** SIGTERM; answers the exit code. */
+  /** SIGTERM; returns the exit code. */
   readonly stop: () => Promise<number | null>;
 }
 

@@ -1,5 +1,5 @@
-// Section 3 "Attempts" and who may have a job: a failure that may pass is tried again elsewhere; a worker that can take
-// nothing says so; the built-in echo stands aside.
+// Section 3 "Attempts" and who may have a job: a retryable failure is tried again elsewhere; an unavailable worker says
+// so; the built-in echo stands aside.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
