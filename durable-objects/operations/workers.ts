@@ -61,7 +61,20 @@ export const listPresent = (
 ): Result<{ workers: WorkerResource[]; total: number }, Refusal> => {
   const present = allWorkers(turn).filter((member) => !isSilent(turn, member));
   const shown = present.slice(page.offset, page.offset + page.limit);
-  return ok({ workers: shown.map((member) => presentWorker(viewOf(turn, member))), total: present.length });
+  const workers = lightPage(shown.map((member) => presentWorker(viewOf(turn, member))));
+  return ok({ workers, total: present.length });
+};
+
+/** An answer of the object may have 32 MiB, and a thousand workers with all the models they may name have twice that. */
+const MAX_PAGE_CHARS = 8 * 1024 * 1024;
+
+/** As many of the first as one answer bears; the next page begins behind them. */
+const lightPage = (workers: readonly WorkerResource[]): WorkerResource[] => {
+  let chars = 0;
+  return workers.filter(({ tags, models }, index) => {
+    chars += tags.length + (models ?? []).reduce((sum, name) => sum + name.length, 0);
+    return index === 0 || chars <= MAX_PAGE_CHARS;
+  });
 };
 
 type Listed = { workers: WorkerResource[]; total: number; summary?: FleetSums };

@@ -79,6 +79,7 @@ const present = endpoint(
     tag: FLEET,
     ...asks("listPresent"),
     summary: "List workers that are not offline",
+    description: "A page of large workers (8 MiB of models and tags) is shorter than `limit`: go on behind it.",
     query: presenceListQuery,
     answers: { 200: { description: "The workers that are not offline.", schema: presenceList } },
   },

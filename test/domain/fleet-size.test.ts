@@ -31,6 +31,23 @@ test("a worker of usual size, with a tag of its own, takes less than 4 KB", () =
   expect(bytes / MANY).toBeLessThan(4_096);
 });
 
+test("of 3,000 workers as large as they may be, each takes little more than what only it has", () => {
+  const FAT = 3_000;
+  const before = process.memoryUsage();
+  const fleet = new Fleet();
+  for (let at = 0; at < FAT; at += 1) {
+    // As the store reads them: texts of its own, equal to the others'.
+    const models = Array.from({ length: 500 }, (_, n) => `${n}`.padStart(120, "m"));
+    const tags = [...namesOf("tag", 31), `host-${at}`];
+    fleet.put(worker({ instance: `w-${at}`, tags, models }), NOON);
+  }
+  globalThis.gc?.();
+  const after = process.memoryUsage();
+  const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+  expect(fleet.size).toBe(FAT);
+  expect(bytes / FAT).toBeLessThan(16 * 1_024);
+});
+
 test("a refusal shows the workers that came closest, as the whole explanation has them, and looks at no others", () => {
   const fleet = new Fleet();
   for (let at = 0; at < 1_000; at += 1) {

@@ -19,6 +19,13 @@ export interface SelfHosted {
   readonly stop: () => Promise<number | null>;
 }
 
+interface Start {
+  readonly args?: string[];
+  readonly env?: Record<string, string>;
+  /** A command that runs the server's, given behind it. */
+  readonly wrapper?: string[];
+}
+
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();
@@ -31,10 +38,11 @@ export const freePort = (): Promise<number> =>
 
 export const startSelfHosted = async (
   dataDir: string,
-  { args = ["--no-worker"], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
+  { args = ["--no-worker"], env = {}, wrapper = [] }: Start = {},
 ): Promise<SelfHosted> => {
   const port = await freePort();
-  const child = spawn(process.execPath, ["scripts/setup.mjs", "scripts/start.ts", ...args], {
+  const [command = "", ...rest] = [...wrapper, process.execPath, "scripts/setup.mjs", "scripts/start.ts", ...args];
+  const child = spawn(command, rest, {
     cwd: ROOT,
     env: { ...process.env, PORT: String(port), SERVICE_DATA_DIR: dataDir, ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -5,6 +5,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env, exports } from "cloudflare:workers";
 import type { Role } from "../../../domain/key.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
+import { edgeFetch } from "./edge.ts";
 
 export const ORIGIN = "https://signalbox.test";
 export const ROOT_KEY = "root-key-of-the-tests";
@@ -40,7 +41,7 @@ export const request = async (
   if (key !== null) all.set("authorization", `Bearer ${key}`);
   if (body !== undefined && !all.has("content-type")) all.set("content-type", "application/json");
   const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-  const response = await exports.default.fetch(`${ORIGIN}${path}`, {
+  const response = await edgeFetch(`${ORIGIN}${path}`, {
     method,
     headers: all,
     redirect: "manual",

@@ -2,6 +2,7 @@
 
 import { exports } from "cloudflare:workers";
 import { type Body, connectWorker, ORIGIN, type Socket, type World } from "./client.ts";
+import { edgeFetch } from "./edge.ts";
 
 export const APIS = ["chat/completions", "completions", "embeddings", "responses", "messages"];
 
@@ -97,7 +98,7 @@ export const post = async (
   body: unknown,
   headers: Record<string, string> = {},
 ): Promise<Streamed> => {
-  const response = await exports.default.fetch(`${ORIGIN}${path}`, {
+  const response = await edgeFetch(`${ORIGIN}${path}`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
