@@ -49,10 +49,10 @@ export const explanation = z
     selected: z.string().nullable(),
     weights: z
       .record(z.string(), z.number())
-      .meta({ description: "points of each part; score = sum of part x weight" }),
-    notes: z.array(z.string()).meta({ description: "what holds for the whole request, e.g. an active killswitch" }),
-    eligible: count.meta({ description: "how many might have it" }),
-    total: count.meta({ description: "how many were looked at" }),
+      .meta({ description: "points of each part (0 to 100 in all); score = sum of part x weight" }),
+    notes: z.array(z.string()).meta({ description: "what applies to the whole request, e.g. an active killswitch" }),
+    eligible: count.meta({ description: "number of workers that could take it" }),
+    total: count.meta({ description: "number of workers considered" }),
     workers: z.array(workerVerdict),
   })
   .meta({ id: "Explanation" });

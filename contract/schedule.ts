@@ -19,13 +19,13 @@ import {
   toIso,
   toIsoOrNull,
 } from "./field.ts";
-import { jobStatus, priority, tier } from "./job.ts";
+import { jobInput, jobStatus, priority, tier } from "./job.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
-/** `.` and `..` are steps in a path: a schedule of that name could not be addressed. */
+/** `.` and `..` mean directories in a URL path, so a schedule of that name could not be addressed. */
 export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -").refine(
   (name) => !/^\.{1,2}$/.test(name),
-  "must not be . or ..: no address could name it",
+  "must not be . or .., which no URL path can contain",
 );
 export const scheduleNameParam = z.object({ name: scheduleName });
 
@@ -36,7 +36,7 @@ const timing = {
 };
 
 const request = {
-  input: json.optional(),
+  input: jobInput.optional(),
   provider: providerName.nullish(),
   model: modelName.nullish(),
   priority: priority.optional(),
@@ -50,7 +50,7 @@ export const newScheduleRequest = z
   .strictObject({ name: scheduleName, ...timing, prompt: text(MAX_PROMPT_BYTES), ...request })
   .meta({ id: "NewSchedule" });
 
-/** `name` may be given as it is; a schedule keeps its name. */
+/** `name` may be repeated unchanged; a schedule cannot be renamed. */
 export const editScheduleRequest = z
   .strictObject({ name: scheduleName.optional(), ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request })
   .refine((body) => Object.keys(body).length > 0, "give at least one field to change")
@@ -80,7 +80,10 @@ export const scheduleResource = z
     next_run_at: instant.nullable(),
     last_run_at: instant.nullable(),
     created_at: instant,
-    warning: z.string().nullable().meta({ description: "what keeps its jobs from running, such as a removed model" }),
+    warning: z
+      .string()
+      .nullable()
+      .meta({ description: "why its jobs cannot run, e.g. a model that no longer exists; null if nothing is wrong" }),
     next_runs: z.array(instant).optional().meta({ description: "with ?preview=<n>" }),
   })
   .meta({ id: "Schedule" });

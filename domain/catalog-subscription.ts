@@ -1,4 +1,4 @@
-// A tenant's wish to follow a provider's model list, and what following it has found.
+// A tenant's subscription to a provider's model list, and its results.
 
 import type { CatalogModel } from "./catalog.ts";
 import type { ModelPrice } from "./catalog-price.ts";
@@ -16,7 +16,7 @@ export interface Subscription {
   readonly createdAt: number;
 }
 
-/** The models of the last good sync, ordered by id. */
+/** The models of the last successful sync, ordered by id. */
 export interface ModelsSnapshot {
   readonly models: readonly CatalogModel[];
   /** By model id; of those whose price the provider tells. */
@@ -34,7 +34,7 @@ export interface ModelsHistoryEntry {
   readonly priceAfter: ModelPrice | null;
 }
 
-/** Model ids by what happened to them. `removed` is what pending jobs, schedules and workers may still name. */
+/** Model ids by change. Pending jobs, schedules and workers may still name the removed ones. */
 export interface SyncReport {
   readonly subscriptionId: string;
   readonly provider: string;

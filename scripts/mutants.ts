@@ -17,7 +17,7 @@ const TESTS = ["test/domain", "test/simulation", "test/support", "test/tenant/mo
 const NEEDED = [...SOURCES, ...SETTINGS, ...TESTS];
 const SEEDS = 600;
 const TESTS_ONLY = "--tests-only";
-/** Two processes of this machine are left to others. */
+/** Leaves some of the machine for other processes. */
 const AT_ONCE = Math.max(1, Math.min(4, availableParallelism() - 2));
 
 interface Trial {
@@ -34,7 +34,7 @@ const copyTree = async (): Promise<string> => {
   return copy;
 };
 
-/** Null where the code that the mutant changes is not there exactly once. */
+/** Null if the code to change does not occur exactly once. */
 const plant = async (copy: string, { file, search, replace }: Mutant): Promise<boolean> => {
   const place = path.join(copy, file);
   const pieces = (await readFile(place, "utf8")).split(search);
@@ -73,7 +73,7 @@ const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   for (const catcher of new Set(waiting.map((mutant) => mutant.catcher))) {
     const sane = await attempt(null, catcher);
     if (!sane.isCaught) continue;
-    console.error(`The tree fails without any mutant: ${sane.said}`);
+    console.error(`The tests fail without any mutant: ${sane.said}`);
     return 1;
   }
   const trials: Trial[] = [];

@@ -1,4 +1,4 @@
-// What work costs: over any span with the one before, by provider, model, tag, key, worker or schedule, against the
+// The cost of work: over any span with the one before, by provider, model, tag, key, worker or schedule, and the
 // budgets. Work of unknown price is shown as such.
 
 import type { CostByGroup, CostByProvider, CostQuery, CostSummary } from "../../contract/cost.ts";
@@ -82,7 +82,7 @@ const readGroups = async (by: By, query: Partial<CostQuery>, signal: AbortSignal
 
 const Grouped = ({ groups, providers }: Groups) => {
   if (groups.rows.length === 0)
-    return <Empty title="Nothing was spent in this span.">Costs appear here as jobs end.</Empty>;
+    return <Empty title="Nothing was spent in this span.">Costs appear here when jobs end.</Empty>;
   return providers === null ? (
     <CostGroups groups={groups} />
   ) : (
@@ -106,7 +106,7 @@ export const Cost = () => {
   return (
     <Page
       title="Cost"
-      lead="Days in UTC. Every attempt that spent something counts, at the time it ended."
+      lead="Days in UTC. Every attempt counts that cost something, at the time it ended."
       actions={
         <SelectField
           label="Span"

@@ -1,4 +1,4 @@
-// Creating a job: queue it, or dispatch it to a worker at once. Beside it stands the worker that the router would choose.
+// Creating a job: queue it, or dispatch it at once. The worker that the router would choose is shown beside it.
 
 import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -46,7 +46,7 @@ const toExtra = ({ runAt, timeout, attempts, isStreamed }: Extra): Partial<NewJo
   ...(isStreamed ? { stream: true } : {}),
 });
 
-/** One key for one wish: the same body pressed twice is one job. */
+/** One key per form content: sending the same body twice creates one job. */
 const useIdempotency = () => {
   const last = useRef({ body: "", key: "" });
   return (body: unknown): string => {
@@ -66,7 +66,7 @@ interface Draft {
   readonly metadata?: NewJobRequest["metadata"];
 }
 
-/** All that was asked of the other job, whole: only its time to start is not repeated. */
+/** All fields of the other job except its start time. */
 const draftLike = (job: JobResource): Draft => ({
   fields: {
     prompt: job.prompt,
@@ -96,7 +96,7 @@ export const NewJob = () => {
   if (data !== null) return <Form draft={draftLike(data)} />;
   return (
     <Page title="New job" back={BACK}>
-      {error === null ? <Loading what="the job to begin from" /> : <Problem error={error} retry={reload} />}
+      {error === null ? <Loading what="the job to copy" /> : <Problem error={error} retry={reload} />}
     </Page>
   );
 };

@@ -1,4 +1,4 @@
-// The audit log: who did what to keys, config, killswitch, workers, schedules and catalog, newest first.
+// The audit log: who changed keys, config, killswitch, workers, schedules and catalog, newest first.
 
 import type { AuditEntryResource } from "../../contract/audit.ts";
 import { api } from "../api.ts";

@@ -1,4 +1,4 @@
-// What a provider did to its list, as a diff by sync: added, removed, and for a change what it was and what it is.
+// A provider's changes as a diff by sync: added and removed models, and for a change the values before and after.
 
 import type { CatalogHistoryList, ListedPrice } from "../../contract/catalog.ts";
 import { usd } from "../format.ts";

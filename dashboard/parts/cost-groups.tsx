@@ -1,4 +1,4 @@
-// Cost by one thing: model, tag, key, worker or schedule, as bars of the whole, and as a file for a spreadsheet.
+// Cost by model, tag, key, worker or schedule, as bars and as a CSV file.
 
 import type { CostByGroup } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
@@ -74,7 +74,7 @@ export const CostGroups = ({ groups }: { groups: CostByGroup }) => (
       >
         Download as CSV
       </button>
-      {!groups.adds_up && <span class="dim">A job of several tags counts in each.</span>}
+      {!groups.adds_up && <span class="dim">A job with several tags counts in each.</span>}
       {groups.rows_total > groups.rows.length && (
         <span class="dim">{plural(groups.rows_total - groups.rows.length, "cheaper row")} not shown.</span>
       )}

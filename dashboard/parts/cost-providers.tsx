@@ -1,4 +1,4 @@
-// Cost by provider, and by model below each, as bars of the whole.
+// Cost by provider, and by model below each, as bars.
 
 import type { CostByProvider } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
@@ -30,8 +30,8 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
       <td class="num cell-wide">{count(provider.usage.output_tokens)}</td>
     </tr>
     {provider.models.map((model) => (
-      <tr key={model.model}>
-        <td class="cell-sub">{model.model}</td>
+      <tr key={model.model ?? ""}>
+        <td class="cell-sub">{model.model ?? "no model named"}</td>
         <td class="num">{usd(model.usd)}</td>
         <td class="cell-wide">
           <Share usd={model.usd} of={totalUsd} />

@@ -1,4 +1,4 @@
-// The router's whole reasoning: who would get the job, every score by its parts, and why each of the others would not.
+// The router's whole reasoning: who would get the job, every score by its parts, and why the others would not.
 
 import type { Explanation } from "../../contract/dispatch.ts";
 import { count, plural } from "../format.ts";

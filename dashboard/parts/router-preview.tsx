@@ -1,4 +1,4 @@
-// The worker that the router would choose, asked again as requirements are typed and as the fleet changes.
+// The worker that the router would choose, read again when requirements or the fleet change.
 
 import type { ExplainQuery } from "../../contract/dispatch.ts";
 import { api } from "../api.ts";
@@ -11,7 +11,7 @@ import { Problem } from "./problem.tsx";
 const TYPING_MS = 250;
 const FLEET_EVERY_MS = 3000;
 
-/** What of the fleet changes a choice: not the heartbeats. */
+/** The parts of the fleet that can change a choice; not the heartbeats. */
 const fleetShape = (): string =>
   [...workers.value.values()]
     .map(({ instance, status, paused, current_load, tags }) => [instance, status, paused, current_load, tags].join())

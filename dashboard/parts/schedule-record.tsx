@@ -1,4 +1,4 @@
-// A schedule at a glance: its last ten runs as dots, how many were missed or skipped, and its next 24 hours as a strip.
+// A schedule at a glance: its last ten runs as dots, missed and skipped runs, and its next 24 hours as a strip.
 
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";

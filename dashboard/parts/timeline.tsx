@@ -1,4 +1,4 @@
-// A job's life, oldest first. An assignment unfolds the router's decision.
+// A job's events, oldest first. An assignment expands to the router's decision.
 
 import type { JobEventResource } from "../../contract/job.ts";
 import { jsonText, withLocalTimes } from "../format.ts";
@@ -27,7 +27,7 @@ const EVENTS: Record<string, { says: string; aspect: Aspect }> = {
   "job.fell_back": { says: "Fell back to the next provider", aspect: "caution" },
 };
 
-/** An event's words and lamp; an unknown one is shown by its own name. An attempt names it without the `job.`. */
+/** An event's text and lamp; an unknown event is shown by its name. An attempt's outcome has no `job.` prefix. */
 export const eventWords = (type: string): { says: string; aspect: Aspect } =>
   EVENTS[type] ?? EVENTS[`job.${type}`] ?? { says: type, aspect: "dark" };
 

@@ -17,7 +17,7 @@ const testsOf = async (file: string): Promise<string[]> => {
     const text = await readFile(path.join(ROOT, TESTS, name), "utf8");
     if (text.includes(`/${file}"`)) found.push(`${TESTS}/${name}`);
   }
-  // Its own test first: most changes fall there.
+  // Its own test first, because that notices most changes.
   const own = `${TESTS}/${path.basename(file, ".ts")}.test.ts`;
   return found.sort((one, other) => Number(other === own) - Number(one === own));
 };

@@ -1,5 +1,5 @@
-// A subscription's stored models, and the statements that turn them into the newly listed ones. Only what differs is
-// written. Rows travel as JSON arrays in one parameter each, in pieces well under the platform's limits.
+// A subscription's stored models, and the statements that replace them by the new list. Only differences are written.
+// Rows are sent as JSON arrays, one parameter each, in pieces well below the platform's limits.
 
 import type { CatalogChange, ListedModel } from "../../domain/catalog.ts";
 
@@ -115,7 +115,7 @@ export function removeModels(
   );
 }
 
-/** `firstSeq` is the number of the first change; the others follow it. */
+/** `firstSeq` is the number of the first change; the others follow. */
 export function appendHistory(
   db: D1Database,
   tenant: string,

@@ -1,7 +1,8 @@
-// A job's attempts: its timeline, and what its attempts are known to have spent.
+// A job's attempts, made from its timeline and its recorded costs.
 
 import { type AttemptList, presentAttempt } from "../../contract/insight.ts";
 import { type AttemptSpending, attemptsOf } from "../../domain/attempt.ts";
+import type { Usage } from "../../domain/job.ts";
 import { readTimeline } from "./jobs.ts";
 import { readHistory } from "./store.ts";
 
@@ -17,7 +18,7 @@ interface SpendingRow {
   readonly source: string;
 }
 
-/** Null where there is no such job. */
+/** Null if there is no such job. */
 export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise<AttemptList | null> =>
   readHistory(async () => {
     const [timeline, job, { results }] = await Promise.all([
@@ -35,16 +36,22 @@ export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise
     return { attempts: attemptsOf(timeline, results.map(spendingOf), job.model).map(presentAttempt) };
   });
 
+/** The sums are kept without null: no token at all is no report. */
+const usageOf = (row: SpendingRow): Usage | null =>
+  row.input_tokens + row.output_tokens === 0
+    ? null
+    : {
+        inputTokens: row.input_tokens,
+        outputTokens: row.output_tokens,
+        cachedInputTokens: row.cached_input_tokens,
+        reasoningTokens: row.reasoning_tokens,
+      };
+
 const spendingOf = (row: SpendingRow): AttemptSpending => ({
   lease: row.lease,
   provider: row.provider,
   model: row.model === "" ? null : row.model,
-  usage: {
-    inputTokens: row.input_tokens,
-    outputTokens: row.output_tokens,
-    cachedInputTokens: row.cached_input_tokens,
-    reasoningTokens: row.reasoning_tokens,
-  },
+  usage: usageOf(row),
   costNanoUsd: row.nano_usd,
   source: row.source,
 });

@@ -1,4 +1,4 @@
-// The audit log in history: its page, and the line that the edge writes for what it changes in D1 itself.
+// The audit log in history: reading it, and entries for what the edge itself changes in D1.
 
 import { type AuditEntryResource, type AuditQuery, presentAuditEntry } from "../../contract/audit.ts";
 import { fromIso, type PageRequest } from "../../contract/field.ts";
@@ -68,7 +68,7 @@ const toEntry = (row: AuditRow): AuditEntryResource =>
     detail: JSON.parse(row.detail) as Json,
   });
 
-/** The insert of an audit line for what the edge itself changes in D1. */
+/** The insert of an audit entry for a change that the edge itself makes in D1. */
 export const auditStatement = (db: D1Database, tenant: string, entry: AuditEntry): D1PreparedStatement =>
   db
     .prepare(

@@ -1,6 +1,7 @@
-// The API as a page, made from the OpenAPI document: no script, nothing from elsewhere. What stands here is what
-// validates, because both come from the same schemas.
+// The API as a page, made from the OpenAPI document, without scripts or external resources. It shows the schemas that
+// validate.
 
+import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { WIRE } from "../../contract/refusal.ts";
 import type { JsonSchema } from "../http/json-schema.ts";
 import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../http/openapi.ts";
@@ -8,11 +9,15 @@ import { exampleOf } from "./schema-example.ts";
 import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
 
 const HEADERS: Readonly<Record<string, string>> = {
-  Authorization: "`Bearer <key>`; Anthropic's clients send the key as `x-api-key`, browsers a session cookie.",
-  "Idempotency-Key": "The same key with the same body is answered the same for 24 hours; with another body it is 422.",
-  "X-Request-Id": "Repeated in the answer, in the log and in problems; made where it is not given.",
-  traceparent: "W3C trace context, kept with the job.",
-  "Retry-After": "In answers: the seconds to wait before the request is sent again (429, 503).",
+  Authorization: "`Bearer <key>`. Anthropic's clients send the key as `x-api-key`; browsers use a session cookie.",
+  "Idempotency-Key": "The same key with the same body gets the same answer for 24 hours; with another body it is 422.",
+  "X-Request-Id": "Repeated in the answer, the log and problem documents; created if it is missing.",
+  traceparent: "W3C trace context, stored with the job.",
+  "Retry-After": "In answers: seconds to wait before the next try (429, 503).",
+  ETag: "In answers of `/config`: names the version that was read.",
+  "If-Match": "With `PUT /config`: the ETag that was read. If the config has changed since, the answer is 412.",
+  "If-None-Match":
+    "With `GET /config`: the ETag that is known. If it is still current, the answer is 304 without a body.",
 };
 
 /** Messages of the sockets, by the path that opens them. */
@@ -22,11 +27,14 @@ const SOCKETS = [
 ] as const;
 
 const SAYS: Readonly<Record<string, string>> = {
-  WorkerMessage: "From the worker. Each has an `id`, which its `ack` repeats; bare `ping` is answered `pong`.",
-  CoordinatorMessage: "From the coordinator. `welcome` comes first, and `ack` answers each message of the worker.",
+  WorkerMessage:
+    "Messages from the worker. Each has an `id`, which its `ack` repeats; the text `ping` is answered with `pong`.",
+  CoordinatorMessage: "Messages from the coordinator. `welcome` comes first; `ack` answers each message of the worker.",
   LiveMessage:
-    "From the coordinator. `snapshot` comes first; each message has a `seq`, and a gap means: connect again.",
+    "Messages from the coordinator. `snapshot` comes first. Each message has a `seq`; after a gap, connect again.",
 };
+
+const DATA_LINE = "data-line";
 
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
 const idOf = (text: string): string => text.replaceAll(/[^A-Za-z0-9]+/g, "-");
@@ -39,7 +47,7 @@ const exampleHtml = (title: string, value: unknown): string =>
 const table = (rows: string): string =>
   rows === ""
     ? ""
-    : `<table><thead><tr><th>Name</th><th>Type</th><th>What it is</th></tr></thead><tbody>${rows}</tbody></table>`;
+    : `<table><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
 
 const parameterRows = (parameters: readonly Parameter[]): string =>
   table(
@@ -99,6 +107,17 @@ const socketHtml = (document: OpenApiDocument, [id, path, title, unions]: (typeo
 A frame is text: one JSON message, or an array of messages.</p>${messages.join("")}</section>`;
 };
 
+/** Its frames are no JSON: `contract/data-line.ts` writes and reads them. */
+const dataLineHtml = (document: OpenApiDocument): string => `<section id="${DATA_LINE}"><h2>A worker's data line</h2>
+<p>${code("GET /api/workers/{instance}/stream")} with <code>Upgrade: websocket</code>, beside the worker's WebSocket: the
+line for what streamed jobs write. A frame from the worker is text: one part, or several divided by the character U+001E. The
+first line of a part is ${code("<job id> <lease>")}; after it come whole server-sent events, as the client shall receive
+them. A part whose first line is ${code("<job id> <lease> end")} ends the stream; after that line comes nothing, or the error
+that ended the stream as JSON: ${code('{"code": "…", "message": "…", "status": 500}')}. A part is at most
+${MAX_PART_BYTES} bytes, a frame ${MAX_DATA_FRAME_BYTES}. The coordinator sends one message:</p>
+<h3 id="schema-ReaderGone">ReaderGone</h3><p>Nobody reads this stream any more.</p>
+${messageHtml(document.components.schemas.ReaderGone ?? {})}</section>`;
+
 const schemaHtml = ([name, schema]: readonly [string, JsonSchema]): string =>
   `<article id="schema-${name}"><h3>${code(name)}</h3><p>${prose(schema.description ?? "")}</p>${
     schema.properties === undefined ? `<p>${typeHtml(schema)}</p>` : fieldTable(schema)
@@ -112,7 +131,7 @@ export const docsPage = (document: OpenApiDocument, version: string): string => 
     Object.entries(methods).map(([method, one]) => ({ method, path, one })),
   );
   const byTag = Map.groupBy(operations, ({ one }) => one.tags[0]);
-  const unions: readonly string[] = SOCKETS.flatMap(([, , , names]) => [...names]);
+  const unions: readonly string[] = [...SOCKETS.flatMap(([, , , names]) => [...names]), "ReaderGone"];
   const schemas = Object.entries(document.components.schemas).filter(([name]) => !unions.includes(name));
   const problems = Object.entries(WIRE).map(
     ([refusal, { status, title }]) => [`problem-${refusal}`, refusal, `${status} ${title}`] as const,
@@ -120,6 +139,7 @@ export const docsPage = (document: OpenApiDocument, version: string): string => 
   const links = [
     ...[...byTag.keys()].map((tag) => [idOf(tag), tag] as const),
     ...SOCKETS.map(([id, , title]) => [id, title] as const),
+    [DATA_LINE, "A worker's data line"] as const,
     ["schemas", "Schemas"] as const,
     ["problems", "Problems"] as const,
   ];
@@ -137,6 +157,7 @@ the API that is spoken there. The machine-readable twin of this page is <a href=
 <section id="headers"><h2>Headers</h2>${definitions(Object.entries(HEADERS).map(([name, says]) => [`header-${name}`, name, says]))}</section>
 ${sections.join("\n")}
 ${SOCKETS.map((socket) => socketHtml(document, socket)).join("\n")}
+${dataLineHtml(document)}
 <section id="schemas"><h2>Schemas</h2>${schemas.map(schemaHtml).join("\n")}</section>
 <section id="problems"><h2>Problems</h2>${definitions(problems)}</section></main></body></html>`;
 };

@@ -23,7 +23,7 @@ async function list(
 const idsOf = (listing: Listing): string[] => (listing.ok ? [...listing.models.keys()] : []);
 const detailOf = (listing: Listing): string => (listing.ok ? "" : listing.failure.detail);
 
-/** The question mark as a byte that no UTF-8 text holds. */
+/** The question mark as a byte that is not valid UTF-8. */
 const invalidMark = (character: string) => (character === "?" ? 0xff : character.charCodeAt(0));
 
 describe("a list", () => {

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 const sync = () => syncSubscription(world.tools, world.tenant, id, ANA);
-/** By model, what a million tokens cost: in and out. */
+/** Prices of a million tokens by model: input and output. */
 const pricesNow = async () => {
   const { results } = await world.db
     .prepare(

@@ -1,4 +1,4 @@
-// The live board: messages in, the latest state out, bounded.
+// The live board: messages in, latest state out, bounded.
 
 import { beforeEach, describe, expect, it } from "vitest";
 import type { LiveJob, LiveMessage } from "../../contract/live.ts";

@@ -1,4 +1,4 @@
-// One job's page: its attempts, its prompt beside its result, and a new job like it.
+// A job's page: its attempts, its prompt beside its result, and a copy of the job.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ActingWorker, register } from "./acting-worker.ts";
@@ -52,7 +52,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     const { page, faults } = await world.open(`jobs/${id}`);
     await page.getByRole("heading", { name: "Why plain" }).waitFor();
     await page
-      .getByText(/^Next best: tagged, score [\d.]+; behind in tag fit\.$/)
+      .getByText(/^Next best: tagged, score [\d.]+; lower in tag fit\.$/)
       .first()
       .waitFor();
     await page.getByText("Left out: 1 worker of another provider.").first().waitFor();
@@ -82,7 +82,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     const asked = { prompt, input: { temperature: 0.5 }, timeout_seconds: 321, max_attempts: 4, tags: ["h100"] };
     const { id } = await world.call<Made>("POST", "/api/jobs", asked);
     const { page, faults } = await world.open(`jobs/${id}`);
-    await page.getByRole("link", { name: "New one like it" }).click();
+    await page.getByRole("link", { name: "Create a copy" }).click();
     await page.getByRole("button", { name: "Put in the queue" }).click();
     await expect.poll(() => page.url()).toMatch(/#\/jobs\/(?!new)/);
     const made = page.url().split("/").at(-1) ?? "";

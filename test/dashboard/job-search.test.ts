@@ -1,4 +1,4 @@
-// The search line of the jobs page: the same filter as text, as fields of the API, and as a test of live jobs.
+// The search line of the jobs page: the same filter as text, as API fields, and as a test of live jobs.
 
 import { describe, expect, it } from "vitest";
 import type { LiveJob } from "../../contract/live.ts";

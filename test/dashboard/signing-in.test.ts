@@ -1,4 +1,4 @@
-// Signing in and out, and what each role is offered.
+// Signing in and out, and what each role sees.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
@@ -39,7 +39,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     const whoIs = () => page.evaluate(async () => (await (await fetch("/session")).json()).name);
     const before = await whoIs();
     await page.goto(offer);
-    await page.getByText("This address brings another key").waitFor();
+    await page.getByText("This link contains another key").waitFor();
     expect(page.url()).not.toContain("key=");
     await page.getByRole("button", { name: "Stay signed in" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();

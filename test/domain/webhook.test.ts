@@ -1,4 +1,4 @@
-// When a delivery is tried again, and when an endpoint is given up.
+// When a delivery is tried again, and when an endpoint is disabled.
 
 import { describe, expect, test } from "vitest";
 import {

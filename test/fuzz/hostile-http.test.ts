@@ -1,5 +1,4 @@
-// Bytes that no HTTP client would send: whatever arrives at the port, the server stays up, and what it answers itself
-// is never an error of its own.
+// Bytes that no HTTP client would send: the server stays up whatever arrives, and its own answers are never 5xx.
 
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -95,7 +94,7 @@ describe.each(HOMES)("hostile bytes, with the edge in %s", (home) => {
   test.each(Object.entries(HOSTILE))("%s: no error of ours, and the server stays up", async (_, make) => {
     const bytes = Buffer.from(make(world.bearer("admin") ?? ""), "latin1");
     const text = await exchange(bytes, isAnswered, ANSWER_WITHIN_MS);
-    // Our own answers bear a request id; the platform's do not.
+    // Our own answers have a request id; the platform's do not.
     if (/x-request-id:/i.test(text)) expect(answersIn(text).filter((status) => status >= 500)).toEqual([]);
     expect((await world.call("none", "GET", "/health")).status).toBe(200);
   });

@@ -1,5 +1,5 @@
-// The API's documents: what is always there is required, a request and an answer that differ are two, and the page
-// shows each field, the sockets' messages included.
+// The API's documents: fields that are always present are required, a request and an answer that differ are two
+// schemas, and the page shows each field, including the sockets' messages.
 
 import { expect, it } from "vitest";
 import { endpoints } from "../../src/app.ts";
@@ -43,6 +43,17 @@ it("the page shows types, limits, defaults, headers, a job's input and the messa
   const broken = [...page.matchAll(/href="#([^"]+)"/g)].filter(([, id]) => !page.includes(`id="${id}"`));
   expect(broken).toEqual([]);
   expect(page).not.toMatch(/<script|https?:\/\/(?!example\.com)/);
+});
+
+it("the page shows how streams are written, and how nobody's change of the config is overwritten", () => {
+  for (const shown of ["U+001E", "&lt;job id&gt; &lt;lease&gt; end", "reader.gone", "header-ETag", "header-If-Match"])
+    expect(page).toContain(shown);
+  const headers = document.paths["/config"]?.put?.parameters.filter((one) => one.in === "header");
+  expect(headers?.map(({ name }) => name)).toContain("if-match");
+});
+
+it("the package that the service serves is an endpoint of the document", () => {
+  expect(document.paths["/signalbox.tgz"]?.get?.responses[200]?.content).toHaveProperty(["application/gzip"]);
 });
 
 it("no two operations share a name", () => {

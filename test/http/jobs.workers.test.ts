@@ -1,4 +1,4 @@
-// Section 3 of the contract: jobs from their creation to their end, as their owner sees them.
+// Section 3 of the contract: jobs from creation to end, as their owner sees them.
 
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -31,13 +31,13 @@ const tokenOf = async ({ key }: World): Promise<TokenFacts> => {
   return token;
 };
 
-/** As history has it. */
+/** The record in history. */
 const recordOf = async (id: string): Promise<Job> => {
   const row = await env.DB.prepare("SELECT record FROM jobs WHERE id = ?").bind(id).first<{ record: string }>();
   return readJob(row?.record ?? "");
 };
 
-/** Final jobs leave the object once history has them and their grace is over. */
+/** Final jobs leave the object once history has them and their grace period is over. */
 const sendAway = async (...ids: string[]): Promise<void> => {
   await world.ok("GET", "/api/jobs");
   for (const id of ids) await ageJob(world, id, 60_000, []);
@@ -46,7 +46,7 @@ const sendAway = async (...ids: string[]): Promise<void> => {
     const rows = await inStorage(world, (storage) => storage.sql.exec("SELECT id FROM jobs").toArray());
     return rows.map((row) => row.id).filter((id) => ids.includes(String(id)));
   };
-  // The platform's own alarm may be under way just then.
+  // The platform's own alarm may be running at this moment.
   await expect.poll(leftAfterAlarm).toEqual([]);
 };
 
@@ -218,7 +218,7 @@ describe("a job", () => {
     const stalled = await callTenant(env, token, "retryJob", { id });
     if (stalled.ok || stalled.error.code !== "not_found") throw new Error("the job has not left");
     const job = await recordOf(id);
-    // Meanwhile another caller retries it, it is completed, and leaves again.
+    // Meanwhile another caller retries it, it is completed, and it leaves again.
     await world.ok("POST", `/api/jobs/${id}/retry`);
     await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 2, result: "done" });
     await sendAway(id);
@@ -246,6 +246,35 @@ describe("a job", () => {
     await expect.poll(async () => (await world.ok("GET", "/presence")).workers).toEqual([]);
     expect(await world.ok("POST", `/api/jobs/${id}/retry`)).toMatchObject({ status: "pending", assigned_worker: null });
     expect((await world.post(`/api/jobs/${id}/heartbeat`, { lease: 1 })).body.code).toBe("lease_lost");
+  });
+
+  it("takes text or an object as its input, and nothing else; so does a schedule", async () => {
+    const world = await newWorld();
+    const bodies = [
+      ["/api/jobs", {}],
+      ["/api/schedules", { interval: "1h", name: "s" }],
+    ] as const;
+    for (const [path, more] of bodies) {
+      for (const input of [5, true, ["x"]]) {
+        const refused = await world.post(path, { prompt: "x", input, ...more });
+        expect([path, input, refused.status]).toEqual([path, input, 400]);
+        expect(refused.body.errors).toMatchObject([{ path: "input" }]);
+      }
+    }
+    for (const input of ["text", { seed: 1, anything: [1] }, null])
+      expect((await world.ok("POST", "/api/jobs", { prompt: "x", input })).input).toEqual(input);
+  });
+
+  it("may have a result of 1 MiB over HTTP as over a socket, and no larger one", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/presence", { instance: "w", status: "idle", provider: "p", tags: "" });
+    const { id, lease } = await world.ok("POST", "/dispatch", { prompt: "x" });
+    const complete = (characters: number) =>
+      world.post(`/api/jobs/${id}/complete`, { lease, result: "y".repeat(characters), model: "m" });
+    const refused = await complete(1024 * 1024 - 1);
+    expect([refused.status, refused.body.code]).toEqual([413, "payload_too_large"]);
+    expect((await complete(1024 * 1024 - 2)).status).toBe(200);
+    expect((await world.ok("GET", `/api/jobs/${id}`)).result).toHaveLength(1024 * 1024 - 2);
   });
 
   it("that nobody made is unknown, whatever it looks like", async () => {

@@ -1,4 +1,4 @@
-// A command whose edge stalls between its two calls: history's record may be overtaken, and is read again.
+// A command whose edge stalls between its two calls: history's record may be out of date and is read again.
 
 import { expect, test } from "vitest";
 import type { Archived, Brought } from "../../domain/job-record.ts";
@@ -8,7 +8,7 @@ import { withArchived } from "../../src/history/with-archived.ts";
 
 const RECORD = { prompt: "from history" } as Archived;
 
-/** An object that has no such job, and takes no record but from the `takesFrom`th call on. */
+/** An object that does not have the job, and accepts a record only from the `takesFrom`th call on. */
 const absentUntil = (takesFrom: number) => {
   const asked: (number | null)[] = [];
   const ask = async (archived?: Brought): Promise<Result<string, Refusal>> => {

@@ -1,4 +1,4 @@
-// Budgets, worked out again from what attempts cost: what is closed, and that it is.
+// Budgets, computed again from the cost of attempts: what is closed, and that it is.
 
 import { mayCost } from "../../domain/cost.ts";
 import { isLeased } from "../../domain/job.ts";

@@ -1,4 +1,4 @@
-// The object's database at one instant, read without its help.
+// The object's database at one instant, read directly.
 
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
@@ -33,14 +33,14 @@ export interface Snapshot {
   readonly config: Config;
   readonly backoffs: ReadonlyMap<string, number>;
   readonly drainedSeq: number;
-  /** Rows of the outbox that no snapshot before had. */
+  /** Rows of the outbox that no earlier snapshot had. */
   readonly outbox: readonly OutboxRow[];
   readonly outboxCount: number;
   readonly outboxOldestAt: number | null;
   readonly spentNanoUsd: number;
   readonly webhooks: readonly Webhook[];
   readonly deliveries: ReadonlyMap<string, DeliveryRow>;
-  /** The earliest of what waits for its time outside the jobs, the schedules and the outbox. */
+  /** The earliest due time outside the jobs, the schedules and the outbox. */
   readonly otherDueAt: number | null;
   readonly alarmAt: number | null;
 }
@@ -172,7 +172,7 @@ export const takeSnapshot = (
   };
 };
 
-/** Keeps what a snapshot brought, once it has been checked. */
+/** Keeps a snapshot's content after it was checked. */
 export const remember = ({ model }: World, before: Snapshot | null, now: Snapshot): void => {
   for (const { job } of now.changed) model.seen.set(job.id, { job, isHere: true });
   if (before?.jobs !== now.jobs)
@@ -181,7 +181,7 @@ export const remember = ({ model }: World, before: Snapshot | null, now: Snapsho
   model.lastSeq = Math.max(model.lastSeq, now.drainedSeq, now.outbox.at(-1)?.seq ?? 0);
 };
 
-/** Takes over what new outbox rows tell: events, attempts and runs, each once. */
+/** Records what new outbox rows contain: events, attempts and runs, each once. */
 export const hearNews = ({ model }: World, now: Snapshot): void => {
   for (const { entries } of now.outbox) {
     for (const event of entries.events) {

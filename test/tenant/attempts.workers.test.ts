@@ -1,5 +1,5 @@
-// Section 3 "Attempts" and who may have a job: a failure that may pass is tried again elsewhere; a worker that can take
-// nothing says so; the built-in echo stands aside.
+// Section 3 "Attempts" and who may have a job: a retryable failure is tried again elsewhere; an unavailable worker says
+// so; the built-in echo stands aside.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -233,6 +233,30 @@ describe("the bounds of a fleet", () => {
     const page = await world.ok("GET", "/presence?limit=1&offset=1");
     expect([page.workers.length, page.total]).toEqual([1, 3]);
     expect((await world.get("/presence?limit=1001")).status).toBe(400);
+  });
+
+  it("3,000 of the fattest are listed page by page, whatever they weigh", async () => {
+    const world = await newWorld();
+    const models = Array.from({ length: 500 }, (_, at) => `${at}`.padStart(120, "m"));
+    await world.ok("POST", "/presence", { instance: "w", provider: "p", models });
+    await inStorage(world, (storage) =>
+      storage.sql.exec(
+        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2999)
+         INSERT INTO workers (instance, record)
+         SELECT 'w' || n, json_set(record, '$.instance', 'w' || n) FROM workers, numbers WHERE instance = 'w'`,
+      ),
+    );
+    await evictDurableObject(world.stub);
+    const first = await world.get("/presence");
+    expect([first.status, first.body.total]).toEqual([200, 3_000]);
+    const seen = new Set<string>();
+    for (let offset = 0; offset < 3_000; ) {
+      const { workers } = await world.ok("GET", `/presence?offset=${offset}`);
+      expect(workers.length).toBeGreaterThan(0);
+      for (const { instance } of workers) seen.add(instance);
+      offset += workers.length;
+    }
+    expect(seen.size).toBe(3_000);
   });
 
   it("models and tags of a worker take 64 KiB together and no more", async () => {

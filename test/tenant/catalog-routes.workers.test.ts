@@ -1,5 +1,5 @@
-// The catalog over HTTP, with a provider of our own behind `fetch`: what it lists reaches routing, cost, schedules and
-// whoever watches; the minute's cron syncs what is due and prunes what is old.
+// The catalog over HTTP, with a fake provider behind `fetch`: its list reaches routing, cost, schedules and viewers;
+// the minute's cron syncs what is due and prunes what is old.
 
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -67,6 +67,7 @@ describe("subscriptions", () => {
     });
     expect((await world.ok("GET", "/catalog/subscriptions")).subscriptions).toEqual([created.body]);
     const path = `/catalog/subscriptions/${created.body.id}`;
+    expect((await world.patch(path, {})).status).toBe(400);
     expect(await world.ok("PATCH", path, { models_sync_schedule: "0 0 * * *", models_sync_url: MIRROR })).toMatchObject(
       {
         models_sync_schedule: "0 0 * * *",

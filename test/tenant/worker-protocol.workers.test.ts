@@ -1,4 +1,4 @@
-// Section 4 of the contract over plain HTTP: presence, leases and what becomes of them.
+// Section 4 of the contract over plain HTTP: presence, leases and what happens to them.
 
 import { evictDurableObject } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -149,7 +149,8 @@ describe("presence", () => {
     await world.ok("POST", `/api/jobs/${second.id}/start`, { lease: 1 });
     const settled = await present("w1", { concurrency: 3, jobs: [first.id, "unknown"] });
     expect(settled.halted).toEqual(["unknown"]);
-    // The third was never started, so not naming it says nothing; the second was lost and comes again under a new lease.
+    // The third was never started, so not naming it means nothing; the second was lost and comes again under a new
+    // lease.
     expect(settled.jobs.map((job: Body) => [job.id, job.lease])).toEqual([
       [second.id, 2],
       [third.id, 1],

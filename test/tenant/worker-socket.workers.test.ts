@@ -49,7 +49,7 @@ const acked = (socket: Socket, id: string): Promise<Body> =>
 const bearer = (given: string | null): Record<string, string> =>
   given === null ? {} : { authorization: `Bearer ${given}` };
 
-/** Until the object has heard that a socket is gone. */
+/** Waits until the object knows that a socket is gone. */
 const dropped = (instance: string): Promise<void> =>
   expect.poll(async () => (await view(instance)).connected).toBe(false);
 
@@ -100,7 +100,7 @@ describe("a worker's socket", () => {
       worker: { instance: "w1", connected: true },
       jobs: [],
     });
-    const { id } = await create({ tags: ["gpu"], input: [1] });
+    const { id } = await create({ tags: ["gpu"], input: { seed: 1 } });
     const { job } = await assigned(socket, id);
     expect(job).toEqual(await read(id));
     socket.send({ type: "job.started", id: "1", job_id: id, lease: 1 });

@@ -64,7 +64,7 @@ test("a worker ends its job after SIGTERM and exits with 0", async () => {
 test("a key that the coordinator refuses ends the process with 1 and what to change", async () => {
   const { code, output } = await startWorker(["--runtime", "echo"], { SERVICE_API_KEY: "sb_wrong_key" }).exited;
   expect(code).toBe(1);
-  expect(output).toContain("set SERVICE_API_KEY to a key that is valid");
+  expect(output).toContain("set SERVICE_API_KEY to a valid key");
   expect(output).not.toContain("sb_wrong_key");
 });
 
