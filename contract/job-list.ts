@@ -51,8 +51,6 @@ const filterFields = {
     .meta({ description: "the beginning of an id, or beginnings of words in the prompt or the error" }),
 };
 
-export type JobFilterName = keyof typeof filterFields;
-
 /** Adds `metadata.<name>` to the fields of the shape; any other unknown name is refused, as in a strict object. */
 const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
@@ -135,6 +133,8 @@ type AndMetadata<T> = { [Name in keyof T as string extends Name ? never : Name]:
 };
 
 export type JobFilter = AndMetadata<z.infer<typeof jobFilter>>;
+/** The fixed names of a filter, beside `metadata.<name>`. */
+export type JobFilterName = Exclude<keyof JobFilter, `metadata.${string}`>;
 export type JobListQuery = AndMetadata<z.infer<typeof jobListQuery>>;
 export type JobList = z.infer<typeof jobList>;
 export type BulkRequest = Omit<z.infer<typeof bulkRequest>, "filter"> & { readonly filter: JobFilter };
