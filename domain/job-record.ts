@@ -1,5 +1,5 @@
-// A job's record as an earlier release stored it, read with what it lacks. History keeps records for ever; the object's
-// own rows get new fields by a step of the schema.
+// A job's record as an earlier release stored it, read with what it lacks. History keeps records for ever, and the
+// object's journal some; rows of its tables get new fields by a step of the schema.
 
 import type { Job } from "./job.ts";
 import type { Json } from "./json.ts";
@@ -66,4 +66,7 @@ const LATER_FIELDS = {
   traceparent: null,
 } as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
 
-export const readJob = (text: string): Job => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Job) });
+/** A record as any release stored it. */
+export const currentJob = (record: Job): Job => ({ ...LATER_FIELDS, ...record });
+
+export const readJob = (text: string): Job => currentJob(JSON.parse(text) as Job);

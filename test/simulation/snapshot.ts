@@ -2,12 +2,15 @@
 
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
-import type { Job } from "../../domain/job.ts";
+import { isLeased, type Job } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import type { Schedule } from "../../domain/schedule.ts";
 import type { Webhook } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { OutboxEntries, OutboxRow } from "../../durable-objects/store/outbox.ts";
+import type { Disk } from "./disk.ts";
+import type { Model } from "./model.ts";
 import type { DeliveryRow } from "./receiver.ts";
 import type { World } from "./world.ts";
 
@@ -50,6 +53,50 @@ const configOf = (document: ConfigDocument): Config => {
   return config;
 };
 
+interface Change {
+  readonly job: Job;
+  readonly dueAt: number | null;
+  readonly payload?: { readonly prompt: string };
+  readonly result: unknown;
+}
+
+/**
+ * Every job that the object would know if it woke now: from the tables, and those that stand in no table from the
+ * outbox rows in their order. A final one there waits for history, not for a time.
+ */
+const storedJobs = (disk: Disk, { parsed }: Model): Pick<Snapshot, "jobs" | "prompts" | "results"> => {
+  const pairs = (query: string): Map<string, string> =>
+    new Map(disk.rows(query).map((row) => Object.values(row) as [string, string]));
+  const [prompts, results] = [
+    pairs("SELECT job_id, prompt FROM payloads"),
+    pairs("SELECT job_id, result FROM results"),
+  ];
+  const inTable = disk.rows("SELECT id, order_key, worker, due_at, record FROM jobs").map((row): [string, JobRow] => [
+    row.id as string,
+    {
+      job: parsed.of<Job>(row.record as string),
+      orderKey: row.order_key as number | null,
+      worker: row.worker as string | null,
+      dueAt: row.due_at as number | null,
+    },
+  ]);
+  const jobs = new Map(inTable);
+  const isInTable = new Set(jobs.keys());
+  const changes = disk.rows(
+    `SELECT change.value AS change FROM outbox, json_each(outbox.jobs) AS change WHERE outbox.seq >
+       COALESCE((SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'spilled_seq'), 0) ORDER BY seq`,
+  );
+  for (const { change } of changes) {
+    const { job, dueAt, payload, result } = parsed.of<Change>(change as string);
+    if (isInTable.has(job.id)) continue;
+    const worker = isLeased(job) ? job.assignedWorker : null;
+    jobs.set(job.id, { job, orderKey: job.orderKey, worker, dueAt: isFinal(job.status) ? null : dueAt });
+    if (payload !== undefined) prompts.set(job.id, payload.prompt);
+    if (result !== null) results.set(job.id, JSON.stringify(result));
+  }
+  return { jobs, prompts, results };
+};
+
 export const takeSnapshot = ({ shell, model }: World): Snapshot => {
   const { disk } = shell;
   const setting = <T>(name: string): T | null => {
@@ -62,24 +109,10 @@ export const takeSnapshot = ({ shell, model }: World): Snapshot => {
   };
   const records = <T>(table: string): T[] =>
     disk.rows(`SELECT record FROM ${table}`).map((row) => model.parsed.of<T>(row.record as string));
-  const pairs = (query: string): Map<string, string> =>
-    new Map(disk.rows(query).map((row) => Object.values(row) as [string, string]));
   const killswitch = setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF;
   return {
     nowAt: shell.clock.nowAt,
-    jobs: new Map(
-      disk.rows("SELECT id, order_key, worker, due_at, record FROM jobs").map((row) => [
-        row.id as string,
-        {
-          job: model.parsed.of<Job>(row.record as string),
-          orderKey: row.order_key as number | null,
-          worker: row.worker as string | null,
-          dueAt: row.due_at as number | null,
-        },
-      ]),
-    ),
-    prompts: pairs("SELECT job_id, prompt FROM payloads"),
-    results: pairs("SELECT job_id, result FROM results"),
+    ...storedJobs(disk, model),
     workers: new Map(
       records<Worker>("workers").map((worker) => [
         worker.instance,
