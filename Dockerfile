@@ -6,7 +6,7 @@
 FROM node:22-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm install --no-save --no-audit --no-fund
+RUN npm ci --no-audit --no-fund
 COPY . .
 RUN node --disable-warning=ExperimentalWarning scripts/build.ts \
  && node --disable-warning=ExperimentalWarning scripts/build/ready.ts
@@ -14,7 +14,8 @@ RUN node --disable-warning=ExperimentalWarning scripts/build.ts \
 FROM node:22-bookworm-slim AS modules
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm install --omit=dev --no-save --no-audit --no-fund
+# The image has its own Node: the one of the lock file is for machines with an older one.
+RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/node-*-*64 node_modules/.bin/node
 
 FROM node:22-bookworm-slim AS coordinator
 # Without them workerd trusts no provider's certificate.

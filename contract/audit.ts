@@ -2,9 +2,18 @@
 
 import * as z from "zod";
 import type { AuditEntry } from "../domain/event.ts";
-import { instant, json, listQuery, page, toIso } from "./field.ts";
+import { instant, json, label, listQuery, page, toIso } from "./field.ts";
 
-export const auditQuery = z.strictObject(listQuery);
+export const auditQuery = z.strictObject({
+  ...listQuery,
+  action: label(64)
+    .optional()
+    .meta({ description: "as `key.revoked`, or what comes before its point: `key` finds all that was done to keys" }),
+  actor: label(128).optional().meta({ description: "who did it: a key's id or name" }),
+  target: label(256).optional().meta({ description: "what it was done to" }),
+  since: instant.optional(),
+  until: instant.optional().meta({ description: "before this time" }),
+});
 export const auditList = z
   .object({
     entries: z.array(
@@ -19,6 +28,7 @@ export const auditList = z
     ...page,
   })
   .meta({ id: "AuditList" });
+export type AuditQuery = z.infer<typeof auditQuery>;
 export type AuditList = z.infer<typeof auditList>;
 export type AuditEntryResource = z.infer<typeof auditList>["entries"][number];
 

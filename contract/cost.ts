@@ -84,6 +84,9 @@ export const costSummary = z
 
 export const MAX_COST_ROWS = 1_000;
 
+/** As many rows as one picture can tell apart. */
+export const MAX_COST_SERIES = 7;
+
 export const costByGroup = z
   .object({
     ...bounds,
@@ -98,6 +101,9 @@ export const costByGroup = z
       .array(z.object({ value: z.string().nullable(), ...sums }))
       .meta({ description: `most expensive first, at most ${MAX_COST_ROWS}; value null: of what has none` }),
     rows_total: count,
+    series: z
+      .array(z.object({ at: instant, rows: z.array(z.object({ value: z.string().nullable(), usd: z.number() })) }))
+      .meta({ description: `the same over time, of the first ${MAX_COST_SERIES} rows; what cost nothing is left out` }),
     adds_up: z.boolean().meta({ description: "false by tag: a job of several tags counts in each" }),
   })
   .meta({ id: "CostByGroup" });

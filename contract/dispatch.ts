@@ -3,11 +3,14 @@
 import * as z from "zod";
 import type { Routing } from "../domain/routing.ts";
 import type { WorkerVerdict } from "../domain/verdict.ts";
-import { modelName, providerName } from "./field.ts";
+import { count, digits, modelName, providerName } from "./field.ts";
 import { priority, tier } from "./job.ts";
 import { tagList } from "./worker.ts";
 
 export const dispatchQuery = z.strictObject({ queue: z.enum(["true", "false"]).default("false") });
+
+/** As many as a tenant may have. */
+const MAX_EXPLAINED_WORKERS = 20_000;
 
 export const explainQuery = z.strictObject({
   job_tags: tagList.optional(),
@@ -16,6 +19,9 @@ export const explainQuery = z.strictObject({
   model: modelName.optional(),
   tier: tier.optional(),
   job_id: z.string().max(64).optional(),
+  limit: digits(1, MAX_EXPLAINED_WORKERS)
+    .optional()
+    .meta({ description: "at most so many eligible workers, and as many refused ones; default: all" }),
 });
 
 export const workerVerdict = z
@@ -44,6 +50,8 @@ export const explanation = z
       .record(z.string(), z.number())
       .meta({ description: "points of each part; score = sum of part x weight" }),
     notes: z.array(z.string()).meta({ description: "what holds for the whole request, e.g. an active killswitch" }),
+    eligible: count.meta({ description: "how many might have it" }),
+    total: count.meta({ description: "how many were looked at" }),
     workers: z.array(workerVerdict),
   })
   .meta({ id: "Explanation" });
@@ -73,5 +81,7 @@ export const presentExplanation = (routing: Routing): Explanation => ({
   selected: routing.selected,
   weights: { ...routing.weights },
   notes: [...routing.notes],
+  eligible: routing.eligibleCount,
+  total: routing.totalCount,
   workers: routing.workers.map(presentVerdict),
 });

@@ -4,6 +4,7 @@ import * as z from "zod";
 import {
   CLEAN_TEXT,
   count,
+  digits,
   instanceName,
   instant,
   isCleanText,
@@ -20,6 +21,9 @@ export const MAX_COUNTED = 10_000;
 export const JOB_SORTS = ["created_at", "finished_at", "cost_usd"] as const;
 export type JobSort = (typeof JOB_SORTS)[number];
 
+/** A page of jobs stays within memory: longer values are shortened, and the job says which. */
+export const MAX_LISTED_CHARS = 16_384;
+
 const METADATA_PREFIX = "metadata.";
 
 const filterFields = {
@@ -32,6 +36,10 @@ const filterFields = {
   worker: instanceName.optional(),
   key: z.string().max(64).optional().meta({ description: "the id of the key that created it" }),
   error_code: label(64).optional().meta({ description: "or the HTTP status that the error has, e.g. 500" }),
+  unpriced: z
+    .enum(["true", "false"])
+    .optional()
+    .meta({ description: "whether an attempt's cost is unknown: those that `unpriced_jobs` of the cost counts" }),
   since: instant.optional().meta({ description: "created at this time or later" }),
   until: instant.optional().meta({ description: "created before this time" }),
   q: z
@@ -78,6 +86,9 @@ export const jobListQuery = withMetadata({
     .max(512)
     .optional()
     .meta({ description: "`next_cursor` of the page before; goes on past offset 10 000" }),
+  max_chars: digits(0, MAX_LISTED_CHARS)
+    .default(MAX_LISTED_CHARS)
+    .meta({ description: "a longer prompt is cut here, a longer input or result left out; `truncated` says which" }),
 });
 
 export const jobList = z

@@ -140,8 +140,30 @@ export const jobResource = z
 
 export const jobBatch = z.object({ jobs: z.array(jobResource) }).meta({ id: "JobBatch" });
 
+const scored = { provider: z.string(), score: z.number(), breakdown: z.record(z.string(), z.number()) };
+
+/** The detail of an assignment. What earlier releases stored lacks the runner-up. */
+export const routingDecision = z
+  .looseObject({
+    ...scored,
+    strategy: z.string().optional(),
+    chain_position: z.int().nullish(),
+    refused: z.record(z.string(), count).meta({ description: "how many workers each filter turned away" }),
+    runner_up: z
+      .object({ worker: z.string(), ...scored })
+      .nullish()
+      .meta({ description: "who would have got it without the chosen one; null where nobody else might have it" }),
+  })
+  .meta({ id: "RoutingDecision", description: "the detail of `job.assigned`: why this worker" });
+
 export const jobEventResource = z
-  .object({ at: instant, type: z.string(), worker: z.string().nullable(), lease: count, detail: json })
+  .object({
+    at: instant,
+    type: z.string(),
+    worker: z.string().nullable(),
+    lease: count,
+    detail: z.union([routingDecision, json]),
+  })
   .meta({ id: "JobEvent" });
 
 export const jobEventList = z.object({ events: z.array(jobEventResource) }).meta({ id: "JobEventList" });
@@ -150,6 +172,7 @@ export type NewJobRequest = z.infer<typeof newJobRequest>;
 export type JobPatchRequest = z.infer<typeof patchJobRequest>;
 export type JobResource = z.infer<typeof jobResource>;
 export type JobBatch = z.infer<typeof jobBatch>;
+export type RoutingDecision = z.infer<typeof routingDecision>;
 export type JobEventResource = z.infer<typeof jobEventResource>;
 export type JobEventList = z.infer<typeof jobEventList>;
 export type UsageResource = z.infer<typeof usage>;

@@ -10,9 +10,15 @@ export interface Archived {
   readonly prompt: string;
   readonly input: Json;
   readonly result: Json;
-  /** When history was asked for it, epoch ms: a command does not go by what may have changed since. */
-  readonly readAt: number;
 }
+
+/** It comes with the instant at which the object said that it has no such job: a later one may have overtaken it. */
+export interface Brought extends Archived {
+  readonly absentAt: number;
+}
+
+/** So often is history asked for a job that the object does not have; each look is soon enough but for a stall. */
+export const MAX_HISTORY_LOOKS = 3;
 
 /** Fields that every record has. A field that is added to a job later goes to `LATER_FIELDS`, or does not compile. */
 type FirstField =

@@ -28,7 +28,13 @@ export type Refusal =
   | { readonly code: "key_revoked" }
   | { readonly code: "key_rotated" }
   | { readonly code: "forbidden"; readonly detail: string }
-  | { readonly code: "not_found"; readonly kind: ResourceKind; readonly id: string }
+  | {
+      readonly code: "not_found";
+      readonly kind: ResourceKind;
+      readonly id: string;
+      /** Of a job: when the tenant's object had none, by its own clock. History may have it. */
+      readonly absentAt?: number;
+    }
   | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
   | { readonly code: "payload_too_large"; readonly limitBytes: number }
   | { readonly code: "unsupported_media_type"; readonly expected: string }

@@ -15,13 +15,22 @@ export interface Routing {
   readonly weights: Weights;
   readonly selected: string | null;
   readonly notes: readonly string[];
+  /** Best first, then those that are refused, the closest first; at most a limit of each. */
   readonly workers: readonly WorkerVerdict[];
+  readonly eligibleCount: number;
+  readonly totalCount: number;
 }
 
-export interface Choice {
+/** A worker that may have the job, and how good it is for it. */
+export interface Candidate {
   readonly member: Member;
   readonly score: number;
   readonly breakdown: Parts;
+}
+
+export interface Choice extends Candidate {
+  /** Who would get it without the chosen one; null where nobody else may have it. */
+  readonly runnerUp: Candidate | null;
   /** How many workers each filter turned away, each counted under the first one that did. */
   readonly refused: Readonly<Record<string, number>>;
 }
@@ -81,53 +90,65 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
     if (after === 0) return null;
     before = after;
   }
-  const best = bestOf(left, fleet, asked, policy, scorerFor(fleet, asked, policy, weightsOf(asked, policy.weights)));
-  return { member: best.member, score: best.score, breakdown: scoreParts(best.member, asked, policy), refused };
+  const [best, second] = bestTwoOf(left, fleet, asked, policy);
+  const candidateOf = ({ member, score }: Contender): Candidate => ({
+    member,
+    score,
+    breakdown: scoreParts(member, asked, policy),
+  });
+  return { ...candidateOf(best), runnerUp: second === null ? null : candidateOf(second), refused };
 };
 
-/** One pass over all that may have the job; `left` is not empty. Two records serve the whole pass. */
-const bestOf = (left: Bits, fleet: Fleet, asked: RouteRequest, policy: RoutePolicy, scoreOf: Score): Contender => {
-  const first = fleet.at(left.first());
-  const best = contenderOf(first, asked, policy, scoreOf);
-  const next = { ...best };
+/** One pass over all that may have the job; `left` is not empty. Three records serve the whole pass. */
+const bestTwoOf = (
+  left: Bits,
+  fleet: Fleet,
+  asked: RouteRequest,
+  policy: RoutePolicy,
+): [best: Contender, second: Contender | null] => {
+  const scoreOf = scorerFor(fleet, asked, policy, weightsOf(asked, policy.weights));
+  const first = left.first();
+  let best = contenderOf(fleet.at(first), asked, policy, scoreOf);
+  let second: Contender | null = null;
+  let next = { ...best };
   const isByScore = policy.strategy === "score";
   const { lastTurn } = fleet.columns;
-  let bestScore = scoreOf(first.slot);
   for (const slot of left.members()) {
+    if (slot === first) continue;
     const score = scoreOf(slot);
-    // Most need no closer look: who comes later in the pass must score higher, or have waited longer.
-    const isWorse = score < bestScore - SCORE_STEP;
-    const isLater = score <= bestScore && (lastTurn[slot] as number) >= best.member.lastTurn;
-    if (isByScore && (isWorse || isLater) && best.member.worker.expiredLeases === 0) continue;
+    // Most need no closer look: a later one in the pass must score higher than the second, or have waited longer.
+    if (second !== null && isByScore && second.member.worker.expiredLeases === 0) {
+      const isWorse = score < second.score - SCORE_STEP;
+      const isLater = score < second.score + SCORE_STEP / 2 && (lastTurn[slot] as number) >= second.member.lastTurn;
+      if (isWorse || isLater) continue;
+    }
     next.member = fleet.at(slot);
     next.score = rounded(score);
     next.rank = rankOf(next.member, asked, policy);
-    if (!isBetter(next, best)) continue;
-    bestScore = score;
-    best.member = next.member;
-    best.score = next.score;
-    best.rank = next.rank;
+    const spare: Contender = second ?? { ...next };
+    if (isBetter(next, best)) [best, second, next] = [next, best, spare];
+    else if (second === null || isBetter(next, second)) [second, next] = [next, spare];
   }
-  return best;
+  return [best, second];
 };
 
-/** The whole reasoning, every worker in it, best first; changes nothing. */
+/**
+ * The whole reasoning, best first; changes nothing. `limit` bounds the eligible workers that it names, and the refused
+ * ones: those that came closest.
+ */
 export const explain = (
   fleet: Fleet,
   asked: RouteRequest,
   policy: RoutePolicy,
   notes: readonly string[] = [],
+  limit = fleet.size,
 ): Routing => {
   const weights = weightsOf(asked, policy.weights);
   const scoreOf = scorerFor(fleet, asked, policy, weights);
-  const eligible: Contender[] = [];
-  const refused: WorkerVerdict[] = [];
-  for (const member of fleet.members()) {
-    const reasons = refusalsOf(member, asked, policy, fleet);
-    if (reasons.length === 0) eligible.push(contenderOf(member, asked, policy, scoreOf));
-    else refused.push(toVerdict(member, null, {}, reasons));
-  }
+  const sifted = sift(fleet, asked, policy);
+  const eligible = [...sifted.left.members()].map((slot) => contenderOf(fleet.at(slot), asked, policy, scoreOf));
   eligible.sort((one, other) => (isBetter(one, other) ? -1 : 1));
+  const named = eligible.slice(0, limit);
   return {
     request: asked,
     strategy: policy.strategy,
@@ -135,9 +156,11 @@ export const explain = (
     selected: eligible[0]?.member.worker.instance ?? null,
     notes,
     workers: [
-      ...eligible.map((one) => toVerdict(one.member, one.score, scoreParts(one.member, asked, policy), [])),
-      ...refused.sort(byReasons),
+      ...named.map((one) => toVerdict(one.member, one.score, scoreParts(one.member, asked, policy), [])),
+      ...closestOf(sifted.turnedAway, fleet, asked, policy, limit),
     ],
+    eligibleCount: eligible.length,
+    totalCount: fleet.size,
   };
 };
 
@@ -145,6 +168,7 @@ export const explain = (
 export const heldBack = (routing: Routing, reason: string): Routing => ({
   ...routing,
   selected: null,
+  eligibleCount: 0,
   notes: [...routing.notes, reason],
   workers: routing.workers.map((verdict) => ({
     ...verdict,
@@ -165,6 +189,18 @@ export const explainClosest = (
   policy: RoutePolicy,
   limit: number,
 ): WorkerVerdict[] => {
+  const { left, turnedAway } = sift(fleet, asked, policy);
+  return closestOf([left, ...turnedAway], fleet, asked, policy, limit);
+};
+
+interface Sifted {
+  /** Who may have the job. */
+  readonly left: Bits;
+  /** Whom each filter turned away, the last filter's first. */
+  readonly turnedAway: readonly Bits[];
+}
+
+const sift = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Sifted => {
   const left = fleet.registered.copy();
   const turnedAway: Bits[] = [];
   for (const filter of FILTERS) {
@@ -173,8 +209,18 @@ export const explainClosest = (
     filter.narrow(left, fleet, asked, policy);
     turnedAway.unshift(before.subtract(left));
   }
+  return { left, turnedAway };
+};
+
+const closestOf = (
+  groups: readonly Bits[],
+  fleet: Fleet,
+  asked: Requirements,
+  policy: RoutePolicy,
+  limit: number,
+): WorkerVerdict[] => {
   const closest: WorkerVerdict[] = [];
-  for (const bits of [left, ...turnedAway]) {
+  for (const bits of groups) {
     for (const slot of bits.members().subarray(0, limit - closest.length)) {
       const member = fleet.at(slot);
       closest.push(toVerdict(member, null, {}, refusalsOf(member, asked, policy, fleet)));

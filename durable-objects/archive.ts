@@ -1,29 +1,40 @@
-// A job that has left the object, as history has it: for a report over a socket that comes, or comes again, so late.
-// Its end was reported, so nothing is written for it any more; the record tells which lease that was.
+// Jobs that have left the object, as history has them: for reports over a socket that come, or come again, so late.
+// Their ends were reported, so nothing is written for them any more; the record tells which lease that was.
 
-import type { Archived } from "../domain/job-record.ts";
-import { readJob } from "../domain/job-record.ts";
+import { type Brought, readJob } from "../domain/job-record.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 
 const RETRY_SECONDS = 5;
 const LEFT_OUT = { prompt: "", input: null, result: null };
 
+/** A job that the object did not have at an instant of its clock. */
+export interface Absent {
+  readonly id: string;
+  readonly absentAt: number;
+}
+
+export const refuseHistory = (): Result<never, Refusal> =>
+  err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
+
 /** Those of the jobs that history has, by their ids: one look-up, however many there are. */
 export const findArchivedRecords = async (
   db: D1Database,
   tenant: string,
-  ids: readonly string[],
-): Promise<Result<ReadonlyMap<string, Archived>, Refusal>> => {
-  const readAt = Date.now();
+  absent: readonly Absent[],
+): Promise<Result<ReadonlyMap<string, Brought>, Refusal>> => {
+  const absentAt = new Map(absent.map((one) => [one.id, one.absentAt]));
   try {
     const sql = "SELECT id, record FROM jobs WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))";
     const { results } = await db
       .prepare(sql)
-      .bind(tenant, JSON.stringify([...new Set(ids)]))
+      .bind(tenant, JSON.stringify([...absentAt.keys()]))
       .all<{ id: string; record: string }>();
-    return ok(new Map(results.map(({ id, record }) => [id, { job: readJob(record), ...LEFT_OUT, readAt }])));
+    const brought = results.map(
+      ({ id, record }) => [id, { job: readJob(record), ...LEFT_OUT, absentAt: absentAt.get(id) ?? 0 }] as const,
+    );
+    return ok(new Map(brought));
   } catch {
-    return err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
+    return refuseHistory();
   }
 };

@@ -3,23 +3,29 @@
 
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
-import type { Archived } from "../domain/job-record.ts";
+import { type Brought, MAX_HISTORY_LOOKS } from "../domain/job-record.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { findArchivedRecords } from "./archive.ts";
+import { type Absent, findArchivedRecords, refuseHistory } from "./archive.ts";
 import type { Live } from "./live.ts";
 import { MessagesUnderWay } from "./messages-under-way.ts";
 import { type Credential, identify } from "./operations/keys.ts";
 import { movedRefusal } from "./operations/moving.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import type { Caller } from "./operations/turn.ts";
-import { acknowledge, goneJobOf, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
+import { absentJobOf, acknowledge, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
 import { type Attachment, answerClose, attachmentOf, close, type Sockets } from "./sockets.ts";
 import type { Store } from "./store/open.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";
 
 const FULL_RETRY_SECONDS = 30;
+
+/** A message whose job has left the object. */
+interface Unsettled {
+  readonly incoming: Incoming;
+  readonly absent: Absent;
+}
 
 interface IntakeParts {
   readonly tenant: string;
@@ -106,44 +112,54 @@ export class SocketIntake {
   /** Carries out a frame; reports on jobs that have left are held against history, as over HTTP, in one look-up. */
   async #hearMessages(socket: WebSocket, attachment: Attachment, messages: readonly Incoming[]): Promise<void> {
     const { database, tenant, turns } = this.#parts;
-    const heard = messages.map(async (incoming) => {
-      const goneId = await turns.run(() => this.#handle(socket, attachment, incoming));
-      return goneId === null ? [] : [{ incoming, goneId }];
-    });
-    const gone = (await Promise.all(heard)).flat();
-    if (gone.length === 0) return;
-    const ids = gone.map(({ goneId }) => goneId);
-    const found = await findArchivedRecords(database, tenant, ids);
-    const settled = gone.map(({ incoming, goneId }) =>
-      turns.run(() => {
-        if (found.ok) this.#handle(socket, attachment, incoming, found.value.get(goneId) ?? null);
-        else this.#say(socket, acknowledge(incoming.id, found));
-      }),
-    );
-    await Promise.all(settled);
+    const hear = async (incoming: Incoming, archived?: Brought | null): Promise<Unsettled[]> => {
+      const absent = await turns.run(() => this.#handle(socket, attachment, incoming, archived));
+      return absent === null ? [] : [{ incoming, absent }];
+    };
+    let unsettled = (await Promise.all(messages.map((incoming) => hear(incoming)))).flat();
+    for (let looks = 0; unsettled.length > 0; looks += 1) {
+      const found =
+        looks < MAX_HISTORY_LOOKS
+          ? await findArchivedRecords(
+              database,
+              tenant,
+              unsettled.map(({ absent }) => absent),
+            )
+          : refuseHistory();
+      if (!found.ok) return this.#refuseAll(socket, unsettled, found);
+      const { value } = found;
+      const heard = unsettled.map(({ incoming, absent }) => hear(incoming, value.get(absent.id) ?? null));
+      unsettled = (await Promise.all(heard)).flat();
+    }
   }
 
-  /** Answers the id of a job that must be looked for in history, unless that was done. */
+  #refuseAll(socket: WebSocket, unsettled: readonly Unsettled[], refused: Result<never, Refusal>): Promise<void> {
+    return this.#parts.turns.run(() => {
+      for (const { incoming } of unsettled) this.#say(socket, acknowledge(incoming.id, refused));
+    });
+  }
+
+  /** Answers the job that must be looked for in history; `archived` is null where history does not have it either. */
   #handle(
     socket: WebSocket,
     { keyId, name, role, instance, openedWith }: Attachment,
     { id, message }: Incoming,
-    archived?: Archived | null,
-  ): string | null {
+    archived?: Brought | null,
+  ): Absent | null {
     const { store, turns } = this.#parts;
     if (!authenticate(store.keys.find(keyId), openedWith, Date.now()).ok) {
       turns.afterCommit(() => close(socket, closeCodes.keyEnded, "the key has ended"));
       return null;
     }
-    let goneId: string | null = null;
+    let absent: Absent | null = null;
     turns.inTurn({ keyId, name, role }, (turn) => {
       const done = message.ok ? handleMessage(turn, instance, message.value, archived ?? null) : message;
-      goneId = archived === undefined ? goneJobOf(done) : null;
+      absent = archived === null ? null : absentJobOf(done);
       // Before what else the message leads to.
-      if (goneId === null) this.#say(socket, acknowledge(id, done));
+      if (absent === null) this.#say(socket, acknowledge(id, done));
       return done;
     });
-    return goneId;
+    return absent;
   }
 
   /** A socket has closed; its worker may come back within the grace period. */

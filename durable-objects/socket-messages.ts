@@ -8,10 +8,11 @@ import { toReportedFailure, toSpent } from "../contract/report.ts";
 import { type CoordinatorMessage, MAX_FRAME_MESSAGES, type WorkerMessage, workerMessage } from "../contract/socket.ts";
 import { refusalOf } from "../contract/validation.ts";
 import { toPresence } from "../contract/worker.ts";
-import type { Archived } from "../domain/job-record.ts";
+import type { Brought } from "../domain/job-record.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { invalid } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
+import type { Absent } from "./archive.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import type { Turn } from "./operations/turn.ts";
@@ -79,16 +80,18 @@ export const welcome = (turn: Turn, instance: string): CoordinatorMessage[] => {
   return [{ type: "welcome", ...answer }, ...answer.jobs.map((job) => ({ type: "job.assigned" as const, job }))];
 };
 
-/** The id of a job that the object does not have: history may. */
-export const goneJobOf = (done: Result<unknown, Refusal>): string | null =>
-  !done.ok && done.error.code === "not_found" && done.error.kind === "job" ? done.error.id : null;
+/** A job that the object does not have: history may. */
+export const absentJobOf = (done: Result<unknown, Refusal>): Absent | null => {
+  if (done.ok || done.error.code !== "not_found" || done.error.absentAt === undefined) return null;
+  return { id: done.error.id, absentAt: done.error.absentAt };
+};
 
 /** Carries out one message for the worker whose socket it came on; `archived` is its job where that has left. */
 export const handleMessage = (
   turn: Turn,
   instance: string,
   message: WorkerMessage,
-  archived: Archived | null = null,
+  archived: Brought | null = null,
 ): Result<Partial<CoordinatorMessage>, Refusal> => {
   if (message.type === "presence") {
     if (message.instance !== instance) {
@@ -104,7 +107,7 @@ export const handleMessage = (
 const reportOn = (
   turn: Turn,
   message: Exclude<WorkerMessage, { type: "presence" }>,
-  archived: Archived | null,
+  archived: Brought | null,
 ): Result<unknown, Refusal> => {
   const held = { id: message.job_id, lease: message.lease, archived: archived ?? undefined };
   switch (message.type) {

@@ -5,7 +5,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import path from "node:path";
 import { USAGE } from "./usage.mjs";
@@ -13,6 +13,11 @@ import { USAGE } from "./usage.mjs";
 const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "..");
 const MODULES = path.join(ROOT, "node_modules");
 const BIN = path.join(MODULES, ".bin");
+/** Node's own binary, a package for each platform: npm installs the one of this machine and checks its hash. */
+const NODE_PACKAGE = `${process.platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node"}-${
+  process.platform === "win32" ? "win" : process.platform
+}-${process.arch}`;
+const PINNED_NODE = path.join(MODULES, NODE_PACKAGE, "bin", process.platform === "win32" ? "node.exe" : "node");
 const STAMP = path.join(MODULES, ".signalbox-setup");
 const LOCK_WAIT_MS = 10 * 60_000;
 const LOCK_POLL_MS = 200;
@@ -45,9 +50,12 @@ function isInstalled() {
   if (!wanted || !present) return false;
   // Where dist/ was built elsewhere, as in a container, what builds it may be left out.
   const isOnlyServing = !present["node_modules/wrangler"] && existsSync(path.join(ROOT, "dist/worker/index.js"));
-  const isLeftOut = ({ optional, dev, devOptional }) => optional || (isOnlyServing && (dev || devOptional));
+  const isLeftOut = (place, { optional, dev, devOptional }) =>
+    place === "" ||
+    (optional && place !== `node_modules/${NODE_PACKAGE}`) ||
+    (isOnlyServing && (dev || devOptional || optional));
   return Object.entries(wanted).every(
-    ([place, entry]) => place === "" || present[place]?.version === entry.version || isLeftOut(entry),
+    ([place, entry]) => present[place]?.version === entry.version || isLeftOut(place, entry),
   );
 }
 
@@ -116,18 +124,10 @@ function runsTypeScript(node) {
   return major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
 }
 
-/** The pinned Node arrives by an install script, which a careful npm does not run: then it is run from here. */
-function ensureNode() {
-  const pinned = path.join(BIN, process.platform === "win32" ? "node.cmd" : "node");
-  if (runsTypeScript(pinned)) return pinned;
-  const directory = path.join(MODULES, "node");
-  const { NODE_ENV: _, ...env } = process.env;
-  spawnSync(process.execPath, ["installArchSpecificPackage.js"], { cwd: directory, env, stdio: ["ignore", 2, 2] });
-  // npm links what exists when it installs, and this did not.
-  const binary = path.join(directory, "bin", "node");
-  if (process.platform !== "win32" && existsSync(binary) && !existsSync(pinned)) symlinkSync(binary, pinned);
-  if (runsTypeScript(pinned)) return pinned;
-  if (runsTypeScript(process.execPath)) return process.execPath;
+/** Where no package has this platform's Node, or its binary does not run here, the machine's own serves if it can. */
+function pickNode() {
+  const node = [PINNED_NODE, process.execPath].find(runsTypeScript);
+  if (node !== undefined) return node;
   throw new Error(
     `Node ${OLDEST_NODE.join(".")} or newer is needed and could not be installed. Install it and try again.`,
   );
@@ -149,11 +149,11 @@ async function ensureInstalled() {
     if (isStamped(hash)) return;
     if (!isInstalled()) {
       console.error("Installing dependencies …");
-      // Not `npm ci`: it refuses a lock file made where a registry lacked another platform's optional packages.
-      // This installs the locked versions just the same, checks their hashes, and leaves the lock file alone.
+      // Not `npm ci`, which removes what is there first. This checks the hashes just the same, and leaves the lock
+      // file alone.
       npm(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
     }
-    ensureNode();
+    pickNode();
     keepStamp(hash);
   });
 }
@@ -219,8 +219,7 @@ if (args.some((one) => one === "--help" || one === "-h") && Object.hasOwn(USAGE,
 }
 try {
   await ensureInstalled();
-  const pinned = path.join(BIN, process.platform === "win32" ? "node.cmd" : "node");
-  run(existsSync(pinned) ? pinned : process.execPath, target, args);
+  run(existsSync(PINNED_NODE) ? PINNED_NODE : process.execPath, target, args);
 } catch (error) {
   console.error(`Setup failed: ${error.message}`);
   process.exit(1);

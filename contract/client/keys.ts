@@ -1,6 +1,6 @@
 // Tenants, keys, sessions and the audit log.
 
-import type { AuditList } from "../audit.ts";
+import type { AuditList, AuditQuery } from "../audit.ts";
 
 import type { KeyAnswer, KeyList, KeyResource, NewKeyRequest, PatchKeyRequest, RotateKeyRequest } from "../key.ts";
 
@@ -8,7 +8,7 @@ import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsPart, RowsQuery } fr
 
 import type { SessionAnswer } from "../session.ts";
 import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
-import { listing, type PageQuery } from "./listing.ts";
+import { listing } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export const keyVerbs = (transport: Transport) => ({
@@ -72,7 +72,7 @@ export const sessionVerbs = (transport: Transport) => ({
 });
 
 export const auditVerbs = (transport: Transport) => ({
-  list: (query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
+  list: (query: QueryOf<AuditQuery> = {}, options?: CallOptions) =>
     listing(
       query,
       (asked) => transport.json<AuditList>({ method: "GET", path: "/api/audit", query: asked, options }),

@@ -5,6 +5,7 @@ import type { JobEventResource, JobResource } from "../../contract/job.ts";
 import { api } from "../api.ts";
 import { withLocalTimes } from "../format.ts";
 import { Attempts } from "../parts/attempts.tsx";
+import { DecisionView, isDecision } from "../parts/decision.tsx";
 import { JobActions } from "../parts/job-actions.tsx";
 import { CopyFacts, JobFacts } from "../parts/job-facts.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
@@ -12,7 +13,7 @@ import { Problem } from "../parts/problem.tsx";
 import { RouterPreview } from "../parts/router-preview.tsx";
 import { JobStatus } from "../parts/status.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
-import { isRouting, Routing, Timeline } from "../parts/timeline.tsx";
+import { Timeline } from "../parts/timeline.tsx";
 import { ValueView } from "../parts/value-view.tsx";
 import { isOpen, jobs } from "../state/board.ts";
 import { useJobStream } from "../state/job-stream.ts";
@@ -67,11 +68,11 @@ const Answer = ({ job }: { job: JobResource }) => {
 };
 
 const Decision = ({ events }: { events: readonly JobEventResource[] }) => {
-  const last = events.findLast(({ type, detail }) => type === "job.assigned" && isRouting(detail));
-  if (last === undefined || !isRouting(last.detail)) return null;
+  const last = events.findLast(({ type, detail }) => type === "job.assigned" && isDecision(detail));
+  if (last === undefined || !isDecision(last.detail)) return null;
   return (
-    <Panel title={`Why ${last.worker}`}>
-      <Routing detail={last.detail} />
+    <Panel title={`Why ${last.worker}`} aside={<span class="num">score {last.detail.score.toFixed(1)}</span>}>
+      <DecisionView decision={last.detail} chosen={last.worker ?? "chosen"} />
     </Panel>
   );
 };

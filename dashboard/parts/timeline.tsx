@@ -1,10 +1,10 @@
-// A job's life, oldest first. An assignment shows the router's decision: the score by its parts, and who was refused.
+// A job's life, oldest first. An assignment unfolds the router's decision.
 
 import type { JobEventResource } from "../../contract/job.ts";
-import { jsonText, plural, withLocalTimes } from "../format.ts";
+import { jsonText, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
+import { DecisionView, isDecision, scoreText } from "./decision.tsx";
 import { type Aspect, Lamp } from "./lamp.tsx";
-import { partLabel } from "./score-bars.tsx";
 import { Time } from "./time.tsx";
 
 const EVENTS: Record<string, { says: string; aspect: Aspect }> = {
@@ -31,72 +31,22 @@ const EVENTS: Record<string, { says: string; aspect: Aspect }> = {
 export const eventWords = (type: string): { says: string; aspect: Aspect } =>
   EVENTS[type] ?? EVENTS[`job.${type}`] ?? { says: type, aspect: "dark" };
 
-export interface RoutingDetail {
-  score: number;
-  breakdown: Record<string, number>;
-  refused: Record<string, number>;
-  strategy?: string;
-  /** Of older decisions nobody knows it any more. */
-  runner_up?: { instance: string; score: number } | null;
-}
-
-export const isRouting = (detail: unknown): detail is RoutingDetail =>
-  typeof detail === "object" && detail !== null && "score" in detail && "breakdown" in detail;
-
-const Share = ({ part, share }: { part: string; share: number }) => (
-  <svg class="part-share" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-    <rect class={`part-${part}`} width={share * 100} height="8" />
-  </svg>
-);
-
-export const Routing = ({ detail, isOpen = false }: { detail: RoutingDetail; isOpen?: boolean }) => {
-  const refused = Object.entries(detail.refused ?? {});
-  return (
-    <details class="decision" open={isOpen}>
-      <summary>
-        Score <span class="num">{detail.score.toFixed(1)}</span>
-        {detail.strategy !== undefined && <span class="dim"> · strategy {detail.strategy}</span>}
-        {refused.length > 0 && (
-          <span class="dim">
-            {" "}
-            ·{" "}
-            {refused
-              .map(([filter, many]) => `${plural(many, "worker")} refused for ${filter.replaceAll("_", " ")}`)
-              .join(", ")}
-          </span>
-        )}
-      </summary>
-      {detail.runner_up != null && (
-        <p class="event-detail">
-          Next best: <a href={href(["fleet", detail.runner_up.instance])}>{detail.runner_up.instance}</a>, score{" "}
-          <span class="num">{detail.runner_up.score.toFixed(1)}</span>
-        </p>
-      )}
-      {detail.runner_up === null && <p class="event-detail">No other worker could take it.</p>}
-      <dl class="parts">
-        {Object.entries(detail.breakdown).map(([part, share]) => (
-          <div key={part}>
-            <dt>{partLabel(part)}</dt>
-            <dd>
-              <Share part={part} share={share} />
-              <span class="num">{Math.round(share * 100)} %</span>
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </details>
-  );
-};
-
 const valueText = (value: unknown): string => {
   if (typeof value !== "object" || value === null || !("message" in value)) return jsonText(value);
   const { code, message } = value as { code?: string; message: unknown };
   return code === undefined ? `${message}` : `${code}: ${message}`;
 };
 
-const Detail = ({ detail }: { detail: unknown }) => {
+const Detail = ({ event: { detail, worker } }: { event: JobEventResource }) => {
   if (detail === null || detail === undefined) return null;
-  if (isRouting(detail)) return <Routing detail={detail} />;
+  if (isDecision(detail)) {
+    return (
+      <details class="more">
+        <summary class="event-detail">{scoreText(detail)}</summary>
+        <DecisionView decision={detail} chosen={worker ?? "chosen"} />
+      </details>
+    );
+  }
   const entries = typeof detail === "object" ? Object.entries(detail as object) : [["", detail]];
   return (
     <p class="event-detail">
@@ -131,7 +81,7 @@ export const Timeline = ({ events }: { events: readonly JobEventResource[] }) =>
                 <Time at={event.at} as="clock" />
               </span>
             </p>
-            <Detail detail={event.detail} />
+            <Detail event={event} />
           </div>
         </li>
       );

@@ -5,8 +5,9 @@ import type { BulkAction, BulkReport } from "../../contract/job-list.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
+import type { JobCommand } from "./find-job.ts";
 import { type Idempotency, type Replayable, recall, withIdempotency } from "./idempotency.ts";
-import { cancel, type JobCommand, retry } from "./jobs.ts";
+import { cancel, retry } from "./jobs.ts";
 import type { Turn } from "./turn.ts";
 
 const VERBS = { retry, cancel } as const satisfies Record<BulkAction, unknown>;
@@ -14,8 +15,9 @@ const VERBS = { retry, cancel } as const satisfies Record<BulkAction, unknown>;
 export interface BulkPortion {
   readonly changed: number;
   readonly refused: Partial<Record<RefusalCode, number>>;
-  /** Jobs that have left the object: to be brought along from history. */
+  /** Jobs that the object does not have: to be brought along from history, as of this instant. */
   readonly goneIds: readonly string[];
+  readonly absentAt: number;
 }
 
 export const changeJobs = (
@@ -28,10 +30,10 @@ export const changeJobs = (
   for (const command of request.jobs) {
     const done = VERBS[request.action](turn, command);
     if (done.ok) changed += 1;
-    else if (done.error.code === "not_found" && command.archived === undefined) goneIds.push(command.id);
+    else if (done.error.code === "not_found") goneIds.push(command.id);
     else refused[done.error.code] = (refused[done.error.code] ?? 0) + 1;
   }
-  return ok({ changed, refused, goneIds });
+  return ok({ changed, refused, goneIds, absentAt: turn.nowAt });
 };
 
 /** The report of the same request, where it came before. */

@@ -16,6 +16,8 @@ export interface ExplainRequest {
   readonly tags: readonly string[];
   readonly tier: Tier | null;
   readonly urgency: Priority;
+  /** Of eligible workers, and of refused ones; all where absent. */
+  readonly limit?: number | null;
 }
 
 export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Explanation, Refusal> => {
@@ -26,7 +28,13 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   }
   const asked: RouteRequest =
     job === null ? { ...request, api: null, excludedProviders: [], avoidedWorkers: [] } : routeRequest(turn, job);
-  const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked));
+  const routing = explain(
+    turn.memory.fleet,
+    asked,
+    routePolicy(turn),
+    notesOn(turn, asked),
+    request.limit ?? undefined,
+  );
   const delay = job === null ? null : delayReason(turn, job);
   return ok(presentExplanation(underKillswitch(turn, delay === null ? routing : heldBack(routing, delay))));
 };

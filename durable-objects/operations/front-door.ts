@@ -6,15 +6,15 @@ import type { ModelList } from "../../contract/model-list.ts";
 import type { Api } from "../../domain/api.ts";
 import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
 import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job.ts";
-import type { Archived } from "../../domain/job-record.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import { permit } from "../../domain/killswitch.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
+import type { Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { isOnlyFull } from "../../domain/routing.ts";
 import { refuseOverBudget } from "./budget.ts";
+import { findJob, type JobCommand } from "./find-job.ts";
 import { type Idempotency, withIdempotency } from "./idempotency.ts";
 import { refuseBacklog } from "./jobs.ts";
 import { countRequest, type LimitState, refuseModel, refuseOverLimits } from "./key-limits.ts";
@@ -228,11 +228,11 @@ export const getModel = (turn: Turn, request: { model: string }): Result<ModelLi
   return err({ code: "model_not_found", model: request.model, known: data.slice(0, NAMED_MODELS).map(({ id }) => id) });
 };
 
-export const follow = (turn: Turn, request: { id: string; archived?: Archived }): Result<Followed, Refusal> => {
-  const job = turn.store.jobs.find(request.id) ?? request.archived?.job ?? null;
-  if (job === null) return err(notFound("job", request.id));
-  const allowed = allowReading(turn, job);
-  return allowed.ok ? ok(present(turn, job, request.archived?.result ?? null)) : allowed;
+export const follow = (turn: Turn, request: JobCommand): Result<Followed, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const allowed = allowReading(turn, found.value);
+  return allowed.ok ? ok(present(turn, found.value, request.archived?.result ?? null)) : allowed;
 };
 
 const present = (turn: Turn, job: Job, archived: Json): Followed => ({

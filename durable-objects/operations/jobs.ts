@@ -12,14 +12,14 @@ import {
   patchJob,
   retryJob,
 } from "../../domain/job.ts";
-import type { Archived } from "../../domain/job-record.ts";
 import { permit } from "../../domain/killswitch.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
+import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { explainClosest } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
-import { FINAL_GRACE_MS, staleAtOf } from "./deadline.ts";
+import { staleAtOf } from "./deadline.ts";
+import { findJob, type JobCommand } from "./find-job.ts";
 import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import { countRequest, refuseOverLimits } from "./key-limits.ts";
 import { lastSignOf } from "./last-sign.ts";
@@ -149,13 +149,13 @@ const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof route
 };
 
 export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Refusal> => {
-  const open = turn.store.jobs.find(request.id);
-  const job = open ?? request.archived?.job ?? null;
-  if (job === null) return err(notFound("job", request.id));
-  const allowed = allowReading(turn, job);
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const allowed = allowReading(turn, found.value);
   if (!allowed.ok) return allowed;
-  if (open !== null || request.archived === undefined) return ok(presentOpenJob(turn, job));
-  return ok(presentJob(job, request.archived, request.archived.result));
+  const { archived } = request;
+  if (archived?.job !== found.value) return ok(presentOpenJob(turn, found.value));
+  return ok(presentJob(archived.job, archived, archived.result));
 };
 
 const LEFT_OUT = { prompt: "", input: null };
@@ -166,23 +166,6 @@ const LEFT_OUT = { prompt: "", input: null };
  */
 export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] }): Result<JobResource[], Refusal> =>
   ok(turn.store.jobs.findMany(request.ids).map(({ job }) => presentJob(job, LEFT_OUT, null, waitingReason(turn, job))));
-
-export interface JobCommand {
-  readonly id: string;
-  readonly archived?: Archived | undefined;
-}
-
-/** A job that comes back stays for a grace: within half of it, what history said is still so, though clocks differ a little. */
-const RECORD_HOLDS_MS = FINAL_GRACE_MS / 2;
-const STALE_RECORD = { code: "history_unavailable", retryAfterSeconds: 1 } as const satisfies Refusal;
-
-/** The record a command acts on: the object's own, else the one that history brought, unless that came too late. */
-const findForCommand = (turn: Turn, { id, archived }: JobCommand): Result<Job, Refusal> => {
-  const open = turn.store.jobs.find(id);
-  if (open !== null) return ok(open);
-  if (archived === undefined) return err(notFound("job", id));
-  return turn.nowAt - archived.readAt > RECORD_HOLDS_MS ? err(STALE_RECORD) : ok(archived.job);
-};
 
 /** Stores the outcome of a command; a job that had left comes back with its payload. */
 const recordCommand = (
@@ -199,7 +182,7 @@ const recordCommand = (
 };
 
 export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Result<JobResource, Refusal> => {
-  const found = findForCommand(turn, command);
+  const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
   const decided = patchJob(job, command.patch, turn.nowAt);
@@ -207,7 +190,7 @@ export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Re
 };
 
 export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
-  const found = findForCommand(turn, command);
+  const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
   const allowed = allowReading(turn, job);
@@ -219,7 +202,7 @@ export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Ref
 };
 
 export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
-  const found = findForCommand(turn, command);
+  const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
   const waitedFor = refuseRetry(job);

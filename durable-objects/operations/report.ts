@@ -15,6 +15,7 @@ import { firstRefusal } from "../../domain/routing-filter.ts";
 import { isOffline, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import type { EndedAttempt } from "./counters.ts";
+import { findJob, type JobCommand } from "./find-job.ts";
 import { recordPause } from "./killswitch.ts";
 import { countLate } from "./late-spending.ts";
 import { handOut } from "./leases.ts";
@@ -24,13 +25,9 @@ import { mayRead } from "./reading.ts";
 import { assignWaiting, routePolicy, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
-export interface LeaseReport {
-  readonly id: string;
+/** It may come again after its job has left. */
+export interface LeaseReport extends JobCommand {
   readonly lease: number;
-  /** From history, for a report that is repeated after its job has left. */
-  readonly archived?:
-    | { readonly job: Job; readonly prompt: string; readonly input: Json; readonly result: Json }
-    | undefined;
 }
 
 const present = (turn: Turn, request: LeaseReport, job: Job): JobResource => {
@@ -49,9 +46,10 @@ export const presented =
   };
 
 /** The job that is reported on. A key with role worker reports on the jobs of its own workers only. */
-const findJob = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
-  const job = turn.store.jobs.find(request.id) ?? request.archived?.job ?? null;
-  if (job === null) return err(notFound("job", request.id));
+const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
   const isOthers = job.lease === request.lease && job.assignedWorker !== null && !mayRead(turn, job);
   if (isOthers) return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
   return ok(job);
@@ -68,7 +66,7 @@ const noteSign = (turn: Turn, job: Job): void => {
 };
 
 export const start = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
-  const found = findJob(turn, request);
+  const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
   const decided = startJob(job, request.lease, turn.nowAt);
@@ -86,7 +84,7 @@ const noteStarted = (turn: Turn, job: Job): void => {
 };
 
 export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json | undefined }): Result<Job, Refusal> => {
-  const found = findJob(turn, request);
+  const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
   const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
@@ -99,7 +97,7 @@ export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json |
 };
 
 export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
-  const found = findJob(turn, request);
+  const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
   const decided = speakFirst(job, request.lease, turn.nowAt);
@@ -111,7 +109,7 @@ export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
 
 /** Who holds the lease: for what is streamed or fetched under it. */
 export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
-  const found = findJob(turn, request);
+  const found = findReported(turn, request);
   if (!found.ok) return found;
   const { lease, assignedWorker } = found.value;
   if (isLeased(found.value) && lease === request.lease && assignedWorker !== null)
@@ -135,7 +133,7 @@ export const complete = (
   turn: Turn,
   request: LeaseReport & { result: Json } & Spent & TokenTiming,
 ): Result<Job, Refusal> => {
-  const found = findJob(turn, request);
+  const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
   const cost = costOfAttempt(turn, job, request);
@@ -159,7 +157,7 @@ export const complete = (
 
 /** What an attempt came to after it was taken back: counted, and nothing else. */
 export const spent = (turn: Turn, request: LeaseReport & Spent): Result<Job, Refusal> => {
-  const found = findJob(turn, request);
+  const found = findReported(turn, request);
   if (!found.ok) return found;
   const isHeld = isLeased(found.value) && found.value.lease === request.lease;
   if (!isHeld) countLate(turn, found.value, request, leaseLost(found.value, request.lease));
@@ -175,7 +173,7 @@ export const fail = (
   turn: Turn,
   request: LeaseReport & ReportedFailure & Spent & TokenTiming,
 ): Result<Job, Refusal> => {
-  const found = findJob(turn, request);
+  const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
   // An attempt that failed without a word on tokens or money spent nothing.
@@ -246,7 +244,7 @@ const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code
 };
 
 export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> => {
-  const found = findJob(turn, request);
+  const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
   const decided = releaseJob(job, request.lease, request.reason, turn.nowAt);

@@ -7,7 +7,7 @@ import type { Decision, FrontDoorFacts, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import type { Requirements } from "../../domain/requirements.ts";
-import { type Choice, choose, whyWaiting } from "../../domain/routing.ts";
+import { type Candidate, type Choice, choose, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
 import { closedByBudget } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
@@ -83,6 +83,13 @@ const sessionOf = ({ memory, nowAt }: Pick<Turn, "memory" | "nowAt">, { frontDoo
 export const chooseFor = (turn: Turn, job: Job, policy = routePolicy(turn)): Choice | null =>
   turn.memory.killswitch.level > 0 ? null : choose(turn.memory.fleet, routeRequest(turn, job), policy);
 
+const runnerUp = ({ member, score, breakdown }: Candidate) => ({
+  worker: member.worker.instance,
+  provider: member.worker.provider,
+  score,
+  breakdown: { ...breakdown },
+});
+
 const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
   const { worker } = choice.member;
   const detail = {
@@ -92,6 +99,7 @@ const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
     strategy: turn.memory.config.routing.strategy,
     chain_position: chainPosition(turn, worker.provider),
     refused: { ...choice.refused },
+    runner_up: choice.runnerUp === null ? null : runnerUp(choice.runnerUp),
   };
   const assigned = assignJob(job, worker, detail, turn.nowAt);
   return job.frontDoor?.session == null ? assigned : keptTogether(turn, assigned, job.frontDoor, worker.instance);

@@ -1,12 +1,9 @@
 // What a subscription's last good sync found, and how it came to be so.
 
-import { and, desc, eq } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
 import type { CatalogModel } from "../../domain/catalog.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog-subscription.ts";
 import type { RefusalOf } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
-import { catalogHistory, catalogModels } from "../../migrations/catalog.ts";
 import { getSubscription } from "./subscription-rows.ts";
 
 type NotFound = RefusalOf<"not_found">;
@@ -19,13 +16,15 @@ export async function readSnapshot(
 ): Promise<Result<ModelsSnapshot, NotFound>> {
   const subscription = await getSubscription(db, tenant, id);
   if (!subscription.ok) return subscription;
-  const rows = await drizzle(db)
-    .select({ id: catalogModels.modelId, name: catalogModels.name, contextWindow: catalogModels.contextWindow })
-    .from(catalogModels)
-    .where(and(eq(catalogModels.tenant, tenant), eq(catalogModels.subscriptionId, id)))
-    .orderBy(catalogModels.modelId);
-  const models = rows.map(({ id, name, contextWindow }) =>
-    contextWindow === null ? { id, name } : { id, name, context_window: contextWindow },
+  const { results } = await db
+    .prepare(
+      `SELECT model_id, name, context_window FROM catalog_models
+       WHERE tenant = ?1 AND subscription_id = ?2 ORDER BY model_id`,
+    )
+    .bind(tenant, id)
+    .all<{ model_id: string; name: string; context_window: number | null }>();
+  const models = results.map(({ model_id: id, name, context_window }) =>
+    context_window === null ? { id, name } : { id, name, context_window },
   );
   return ok({ models, modelsSyncedAt: subscription.value.modelsSyncedAt });
 }
@@ -39,26 +38,31 @@ export async function readHistory(
 ): Promise<Result<{ history: ModelsHistoryEntry[]; total: number }, NotFound>> {
   const subscription = await getSubscription(db, tenant, id);
   if (!subscription.ok) return subscription;
-  const where = and(eq(catalogHistory.tenant, tenant), eq(catalogHistory.subscriptionId, id));
-  const [rows, total] = await Promise.all([
-    drizzle(db)
-      .select()
-      .from(catalogHistory)
-      .where(where)
-      .orderBy(desc(catalogHistory.seq))
-      .limit(page.limit)
-      .offset(page.offset),
-    drizzle(db).$count(catalogHistory, where),
-  ]);
-  const history = rows.map(({ at, kind, modelId, before, after }) => ({
-    at,
-    kind,
-    modelId,
-    before: modelOf(before),
-    after: modelOf(after),
-  }));
-  return ok({ history, total });
+  const isOfSubscription = "tenant = ?1 AND subscription_id = ?2";
+  const lines = db.prepare(
+    `SELECT at, kind, model_id, before, after FROM catalog_history
+     WHERE ${isOfSubscription} ORDER BY seq DESC LIMIT ?3 OFFSET ?4`,
+  );
+  const count = db.prepare(`SELECT COUNT(*) AS total FROM catalog_history WHERE ${isOfSubscription}`);
+  const [listed, counted] = await db.batch([lines.bind(tenant, id, page.limit, page.offset), count.bind(tenant, id)]);
+  const rows = (listed?.results ?? []) as unknown as HistoryRow[];
+  const [sum] = (counted?.results ?? []) as { total: number }[];
+  return ok({ history: rows.map(toEntry), total: sum?.total ?? 0 });
 }
+
+interface HistoryRow extends Pick<ModelsHistoryEntry, "at" | "kind"> {
+  readonly model_id: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+const toEntry = ({ at, kind, model_id, before, after }: HistoryRow): ModelsHistoryEntry => ({
+  at,
+  kind,
+  modelId: model_id,
+  before: modelOf(before),
+  after: modelOf(after),
+});
 
 function modelOf(text: string | null): CatalogModel | null {
   return text === null ? null : (JSON.parse(text) as CatalogModel);

@@ -1,40 +1,62 @@
 // Subscriptions as D1 holds them, read for a tenant.
 
-import { and, count, eq } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
 import type { Subscription } from "../../domain/catalog-subscription.ts";
 import { notFound, type RefusalOf } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { catalogSubscriptions } from "../../migrations/catalog.ts";
-import { subscriptionColumns, toSubscription } from "./subscription.ts";
 
 type NotFound = RefusalOf<"not_found">;
+
+interface SubscriptionRow {
+  readonly id: string;
+  readonly provider: string;
+  readonly models_sync_schedule: string;
+  /** Empty where the provider's list_url is used. */
+  readonly models_sync_url: string;
+  readonly model_count: number;
+  readonly models_synced_at: number | null;
+  readonly next_sync_at: number;
+  readonly last_error: string | null;
+  readonly last_error_at: number | null;
+  readonly created_at: number;
+}
+
+/** The lease and the counters stay inside. */
+const SELECT = `SELECT id, provider, models_sync_schedule, models_sync_url, model_count, models_synced_at, next_sync_at,
+    last_error, last_error_at, created_at
+  FROM catalog_subscriptions`;
+
+const toSubscription = (row: SubscriptionRow): Subscription => ({
+  id: row.id,
+  provider: row.provider,
+  modelsSyncSchedule: row.models_sync_schedule,
+  modelsSyncUrl: row.models_sync_url === "" ? null : row.models_sync_url,
+  modelCount: row.model_count,
+  modelsSyncedAt: row.models_synced_at,
+  nextSyncAt: row.next_sync_at,
+  lastError: row.last_error,
+  lastErrorAt: row.last_error_at,
+  createdAt: row.created_at,
+});
 
 export async function getSubscription(
   db: D1Database,
   tenant: string,
   id: string,
 ): Promise<Result<Subscription, NotFound>> {
-  const row = await drizzle(db)
-    .select(subscriptionColumns)
-    .from(catalogSubscriptions)
-    .where(and(eq(catalogSubscriptions.tenant, tenant), eq(catalogSubscriptions.id, id)))
-    .get();
-  return row === undefined ? err(notFound("subscription", id)) : ok(toSubscription(row));
+  const row = await db.prepare(`${SELECT} WHERE tenant = ?1 AND id = ?2`).bind(tenant, id).first<SubscriptionRow>();
+  return row === null ? err(notFound("subscription", id)) : ok(toSubscription(row));
 }
 
 /** All of a tenant's, by provider; their number is bounded when they are created. */
 export async function listSubscriptions(db: D1Database, tenant: string): Promise<Subscription[]> {
-  const rows = await drizzle(db)
-    .select(subscriptionColumns)
-    .from(catalogSubscriptions)
-    .where(eq(catalogSubscriptions.tenant, tenant))
-    .orderBy(catalogSubscriptions.provider, catalogSubscriptions.createdAt, catalogSubscriptions.id);
-  return rows.map(toSubscription);
+  const { results } = await db
+    .prepare(`${SELECT} WHERE tenant = ?1 ORDER BY provider, created_at, id`)
+    .bind(tenant)
+    .all<SubscriptionRow>();
+  return results.map(toSubscription);
 }
 
 export async function countSubscriptions(db: D1Database, tenant: string): Promise<number> {
-  const where = eq(catalogSubscriptions.tenant, tenant);
-  const row = await drizzle(db).select({ count: count() }).from(catalogSubscriptions).where(where).get();
-  return row?.count ?? 0;
+  const counted = db.prepare("SELECT COUNT(*) AS total FROM catalog_subscriptions WHERE tenant = ?1").bind(tenant);
+  return (await counted.first<number>("total")) ?? 0;
 }

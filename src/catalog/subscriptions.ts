@@ -6,7 +6,7 @@ import { parseCron } from "../../domain/cron.ts";
 import type { Actor } from "../../domain/event.ts";
 import { invalid, type RefusalOf } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { CatalogTools } from "./subscription.ts";
+import type { CatalogTools } from "./catalog-tools.ts";
 import { countSubscriptions, getSubscription } from "./subscription-rows.ts";
 import { checkSyncUrl } from "./url-policy.ts";
 

@@ -5,6 +5,7 @@ import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import { findArchived } from "../history/jobs.ts";
+import { withArchived } from "../history/with-archived.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
@@ -20,13 +21,14 @@ export interface Stand {
 export const standOf = ({ status, lease }: Followed): Stand => ({ status, lease });
 
 /** A job as it stands now, wherever it is. */
-export const followJob = async (c: AppContext, token: TokenFacts, id: string): Promise<Result<Followed, Refusal>> => {
-  const found = await callTenant(c.env, token, "follow", { id });
-  if (found.ok || found.error.code !== "not_found") return found;
-  await drainTenant(c.env, token);
-  const archived = await findArchived(c.env.DB, token.tenant, id);
-  return archived === null ? found : callTenant(c.env, token, "follow", { id, archived });
-};
+export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise<Result<Followed, Refusal>> =>
+  withArchived(
+    (archived) => callTenant(c.env, token, "follow", { id, archived }),
+    async () => {
+      await drainTenant(c.env, token);
+      return findArchived(c.env.DB, token.tenant, id);
+    },
+  );
 
 /** The next stand that fits; a final one always ends the wait. */
 export const watchUntil = async (

@@ -1,41 +1,71 @@
 // The audit log in history: its page, and the line that the edge writes for what it changes in D1 itself.
 
-import { count, desc, eq } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
-import { type AuditEntryResource, presentAuditEntry } from "../../contract/audit.ts";
-import type { PageRequest } from "../../contract/field.ts";
+import { type AuditEntryResource, type AuditQuery, presentAuditEntry } from "../../contract/audit.ts";
+import { fromIso, type PageRequest } from "../../contract/field.ts";
 import type { AuditEntry } from "../../domain/event.ts";
 import type { Json } from "../../domain/json.ts";
-import { audit } from "../../migrations/schema.ts";
 import { readHistory } from "./store.ts";
 
+interface AuditRow {
+  readonly at: number;
+  readonly actor_key_id: string | null;
+  readonly actor_name: string;
+  readonly action: string;
+  readonly target: string;
+  readonly detail: string;
+}
+
+/** Newest first. */
 export const listAudit = (
   db: D1Database,
   tenant: string,
-  page: PageRequest,
+  query: AuditQuery,
 ): Promise<{ entries: AuditEntryResource[]; total: number }> =>
   readHistory(async () => {
-    const history = drizzle(db);
-    const [rows, [counted]] = await history.batch([
-      history
-        .select()
-        .from(audit)
-        .where(eq(audit.tenant, tenant))
-        .orderBy(desc(audit.at), desc(audit.id))
-        .limit(page.limit)
-        .offset(page.offset),
-      history.select({ total: count() }).from(audit).where(eq(audit.tenant, tenant)),
-    ]);
-    const entries = rows.map((row) =>
-      presentAuditEntry({
-        at: row.at,
-        actor: { keyId: row.actorKeyId, name: row.actorName },
-        action: row.action,
-        target: row.target,
-        detail: JSON.parse(row.detail) as Json,
-      }),
+    const { where, bindings } = selectionOf(query);
+    const [limit, offset] = [`?${bindings.length + 2}`, `?${bindings.length + 3}`];
+    const page = db.prepare(
+      `SELECT at, actor_key_id, actor_name, action, target, detail FROM audit
+       WHERE ${where} ORDER BY at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     );
-    return { entries, total: counted?.total ?? 0 };
+    const count = db.prepare(`SELECT COUNT(*) AS total FROM audit WHERE ${where}`);
+    const [listed, counted] = await db.batch([
+      page.bind(tenant, ...bindings, query.limit, query.offset),
+      count.bind(tenant, ...bindings),
+    ]);
+    const rows = (listed?.results ?? []) as unknown as AuditRow[];
+    const [sum] = (counted?.results ?? []) as { total: number }[];
+    return { entries: rows.map(toEntry), total: sum?.total ?? 0 };
+  });
+
+/** What each parameter asks of a line; the place of its value is given. */
+const CONDITIONS = {
+  action: (at: string) => `(action = ${at} OR substr(action, 1, length(${at}) + 1) = ${at} || '.')`,
+  actor: (at: string) => `(actor_key_id = ${at} OR actor_name = ${at})`,
+  target: (at: string) => `target = ${at}`,
+  since: (at: string) => `at >= ${at}`,
+  until: (at: string) => `at < ${at}`,
+} satisfies Record<Exclude<keyof AuditQuery, keyof PageRequest>, (at: string) => string>;
+
+const selectionOf = (query: AuditQuery): { where: string; bindings: (string | number)[] } => {
+  const conditions = ["tenant = ?1"];
+  const bindings: (string | number)[] = [];
+  for (const [name, condition] of Object.entries(CONDITIONS)) {
+    const value = query[name as keyof typeof CONDITIONS];
+    if (value === undefined) continue;
+    bindings.push(name === "since" || name === "until" ? fromIso(value) : value);
+    conditions.push(condition(`?${bindings.length + 1}`));
+  }
+  return { where: conditions.join(" AND "), bindings };
+};
+
+const toEntry = (row: AuditRow): AuditEntryResource =>
+  presentAuditEntry({
+    at: row.at,
+    actor: { keyId: row.actor_key_id, name: row.actor_name },
+    action: row.action,
+    target: row.target,
+    detail: JSON.parse(row.detail) as Json,
   });
 
 /** The insert of an audit line for what the edge itself changes in D1. */

@@ -1,7 +1,7 @@
 // Which jobs a bulk change is about: all that its filter names are counted, the oldest that it may change are named.
 
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
-import { type Archived, readJob } from "../../domain/job-record.ts";
+import { type Brought, readJob } from "../../domain/job-record.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 import { selectionOf } from "./job-filter.ts";
 import { readHistory } from "./store.ts";
@@ -53,9 +53,9 @@ export const findManyArchived = (
   db: D1Database,
   tenant: string,
   ids: readonly string[],
-): Promise<{ id: string; archived: Archived }[]> =>
+  absentAt: number,
+): Promise<{ id: string; archived: Brought }[]> =>
   readHistory(async () => {
-    const readAt = Date.now();
     const { results } = await db
       .prepare(
         `SELECT record, prompt, input FROM jobs
@@ -66,6 +66,6 @@ export const findManyArchived = (
       .all<{ record: string; prompt: string; input: string }>();
     return results.map(({ record, prompt, input }) => {
       const job = readJob(record);
-      return { id: job.id, archived: { job, prompt, input: JSON.parse(input), result: null, readAt } };
+      return { id: job.id, archived: { job, prompt, input: JSON.parse(input), result: null, absentAt } };
     });
   });

@@ -6,6 +6,7 @@ import {
   type CostQuery,
   type CostSummary,
   MAX_COST_ROWS,
+  MAX_COST_SERIES,
 } from "../../contract/cost.ts";
 import { fromIso, toIso } from "../../contract/field.ts";
 import type { UsageResource } from "../../contract/job.ts";
@@ -56,12 +57,23 @@ const usageOf = (sums: Sums): UsageResource => ({
   reasoning_tokens: sums.reasoning_tokens,
 });
 
+const PLACES = Array.from({ length: MAX_COST_SERIES }, (_, index) => `?${index + 6}`).join(", ");
+
+/** Of the values that follow ?5 alone; ?5 is what they are values of. */
+const spentBySlot = (column: string, table: string): string =>
+  `SELECT hour_at - hour_at % ?4 AS slot_at, ${column} AS value, SUM(nano_usd) AS nano_usd FROM ${table}
+    tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 AND ${column} IN (${PLACES})
+    GROUP BY slot_at, ${column}`;
+
 export const costQueries = {
   bySlot: `SELECT hour_at - hour_at % ?4 AS slot_at, ${SUMS} FROM cost_hours
     WHERE tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 GROUP BY slot_at`,
   total: "SELECT SUM(nano_usd) AS nano_usd FROM cost_hours WHERE tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3",
   byModel: `SELECT provider, model, ${SUMS} FROM cost_hours
     WHERE tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 GROUP BY provider, model`,
+  providerBySlot: spentBySlot("provider", "cost_hours WHERE"),
+  modelBySlot: spentBySlot("model", "cost_hours WHERE"),
+  groupBySlot: spentBySlot("value", "cost_by_hours WHERE name = ?5 AND"),
   byGroup: `SELECT value, ${SUMS} FROM cost_by_hours
     WHERE tenant = ?1 AND name = ?4 AND hour_at >= ?2 AND hour_at < ?3 GROUP BY value`,
 } as const;
@@ -185,15 +197,38 @@ export const costByGroup = (
     // Only the pairs that jobs have are added up: the rest of the total has none of that name.
     const all = by.startsWith("metadata.") ? [...sums, { value: "", ...rest(overall, total(sums)) }] : [...sums];
     const rows = all.filter((row) => row.value !== "" || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
+    const dearest = rows.slice(0, MAX_COST_SERIES).map(({ value }) => value);
     return {
       ...boundsOf(query, span),
       by,
       ...overallOf(overall, previousNanoUsd),
       rows: rows.slice(0, MAX_COST_ROWS).map((row) => ({ value: row.value === "" ? null : row.value, ...rowOf(row) })),
       rows_total: rows.length,
+      series: await seriesOf(db, tenant, by, span, dearest),
       adds_up: by !== "tag",
     };
   });
+
+const seriesOf = async (
+  db: D1Database,
+  tenant: string,
+  by: string,
+  { fromAt, toAt, slots, slotMs }: Span,
+  values: readonly string[],
+): Promise<CostByGroup["series"]> => {
+  const query = by === "provider" ? "providerBySlot" : by === "model" ? "modelBySlot" : "groupBySlot";
+  const places = Array.from({ length: MAX_COST_SERIES }, (_, index) => values[index] ?? null);
+  const { results } = await db
+    .prepare(costQueries[query])
+    .bind(tenant, fromAt, toAt, slotMs, by, ...places)
+    .all<{ slot_at: number; value: string; nano_usd: number }>();
+  const bySlot = Map.groupBy(results, (row) => row.slot_at);
+  const rowsAt = (at: number) =>
+    (bySlot.get(at) ?? [])
+      .filter(({ nano_usd }) => nano_usd > 0)
+      .map(({ value, nano_usd }) => ({ value: value === "" ? null : value, usd: usdFromNano(nano_usd) }));
+  return slots.map((at) => ({ at: toIso(at), rows: rowsAt(at) }));
+};
 
 const groupedBy = (rows: readonly ModelSums[], by: "provider" | "model"): GroupSums[] =>
   [...Map.groupBy(rows, (row) => row[by])].map(([value, same]) => ({ value, ...total(same) }));

@@ -38,6 +38,9 @@ const labelsOf = (filter: JobFilter): [name: string, value: string][] => {
   return labels.filter((label): label is [string, string] => label[1] !== undefined);
 };
 
+const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
+  WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
+
 export const selectionOf = (filter: JobFilter): JobSelection => {
   const bindings: (string | number)[] = [];
   const bind = (value: string | number): string => `?${bindings.push(value) + 1}`;
@@ -72,6 +75,7 @@ export const selectionOf = (filter: JobFilter): JobSelection => {
     conditions.push(`EXISTS (SELECT 1 FROM job_labels AS other WHERE other.tenant = ?1 AND other.name = ${bind(name)}
       AND other.value = ${bind(value)} AND other.created_at = jobs.created_at AND other.job_id = jobs.id)`);
   }
+  if (filter.unpriced !== undefined) conditions.push(`${filter.unpriced === "true" ? "" : "NOT "}${IS_UNPRICED}`);
   if (filter.q !== undefined) conditions.push(searchCondition(filter.q, bind));
   return { from: [...joined, "jobs"].join(" "), where: conditions.join(" AND "), bindings, createdAt, id };
 };

@@ -11,8 +11,6 @@ import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
 import { type JobSelection, selectionOf } from "./job-filter.ts";
 import { readHistory } from "./store.ts";
 
-/** A page of jobs stays within memory: longer values are shortened, and the job says which. */
-const LISTED_CHARS = 16_384;
 const MAX_EVENTS = 10_000;
 
 interface JobRow {
@@ -25,7 +23,6 @@ interface JobRow {
 /** A job with its payload and result, for a reader or for a command on one that has left the object. */
 export const findArchived = (db: D1Database, tenant: string, id: string): Promise<Archived | null> =>
   readHistory(async () => {
-    const readAt = Date.now();
     const row = await db
       .prepare(
         `SELECT record, prompt, input, COALESCE(result, 'null') AS result FROM jobs
@@ -41,7 +38,6 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
       prompt: row.prompt,
       input: JSON.parse(row.input) as Json,
       result: JSON.parse(row.result) as Json,
-      readAt,
     };
   });
 
@@ -74,7 +70,7 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
     const last = shown.at(-1);
     const isLastPage = last === undefined || rows.length <= query.limit;
     return {
-      jobs: shown.map(presentListed),
+      jobs: shown.map((row) => presentListed(row, query.max_chars)),
       total: Math.min(matching, MAX_COUNTED),
       total_is_capped: matching > MAX_COUNTED,
       next_cursor: isLastPage ? null : writeCursor(query.sort, { value: last.sorted_by, id: last.id }),
@@ -101,9 +97,10 @@ const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, sele
   const after = from === null ? "" : `AND ${afterPlace(from, column, selection.id, isAscending, bind)}`;
   const order = (value: string, id: string): string =>
     isAscending ? `${value} ASC NULLS LAST, ${id} ASC` : `${value} DESC, ${id} DESC`;
-  const sql = `SELECT id, sorted_by, record, substr(prompt, 1, ${LISTED_CHARS}) AS prompt, length(prompt) AS prompt_chars,
-      substr(input, 1, ${LISTED_CHARS}) AS input, length(input) AS input_chars,
-      substr(COALESCE(result, 'null'), 1, ${LISTED_CHARS}) AS result, length(result) AS result_chars
+  const chars = bind(query.max_chars);
+  const sql = `SELECT id, sorted_by, record, substr(prompt, 1, ${chars}) AS prompt, length(prompt) AS prompt_chars,
+      substr(input, 1, ${chars}) AS input, length(input) AS input_chars,
+      substr(COALESCE(result, 'null'), 1, ${chars}) AS result, length(result) AS result_chars
     FROM (SELECT jobs.tenant, jobs.id, jobs.record, ${column} AS sorted_by FROM ${selection.from}
           WHERE ${selection.where} ${after} ORDER BY ${order(column, selection.id)}
           LIMIT ${bind(query.limit + 1)} OFFSET ${bind(query.offset)}) AS listed
@@ -130,10 +127,8 @@ const afterPlace = (
   return `(+${column} ${past} ${at} OR (+${column} = ${at} AND ${id} ${past} ${last}) OR +${column} IS NULL)`;
 };
 
-const presentListed = (row: ListedRow): JobResource => {
-  const truncated = (["prompt", "input", "result"] as const).filter(
-    (name) => (row[`${name}_chars`] ?? 0) > LISTED_CHARS,
-  );
+const presentListed = (row: ListedRow, maxChars: number): JobResource => {
+  const truncated = (["prompt", "input", "result"] as const).filter((name) => row[`${name}_chars`] > maxChars);
   const json = (name: "input" | "result"): Json => (truncated.includes(name) ? null : (JSON.parse(row[name]) as Json));
   const job = presentJob(readJob(row.record), { prompt: row.prompt, input: json("input") }, json("result"));
   return truncated.length === 0 ? job : { ...job, truncated };

@@ -3,7 +3,7 @@
 
 import { pageOf, ROWS_A_PAGE, type TablePage, type TableRows } from "../../domain/moved-rows.ts";
 import { readHistory } from "./store.ts";
-import { KEYS, TENANT_TABLES } from "./tenants.ts";
+import { TENANT_TABLES } from "./tenant-tables.ts";
 
 type Cell = string | number | null;
 
@@ -16,16 +16,16 @@ const FIRST = ["jobs"];
 
 export const MOVING_HISTORY: readonly string[] = [
   ...FIRST,
-  ...TENANT_TABLES.filter((name) => !STAYING.has(name) && ![...FIRST, ...REPLACED].includes(name)),
+  ...Object.keys(TENANT_TABLES).filter((name) => !STAYING.has(name) && ![...FIRST, ...REPLACED].includes(name)),
   ...REPLACED,
 ];
 
 /** Means something only in the database that it is in. */
 const OWN_COLUMNS: ReadonlySet<string> = new Set(["seq"]);
 
-const known = (table: string): string => {
+const known = (table: string): keyof typeof TENANT_TABLES => {
   if (!MOVING_HISTORY.includes(table)) throw new Error(`no table ${table} moves`);
-  return table;
+  return table as keyof typeof TENANT_TABLES;
 };
 
 export const readHistoryTable = (
@@ -37,7 +37,9 @@ export const readHistoryTable = (
 ): Promise<TablePage> =>
   readHistory(async () => {
     const { results } = await db
-      .prepare(`SELECT * FROM ${known(table)} WHERE tenant = ?1 ORDER BY ${KEYS.get(table)} LIMIT ?2 OFFSET ?3`)
+      .prepare(
+        `SELECT * FROM ${known(table)} WHERE tenant = ?1 ORDER BY ${TENANT_TABLES[known(table)]} LIMIT ?2 OFFSET ?3`,
+      )
       .bind(tenant, ROWS_A_PAGE, from)
       .all<Record<string, Cell>>();
     return pageOf(results, from, maxChars, OWN_COLUMNS);

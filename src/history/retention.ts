@@ -1,9 +1,5 @@
 // What history forgets, in bounded steps: the minute's cron goes on where the last one stopped.
 
-import { isNotNull } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
-import { tenants } from "../../migrations/schema.ts";
-
 const DAY_MS = 86_400_000;
 const JOBS_A_STEP = 500;
 /** Of all tenants together in one minute: with the five statements each takes, well below what one run may ask of D1. */
@@ -14,13 +10,12 @@ const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
 /** Deletes finished jobs that are older than their tenant keeps them. */
 export const pruneJobs = async (db: D1Database, nowAt: number): Promise<void> => {
-  const keeping = await drizzle(db)
-    .select({ tenant: tenants.tenant, keepDays: tenants.keepDays })
-    .from(tenants)
-    .where(isNotNull(tenants.keepDays));
+  const { results: keeping } = await db
+    .prepare("SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL")
+    .all<{ tenant: string; keep_days: number }>();
   let left = STEPS_A_MINUTE;
-  for (const { tenant, keepDays } of keeping) {
-    while (left > 0 && (await pruneStep(db, tenant, nowAt - (keepDays ?? 0) * DAY_MS))) left -= 1;
+  for (const { tenant, keep_days: keepDays } of keeping) {
+    while (left > 0 && (await pruneStep(db, tenant, nowAt - keepDays * DAY_MS))) left -= 1;
     if (left === 0) return;
   }
 };

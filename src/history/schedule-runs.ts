@@ -1,46 +1,39 @@
 // The runs of a schedule in history.
 
-import { and, count, desc, eq, gte } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
 import type { PageRequest } from "../../contract/field.ts";
 import { toIso } from "../../contract/field.ts";
 import type { ScheduleRunResource } from "../../contract/schedule.ts";
-import type { Job } from "../../domain/job.ts";
-import { jobs, scheduleRuns } from "../../migrations/schema.ts";
 import { readHistory } from "./store.ts";
 
+interface RunRow extends Pick<ScheduleRunResource, "outcome" | "reason" | "job_id" | "job_status" | "missed"> {
+  readonly scheduled_for: number;
+  readonly ran_at: number;
+}
+
+/** Newest first. */
 export const listRuns = (
   db: D1Database,
   tenant: string,
   of: { readonly schedule: string; readonly sinceAt: number },
-  page: PageRequest,
+  { limit, offset }: PageRequest,
 ): Promise<{ history: ScheduleRunResource[]; total: number }> =>
   readHistory(async () => {
-    const history = drizzle(db);
-    const isOfSchedule = and(
-      eq(scheduleRuns.tenant, tenant),
-      eq(scheduleRuns.schedule, of.schedule),
-      gte(scheduleRuns.ranAt, of.sinceAt),
+    const isOfSchedule = "runs.tenant = ?1 AND runs.schedule = ?2 AND runs.ran_at >= ?3";
+    const bindings = [tenant, of.schedule, of.sinceAt];
+    const page = db.prepare(
+      `SELECT scheduled_for, ran_at, outcome, reason, job_id, jobs.status AS job_status, missed
+       FROM schedule_runs AS runs LEFT JOIN jobs ON jobs.tenant = runs.tenant AND jobs.id = runs.job_id
+       WHERE ${isOfSchedule} ORDER BY runs.ran_at DESC, runs.id DESC LIMIT ?4 OFFSET ?5`,
     );
-    const [rows, [counted]] = await history.batch([
-      history
-        .select({ run: scheduleRuns, status: jobs.status })
-        .from(scheduleRuns)
-        .leftJoin(jobs, and(eq(jobs.tenant, scheduleRuns.tenant), eq(jobs.id, scheduleRuns.jobId)))
-        .where(isOfSchedule)
-        .orderBy(desc(scheduleRuns.ranAt), desc(scheduleRuns.id))
-        .limit(page.limit)
-        .offset(page.offset),
-      history.select({ total: count() }).from(scheduleRuns).where(isOfSchedule),
-    ]);
-    const runs = rows.map(({ run, status }) => ({
-      scheduled_for: toIso(run.scheduledFor),
-      ran_at: toIso(run.ranAt),
-      outcome: run.outcome as ScheduleRunResource["outcome"],
-      reason: run.reason,
-      job_id: run.jobId,
-      job_status: status as Job["status"] | null,
-      missed: run.missed,
-    }));
-    return { history: runs, total: counted?.total ?? 0 };
+    const count = db.prepare(`SELECT COUNT(*) AS total FROM schedule_runs AS runs WHERE ${isOfSchedule}`);
+    const [listed, counted] = await db.batch([page.bind(...bindings, limit, offset), count.bind(...bindings)]);
+    const rows = (listed?.results ?? []) as unknown as RunRow[];
+    const [sum] = (counted?.results ?? []) as { total: number }[];
+    return { history: rows.map(toRun), total: sum?.total ?? 0 };
   });
+
+const toRun = (row: RunRow): ScheduleRunResource => ({
+  ...row,
+  scheduled_for: toIso(row.scheduled_for),
+  ran_at: toIso(row.ran_at),
+});

@@ -1,19 +1,23 @@
 // The tenants of this service, with the jurisdiction that their objects live in.
 
-import { desc, eq, getTableColumns, getTableName, sql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
-import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { toIso } from "../../contract/field.ts";
-import * as schema from "../../migrations/schema.ts";
 import type { TenantName } from "../http/tenant.ts";
 import { readHistory } from "./store.ts";
+import { TENANT_TABLES } from "./tenant-tables.ts";
 
-const { tenants } = schema;
+interface TenantRow {
+  readonly tenant: string;
+  readonly jurisdiction: TenantName["jurisdiction"];
+  readonly created_at: number;
+}
 
+/** Newest first. */
 export const listTenants = (db: D1Database): Promise<{ tenant: string; created_at: string }[]> =>
   readHistory(async () => {
-    const rows = await drizzle(db).select().from(tenants).orderBy(desc(tenants.createdAt), tenants.tenant);
-    return rows.map((row) => ({ tenant: row.tenant, created_at: toIso(row.createdAt) }));
+    const { results } = await db
+      .prepare("SELECT tenant, created_at FROM tenants ORDER BY created_at DESC, tenant")
+      .all<Pick<TenantRow, "tenant" | "created_at">>();
+    return results.map((row) => ({ tenant: row.tenant, created_at: toIso(row.created_at) }));
   });
 
 /**
@@ -22,57 +26,38 @@ export const listTenants = (db: D1Database): Promise<{ tenant: string; created_a
  */
 export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number): Promise<boolean> =>
   readHistory(async () => {
-    await drizzle(db)
-      .insert(tenants)
-      .values({ tenant: name.tenant, jurisdiction: name.jurisdiction, createdAt: nowAt })
-      .onConflictDoNothing();
+    await db
+      .prepare("INSERT INTO tenants (tenant, jurisdiction, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
+      .bind(name.tenant, name.jurisdiction, nowAt)
+      .run();
     return (await tenantNamed(db, name.tenant)).jurisdiction === name.jurisdiction;
   });
+
+const rowOf = (db: D1Database, tenant: string): Promise<TenantRow | null> =>
+  db.prepare("SELECT tenant, jurisdiction, created_at FROM tenants WHERE tenant = ?1").bind(tenant).first<TenantRow>();
 
 /** Where the object of a tenant that exists is to be found; null where there is none of this name. */
 export const findTenant = (db: D1Database, tenant: string): Promise<TenantName | null> =>
   readHistory(async () => {
-    const row = await drizzle(db)
-      .select({ jurisdiction: tenants.jurisdiction })
-      .from(tenants)
-      .where(eq(tenants.tenant, tenant))
-      .get();
-    return row === undefined ? null : { tenant, jurisdiction: row.jurisdiction as TenantName["jurisdiction"] };
+    const row = await rowOf(db, tenant);
+    return row === null ? null : { tenant, jurisdiction: row.jurisdiction };
   });
 
 export const createdAtOf = (db: D1Database, tenant: string): Promise<number> =>
-  readHistory(async () => {
-    const row = await drizzle(db)
-      .select({ createdAt: tenants.createdAt })
-      .from(tenants)
-      .where(eq(tenants.tenant, tenant))
-      .get();
-    return row?.createdAt ?? Date.now();
-  });
+  readHistory(async () => (await rowOf(db, tenant))?.created_at ?? Date.now());
 
-/** Every table of history that holds something of a tenant; its own row goes last, so that this can be repeated. */
-const OF_TENANT = Object.values(schema)
-  .filter((table) => "tenant" in getTableColumns(table))
-  .sort((one, other) => Number(one === tenants) - Number(other === tenants));
-
-export const TENANT_TABLES: readonly string[] = OF_TENANT.map((table) => getTableName(table));
-
-/** The columns of a table's primary key: not every table has row ids. */
-const keyOf = (table: (typeof OF_TENANT)[number]): string => {
-  const { primaryKeys, columns } = getTableConfig(table);
-  const key = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary);
-  return key.map((column) => column.name).join(", ");
-};
-
-export const KEYS: ReadonlyMap<string, string> = new Map(OF_TENANT.map((table) => [getTableName(table), keyOf(table)]));
+/** Where a tenant's object is to be found. */
+export const tenantNamed = async (db: D1Database, tenant: string): Promise<TenantName> => ({
+  tenant,
+  jurisdiction: (await rowOf(db, tenant))?.jurisdiction ?? null,
+});
 
 const ROWS_A_DELETE = 5_000;
 
 /** Deletes all that history holds of a tenant, in bounded steps. */
 export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
   readHistory(async () => {
-    for (const table of OF_TENANT) {
-      const [name, key] = [getTableName(table), keyOf(table)];
+    for (const [name, key] of Object.entries(TENANT_TABLES)) {
       const some = db.prepare(
         `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1 LIMIT ${ROWS_A_DELETE})`,
       );
@@ -80,25 +65,13 @@ export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
     }
   });
 
-/** Where a tenant's object is to be found. */
-export const tenantNamed = async (db: D1Database, tenant: string): Promise<TenantName> => {
-  const row = await drizzle(db)
-    .select({ jurisdiction: tenants.jurisdiction })
-    .from(tenants)
-    .where(eq(tenants.tenant, tenant))
-    .get();
-  return { tenant, jurisdiction: (row?.jurisdiction ?? null) as TenantName["jurisdiction"] };
-};
-
 const MAX_OVERDUE = 200;
 
 /** Tenants that should have woken by themselves before `beforeAt` and did not. */
 export const overdueTenants = async (db: D1Database, beforeAt: number): Promise<TenantName[]> => {
-  const rows = await drizzle(db)
-    .select({ tenant: tenants.tenant, jurisdiction: tenants.jurisdiction })
-    .from(tenants)
-    .where(sql`${tenants.wakeAt} < ${beforeAt}`)
-    .orderBy(tenants.wakeAt)
-    .limit(MAX_OVERDUE);
-  return rows as TenantName[];
+  const { results } = await db
+    .prepare("SELECT tenant, jurisdiction FROM tenants WHERE wake_at < ?1 ORDER BY wake_at LIMIT ?2")
+    .bind(beforeAt, MAX_OVERDUE)
+    .all<TenantName>();
+  return results;
 };

@@ -22,7 +22,7 @@ const audit = endpoint(
   async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
     await drainTenant(c.env, token);
-    return answer(c, { ...(await listAudit(c.env.DB, token.tenant, query)), ...query });
+    return answer(c, { ...(await listAudit(c.env.DB, token.tenant, query)), limit: query.limit, offset: query.offset });
   },
 );
 

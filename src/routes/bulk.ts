@@ -1,10 +1,11 @@
 // One change of many jobs: found in history, counted against what the operator saw, changed in portions by the object.
 
 import { type BulkAction, type BulkReport, bulkReport, bulkRequest } from "../../contract/job-list.ts";
+import { MAX_HISTORY_LOOKS } from "../../domain/job-record.ts";
 import type { Json } from "../../domain/json.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
 import type { BulkPortion } from "../../durable-objects/operations/bulk.ts";
-import type { JobCommand } from "../../durable-objects/operations/jobs.ts";
+import type { JobCommand } from "../../durable-objects/operations/find-job.ts";
 import { findManyArchived, selectForBulk } from "../history/bulk.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
@@ -84,9 +85,13 @@ const change = async (
     tally.add(portion);
     return portion;
   };
-  const { goneIds } = await ask(ids.map((id) => ({ id })));
-  for (const gone of portions(goneIds, ARCHIVED_A_PORTION)) {
-    await ask(await findManyArchived(c.env.DB, token.tenant, gone));
+  const asked = await ask(ids.map((id) => ({ id })));
+  for (const goneIds of portions(asked.goneIds, ARCHIVED_A_PORTION)) {
+    let gone: Pick<BulkPortion, "goneIds" | "absentAt"> = { goneIds, absentAt: asked.absentAt };
+    for (let looks = 0; looks < MAX_HISTORY_LOOKS && gone.goneIds.length > 0; looks += 1) {
+      gone = await ask(await findManyArchived(c.env.DB, token.tenant, gone.goneIds, gone.absentAt));
+    }
+    tally.refuse("history_unavailable", gone.goneIds.length);
   }
 };
 

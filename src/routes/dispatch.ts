@@ -57,6 +57,7 @@ const explain = endpoint(
       tags: splitTags(query.job_tags ?? ""),
       tier: query.tier ?? null,
       urgency: query.urgency ?? ("normal" as const),
+      limit: query.limit ?? null,
     };
     return answer(c, unwrap(await callTenant(c.env, token, "explain", request)));
   },

@@ -2,6 +2,7 @@
 
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import { findArchived } from "../history/jobs.ts";
+import { withArchived } from "../history/with-archived.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
@@ -26,9 +27,9 @@ export const commandJob = async <Name extends JobCommandName & OperationName>(
   name: Name,
   request: RequestOf<Name> & { id: string },
 ): Promise<AnswerOf<Name>> => {
-  const answer = await callTenant(c.env, token, name, request);
-  if (answer.ok || answer.error.code !== "not_found") return unwrap(answer);
-  const archived = await findArchived(c.env.DB, token.tenant, request.id);
-  if (archived === null) return unwrap(answer);
-  return unwrap(await callTenant(c.env, token, name, { ...request, archived } as RequestOf<Name>));
+  const answer = await withArchived<AnswerOf<Name>>(
+    (archived) => callTenant(c.env, token, name, archived === undefined ? request : { ...request, archived }),
+    () => findArchived(c.env.DB, token.tenant, request.id),
+  );
+  return unwrap(answer);
 };

@@ -3,9 +3,9 @@
 import { expect, it } from "vitest";
 import { bundleBytes } from "../../scripts/build/worker-bundle.ts";
 
-/** Of it the front door takes 12 KB and MCP 56. */
-const MAX_BUNDLE_BYTES = 320_000;
+/** Of it MCP takes 56 KB, YAML 27, the table of prices 23 and the front door 12. */
+const MAX_BUNDLE_BYTES = 300_000;
 
-it("the built edge worker has less than 320 KB, gzipped", async () => {
+it("the built edge worker has less than 300 KB, gzipped", async () => {
   expect(await bundleBytes()).toBeLessThan(MAX_BUNDLE_BYTES);
 });

@@ -18,7 +18,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
   afterAll(() => world?.close());
 
   const failedOnce = async (prompt: string, result: unknown): Promise<string> => {
-    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt, max_attempts: 3 });
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt, provider: "acme", max_attempts: 3 });
     await worker.fail(id, { code: "runtime_error", message: "the runtime broke off", retryable: true });
     const usage = { input_tokens: 1200, output_tokens: 34 };
     await worker.complete(id, result, { usage, cost_usd: 0.0123, model: "m-large" });
@@ -45,6 +45,22 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("says why its worker got it: the score by its parts, who was next best and what it was behind in", async () => {
+    await register(world, "tagged", { provider: "duo", tags: "a,b" });
+    await register(world, "plain", { provider: "duo" });
+    const { id } = await world.call<Made>("POST", "/dispatch", { prompt: "Choose", provider: "duo" });
+    const { page, faults } = await world.open(`jobs/${id}`);
+    await page.getByRole("heading", { name: "Why plain" }).waitFor();
+    await page
+      .getByText(/^Next best: tagged, score [\d.]+; behind in tag fit\.$/)
+      .first()
+      .waitFor();
+    await page.getByText("Left out: 1 worker of another provider.").first().waitFor();
+    const fit = page.getByRole("row", { name: "tag fit" }).first();
+    expect(await fit.textContent()).toMatch(/100 %33 %/);
+    expect(faults()).toEqual([]);
+  });
+
   it("renders a result as text only, and shows JSON as a tree", async () => {
     const id = await failedOnce("Render", "# Head\n\n- <b>one</b>\n- **two**\n\n```\ncode\n```");
     const { page, faults } = await world.open(`jobs/${id}`);
@@ -53,7 +69,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     await result.getByText("<b>one</b>").waitFor();
     expect(await result.locator("b").count()).toBe(0);
     expect(await result.locator("strong").textContent()).toBe("two");
-    const { id: listed } = await world.call<Made>("POST", "/api/jobs", { prompt: "Tree" });
+    const { id: listed } = await world.call<Made>("POST", "/api/jobs", { prompt: "Tree", provider: "acme" });
     await worker.complete(listed, { rows: [{ name: "first" }] });
     await page.goto(`${world.server.url}/#/jobs/${listed}`);
     await page.getByRole("button", { name: "Tree: Result" }).click();

@@ -112,7 +112,7 @@ describe("for any fleet, request and policy", () => {
       { numRuns },
     );
 
-  test("the choice is the first of the explanation, with the same score and breakdown", () => {
+  test("the choice is the first of the explanation and its runner-up the second, with the same score and breakdown", () => {
     check((given, asked, rules) => {
       const dispatched = situation(given, rules);
       const choice = choose(dispatched.fleet, asked, dispatched.rules);
@@ -131,6 +131,10 @@ describe("for any fleet, request and policy", () => {
         breakdown: choice.breakdown,
         reasons: [],
       });
+      const next = workers[1]?.eligible === true ? workers[1] : null;
+      const { runnerUp } = choice;
+      expect(runnerUp?.member.worker.instance ?? null).toBe(next?.instance ?? null);
+      expect([runnerUp?.score, runnerUp?.breakdown]).toEqual([next?.score ?? undefined, next?.breakdown]);
     });
   });
 

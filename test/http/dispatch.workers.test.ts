@@ -133,6 +133,17 @@ describe("the explanation", () => {
     }
   });
 
+  it("names as many of either kind as it is asked for, best and closest first, and counts them all", async () => {
+    for (const instance of ["a", "b", "c"]) await present(instance, { tags: "x", concurrency: 2 });
+    for (const instance of ["d", "e"]) await present(instance);
+    const all = await world.ok("GET", "/dispatch/explain?job_tags=x");
+    expect([all.eligible, all.total, all.workers.length]).toEqual([3, 5, 5]);
+    const few = await world.ok("GET", "/dispatch/explain?job_tags=x&limit=1");
+    expect([few.eligible, few.total, few.selected]).toEqual([3, 5, all.selected]);
+    expect(few.workers).toEqual([all.workers[0], all.workers[3]]);
+    expect((await world.get("/dispatch/explain?limit=0")).status).toBe(400);
+  });
+
   it("gives each score as the sum of its weighted parts, best first, and changes nothing", async () => {
     await present("a", { concurrency: 2, tags: "x,y" });
     await present("b", { concurrency: 2 });

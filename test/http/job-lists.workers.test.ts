@@ -53,6 +53,20 @@ describe("a job's own words on it", () => {
   });
 });
 
+test("a list finds the jobs whose cost is unknown, as the cost counts them", async () => {
+  const world = await newWorld();
+  await present(world, "w", { provider: "openai" });
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const unpriced = await dispatch(world, { model: "unheard-of" });
+  await complete(world, unpriced, { usage });
+  await complete(world, await dispatch(world, { model: "unheard-of" }), { usage, cost_usd: 1 });
+  const waiting = await create(world, { tags: ["nobody"] });
+  expect((await world.ok("GET", "/api/cost")).unpriced_jobs).toBe(1);
+  expect(await idsOf(world, { unpriced: "true" })).toEqual([unpriced.id]);
+  expect((await idsOf(world, { unpriced: "false" }))[0]).toBe(waiting.id);
+  expect(await idsOf(world, { unpriced: "true", model: "gpt" })).toEqual([]);
+});
+
 describe("a list is narrowed by", () => {
   let world: World;
   let failed: Body;

@@ -2,14 +2,14 @@
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { TENANT_TABLES } from "../../src/history/tenants.ts";
+import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
 import { type Body, connectWorker, newWorld, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
 
 const asOperator = (method: string, path: string, body?: unknown) => request(ROOT_KEY, method, path, body);
 
 const rowsOf = async (tenant: string): Promise<Record<string, number>> => {
   const counts: Record<string, number> = {};
-  for (const table of TENANT_TABLES) {
+  for (const table of Object.keys(TENANT_TABLES)) {
     const row = await env.DB.prepare(`SELECT COUNT(*) AS count FROM ${table} WHERE tenant = ?`).bind(tenant).first();
     if ((row?.count as number) > 0) counts[table] = row?.count as number;
   }

@@ -64,15 +64,20 @@ const changeWebhook: Action = async (world, [which, what, other]) => {
 };
 
 /** An edge that found a job in history and has not yet told the object: meanwhile the job may go on. */
-const stallEdge: Action = (world, [which, what]) => {
-  const left = [...world.model.seen.values()].filter(({ isHere }) => !isHere);
+const stallEdge: Action = async (world, [which, what]) => {
+  const { admin, model, shell } = world;
+  const left = [...model.seen.values()].filter(({ isHere }) => !isHere);
   const job = pickOf(left.slice(-6), which)?.job;
-  const archived = job === undefined ? null : world.archived(job.id);
-  if (job === undefined || archived === null || world.shell.history.weather === "down") return;
+  if (job === undefined || shell.history.weather === "down") return;
   const name = oneOf(["retryJob", "cancelJob", "patchJob"] as const, what);
-  if (name === "retryJob") world.model.retried.add(job.id);
-  const patch = { priority: "high" as const };
-  world.stalled.push(() => world.shell.call(world.admin, name, { id: job.id, patch, archived } as never));
+  if (name === "retryJob") model.retried.add(job.id);
+  const request = { id: job.id, patch: { priority: "high" as const } };
+  const answer = await shell.call(admin, name, request);
+  const absentAt =
+    answer !== null && !answer.ok && answer.error.code === "not_found" ? answer.error.absentAt : undefined;
+  const archived = world.archived(job.id);
+  if (absentAt === undefined || archived === null) return;
+  world.stalled.push(() => shell.call(admin, name, { ...request, archived: { ...archived, absentAt } }));
 };
 
 const stalledEdgeGoesOn: Action = async (world, [which]) => {

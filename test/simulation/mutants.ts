@@ -111,8 +111,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "dispatch takes another than explain",
     "domain/routing.ts",
-    "if (!isBetter(next, best)) continue;",
-    "if (isBetter(next, best)) continue;",
+    "if (isBetter(next, best)) [best",
+    "if (!isBetter(next, best)) [best",
   ),
   mutant(
     "nothing wakes the object for its jobs",
@@ -397,7 +397,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "what history had long ago is taken for what is",
-    "durable-objects/operations/jobs.ts",
+    "durable-objects/operations/find-job.ts",
     "FINAL_GRACE_MS / 2",
     "FINAL_GRACE_MS * 1e6",
   ),

@@ -100,7 +100,9 @@ export class World {
     if (this.shell.history.weather === "down") return null;
     const archived = this.archived(request.id);
     if (archived === null) return answer;
-    return this.shell.call(credential, name, { ...request, archived } as RequestOf<Name>);
+    const { absentAt = 0 } = answer.error;
+    const brought = { ...archived, absentAt };
+    return this.shell.call(credential, name, { ...request, archived: brought } as RequestOf<Name>);
   }
 
   archived(id: string): Archived | null {
@@ -119,7 +121,6 @@ export class World {
       prompt: row.prompt as string,
       input: json("input"),
       result: json("result"),
-      readAt: this.shell.clock.nowAt,
     };
   }
 }

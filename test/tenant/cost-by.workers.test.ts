@@ -64,6 +64,23 @@ describe("cost by", () => {
     ]);
   });
 
+  test("model over time, each with what it cost in its hour", async () => {
+    const { series, from } = await world.ok("GET", "/api/cost/by/model");
+    expect(series).toHaveLength(24);
+    expect(series[0].at).toBe(from);
+    const spent = series.filter(({ rows }: Body) => rows.length > 0);
+    const sums = new Map<string | null, number>();
+    for (const { rows } of spent) for (const { value, usd } of rows) sums.set(value, (sums.get(value) ?? 0) + usd);
+    expect(sums).toEqual(
+      new Map([
+        ["gpt", 0.75],
+        [null, 3],
+      ]),
+    );
+    const { series: byTag } = await world.ok("GET", "/api/cost/by/tag");
+    expect(byTag.flatMap(({ rows }: Body) => rows.map(({ value }: Body) => value))).toContain("b");
+  });
+
   test("worker", async () => {
     expect(await rowsBy("worker")).toEqual([
       ["w2", 3, 1],

@@ -149,6 +149,12 @@ describe("routing strategies", () => {
       provider: expect.any(String),
       score: expect.any(Number),
       breakdown: expect.any(Object),
+      runner_up: {
+        worker: explained.workers[1].instance,
+        provider: explained.workers[1].provider,
+        score: explained.workers[1].score,
+        breakdown: explained.workers[1].breakdown,
+      },
     });
   });
 

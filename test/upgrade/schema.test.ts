@@ -6,10 +6,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/api";
+import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openStore } from "../../durable-objects/store/open.ts";
 import { migrate, SCHEMA_STEPS, SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
 import * as drizzleSchema from "../../migrations/schema.ts";
+import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
 import { historyFile, storageOver, tenantFiles, use } from "./databases.ts";
 import { storedVersions, unpack } from "./fixture.ts";
 
@@ -159,6 +161,17 @@ describe("the history's migrations", () => {
     const db = new DatabaseSync(":memory:");
     for (const statement of await generateSQLiteMigration(nothing, wanted)) db.exec(statement);
     expect(structureOf(freshHistory())).toEqual(structureOf(db));
+  });
+
+  test("make the tables of tenants with the keys that moving and deleting a tenant go by", () => {
+    const keyOf = (table: SQLiteTable): [string, string] => {
+      const { name, primaryKeys, columns } = getTableConfig(table);
+      const key = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
+      return [name, key.map((column) => column.name).join(", ")];
+    };
+    const ofTenants = Object.values(drizzleSchema).filter((table) => "tenant" in table);
+    expect(TENANT_TABLES).toEqual(Object.fromEntries(ofTenants.map(keyOf)));
+    expect(Object.keys(TENANT_TABLES).at(-1)).toBe("tenants");
   });
 
   test("are those of drizzle's journal, whose last snapshot is migrations/schema.ts", async () => {

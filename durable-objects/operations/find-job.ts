@@ -1,0 +1,27 @@
+// The job that a command is about: the object's own record, else one that the edge or the socket brought from history.
+//
+// A job that comes back stays in the object until FINAL_GRACE_MS after its end. Within that time of the object's saying
+// that it has no such job, history's record is the last one; an older one may have been overtaken, and is not used.
+
+import type { Job } from "../../domain/job.ts";
+import type { Brought } from "../../domain/job-record.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { FINAL_GRACE_MS } from "./deadline.ts";
+import type { Turn } from "./turn.ts";
+
+const BROUGHT_WITHIN_MS = FINAL_GRACE_MS / 2;
+
+export interface JobCommand {
+  readonly id: string;
+  readonly archived?: Brought | undefined;
+}
+
+export const findJob = (turn: Turn, { id, archived }: JobCommand): Result<Job, Refusal> => {
+  const own = turn.store.jobs.find(id);
+  if (own !== null) return ok(own);
+  const ageMs = archived === undefined ? null : turn.nowAt - archived.absentAt;
+  const isCurrent = ageMs !== null && ageMs >= 0 && ageMs < BROUGHT_WITHIN_MS;
+  if (archived !== undefined && isCurrent) return ok(archived.job);
+  return err({ ...notFound("job", id), absentAt: turn.nowAt });
+};

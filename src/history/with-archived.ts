@@ -1,0 +1,27 @@
+// A command on a job that may have left the object: the object is asked first, and again with history's record. The object
+// takes no record that a later one may have overtaken; the edge then reads again.
+
+import { type Archived, type Brought, MAX_HISTORY_LOOKS } from "../../domain/job-record.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import { err, type Result } from "../../domain/result.ts";
+
+const RETRY_AFTER_SECONDS = 5;
+
+export const withArchived = async <T>(
+  ask: (archived?: Brought) => Promise<Result<T, Refusal>>,
+  find: () => Promise<Archived | null>,
+): Promise<Result<T, Refusal>> => {
+  let answer = await ask();
+  for (let looks = 0; looks < MAX_HISTORY_LOOKS; looks += 1) {
+    const absentAt = absentAtOf(answer);
+    if (absentAt === null) return answer;
+    const archived = await find();
+    if (archived === null) return answer;
+    answer = await ask({ ...archived, absentAt });
+  }
+  if (absentAtOf(answer) === null) return answer;
+  return err({ code: "history_unavailable", retryAfterSeconds: RETRY_AFTER_SECONDS });
+};
+
+const absentAtOf = (answer: Result<unknown, Refusal>): number | null =>
+  answer.ok || answer.error.code !== "not_found" ? null : (answer.error.absentAt ?? null);

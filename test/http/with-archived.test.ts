@@ -1,0 +1,41 @@
+// A command whose edge stalls between its two calls: history's record may be overtaken, and is read again.
+
+import { expect, test } from "vitest";
+import type { Archived, Brought } from "../../domain/job-record.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { withArchived } from "../../src/history/with-archived.ts";
+
+const RECORD = { prompt: "from history" } as Archived;
+
+/** An object that has no such job, and takes no record but from the `takesFrom`th call on. */
+const absentUntil = (takesFrom: number) => {
+  const asked: (number | null)[] = [];
+  const ask = async (archived?: Brought): Promise<Result<string, Refusal>> => {
+    asked.push(archived?.absentAt ?? null);
+    const at = asked.length;
+    return archived !== undefined && at >= takesFrom
+      ? ok(archived.prompt)
+      : err({ ...notFound("job", "j"), absentAt: at });
+  };
+  return { asked, ask };
+};
+
+test("each record comes with the instant at which the object last said that it has no such job", async () => {
+  const { asked, ask } = absentUntil(3);
+  expect(await withArchived(ask, async () => RECORD)).toEqual(ok("from history"));
+  expect(asked).toEqual([null, 1, 2]);
+});
+
+test("after three records that came too late the caller is told to come again", async () => {
+  const { asked, ask } = absentUntil(99);
+  const answer = await withArchived(ask, async () => RECORD);
+  expect(answer).toMatchObject({ ok: false, error: { code: "history_unavailable" } });
+  expect(asked).toEqual([null, 1, 2, 3]);
+});
+
+test("what history does not have either is not found", async () => {
+  const { asked, ask } = absentUntil(1);
+  expect(await withArchived(ask, async () => null)).toMatchObject({ ok: false, error: { code: "not_found" } });
+  expect(asked).toEqual([null]);
+});
