@@ -94,18 +94,15 @@ export class Drain {
 
   async #carryOne(): Promise<boolean> {
     const { store, apply, noteStored, removeUpTo } = this.#tools;
-    let lastSeq = 0;
     try {
       const carried = store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN);
-      lastSeq = carried.at(-1)?.seq ?? 0;
       await apply(projectionOf(store, carried));
       noteStored?.(carried);
-      await removeUpTo(lastSeq);
+      await removeUpTo(carried.at(-1)?.seq ?? 0);
       this.#failures = 0;
       this.#retryAt = 0;
       return true;
     } catch (error) {
-      store.jobs.noteSent(lastSeq);
       const delayMs = retryDelayMs(this.#failures, RETRY_BASE_MS, RETRY_MAX_MS, this.#tools.random());
       this.#failures += 1;
       this.#retryDelayMs = delayMs;

@@ -35,8 +35,7 @@ export class OutboxWriter {
   /** The number of the row that takes the next entries; a full row is followed by a new one. */
   open(at: number): number {
     const last = this.#rows.at(-1);
-    if (last !== undefined && last.chars < FULL_CHARS && last.recordChars < FULL_RECORD_CHARS)
-      return last.seq;
+    if (last !== undefined && last.chars < FULL_CHARS && last.recordChars < FULL_RECORD_CHARS) return last.seq;
     const seq = this.#memory.nextSeq;
     this.#memory.nextSeq += 1;
     this.#rows.push({ seq, at, entries: { events: [], attempts: [], audit: [], runs: [] }, chars: 0, recordChars: 0 });

@@ -165,9 +165,11 @@ export class Turn {
 
   #store(before: Job | null, job: Job, dueAt: number | null): void {
     const { jobs } = this.store;
-    if (job.version === before?.version) return jobs.touch(job, dueAt);
-    const seq = this.#outbox.open(this.nowAt);
-    this.#outbox.addRecord(before === null ? jobs.add(job, dueAt, seq) : jobs.put(job, dueAt, seq));
+    if (job.version === before?.version) jobs.touch(job, dueAt);
+    else {
+      const seq = this.#outbox.open(this.nowAt);
+      this.#outbox.addRecord(before === null ? jobs.add(job, dueAt, seq) : jobs.put(job, dueAt, seq));
+    }
   }
 
   /** A lease that ends without a report of its holder may still tell what it spent. */

@@ -2,6 +2,7 @@
 // them. What is asked of a set of jobs is in a file for each set.
 
 import type { Job } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import { dueJobs } from "./due-jobs.ts";
 import { frontDoorJobs } from "./front-door-jobs.ts";
 import type { Journal, Journaled } from "./journal.ts";
@@ -63,7 +64,8 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
     ...dueJobs(sql, journal, moveOut),
     ...frontDoorJobs(sql, journal),
 
-    find: (id: string): Job | null => known(id)?.job ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
+    find: (id: string): Job | null =>
+      known(id)?.job ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
 
     forgetRecent: (): void => {
       recent.clear();
@@ -133,10 +135,7 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
     },
 
     newest: (limit: number): Job[] =>
-      [
-        ...journal.newest(limit),
-        ...records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit)),
-      ]
+      [...journal.newest(limit), ...records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit))]
         .sort((one, other) => (one.id < other.id ? 1 : -1))
         .slice(0, limit),
 
@@ -144,11 +143,10 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
     settle: (drainedSeq: number): boolean => {
       let hasMoved = false;
       for (const kept of journal.createdUpTo(drainedSeq)) {
-        if (journal.isHistory(kept, drainedSeq)) journal.end(kept);
-        else {
-          moveOut(kept);
-          hasMoved = true;
-        }
+        const isOver = isFinal(kept.job.status) && kept.changedSeq <= drainedSeq && !kept.hasRows;
+        if (isOver) journal.end(kept);
+        else moveOut(kept);
+        hasMoved ||= !isOver;
       }
       return hasMoved;
     },
@@ -164,9 +162,6 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
 
     /** Those whose time to leave has come: history has them. */
     forgetEnded: (nowAt: number): void => journal.forgetEnded(nowAt),
-
-    /** History was sent the rows up to this one, and may have them. */
-    noteSent: (seq: number): void => journal.noteSent(seq),
 
     /** With their prompts and results. */
     removeMany: (ids: readonly string[]): void => {

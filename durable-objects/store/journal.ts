@@ -10,10 +10,10 @@ import type { Json } from "../../domain/json.ts";
 import { Line } from "../../domain/line.ts";
 import { Recent } from "./recent.ts";
 import type { SettingsTable } from "./settings.ts";
-import { all, type Sql, scalar } from "./sql.ts";
+import { all, type Sql } from "./sql.ts";
 
-/** What may be here at a time: past it the oldest half goes to the tables. */
-export const JOURNAL_ROOM = { jobs: 8_000, chars: 16_000_000 };
+/** What may be here at a time: past it the older half goes to the tables. A job's longer texts never are here. */
+export const JOURNAL_ROOM = { jobs: 8_000, chars: 16_000_000, textChars: 4_096 };
 /** Jobs that ended here and that history has, kept for reads that come soon. */
 const ENDED_JOBS = 2_000;
 
@@ -49,7 +49,6 @@ export class Journal {
   readonly #unwritten = new Map<number, Set<Journaled>>();
   readonly #ended = new Recent<Journaled>(ENDED_JOBS);
   #chars = 0;
-  #sentUpTo = 0;
 
   constructor(sql: Sql, settings: Pick<SettingsTable, "spilledSeq" | "putSpilledSeq">) {
     this.#sql = sql;
@@ -75,10 +74,13 @@ export class Journal {
     return [...this.#known().values()].filter(({ job }) => !isFinal(job.status));
   }
 
-  /** The newest first, and those that ended here with them. */
+  /** The newest first, those that ended here among them. */
   newest(limit: number): Job[] {
-    const jobs = [...this.#known().values(), ...this.#ended.values()].map(({ job }) => job);
-    return jobs.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit);
+    const kept = [...[...this.#known().values()].slice(-limit), ...this.#ended.values()];
+    return kept
+      .map(({ job }) => job)
+      .sort((one, other) => (one.id < other.id ? 1 : -1))
+      .slice(0, limit);
   }
 
   heldBy(worker: string): Job[] {
@@ -103,9 +105,7 @@ export class Journal {
   }
 
   change(kept: Journaled, job: Job, text: string, dueAt: number | null, seq: number): void {
-    this.#displace(kept);
-    Object.assign(kept, { job, text, dueAt, changedSeq: seq });
-    this.#place(kept);
+    this.#update(kept, { job, text, dueAt, changedSeq: seq });
     this.#mustBeWritten(job.id, seq);
   }
 
@@ -167,19 +167,6 @@ export class Journal {
     this.#settings.putSpilledSeq(seq);
   }
 
-  /** Rows up to `seq` were sent to history, which may have them or not. */
-  noteSent(seq: number): void {
-    this.#sentUpTo = Math.max(this.#sentUpTo, seq);
-  }
-
-  /**
-   * Whether history, which has the rows up to `drainedSeq`, has all of it, and never had less: who has read history
-   * then has read the end, so the object needs no record to tell what came before.
-   */
-  isHistory({ job, firstSeq, changedSeq, hasRows }: Journaled, drainedSeq: number): boolean {
-    return isFinal(job.status) && changedSeq <= drainedSeq && firstSeq > this.#sentUpTo && !hasRows;
-  }
-
   #known(): ReadonlyMap<string, Journaled> {
     if (!this.#isRead) this.#read();
     return this.#jobs;
@@ -189,7 +176,6 @@ export class Journal {
   #read(): void {
     for (const memory of [this.#jobs, this.#byWorker, this.#lines, this.#unwritten, this.#ended]) memory.clear();
     this.#chars = 0;
-    this.#sentUpTo = scalar(this.#sql, "SELECT MAX(seq) FROM outbox") ?? 0;
     const rows = all(
       this.#sql,
       `SELECT outbox.seq, change.value AS change FROM outbox, json_each(outbox.jobs) AS change
@@ -204,18 +190,26 @@ export class Journal {
 
   #replay(change: Change, seq: number): void {
     const job = currentJob(change.job);
-    const known = this.#jobs.get(job.id);
-    if (known === undefined) return this.#insert({ ...change, job }, JSON.stringify(job), seq);
-    const { dueAt, result, hasRows } = change;
-    this.#displace(known);
-    Object.assign(known, { job, text: JSON.stringify(job), dueAt, result, hasRows, changedSeq: seq });
-    this.#place(known);
+    const text = JSON.stringify(job);
+    const kept = this.#jobs.get(job.id);
+    if (kept === undefined) this.#insert({ ...change, job }, text, seq);
+    else {
+      this.#update(kept, { job, text, dueAt: change.dueAt, changedSeq: seq });
+      kept.result = change.result;
+      kept.hasRows = change.hasRows;
+    }
   }
 
-  #insert(change: Change, text: string, seq: number): void {
-    const { job, dueAt, payload = null, result, hasRows } = change;
-    const kept = { job, text, dueAt, firstSeq: seq, changedSeq: seq, payload, result, hasRows };
+  #insert({ job, dueAt, payload, result, hasRows }: Change, text: string, seq: number): void {
+    const texts = { payload: payload ?? null, result, hasRows };
+    const kept: Journaled = { job, text, dueAt, firstSeq: seq, changedSeq: seq, ...texts };
     this.#jobs.set(job.id, kept);
+    this.#place(kept);
+  }
+
+  #update(kept: Journaled, change: Pick<Journaled, "job" | "text" | "dueAt" | "changedSeq">): void {
+    this.#displace(kept);
+    Object.assign(kept, change);
     this.#place(kept);
   }
 

@@ -37,21 +37,16 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
         ...journal.heldBy(instance),
       ].sort(byAge),
 
-    /** Leases a worker holds and has not started, the oldest jobs first. */
-    unstartedOf: (instance: string, limit: number): Job[] =>
-      [
-        ...records<Job>(
-          all(
-            sql,
-            "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?",
-            instance,
-            limit,
-          ),
-        ),
-        ...journal.heldBy(instance).filter(({ status }) => status === "assigned"),
-      ]
-        .sort(byAge)
-        .slice(0, limit),
+    /**
+     * Leases a worker holds and has not started, the oldest jobs first. `load` is how many it holds: the table is not
+     * asked where the journal has them all.
+     */
+    unstartedOf: (instance: string, limit: number, load = Number.POSITIVE_INFINITY): Job[] => {
+      const query = "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?";
+      const young = journal.heldBy(instance);
+      const old = young.length >= load ? [] : records<Job>(all(sql, query, instance, limit));
+      return [...old, ...young.filter(({ status }) => status === "assigned")].sort(byAge).slice(0, limit);
+    },
 
     allLeased: (): Job[] => [
       ...records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),

@@ -3,11 +3,8 @@
 
 import type { JobPayload } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
-import type { Journal, Journaled } from "./journal.ts";
+import { JOURNAL_ROOM, type Journal, type Journaled } from "./journal.ts";
 import { all, first, type Row, record, type Sql } from "./sql.ts";
-
-/** What is longer is a row of its own from the beginning. */
-const MAX_JOURNALED_CHARS = 4_096;
 
 export const payloadsTable = (sql: Sql, journal: Journal) => {
   const putRow = (jobId: string, prompt: string, input: string): void => {
@@ -22,9 +19,9 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
       const input = JSON.stringify(payload.input);
       const chars = payload.prompt.length + input.length;
       const kept = journal.get(jobId);
-      if (kept !== undefined && chars <= MAX_JOURNALED_CHARS) kept.payload = payload;
+      if (kept !== undefined && chars <= JOURNAL_ROOM.textChars) kept.payload = payload;
       else putRow(jobId, payload.prompt, input);
-      if (kept !== undefined) kept.hasRows ||= chars > MAX_JOURNALED_CHARS;
+      if (kept !== undefined) kept.hasRows ||= chars > JOURNAL_ROOM.textChars;
       return chars;
     },
 
@@ -51,7 +48,7 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
     putResult: (jobId: string, result: Json): number => {
       const kept = journal.get(jobId);
       const text = result === null ? "" : JSON.stringify(result);
-      const isKept = kept !== undefined && text.length <= MAX_JOURNALED_CHARS;
+      const isKept = kept !== undefined && text.length <= JOURNAL_ROOM.textChars;
       if (kept !== undefined) {
         kept.result = isKept ? result : null;
         if (!isKept) kept.hasRows = true;
@@ -74,7 +71,8 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
         if (result !== null) found.set(id, result);
       }
       const query = "SELECT job_id, result FROM results WHERE job_id IN (SELECT value FROM json_each(?))";
-      for (const row of rowsOf(sql, query, ids, found)) found.set(row.job_id as string, JSON.parse(row.result as string));
+      for (const row of rowsOf(sql, query, ids, found))
+        found.set(row.job_id as string, JSON.parse(row.result as string));
       return found;
     },
 

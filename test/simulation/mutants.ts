@@ -434,8 +434,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "what changed within a row of the journal is not written",
     "durable-objects/store/journal.ts",
-    "Object.assign(kept, { job, text, dueAt, changedSeq: seq });\n    this.#place(kept);\n    this.#mustBeWritten(job.id, seq);",
-    "Object.assign(kept, { job, text, dueAt, changedSeq: seq });\n    this.#place(kept);",
+    "this.#update(kept, { job, text, dueAt, changedSeq: seq });\n    this.#mustBeWritten(job.id, seq);",
+    "this.#update(kept, { job, text, dueAt, changedSeq: seq });",
   ),
   mutant(
     "a job moves to the tables without its texts",
@@ -451,15 +451,15 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a job's end leaves the journal before history has it",
-    "durable-objects/store/journal.ts",
-    "isFinal(job.status) && changedSeq <= drainedSeq &&",
-    "isFinal(job.status) && changedSeq <= drainedSeq + 1e9 &&",
+    "durable-objects/store/jobs.ts",
+    "kept.changedSeq <= drainedSeq && !kept.hasRows",
+    "kept.changedSeq <= drainedSeq + 1e9 && !kept.hasRows",
   ),
   mutant(
-    "what history may have read before its end leaves no record",
-    "durable-objects/store/journal.ts",
-    "&& firstSeq > this.#sentUpTo &&",
-    "&&",
+    "a job that ends leaves its long texts behind",
+    "durable-objects/store/jobs.ts",
+    "kept.changedSeq <= drainedSeq && !kept.hasRows",
+    "kept.changedSeq <= drainedSeq",
   ),
   mutant(
     "a job that moves to the tables wakes nobody",

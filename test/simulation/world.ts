@@ -40,8 +40,13 @@ export const keyOf = (id: string): Credential => ({ kind: "key", id, hash: `hash
 
 const ADMIN = keyOf("admin");
 const WORKER_COUNT = 4;
-/** How many jobs the journal takes, by seed: it seldom has to make room, often, or with every job. */
-const ROOMS = [8_000, 4, 1];
+/** What the journal takes, by seed: it seldom has to make room, often, or with every job; no long texts, or hardly any. */
+const ROOMS = [
+  { jobs: 8_000, textChars: 4_096 },
+  { jobs: 8_000, textChars: 12 },
+  { jobs: 4, textChars: 12 },
+  { jobs: 1, textChars: 4_096 },
+];
 
 export class World {
   readonly shell: Shell;
@@ -56,7 +61,7 @@ export class World {
   #names = 0;
 
   constructor(seed: number) {
-    JOURNAL_ROOM.jobs = ROOMS[seed % ROOMS.length] ?? 0;
+    Object.assign(JOURNAL_ROOM, ROOMS[seed % ROOMS.length]);
     this.shell = new Shell(seed);
     this.workers = Array.from({ length: WORKER_COUNT }, (_, index) => ({
       instance: `worker-${index}`,

@@ -110,10 +110,22 @@ export const alarm = (world: World): Promise<boolean> => runDurableObjectAlarm(w
 export const inStorage = <T>(world: World, work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
   runInDurableObject(world.stub, async (_instance: Tenant, state: DurableObjectState) => work(state.storage));
 
-/** Moves instants of a stored job record back, as if that much time had passed for it. */
-export const ageJob = (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> =>
-  inStorage(world, (storage) => {
-    const row = storage.sql.exec("SELECT record FROM jobs WHERE id = ?", id).one();
+/** The earliest instant at which a job is due that stands in no table yet. */
+export const JOURNAL_DUE = `SELECT MIN(due_at) AS at FROM (
+    SELECT change.value ->> '$.dueAt' AS due_at, change.value ->> '$.job.status' AS status, MAX(outbox.seq)
+    FROM outbox, json_each(outbox.jobs) AS change
+    WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = change.value ->> '$.job.id') GROUP BY change.value ->> '$.job.id'
+  ) WHERE status NOT IN ('completed', 'failed', 'cancelled')`;
+
+/**
+ * Moves instants of a stored job record back, as if that much time had passed for it. History has the job then; one
+ * that has ended may have left the object with that.
+ */
+export const ageJob = async (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> => {
+  await world.stub.drain();
+  const hasStayed = await inStorage(world, (storage) => {
+    const [row] = storage.sql.exec("SELECT record FROM jobs WHERE id = ?", id).toArray();
+    if (row === undefined) return false;
     const job = JSON.parse(row.record as string) as Record<string, number | null>;
     for (const field of fields) if (typeof job[field] === "number") job[field] -= ms;
     storage.sql.exec(
@@ -122,7 +134,10 @@ export const ageJob = (world: World, id: string, ms: number, fields: readonly st
       ms,
       id,
     );
+    return true;
   });
+  if (!hasStayed) await evictDurableObject(world.stub);
+};
 
 /** A worker silent for longer than `offline_after_seconds`, as after that much time. */
 export const silence = async (world: World, instance: string): Promise<void> => {
