@@ -17,7 +17,7 @@ import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 const MAX_PROVIDERS = 200;
 const MAX_PRICES = 1000;
 const DAY_SECONDS = 86_400;
-const MIN_HEARTBEAT_SECONDS = 0.1;
+export const MIN_HEARTBEAT_SECONDS = 0.1;
 const MAX_REQUESTS = 1_000_000;
 const MAX_FORGET_SECONDS = 3650 * DAY_SECONDS;
 const seconds = (min: number, max: number) => z.number().min(min).max(max);
@@ -145,22 +145,6 @@ export const configDocument = z
       "must be longer than presence.heartbeat_interval_seconds, or every worker is offline between two heartbeats",
   })
   .meta({ id: "Config" });
-
-const HEARTBEATS_BEFORE_OFFLINE = 4;
-
-/** If only one presence time is given and the other's default conflicts with it, derive a fitting one. */
-export const withFittingPresence = (given: unknown): unknown => {
-  const presence = (given as { presence?: Record<string, unknown> } | null)?.presence;
-  if (typeof presence !== "object" || presence === null) return given;
-  const { heartbeat_interval_seconds: heartbeat, offline_after_seconds: offline } = presence;
-  const defaults = DEFAULT_CONFIG_DOCUMENT.presence;
-  const fitting: Record<string, number> = {};
-  if (heartbeat === undefined && typeof offline === "number" && offline <= defaults.heartbeat_interval_seconds)
-    fitting.heartbeat_interval_seconds = Math.max(MIN_HEARTBEAT_SECONDS, offline / HEARTBEATS_BEFORE_OFFLINE);
-  if (offline === undefined && typeof heartbeat === "number" && heartbeat >= defaults.offline_after_seconds)
-    fitting.offline_after_seconds = heartbeat * HEARTBEATS_BEFORE_OFFLINE;
-  return { ...(given as object), presence: { ...presence, ...fitting } };
-};
 
 export type ConfigRequest = z.input<typeof configDocument>;
 export type ConfigDocument = z.infer<typeof configDocument>;

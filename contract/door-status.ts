@@ -23,6 +23,7 @@ const STATUS: Readonly<Record<string, number>> = {
   worker_lost: 502,
   stream_lost: 502,
   provider_refused: 502,
+  runtime_unreachable: 502,
   attempts_exhausted: 502,
   no_eligible_workers: 503,
   killswitch_active: 503,
@@ -50,12 +51,9 @@ export const doorErrorOf = (error: Pick<JobError, "code" | "message" | "status">
   if (error === null) return { code: "cancelled", message: "the job was cancelled", status: 499 };
   const { message, status } = error;
   const code = RENAMED[error.code] ?? error.code;
-  const own = STATUS[code];
-  if (code === "unauthorized" || (own === undefined && isAboutTheKey(status)))
-    return { code: "provider_refused", message, status: 502 };
-  if (own !== undefined) return { code, message, status: own };
+  if (code === "unauthorized" || isAboutTheKey(status)) return { code: "provider_refused", message, status: 502 };
   if (isOwnRefusal(status)) return { code, message, status };
-  return { code, message, status: status === undefined ? 500 : 502 };
+  return { code, message, status: STATUS[code] ?? (status === undefined ? 500 : 502) };
 };
 
 const NEVER_AGAIN = new Set(["insufficient_quota", "killswitch_active", "budget_reached", "timeout", "queue_timeout"]);

@@ -99,10 +99,16 @@ const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: 
   return { job: next, events: [event] };
 };
 
+/** In the specification's words; a client of the front door hears the runtime's own. */
+const rateLimitOf = (job: Job, said: JobError): JobError =>
+  job.api === null
+    ? { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true }
+    : { ...said, status: said.status ?? 429, retryable: true };
+
 /** A provider that said so rests, whatever becomes of the job. */
 const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Failure => {
   const limit = policy.rateLimit;
-  const error: JobError = { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true };
+  const error = rateLimitOf(job, report.error);
   const delayMs =
     limit === null
       ? null

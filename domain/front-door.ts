@@ -1,13 +1,23 @@
 // Jobs that came in by the front door: somebody waits for the answer on an open connection, so they end rather than wait.
 
 import type { Alias } from "./door-model.ts";
-import { changeJob, type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import { changeJob, type Decision, type Job, type JobError, type JobPayload, jobEvent, requeueJob } from "./job.ts";
 import { failed } from "./lease-fence.ts";
 import type { Refusal } from "./refusal.ts";
 
 export const KEPT_TEXTS = ["none", "result", "all"] as const;
 /** What history keeps of what was asked and answered. */
 export type KeptTexts = (typeof KEPT_TEXTS)[number];
+
+const KEEPS: Readonly<Record<KeptTexts, (payload: JobPayload) => JobPayload>> = {
+  none: () => ({ prompt: "", input: null }),
+  result: ({ prompt }) => ({ prompt, input: null }),
+  all: (payload) => payload,
+};
+
+/** What was asked, as far as it is kept. */
+export const keptPayload = (kept: KeptTexts, payload: JobPayload): JobPayload => KEEPS[kept](payload);
+export const keepsResult = (kept: KeptTexts): boolean => kept !== "none";
 
 export interface FrontDoorConfig {
   readonly queueMs: number;
@@ -47,7 +57,7 @@ export const moveOn = (job: Job, firstTokenMs: number, maxAttempts: number, nowA
   const others = job.avoidedWorkers.filter((instance) => instance !== job.assignedWorker);
   const avoidedWorkers = job.assignedWorker === null ? others : [...others, job.assignedWorker];
   const next = requeueJob(job, nowAt, null, { error, settledBy: null, avoidedWorkers });
-  const detail = { silent_for_ms: firstTokenMs, attempt: job.attempts };
+  const detail = { silent_for_ms: firstTokenMs, attempt: job.attempts, error: { ...error } };
   return { job: next, events: [{ ...jobEvent(next, "job.reaped", nowAt, detail), worker: job.assignedWorker }] };
 };
 
@@ -70,6 +80,15 @@ export const killswitchError = (level: number, reason: string | null): JobError 
   message: `the killswitch is at level ${level}: ${reason ?? ""}`,
   retryable: false,
 });
+
+const FIRST_CLIENT_ERROR = 400;
+const FIRST_SERVER_ERROR = 500;
+/** Of the worker's key or its time, though the client is told of a refusal. */
+const WORKERS_OWN = new Set([401, 403, 407, 408]);
+
+/** The runtime refused what the client asked for: that says nothing about the worker. */
+export const isClientsFault = ({ api }: Pick<Job, "api">, { status = 0 }: JobError): boolean =>
+  api !== null && status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR && !WORKERS_OWN.has(status);
 
 /** Who waited for a job of the front door is gone, so it cannot be tried again by itself. */
 export const refuseRetry = (job: Job): Refusal | null =>

@@ -146,6 +146,14 @@ export const releaseJob = (job: Job, lease: number, reason: string, nowAt: numbe
 const loseSpoken = (job: Job, reason: string, nowAt: number): Decision =>
   failedUnreported(job, { code: "worker_lost", message: `the worker was lost: ${reason}`, retryable: true }, nowAt);
 
+/** The same of a job that has left that worker since: with what the worker said, where it said anything. */
+export const failHeard = (job: Job, nowAt: number): Decision => {
+  const waiting = { ...job, readyAt: null, delayedBy: null };
+  return job.error === null
+    ? loseSpoken(waiting, "it was answering", nowAt)
+    : failedUnreported(waiting, job.error, nowAt);
+};
+
 /** The worker's own list of jobs no longer names this one, or the worker is gone. */
 export const loseJob = (job: Job, maxAttempts: number, nowAt: number): Decision => {
   const reason = "its worker no longer works on it";

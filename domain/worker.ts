@@ -37,6 +37,8 @@ export interface Outcome {
   readonly jobId: string;
   readonly outcome: "completed" | "failed";
   readonly code: string | null;
+  /** Its runtime refused what a client of the front door asked for, in the runtime's own words. */
+  readonly isClientsFault?: boolean;
   readonly at: number;
 }
 
@@ -68,7 +70,7 @@ export interface Worker {
   readonly resumedEpoch: number;
   /** The killswitch activation that this worker has acknowledged last. */
   readonly confirmedHalt: number;
-  /** Newest first, at most RECENT_OUTCOMES. */
+  /** One a job, newest first, at most RECENT_OUTCOMES. */
   readonly outcomes: readonly Outcome[];
   /** Looks in a row that found leases which it had let expire unstarted. */
   readonly expiredLeases: number;
@@ -201,9 +203,13 @@ export const resumeWorker = (worker: Worker): Worker => ({
   outcomes: worker.outcomes.filter((one) => one.outcome === "completed"),
 });
 
-/** Remembers how a job ended on a worker, and lets one rest that fails job after job. */
+/**
+ * Remembers how a job ended on a worker, and lets one rest that fails job after job. A job counts once, by its last
+ * attempt: one bad job that is tried again and again says little about the worker.
+ */
 export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
-  const outcomes = [outcome, ...worker.outcomes].slice(0, RECENT_OUTCOMES);
+  const others = worker.outcomes.filter(({ jobId }) => jobId !== outcome.jobId);
+  const outcomes = [outcome, ...others].slice(0, RECENT_OUTCOMES);
   const next = { ...worker, outcomes, expiredLeases: 0 };
   if (outcome.outcome === "completed") return { ...next, rests: 0 };
   if (isBlameless(outcome) || !(worker.rests > 0 || isFailingInARow(outcomes, outcome.at))) return next;
@@ -214,7 +220,8 @@ export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
   return rested(next, `${what}, the last with "${outcome.code}"`, outcome.at);
 };
 
-export const isBlameless = ({ code }: Outcome): boolean => BLAMELESS_CODES.has(code ?? "");
+export const isBlameless = ({ code, isClientsFault = false }: Outcome): boolean =>
+  isClientsFault || BLAMELESS_CODES.has(code ?? "");
 
 const isFailingInARow = (outcomes: readonly Outcome[], nowAt: number): boolean => {
   const last = outcomes.slice(0, FAILURES_TO_PAUSE);

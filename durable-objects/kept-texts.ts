@@ -1,16 +1,10 @@
 // What history keeps of the texts of a job: of one that came in by the front door, as its tenant says; of any other all.
 
-import type { KeptTexts } from "../domain/front-door.ts";
+import { keepsResult, keptPayload } from "../domain/front-door.ts";
 import type { Job, JobPayload } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
 import type { Recorded } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
-
-const KEEPS: Readonly<Record<KeptTexts, (payload: JobPayload) => JobPayload>> = {
-  none: () => ({ prompt: "", input: null }),
-  result: ({ prompt }) => ({ prompt, input: null }),
-  all: (payload) => payload,
-};
 
 export interface KeptBatch {
   readonly payloads: ReadonlyMap<string, JobPayload>;
@@ -23,8 +17,8 @@ export const keptTextsOf = (store: Store, jobs: readonly Recorded[], texts: Kept
   const kept = ofDoor.size === 0 ? "all" : store.settings.keptTexts();
   if (kept === "all") return texts;
   const payloads = [...texts.payloads].map(
-    ([id, payload]) => [id, ofDoor.has(id) ? KEEPS[kept](payload) : payload] as const,
+    ([id, payload]) => [id, ofDoor.has(id) ? keptPayload(kept, payload) : payload] as const,
   );
-  const results = [...texts.results].filter(([id]) => kept !== "none" || !ofDoor.has(id));
+  const results = [...texts.results].filter(([id]) => keepsResult(kept) || !ofDoor.has(id));
   return { payloads: new Map(payloads), results: new Map(results) };
 };

@@ -9,7 +9,7 @@ import { closeCodes } from "../contract/values.ts";
 import { HeldBody } from "./held-body.ts";
 import { type Jurisdiction, objectNamed } from "./object-name.ts";
 import { type ReadRequest, readRequestOf } from "./relay-request.ts";
-import { type EndError, Reader, RelayedStream, streamLost } from "./relayed-stream.ts";
+import { type EndError, Reader, RelayedStream, streamLost, wholeEventsOf } from "./relayed-stream.ts";
 import { answerClose, close, PING, PONG, send } from "./sockets.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -24,6 +24,8 @@ export interface Cut {
   /** null: the job goes on with another attempt. */
   readonly error: EndError | null;
 }
+
+type TenantCalls = Pick<Tenant, "readerGone" | "firstWord" | "endHeard" | "endsOf">;
 
 interface Line {
   readonly keyId: string;
@@ -77,12 +79,10 @@ export class Relay extends DurableObject<RelayEnv> {
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
     const isTooLarge = (text: string): boolean => text.length > MAX_PART_BYTES;
-    if (
-      typeof frame !== "string" ||
-      frame.length > MAX_DATA_FRAME_BYTES ||
-      frame.split(PART_SEPARATOR).some(isTooLarge)
-    )
+    if (typeof frame !== "string" || frame.length > MAX_DATA_FRAME_BYTES)
       return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_DATA_FRAME_BYTES} bytes`);
+    if (frame.split(PART_SEPARATOR).some(isTooLarge))
+      return close(socket, closeCodes.badFrame, `a part of a frame has at most ${MAX_PART_BYTES} bytes`);
     const nowAt = Date.now();
     for (const part of readParts(frame)) {
       const stream = this.#stream(part.jobId, part.lease, nowAt);
@@ -93,7 +93,7 @@ export class Relay extends DurableObject<RelayEnv> {
 
   #publish(stream: RelayedStream, events: string, nowAt: number): void {
     stream.publish(events, nowAt);
-    for (const reader of stream.readers) if (reader.isSlow) this.#cutSlow(stream, reader);
+    for (const reader of stream.readers) if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
   }
 
   /** Its client is not told: it would not read it. */
@@ -124,20 +124,30 @@ export class Relay extends DurableObject<RelayEnv> {
   /** Over HTTP: a body of events, for networks without WebSockets. */
   async #write({ jobId, lease }: ReadRequest, request: Request): Promise<Response> {
     const stream = this.#stream(jobId, lease, Date.now());
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const bytes of (request.body ?? []) as AsyncIterable<Uint8Array>) {
-      if (stream.isOver || stream.isReaderGone) return refused(stream);
-      rest += decoder.decode(bytes, { stream: true });
-      const at = rest.lastIndexOf("\n\n");
-      if (at === -1) continue;
-      this.#publish(stream, rest.slice(0, at + 2), Date.now());
-      rest = rest.slice(at + 2);
-    }
-    if (stream.isReaderGone) return refused(stream);
+    stream.isAbandonedByWorker = false;
+    // A body that breaks off is left like one that ends: its worker's report tells the rest.
+    const isRefused = await this.#take(stream, request).catch(() => false);
+    if (isRefused || stream.isReaderGone) return refused(stream);
     stream.isAbandonedByWorker = true;
     stream.lastAt = Date.now();
     return new Response(null, { status: 204 });
+  }
+
+  /** The first event is its worker's `job.streaming`, too. Answers whether nobody takes any more of it. */
+  async #take(stream: RelayedStream, request: Request): Promise<boolean> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const bytes of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+      if (stream.isOver || stream.isReaderGone) return true;
+      rest += decoder.decode(bytes, { stream: true });
+      const whole = wholeEventsOf(rest);
+      rest = rest.slice(whole.length);
+      if (rest.length > MAX_PART_BYTES) throw new Error("an event is too long");
+      if (whole === "") continue;
+      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstWord(stream.jobId, stream.lease));
+      this.#publish(stream, whole, Date.now());
+    }
+    return false;
   }
 
   /** What the tenant took from this worker ends at once, whatever the worker does. */
@@ -147,6 +157,7 @@ export class Relay extends DurableObject<RelayEnv> {
       const stream = this.#stream(jobId, lease, nowAt);
       const told = stream.hasEvents ? (error ?? MOVED_ON) : error;
       stream.finish(told ?? streamLost, nowAt);
+      if (error === null && stream.isHeard) this.#tell((tenant) => tenant.endHeard(jobId));
     }
   }
 
@@ -218,17 +229,17 @@ export class Relay extends DurableObject<RelayEnv> {
     stream.isReaderGone = true;
     const message = JSON.stringify({ type: "reader.gone", job_id: stream.jobId, lease: stream.lease });
     for (const line of this.ctx.getWebSockets()) send(line, message);
-    this.ctx.waitUntil(
-      this.#tenant()
-        .readerGone(stream.jobId, stream.lease, isSlow)
-        .catch(() => undefined),
-    );
+    this.#tell((tenant) => tenant.readerGone(stream.jobId, stream.lease, isSlow));
+  }
+
+  #tell(say: (tenant: TenantCalls) => Promise<unknown>): void {
+    this.ctx.waitUntil(say(this.#tenant()).catch(() => undefined));
   }
 
   /** The class's own answers: the stub's types wrap them once more. */
-  #tenant(): Pick<Tenant, "readerGone" | "endsOf"> {
+  #tenant(): TenantCalls {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
-    return objectNamed(this.env.TENANT, tenant, this.#jurisdiction) as unknown as Pick<Tenant, "readerGone" | "endsOf">;
+    return objectNamed(this.env.TENANT, tenant, this.#jurisdiction) as unknown as TenantCalls;
   }
 
   #tick(): void {
@@ -236,13 +247,14 @@ export class Relay extends DurableObject<RelayEnv> {
     const isLineLost = this.#lineLostAt !== null && nowAt - this.#lineLostAt >= LINE_GRACE_MS;
     const silent: RelayedStream[] = [];
     for (const [key, stream] of this.#streams) {
-      if (isLineLost && stream.hasEvents) stream.finish(streamLost, nowAt);
+      const isLeft = stream.isAbandonedByWorker && nowAt - stream.lastAt >= LINE_GRACE_MS;
+      if ((isLineLost || isLeft) && stream.hasEvents) stream.finish(streamLost, nowAt);
       const isUnwanted = stream.isOver || (stream.hasEvents && stream.readers.size === 0 && stream.isReaderGone);
       if (isUnwanted && nowAt - stream.lastAt > KEPT_MS) this.#streams.delete(key);
       for (const reader of stream.readers) {
         const { keepAliveMs } = reader.wishes;
         if (nowAt - reader.lastWriteAt >= keepAliveMs) reader.write(": keep-alive\n\n", nowAt);
-        if (reader.isSlow) this.#cutSlow(stream, reader);
+        if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
       }
       const askAfterMs = stream.isAbandonedByWorker ? TICK_MS : LINE_GRACE_MS;
       if (stream.isOver || nowAt - Math.max(stream.lastAt, stream.askedAt) < askAfterMs) continue;

@@ -1,6 +1,7 @@
 // One attempt's stream in a relay: its last events, and who reads them. Events come in order, from one lease, none twice;
 // a stream that ends says so to every reader, in the reader's own dialect.
 
+import { MAX_DATA_FRAME_BYTES } from "../contract/data-line.ts";
 import { errorEvent, isUsageOnly, saysItsEnd } from "../contract/dialect.ts";
 import { doorErrorOf } from "../contract/door-status.ts";
 import type { Api } from "../domain/api.ts";
@@ -8,6 +9,10 @@ import type { JobError } from "../domain/job.ts";
 
 /** What a late reader can have again, and what a reader may leave unread. */
 export const WINDOW_BYTES = 1024 * 1024;
+/** What a burst may leave unread beyond that, for a moment: a data frame of the largest size. */
+const BURST_BYTES = MAX_DATA_FRAME_BYTES;
+/** So long a reader has for a burst. */
+const BURST_MS = 1_000;
 const EVENT_END = "\n\n";
 
 export type EndError = Pick<JobError, "code" | "message" | "status">;
@@ -35,6 +40,15 @@ const eventsOf = (text: string): string[] => {
   return events;
 };
 
+const lastEndIn = (text: string, end: string): number => {
+  const at = text.lastIndexOf(end);
+  return at === -1 ? 0 : at + end.length;
+};
+
+/** As much of a text as ends with the end of an event. */
+export const wholeEventsOf = (text: string): string =>
+  text.slice(0, Math.max(lastEndIn(text, EVENT_END), lastEndIn(text, "\r\n\r\n")));
+
 const countEvents = (text: string): number => eventsOf(text).length;
 
 /** What an event carries, without the lines of its protocol. */
@@ -49,6 +63,7 @@ export class Reader {
   readonly wishes: ReaderWishes;
   readonly body: ReadableStream<Uint8Array>;
   lastWriteAt: number;
+  #behindSinceAt: number | null = null;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
 
   constructor(wishes: ReaderWishes, nowAt: number, onGone: () => void) {
@@ -68,8 +83,12 @@ export class Reader {
     );
   }
 
-  get isSlow(): boolean {
-    return (this.#controller?.desiredSize ?? 0) < 0;
+  /** It leaves more unread than it may; a burst that came just now is not its fault. */
+  isSlow(nowAt: number): boolean {
+    const room = this.#controller?.desiredSize ?? 0;
+    if (room >= 0) this.#behindSinceAt = null;
+    else this.#behindSinceAt ??= nowAt;
+    return room < -BURST_BYTES || (this.#behindSinceAt !== null && nowAt - this.#behindSinceAt >= BURST_MS);
   }
 
   write(text: string, nowAt: number): void {
@@ -111,6 +130,8 @@ export class RelayedStream {
   /** Its worker is done with it, without having said its end. */
   isAbandonedByWorker = false;
   isReaderGone = false;
+  /** A client has events of it: no other attempt may continue or repeat the answer. */
+  isHeard = false;
 
   constructor(jobId: string, lease: number, nowAt: number) {
     this.jobId = jobId;
@@ -144,7 +165,7 @@ export class RelayedStream {
     this.lastAt = nowAt;
     for (const reader of this.readers) {
       const before = reader.wishes.isNumbered ? this.#countBefore() : 0;
-      reader.write(this.#textFor(reader, events, before), nowAt);
+      this.#write(reader, this.#textFor(reader, events, before), nowAt);
     }
     while (this.#chars > WINDOW_BYTES && this.#parts.length > 1) this.#drop();
     this.#firstEvent.resolve();
@@ -174,11 +195,16 @@ export class RelayedStream {
     let at = this.#dropped;
     for (const part of this.#parts) {
       const events = countEvents(part);
-      if (at + events > after) reader.write(this.#textFor(reader, part, at, after), nowAt);
+      if (at + events > after) this.#write(reader, this.#textFor(reader, part, at, after), nowAt);
       at += events;
     }
     if (this.#end === undefined) this.readers.add(reader);
     else this.#tellEnd(reader, this.#end, nowAt);
+  }
+
+  #write(reader: Reader, text: string, nowAt: number): void {
+    reader.write(text, nowAt);
+    if (!reader.wishes.isNumbered) this.isHeard = true;
   }
 
   /** `null`: its worker says that it is whole. */

@@ -6,7 +6,7 @@ import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
 import { configureLog, type LogSettings, log } from "../contract/log.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
-import { isFinal } from "../domain/job-status.ts";
+import { isFinal, type JobStatus } from "../domain/job-status.ts";
 import { authorize } from "../domain/key.ts";
 import { FULL_HALT, permit } from "../domain/killswitch.ts";
 import type { TablePage, TableRows } from "../domain/moved-rows.ts";
@@ -21,7 +21,7 @@ import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
 import type { Jurisdiction } from "./object-name.ts";
-import { type AttemptEnd, abandon, attemptEnd } from "./operations/abandon.ts";
+import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
 import {
@@ -32,7 +32,9 @@ import {
   type NewKey,
   type NewTenant,
 } from "./operations/keys.ts";
+import { countPruned } from "./operations/live.ts";
 import { type Departure, movedRefusal } from "./operations/moving.ts";
+import { speak } from "./operations/report.ts";
 import { nextWakeAt, sweeps } from "./operations/sweep.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
@@ -267,6 +269,16 @@ export class Tenant extends DurableObject<TenantEnv> {
     );
   }
 
+  /** Over HTTP a worker's first event is all that it says of it. */
+  async firstWord(id: string, lease: number): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => speak(turn, { id, lease }));
+  }
+
+  /** A client has heard the beginning of an attempt that is over: no other worker goes on with its job. */
+  async endHeard(jobId: string): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
+  }
+
   /** How attempts ended, or that they go on. Only relays ask. */
   async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
@@ -280,6 +292,11 @@ export class Tenant extends DurableObject<TenantEnv> {
   /** What a sync found; only the edge calls it, after it stored the list. */
   async learnCatalog(report: CatalogReport): Promise<Result<null, Refusal>> {
     return this.#turns.decide(SERVICE, (turn) => applyCatalog(turn, report));
+  }
+
+  /** History has deleted so many finished jobs; only the Cron Trigger calls it, after it did. */
+  async notePruned(pruned: Partial<Record<JobStatus, number>>): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned)));
   }
 
   async isSyncHalted(): Promise<boolean> {

@@ -6,14 +6,9 @@ import path from "node:path";
 import { VITE_BUILD, VITE_CONFIG } from "./build/dashboard.ts";
 import { loadProject } from "./build/project.ts";
 import { buildAll } from "./build.ts";
+import { keepDevSecrets } from "./dev-secrets.ts";
 import { ExitError, runScript } from "./exit-error.ts";
 import { ROOT, runCommand } from "./run-command.ts";
-
-/** Known to everyone on purpose: they guard a developer's own machine only. */
-const DEVELOPMENT_SECRETS = {
-  SERVICE_ROOT_KEY: "development-root-key",
-  SERVICE_SIGNING_SECRET: "development-signing-secret",
-};
 
 async function dev(): Promise<number> {
   await buildAll();
@@ -24,16 +19,11 @@ async function dev(): Promise<number> {
     });
     if (code !== 0) throw new ExitError(`The migrations of ${binding} could not be applied.`);
   }
-  const secrets = Object.entries(DEVELOPMENT_SECRETS).map(
-    ([name, value]) => [name, process.env[name] ?? value] as const,
-  );
-  const vars = secrets.flatMap(([name, value]) => ["--var", `${name}:${value}`]);
+  const secrets = keepDevSecrets(ROOT, process.env);
   const port = process.env.PORT || "8787";
-  const edge = runCommand("wrangler", ["dev", "--port", port, ...vars, ...process.argv.slice(2)]);
+  const edge = runCommand("wrangler", ["dev", "--port", port, ...secrets, ...process.argv.slice(2)]);
   if (existsSync(path.join(ROOT, VITE_CONFIG))) void runCommand("vite", [...VITE_BUILD, "--watch"]);
-  console.log(
-    `Development root key: ${process.env.SERVICE_ROOT_KEY ? "SERVICE_ROOT_KEY" : DEVELOPMENT_SECRETS.SERVICE_ROOT_KEY}`,
-  );
+  console.log("The root key of this development server stands in .wrangler/development.env.");
   const { code } = await edge;
   process.exit(code);
 }

@@ -17,6 +17,8 @@ export interface Env {
   readonly SERVICE_SIGNING_SECRET_ALSO?: string;
   /** `0` turns the catalog's sync loop off. */
   readonly SERVICE_CATALOG_SYNC?: string;
+  /** `0` takes the local providers out of the catalog: tenants then reach no private address through it. */
+  readonly SERVICE_CATALOG_LOCAL?: string;
   /** Self-hosted, the files of SERVICE_CATALOG_DIR: JSON of their texts by name. */
   readonly SERVICE_CATALOG_FILES?: string;
   /** Self-hosted, `<tenant>/<instance>` of the worker that `npm start` runs beside the server; no setting of a user's. */

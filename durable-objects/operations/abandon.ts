@@ -4,7 +4,7 @@ import { maxAttemptsOf } from "../../domain/config.ts";
 import { clientClosed, keyEnded, killswitchError, slowReader } from "../../domain/front-door.ts";
 import { cancelJob, isLeased, type Job, type JobError } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
-import { loseJob } from "../../domain/lease.ts";
+import { failHeard, loseJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { allowReading } from "./reading.ts";
@@ -27,6 +27,14 @@ const endJob = (turn: Turn, job: Job, error: JobError): void => {
   if (!decided.ok) return;
   turn.sendHalt(job, error.code);
   turn.record(job, decided.value);
+};
+
+/** Its client has heard the beginning of an attempt that is over, though the worker never said that it speaks. */
+export const endHeard = (turn: Turn, id: string): void => {
+  const job = turn.store.jobs.find(id);
+  if (job === null || job.api === null || isFinal(job.status)) return;
+  turn.sendHalt(job, "worker_lost");
+  turn.record(job, failHeard(job, turn.nowAt));
 };
 
 /** The killswitch at any level: nobody waits for what is not run now. Answers how many were leased. */

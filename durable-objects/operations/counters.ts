@@ -120,6 +120,8 @@ export interface Counters {
   readonly jobsByStatus: Record<JobStatus, number>;
   /** How often a job that had failed was retried. */
   retriedCount: number;
+  /** Finished jobs that history has deleted: they count above, and stand in no list. */
+  readonly prunedByStatus: Partial<Record<JobStatus, number>>;
   readonly assignmentLatency: Histogram;
   readonly tallies: Tallies;
   /** By the row of the timetable, since the object woke. */
@@ -139,6 +141,7 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
     stored?.jobsByStatus ??
     (Object.fromEntries(JOB_STATUSES.map((status) => [status, 0])) as Record<JobStatus, number>),
   retriedCount: stored?.retriedCount ?? 0,
+  prunedByStatus: { ...stored?.prunedByStatus },
   assignmentLatency: new Histogram(stored?.assignmentLatency),
   activity: new Activity(stored?.minutes),
   tallies: new Tallies(stored?.tallies),
@@ -152,6 +155,7 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
 export const storedCounters = (counters: Counters): StoredCounters => ({
   jobsByStatus: counters.jobsByStatus,
   retriedCount: counters.retriedCount,
+  prunedByStatus: counters.prunedByStatus,
   assignmentLatency: counters.assignmentLatency.observed,
   firstToken: counters.firstToken.observed,
   streamDuration: counters.streamDuration.observed,

@@ -1,7 +1,7 @@
 // Creating, reading and changing jobs, as their owner does.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import { refuseRetry } from "../../domain/front-door.ts";
+import { keepsResult, keptPayload, refuseRetry } from "../../domain/front-door.ts";
 import {
   cancelJob,
   createJob,
@@ -12,6 +12,7 @@ import {
   patchJob,
   retryJob,
 } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import { permit } from "../../domain/killswitch.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -52,8 +53,15 @@ export const refuseBacklog = (turn: Turn): Result<null, Refusal> => {
   return err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
 };
 
-export const presentOpenJob = (turn: Turn, job: Job): JobResource =>
-  presentJob(job, turn.store.payloads.find(job.id), turn.store.payloads.findResult(job.id), waitingReason(turn, job));
+/** An open job shows all its texts; a final one of the front door what history keeps of them, though it is still here. */
+export const presentOpenJob = (turn: Turn, job: Job): JobResource => {
+  const payload = turn.store.payloads.find(job.id);
+  const result = turn.store.payloads.findResult(job.id);
+  const reason = waitingReason(turn, job);
+  if (job.api === null || !isFinal(job.status)) return presentJob(job, payload, result, reason);
+  const { store } = turn.memory.config.frontDoor;
+  return presentJob(job, keptPayload(store, payload), keepsResult(store) ? result : null, reason);
+};
 
 export const createOne = (
   turn: Turn,

@@ -16,6 +16,7 @@ import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { statusOf, type Worker } from "../../domain/worker.ts";
 import { haltFrontDoor } from "./abandon.ts";
+import { nextDeliveryAt } from "./deliveries.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
@@ -104,6 +105,8 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
 const store = (turn: Turn, killswitch: Killswitch): void => {
   turn.memory.killswitch = killswitch;
   turn.store.settings.putKillswitch(killswitch);
+  // What a full halt held back goes out as soon as it is over.
+  turn.due(nextDeliveryAt(turn));
 };
 
 const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {

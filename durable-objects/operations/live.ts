@@ -6,11 +6,13 @@ import { presentJob } from "../../contract/job.ts";
 import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
 import { startOf } from "../../contract/start-of.ts";
 import { presentWorker } from "../../contract/worker.ts";
+import { keptPayload } from "../../domain/front-door.ts";
 import type { Job } from "../../domain/job.ts";
-import type { JobStatus } from "../../domain/job-status.ts";
+import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
+import { storedCounters } from "./counters.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
 import { waitingReason } from "./routing.ts";
@@ -29,16 +31,29 @@ export interface LiveChanges {
 const PROMPT_START_CHARS = 200;
 
 const presentLive = (turn: Turn, job: Job): LiveJob => {
-  const payload = turn.store.payloads.find(job.id);
+  const asked = turn.store.payloads.find(job.id);
+  const isKept = job.api === null || !isFinal(job.status);
+  const payload = isKept ? asked : keptPayload(turn.memory.config.frontDoor.store, asked);
   const { prompt, input: _input, result: _result, ...rest } = presentJob(job, payload, null, waitingReason(turn, job));
   return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
 };
 
 /** Jobs that stand in each status now, as the list has them. */
 const statusCounts = (turn: Turn): Record<JobStatus, number> => {
-  const { jobsByStatus, retriedCount } = turn.memory.counters;
+  const { jobsByStatus, retriedCount, prunedByStatus } = turn.memory.counters;
+  const kept = (status: JobStatus): number => Math.max(0, jobsByStatus[status] - (prunedByStatus[status] ?? 0));
   // Of the final states a job leaves only `failed`.
-  return { ...jobsByStatus, failed: jobsByStatus.failed - retriedCount, ...turn.memory.open };
+  const failed = Math.max(0, kept("failed") - retriedCount);
+  return { completed: kept("completed"), cancelled: kept("cancelled"), failed, ...turn.memory.open };
+};
+
+/** Kept at once: history does not tell it a second time. */
+export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>): null => {
+  const { counters } = turn.memory;
+  for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
+    counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;
+  turn.store.settings.putCounters(storedCounters(counters));
+  return null;
 };
 
 /** Of each worker only what is added up. */

@@ -5,6 +5,7 @@ import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../contract/worker.
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { type FailurePolicy, failJob } from "../../domain/failure.ts";
 import type { Member } from "../../domain/fleet.ts";
+import { isClientsFault } from "../../domain/front-door.ts";
 import { isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
@@ -12,7 +13,7 @@ import { leaseLost } from "../../domain/lease-fence.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { firstRefusal } from "../../domain/routing-filter.ts";
-import { isOffline, recordOutcome } from "../../domain/worker.ts";
+import { isOffline, type Outcome, recordOutcome } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import type { EndedAttempt } from "./counters.ts";
 import { findJob, type JobCommand } from "./find-job.ts";
@@ -148,7 +149,7 @@ export const complete = (
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
     turn.record(job, decided.value);
-    noteOutcome(turn, job, "completed", null);
+    noteOutcome(turn, job, { outcome: "completed", code: null });
     tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
     enforceBudget(turn);
   }
@@ -192,7 +193,11 @@ export const fail = (
     turn.record(job, decided.value);
     // A rate limit is one by its status, too, whatever the worker calls it.
     const errorCode = decided.value.job.error?.code ?? request.error.code;
-    noteOutcome(turn, job, "failed", errorCode);
+    noteOutcome(turn, job, {
+      outcome: "failed",
+      code: errorCode,
+      ...(isClientsFault(job, request.error) ? { isClientsFault: true } : {}),
+    });
     tally(turn, job, { ...request, outcome: "failed", nanoUsd: cost?.costNanoUsd ?? null, errorCode });
     enforceBudget(turn);
   }
@@ -235,10 +240,10 @@ const tally = (
   turn.memory.counters.tallies.note({ ...ran, outcome, usage, nanoUsd, seconds, errorCode });
 };
 
-const noteOutcome = (turn: Turn, job: Job, outcome: "completed" | "failed", code: string | null): void => {
+const noteOutcome = (turn: Turn, job: Job, ended: Omit<Outcome, "jobId" | "at">): void => {
   const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
   if (worker === undefined) return;
-  const next = recordOutcome(worker, { jobId: job.id, outcome, code, at: turn.nowAt });
+  const next = recordOutcome(worker, { ...ended, jobId: job.id, at: turn.nowAt });
   if (next.pause !== worker.pause) recordPause(turn, next);
   else turn.rememberWorker(next);
 };

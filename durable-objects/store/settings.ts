@@ -71,6 +71,7 @@ export interface StoredCounters {
   readonly affinity?: Record<"hit" | "miss", number>;
   readonly streamsAbandoned?: number;
   readonly retriedCount?: number;
+  readonly prunedByStatus?: Partial<Record<JobStatus, number>>;
 }
 
 export type SettingsTable = ReturnType<typeof settingsTable>;

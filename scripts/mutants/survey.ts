@@ -4,6 +4,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { ROOT, runCommand } from "../run-command.ts";
+import { DomainTests } from "./domain-tests.ts";
 import { type Change, scan } from "./scan.ts";
 
 const TESTS = "test/domain";
@@ -28,26 +29,26 @@ const testsOf = async (file: string): Promise<string[]> => {
   return found.sort((one, other) => Number(other === own) - Number(one === own));
 };
 
-const isNoticed = async (copy: string, tests: readonly string[]): Promise<boolean> => {
-  const [own, ...others] = tests;
-  for (const some of [own === undefined ? [] : [own], others]) {
-    if (some.length === 0) continue;
-    const args = ["run", "--project", "node", "--bail", "1", ...some];
-    if ((await runCommand("vitest", args, { isQuiet: true, cwd: copy })).code !== 0) return true;
-  }
+const isNoticed = async (
+  copy: string,
+  tests: DomainTests,
+  file: string,
+  [own, ...others]: string[],
+): Promise<boolean> => {
+  for (const some of [own === undefined ? [] : [own], others]) if (await tests.notice(file, some)) return true;
   const main = path.join(copy, "test/simulation/main.ts");
   const args = ["--disable-warning=ExperimentalWarning", main, "--seeds", String(SEEDS), "--no-shrink"];
   return (await runCommand("node", args, { isQuiet: true })).code !== 0;
 };
 
-const tryFile = async (copy: string, file: string): Promise<number> => {
-  const source = await readFile(path.join(ROOT, file), "utf8");
-  const tests = await testsOf(file);
+const tryFile = async (copy: string, tests: DomainTests, file: string): Promise<number> => {
+  const source = await readFile(path.join(copy, file), "utf8");
+  const names = await testsOf(file);
   const survivors: Change[] = [];
   const changes = scan(source);
   for (const change of changes) {
     await writeFile(path.join(copy, file), change.text);
-    if (await isNoticed(copy, tests)) continue;
+    if (await isNoticed(copy, tests, file, names)) continue;
     survivors.push(change);
     console.log(`SURVIVES  ${file}:${change.line}  ${change.what}  ${source.split("\n")[change.line - 1]?.trim()}`);
   }
@@ -58,7 +59,9 @@ const tryFile = async (copy: string, file: string): Promise<number> => {
 
 /** Answers how many changes nobody noticed. */
 export const survey = async (copy: string, files: readonly string[]): Promise<number> => {
+  const tests = await DomainTests.open(copy);
   let survivors = 0;
-  for (const file of files) survivors += await tryFile(copy, file);
+  for (const file of files) survivors += await tryFile(copy, tests, file);
+  await tests.close();
   return survivors;
 };

@@ -5,6 +5,7 @@
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
+import { METADATA_NETWORKS } from "../../src/catalog/metadata-addresses.ts";
 import { DASHBOARD_DIRECTORY } from "../build/dashboard.ts";
 import type { Project } from "../build/project.ts";
 import { WORKER_DIRECTORY, WORKER_ENTRY } from "../build/worker-bundle.ts";
@@ -78,9 +79,8 @@ export function historyConfig(dir: DataDir, sockets: HistorySockets): string {
 
 function servingServices({ project, storage }: Serving): Expression[] {
   return [
-    network("internet", { allow: ["public"] }),
-    // Link-local addresses stay out: cloud machines hand out credentials there.
-    network("private-network", { allow: ["private"], deny: ["169.254.0.0/16", "fe80::/10"] }),
+    network("internet", { allow: ["public"], deny: METADATA_NETWORKS }),
+    network("private-network", { allow: ["private"], deny: METADATA_NETWORKS }),
     disk("objects", storage.objects),
     ...cronServices(project, storage.crons),
     ...assetServices(project),

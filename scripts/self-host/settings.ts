@@ -14,7 +14,7 @@ const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** What the edge may read of this process's environment, beside the names that wrangler.toml has under [vars]. */
 const PASSED_ON =
-  /^(SERVICE_(CATALOG_SYNC|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Of the 128 KiB that Linux takes in one variable of the environment. */
 const MAX_CATALOG_BYTES = 120 * 1024;
@@ -46,6 +46,7 @@ Environment:
   SERVICE_PROCESSES (1)                    processes that share the tenants; fixed when the data folder is made
   SERVICE_ROOT_KEY, SERVICE_SIGNING_SECRET made once and kept in the data folder where they are not set
   SERVICE_CATALOG_SYNC=0                   turns the catalog's sync off
+  SERVICE_CATALOG_LOCAL=0                  takes local providers out of the catalog: tenants reach no private address
   SERVICE_CATALOG_DIR                      a folder with more provider files
   SERVICE_RUNTIME_URL                      the local worker's model runtime
   SERVICE_WEBHOOKS_PRIVATE=1               lets webhooks go to private addresses

@@ -1,11 +1,17 @@
 // The cron's pass over the catalog: whatever is due, longest overdue first, a bounded number and a few at a time. What
 // one pass leaves the next one takes up; a sync that fails goes behind what has waited longer, so none starves.
 
+import type { Allowance, Cost } from "../../domain/allowance.ts";
 import type { SyncReport } from "../../domain/catalog-subscription.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 
-/** A sync costs about ten queries of the thousand that an invocation has. */
-export const DUE_MAX_PER_PASS = 80;
+/** A list that has not changed costs five queries of the thousand that an invocation has. */
+export const DUE_MAX_PER_PASS = 160;
+/**
+ * Of one sync, all that it may ask: every model of the longest list removed or replaced, the lease lost at the end,
+ * every page fetched on its own, the key asked of a vault.
+ */
+export const SYNC_WORST: Cost = { queries: 40, requests: 100 };
 /** Of the six connections that an invocation has; each may hold a whole answer in memory. */
 export const DUE_CONCURRENCY = 4;
 /** No sync begins later than this into a pass: the next minute's pass goes on. */
@@ -20,6 +26,8 @@ export interface DueTools extends SyncTools {
   readonly mayRun?: (tenant: string) => Promise<boolean>;
   /** Called after each sync that changed something: live event, flags on what names a removed model. */
   readonly onChanged?: (tenant: string, report: SyncReport) => Promise<void>;
+  /** Where it is spent, what is due waits for the next pass. */
+  readonly allowance?: Allowance;
   readonly maxPerPass?: number;
   readonly concurrency?: number;
 }
@@ -44,8 +52,11 @@ export async function syncDueSubscriptions(tools: DueTools): Promise<DueReport> 
   const drain = async (): Promise<void> => {
     for (const { tenant, id } of queue) {
       if (tools.isOurs?.(tenant) === false) continue;
-      if (tools.now() - startedAt >= DUE_BEGIN_WITHIN_MS) tally.left++;
-      else tally[await syncOne(tools, mayRun, tenant, id)]++;
+      if (tools.now() - startedAt >= DUE_BEGIN_WITHIN_MS || tools.allowance?.hold(SYNC_WORST) === false) tally.left++;
+      else {
+        tally[await syncOne(tools, mayRun, tenant, id)]++;
+        tools.allowance?.release(SYNC_WORST);
+      }
     }
   };
   await Promise.all(Array.from({ length: tools.concurrency ?? DUE_CONCURRENCY }, drain));

@@ -11,6 +11,7 @@ import { openSecrets } from "./vault/open.ts";
 export interface CatalogBindings {
   readonly DB: D1Database;
   readonly SERVICE_CATALOG_FILES?: string;
+  readonly SERVICE_CATALOG_LOCAL?: string;
   readonly LOCAL_NETWORK?: Fetcher;
 }
 
@@ -18,13 +19,14 @@ export function openCatalog(
   env: CatalogBindings,
   now: () => number,
   audit: (db: D1Database, tenant: string, entry: AuditEntry) => D1PreparedStatement,
+  onRequest: () => void = () => undefined,
 ): SyncTools {
-  const fetch = networkOf(env.LOCAL_NETWORK);
+  const fetch = networkOf(env.LOCAL_NETWORK, onRequest);
   // Provider keys stand under names of their own (PROVIDER_<NAME>_KEY), which no interface can list.
   const source = openSecrets(env as unknown as Readonly<Record<string, unknown>>, { fetch, now });
   return {
     db: env.DB,
-    providers: providersOf(env.SERVICE_CATALOG_FILES),
+    providers: providersOf(env),
     now,
     audit: (tenant, entry) => audit(env.DB, tenant, entry),
     connector: vaultConnector({ source, fetch, now }),
@@ -32,15 +34,23 @@ export function openCatalog(
 }
 
 /** Self-hosted, fetch reaches public hosts alone: whatever a name resolves to, only a private address leads inside. */
-function networkOf(local: Fetcher | undefined): (request: Request) => Promise<Response> {
-  return (request) =>
-    local !== undefined && isPrivateAddress(new URL(request.url)) ? local.fetch(request) : fetch(request);
+function networkOf(local: Fetcher | undefined, onRequest: () => void): (request: Request) => Promise<Response> {
+  return (request) => {
+    onRequest();
+    return local !== undefined && isPrivateAddress(new URL(request.url)) ? local.fetch(request) : fetch(request);
+  };
 }
 
-let known: { files: string | undefined; providers: ProviderSet } | null = null;
+let known: { files: string | undefined; isLocalOn: boolean; providers: ProviderSet } | null = null;
 
-/** Read once an isolate: the files are the same for as long as it lives. */
-export function providersOf(files: string | undefined): ProviderSet {
-  if (known === null || known.files !== files) known = { files, providers: loadProviders(files) };
+/** Read once an isolate: the settings are the same for as long as it lives. */
+export function providersOf(
+  env: Pick<CatalogBindings, "SERVICE_CATALOG_FILES" | "SERVICE_CATALOG_LOCAL">,
+): ProviderSet {
+  const files = env.SERVICE_CATALOG_FILES;
+  const isLocalOn = env.SERVICE_CATALOG_LOCAL?.trim() !== "0";
+  if (known === null || known.files !== files || known.isLocalOn !== isLocalOn) {
+    known = { files, isLocalOn, providers: loadProviders(files, isLocalOn) };
+  }
   return known.providers;
 }

@@ -15,13 +15,15 @@ export interface FolderReading {
 
 /**
  * `files` is the variable SERVICE_CATALOG_FILES: JSON of the files' texts by name. Never throws: `npm start` has refused
- * what is wrong, so whatever still gets here is logged and left out, and the rest of the catalog stands.
+ * what is wrong, so whatever still gets here is logged and left out, and the rest of the catalog stands. Without local
+ * providers no tenant can aim a request at a private address.
  */
-export function loadProviders(files?: string): ProviderSet {
+export function loadProviders(files?: string, isLocalOn = true): ProviderSet {
   const { providers, problems } = files === undefined || files === "" ? NOTHING : readFiles(textsOf(files));
   if (problems.length > 0) console.error(`catalog: left out of the providers:\n  ${problems.join("\n  ")}`);
   const byName = [...bundledProviders, ...providers].map((provider) => [provider.provider, provider] as const);
-  return new Map(byName.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+  const open = byName.filter(([, provider]) => isLocalOn || !provider.local);
+  return new Map(open.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
 const NOTHING: FolderReading = { providers: [], problems: [] };

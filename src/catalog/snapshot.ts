@@ -15,15 +15,37 @@ interface ModelRow {
   request_nano: number | null;
 }
 
+const MODEL_COLUMNS = `model_id, name, context_window, input_nano_per_mtok, output_nano_per_mtok,
+  cached_input_nano_per_mtok, request_nano`;
+
 export async function storedModels(db: D1Database, tenant: string, id: string): Promise<Map<string, ListedModel>> {
   const { results } = await db
-    .prepare(
-      `SELECT model_id, name, context_window, input_nano_per_mtok, output_nano_per_mtok, cached_input_nano_per_mtok, request_nano
-       FROM catalog_models WHERE tenant = ?1 AND subscription_id = ?2`,
-    )
+    .prepare(`SELECT ${MODEL_COLUMNS} FROM catalog_models WHERE tenant = ?1 AND subscription_id = ?2`)
     .bind(tenant, id)
     .all<ModelRow>();
   return new Map(results.map((row) => [row.model_id, toModel(row)]));
+}
+
+/**
+ * What a provider lists by all of the tenant's subscriptions to it, the one synced last at the end; null where none of
+ * them has a list.
+ */
+export async function modelsOfProvider(
+  db: D1Database,
+  tenant: string,
+  provider: string,
+): Promise<ListedModel[] | null> {
+  const { results } = await db
+    .prepare(
+      `SELECT ${MODEL_COLUMNS} FROM catalog_subscriptions AS one
+       LEFT JOIN catalog_models ON catalog_models.tenant = one.tenant AND subscription_id = one.id
+       WHERE one.tenant = ?1 AND provider = ?2 AND models_synced_at IS NOT NULL
+       ORDER BY models_synced_at, one.id`,
+    )
+    .bind(tenant, provider)
+    .all<Omit<ModelRow, "model_id"> & { model_id: string | null }>();
+  if (results.length === 0) return null;
+  return results.flatMap((row) => (row.model_id === null ? [] : [toModel({ ...row, model_id: row.model_id })]));
 }
 
 function toModel(row: ModelRow): ListedModel {

@@ -4,6 +4,7 @@
 // runtime's own network policy refuses them, which also stops DNS rebinding.
 
 import type { ProviderDefinition } from "../../domain/catalog.ts";
+import { isMetadataHost } from "./metadata-addresses.ts";
 
 export const URL_MAX_CHARACTERS = 2048;
 
@@ -34,21 +35,13 @@ function checkUrl(text: string, isLocal: boolean): string | null {
 
 function checkHost(hostname: string, isLocal: boolean): string | null {
   if (hostname.endsWith(".")) return "must name a host without a dot at its end";
-  if (isLinkLocal(hostname)) return "must not be a link-local address: clouds keep their credentials there";
+  if (isMetadataHost(hostname)) return "must not be an address at which clouds give out credentials";
   if (isLocal) return null;
   if (IPV4.test(hostname) || hostname.startsWith("[")) return "must name a host; an IP address is for local providers";
   if (PRIVATE_SUFFIX.test(hostname))
     return "must name a public host; loopback and private names are for local providers";
   if (!hostname.includes(".")) return "must name a public host with its domain";
   return null;
-}
-
-/** 169.254.0.0/16, fe80::/10, the IPv6 address of EC2's metadata, and the same IPv4 range inside an IPv6 address. */
-function isLinkLocal(hostname: string): boolean {
-  if (hostname.startsWith("169.254.")) return IPV4.test(hostname);
-  if (!hostname.startsWith("[")) return hostname === "metadata.google.internal";
-  const address = hostname.slice(1, -1);
-  return /^fe[89ab][0-9a-f]:/.test(address) || address === "fd00:ec2::254" || /:a9fe:[0-9a-f]{1,4}$/.test(address);
 }
 
 /** An IP address or a name of a private network: what only a local provider, or the operator's vault, may be at. */

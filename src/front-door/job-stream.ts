@@ -82,9 +82,15 @@ const follow = (
 ): ReadableStream<Uint8Array> => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const encoder = new TextEncoder();
-  const say = async (text: string): Promise<void> => {
-    const writer = writable.getWriter();
-    await writer.write(encoder.encode(text)).finally(() => writer.releaseLock());
+  let said = Promise.resolve();
+  // One after the other: a reader that is slow to take a comment still gets what comes next.
+  const say = (text: string): Promise<void> => {
+    const write = async (): Promise<void> => {
+      const writer = writable.getWriter();
+      await writer.write(encoder.encode(text)).finally(() => writer.releaseLock());
+    };
+    said = said.then(write);
+    return said;
   };
   const run = async (): Promise<void> => {
     let chunks = first;
@@ -97,13 +103,10 @@ const follow = (
         chunks = null;
       }
       const seen = standOf(job);
-      job = await watchUntil(
-        c,
-        token,
-        job,
-        ({ status, lease }) => status !== seen.status || lease !== seen.lease,
-        seen,
-      );
+      const hasMoved = ({ status, lease }: Followed): boolean => status !== seen.status || lease !== seen.lease;
+      // The relay keeps its readers' connections alive; nobody else does it while the job waits.
+      const ticking = setInterval(() => void say(": keep-alive\n\n").catch(() => undefined), KEEP_ALIVE_MS);
+      job = await watchUntil(c, token, job, hasMoved, seen).finally(() => clearInterval(ticking));
     }
   };
   c.executionCtx.waitUntil(run().catch((error) => writable.abort(error).catch(() => undefined)));

@@ -1,41 +1,82 @@
 // What history forgets, in bounded steps: the minute's cron goes on where the last one stopped.
 
+import type { Allowance, Cost } from "../../domain/allowance.ts";
+import type { JobStatus } from "../../domain/job-status.ts";
+
 const DAY_MS = 86_400_000;
 const JOBS_A_STEP = 500;
-/** Of all tenants together in one minute: with the five statements each takes, well below what one run may ask of D1. */
+/** Of all tenants together in one minute. */
 const STEPS_A_MINUTE = 20;
 
 /** What belongs to a job, and last the job itself: a step that was cut short is begun again. */
 const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
-/** Deletes finished jobs that are older than their tenant keeps them. */
-export const pruneJobs = async (db: D1Database, nowAt: number): Promise<void> => {
-  const { results: keeping } = await db
-    .prepare("SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL")
-    .all<{ tenant: string; keep_days: number }>();
-  let left = STEPS_A_MINUTE;
-  for (const { tenant, keep_days: keepDays } of keeping) {
-    while (left > 0 && (await pruneStep(db, tenant, nowAt - keepDays * DAY_MS))) left -= 1;
-    if (left === 0) return;
+/** Finding the jobs, deleting them with what belongs to them, and finding and telling their tenant. */
+const STEP_COST: Cost = { queries: OF_A_JOB.length + 3, requests: OF_A_JOB.length + 4 };
+
+export type Pruned = Partial<Record<JobStatus, number>>;
+
+interface Pruning {
+  /** Whose jobs this process deletes. */
+  readonly isOurs: (tenant: string) => boolean;
+  /** The tenant's object counts what the list has. */
+  readonly onPruned: (tenant: string, pruned: Pruned) => Promise<void>;
+  readonly allowance: Allowance;
+}
+
+/** Deletes finished jobs that are older than their tenant keeps them, a step of each such tenant in turn. */
+export const pruneJobs = async (
+  db: D1Database,
+  nowAt: number,
+  { isOurs, onPruned, allowance }: Pruning,
+): Promise<void> => {
+  let due = (await tenantsWithOldJobs(db, nowAt)).filter((one) => isOurs(one.tenant));
+  for (let left = STEPS_A_MINUTE; left > 0 && due.length > 0; ) {
+    const goOn: typeof due = [];
+    for (const one of due.slice(0, left)) {
+      if (!allowance.hold(STEP_COST)) return;
+      left -= 1;
+      const { pruned, isMore } = await pruneStep(db, one.tenant, nowAt - one.keep_days * DAY_MS);
+      await onPruned(one.tenant, pruned);
+      if (isMore) goOn.push(one);
+      allowance.release(STEP_COST);
+    }
+    due = goOn;
   }
 };
 
-/** False where there was nothing to delete. */
-const pruneStep = async (db: D1Database, tenant: string, before: number): Promise<boolean> => {
+const tenantsWithOldJobs = async (db: D1Database, nowAt: number): Promise<{ tenant: string; keep_days: number }[]> => {
+  const { results } = await db
+    .prepare(
+      `SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL AND EXISTS
+         (SELECT 1 FROM jobs WHERE jobs.tenant = tenants.tenant AND finished_at < ?1 - keep_days * ${DAY_MS})
+       LIMIT ${STEPS_A_MINUTE}`,
+    )
+    .bind(nowAt)
+    .all<{ tenant: string; keep_days: number }>();
+  return results;
+};
+
+const pruneStep = async (
+  db: D1Database,
+  tenant: string,
+  before: number,
+): Promise<{ pruned: Pruned; isMore: boolean }> => {
   const { results } = await db
     .prepare("SELECT id FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT ?3")
     .bind(tenant, before, JOBS_A_STEP)
     .all<{ id: string }>();
-  if (results.length === 0) return false;
   const ids = JSON.stringify(results.map(({ id }) => id));
   const listed = "IN (SELECT value FROM json_each(?2))";
-  await db.batch([
+  const deleted = await db.batch<{ status: JobStatus }>([
     ...OF_A_JOB.map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE tenant = ?1 AND job_id ${listed}`).bind(tenant, ids),
     ),
-    db.prepare(`DELETE FROM jobs WHERE tenant = ?1 AND id ${listed}`).bind(tenant, ids),
+    db.prepare(`DELETE FROM jobs WHERE tenant = ?1 AND id ${listed} RETURNING status`).bind(tenant, ids),
   ]);
-  return true;
+  const pruned: Pruned = {};
+  for (const { status } of deleted.at(-1)?.results ?? []) pruned[status] = (pruned[status] ?? 0) + 1;
+  return { pruned, isMore: results.length === JOBS_A_STEP };
 };
 
 /** Deletes runs of schedules, of all tenants, the oldest first. */

@@ -65,7 +65,8 @@ export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
     }
   });
 
-const MAX_OVERDUE = 200;
+/** Woken in one minute. */
+export const MAX_OVERDUE = 200;
 
 /** Tenants that should have woken by themselves before `beforeAt` and did not. */
 export const overdueTenants = async (db: D1Database, beforeAt: number): Promise<TenantName[]> => {

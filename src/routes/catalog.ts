@@ -22,7 +22,7 @@ import type { ListedModel } from "../../domain/catalog.ts";
 import type { Actor } from "../../domain/event.ts";
 import { readHistory as readModelHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
-import { storedModels } from "../catalog/snapshot.ts";
+import { modelsOfProvider } from "../catalog/snapshot.ts";
 import { listSubscriptions } from "../catalog/subscription-rows.ts";
 import { createSubscription, deleteSubscription, editSubscription } from "../catalog/subscriptions.ts";
 import { syncSubscription } from "../catalog/sync.ts";
@@ -57,15 +57,10 @@ const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
  * Of a model that several list, the price synced last counts.
  */
 export const tellTenant = async (env: Env, tenant: TenantName, provider: string): Promise<void> => {
-  const followed = (await listSubscriptions(env.DB, tenant.tenant))
-    .filter((one) => one.provider === provider && one.modelsSyncedAt !== null)
-    .sort((one, other) => (one.modelsSyncedAt ?? 0) - (other.modelsSyncedAt ?? 0));
+  const all = await modelsOfProvider(env.DB, tenant.tenant, provider);
   const listed = new Map<string, CatalogReportModel>();
-  for (const { id: subscription } of followed) {
-    const models = await storedModels(env.DB, tenant.tenant, subscription);
-    for (const { id, price } of models.values()) listed.set(id, { id, price: price ?? listed.get(id)?.price });
-  }
-  await learnCatalog(env, tenant, { provider, models: followed.length === 0 ? null : [...listed.values()] });
+  for (const { id, price } of all ?? []) listed.set(id, { id, price: price ?? listed.get(id)?.price });
+  await learnCatalog(env, tenant, { provider, models: all === null ? null : [...listed.values()] });
 };
 
 type CatalogReportModel = Pick<ListedModel, "id"> & { readonly price: ListedModel["price"] | undefined };
@@ -85,7 +80,7 @@ const providers = endpoint(
   },
   async (c, { token }) => {
     await mayRead(c, token);
-    return answer(c, { providers: [...providersOf(c.env.SERVICE_CATALOG_FILES).values()].map(presentProvider) });
+    return answer(c, { providers: [...providersOf(c.env).values()].map(presentProvider) });
   },
 );
 

@@ -2,7 +2,8 @@
 
 import { type Document, isScalar, parseDocument, stringify, visit } from "yaml";
 import * as z from "zod";
-import { type ConfigDocument, configDocument, withFittingPresence } from "../../contract/config.ts";
+import { type ConfigDocument, configDocument } from "../../contract/config.ts";
+import { configRequest, withFittingTimes } from "../../contract/config-times.ts";
 import { refusalOf } from "../../contract/validation.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { asks } from "../http/asks.ts";
@@ -75,7 +76,7 @@ const replace = endpoint(
     ...asks("replaceConfig"),
     summary: "Replace the config",
     description:
-      "JSON or YAML by `Content-Type`; what is left out takes its default. `If-Match` with the ETag refuses to overwrite somebody else's change; `?dry_run=true` only says what would hold.",
+      "JSON or YAML by `Content-Type`; what is left out takes its default, or for heartbeats, reaping and offline what fits the times given. `If-Match` with the ETag refuses to overwrite somebody else's change; `?dry_run=true` only says what would hold.",
     query: dryRunQuery,
     rawBody: { schema: configDocument, media: DOCUMENT_TYPES },
     answers: { 200: { description: "The config as it holds now.", schema: configDocument, media: DOCUMENT_TYPES } },
@@ -102,7 +103,7 @@ const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);
   const reserved = reservedPath(given);
   if (reserved !== null) throw new Refused(invalid(reserved, 'is no name: "__proto__" is reserved'));
-  const parsed = configDocument.safeParse(withFittingPresence(given));
+  const parsed = configRequest.safeParse(withFittingTimes(given));
   if (parsed.success) return parsed.data;
   throw new Refused(refusalOf(configDocument, parsed.error, given));
 };

@@ -59,6 +59,15 @@ describe("the catalog of an installation", () => {
     ]);
   });
 
+  it("has no local provider where the operator turned them off", () => {
+    const names = (bindings: Record<string, unknown>) => [...open(bindings).providers.keys()];
+    expect(names({})).toEqual(expect.arrayContaining(["ollama", "vllm", "openai"]));
+    const { providers } = open({ SERVICE_CATALOG_LOCAL: "0" });
+    expect([...providers.values()].filter(({ local }) => local)).toEqual([]);
+    expect([...providers.keys()]).toContain("openai");
+    expect(names({ SERVICE_CATALOG_LOCAL: "1" })).toContain("ollama");
+  });
+
   it("where there is no private network uses the one it has", async () => {
     const { connector } = open({});
     await listModels(connector, { ...acme, local: true, list_url: "http://127.0.0.1:11434/v1/models" }, null);

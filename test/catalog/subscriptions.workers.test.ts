@@ -42,7 +42,7 @@ describe("a subscription", () => {
     [{ models_sync_schedule: "* * * * * *" }, "models_sync_schedule", "five"],
     [{ models_sync_schedule: "H * * * *" }, "models_sync_schedule", "cron"],
     [{ models_sync_url: "http://models.example.com/" }, "models_sync_url", "https://"],
-    [{ models_sync_url: "https://169.254.169.254/" }, "models_sync_url", "link-local"],
+    [{ models_sync_url: "https://169.254.169.254/" }, "models_sync_url", "clouds"],
     [{ models_sync_url: "https://localhost/" }, "models_sync_url", "public host"],
   ])("with %j is refused at %s", async (input, path, words) => {
     const refused = await createSubscription(world.tools, world.tenant, ANA, { provider: "acme", ...input });

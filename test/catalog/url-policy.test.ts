@@ -69,7 +69,12 @@ describe("models_sync_url", () => {
     "http://localhost:1234/",
     "http://192.168.1.9/",
     "http://gpu-box/",
+    "http://metadata-store/",
     "http://[::1]:8080/",
+    "http://[fd00:ec2::255]/",
+    "http://[fec0::1]/",
+    "http://100.100.100.201/",
+    "http://169.253.169.254/",
   ])("%s may be fetched for a local runtime", (url) => {
     expect(checkSyncUrl(url, local)).toBeNull();
   });
@@ -81,6 +86,19 @@ describe("models_sync_url", () => {
     "http://[::ffff:169.254.169.254]/",
     "http://[fd00:ec2::254]/",
     "http://metadata.google.internal/",
+    "http://metadata/",
+    "http://metadata.goog/",
+    "http://instance-data.ec2.internal/",
+    "http://100.100.100.200/latest/meta-data/",
+    "http://0x646464c8/",
+    "http://[::ffff:100.100.100.200]/",
+    "http://[64:ff9b::6464:64c8]/",
+    "http://168.63.129.16/metadata/",
+    "http://192.0.0.192/",
+    "http://169.254.170.2/v2/credentials",
+    "http://[fd20:ce::254]/",
+    "http://[fd00:42::42]/",
+    "http://[febf::1]/",
     "http://user:pass@127.0.0.1/",
     "gopher://127.0.0.1/",
   ])("%s may not be fetched even for a local runtime", (url) => {

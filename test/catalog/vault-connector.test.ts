@@ -112,9 +112,8 @@ describe("the vault connector", () => {
     const { connector } = setUp();
     const outcome = await connector.fetch(get(), bearer, hosts);
     if (!outcome.ok) throw new Error(outcome.detail);
-    expect([SECRET, encodeURIComponent(SECRET), btoa(SECRET)].every((text) => outcome.holdsKey(`<${text}>`))).toBe(
-      true,
-    );
+    const forms = [SECRET, encodeURIComponent(SECRET), btoa(SECRET), btoa(`Bearer ${SECRET}`)];
+    expect(forms.every((text) => outcome.holdsKey(`<${text}>`))).toBe(true);
     expect(outcome.holdsKey("sk+other")).toBe(false);
   });
 

@@ -15,6 +15,7 @@ import {
   assignJob,
   completeJob,
   expireLease,
+  failHeard,
   haltJob,
   heartbeatJob,
   keepLease,
@@ -107,6 +108,7 @@ const waitsToBeReady = (job: Job): boolean => job.readyAt !== null;
 const waitsInQueue = (job: Job): boolean => job.orderKey !== null;
 const waitsForStart = (job: Job): boolean => isLeased(job) && job.startedAt === null;
 const isBeingRun = (job: Job): boolean => isLeased(job) && job.startedAt !== null;
+const isOpen = (job: Job): boolean => !isFinal(job.status);
 const CHAIN = { fallbackProviders: ["anthropic"] };
 
 const COMMANDS = {
@@ -150,6 +152,7 @@ const COMMANDS = {
     lose: swept(isLeased, (job, nowAt) => loseJob(job, 5, nowAt)),
     "lose, exhausted": swept(isLeased, (job, nowAt) => loseJob(job, 1, nowAt)),
   },
+  failHeard: { "heard, then left": swept(isOpen, (job, nowAt) => failHeard(job, nowAt)) },
   keepLease: { "keep the lease": swept(waitsForStart, (job, nowAt) => keepLease(job, 1, nowAt)) },
 } satisfies Record<Rule, Record<string, Command>>;
 
@@ -199,6 +202,7 @@ const TABLE: Record<CommandName, string> = {
   "halt at level 4": "           -          -          cancelled cancelled  -             -          -           -",
   lose: "                        -          -          pending   pending    -             -          -           -",
   "lose, exhausted": "           -          -          pending   failed     -             -          -           -",
+  "heard, then left": "          failed     failed     failed    failed     -             -          -           -",
   "keep the lease": "            -          -          kept      -          -             -          -           same",
 };
 

@@ -37,11 +37,24 @@ const REPORT: PresenceReport = {
 const FROM = { keyId: "k1", viaSocket: true };
 const BY_HAND = { reason: "mending", untilAt: null };
 
-const failed = (at: number, code = "provider_error"): Outcome => ({ jobId: "j", outcome: "failed", code, at });
-const completed = (at: number): Outcome => ({ jobId: "j", outcome: "completed", code: null, at });
+let jobCount = 0;
+const freshJob = (): string => {
+  jobCount += 1;
+  return `job-${jobCount}`;
+};
+const failed = (at: number, code = "provider_error", jobId = freshJob()): Outcome => ({
+  jobId,
+  outcome: "failed",
+  code,
+  at,
+});
+const completed = (at: number, jobId = freshJob()): Outcome => ({ jobId, outcome: "completed", code: null, at });
 const having = (given: readonly Outcome[], start: Worker = worker()): Worker => given.reduce(recordOutcome, start);
 const failures = (count: number, spacingMs = 1_000, code?: string): Outcome[] =>
   Array.from({ length: count }, (_, at) => failed(NOON + at * spacingMs, code));
+/** Of one job, a second apart. */
+const attempts = (jobId: string, count: number): Outcome[] =>
+  Array.from({ length: count }, (_, at) => failed(NOON + at * 1_000, "provider_error", jobId));
 
 describe("presence", () => {
   test("registers a worker with what it says of itself and a clean record", () => {
@@ -196,6 +209,8 @@ describe("a worker that fails job after job", () => {
     ["their provider's quota was gone", failures(20, 10, "quota_exhausted")],
     ["the credit was gone", failures(20, 10, "insufficient_quota")],
     ["one of them was blameless", [...failures(5), failed(NOON, "rate_limited"), ...failures(9)]],
+    ["one job failed nine times and another one ten", [...attempts("bad", 9), ...attempts("worse", 10)]],
+    ["nine jobs failed, one of them again and again", [...failures(8), ...attempts("bad", 12)]],
   ])("is not paused where %s", (_, given) => {
     expect(having(given).pause).toBeNull();
   });
@@ -214,6 +229,12 @@ describe("a worker that fails job after job", () => {
     const resumed = resumeWorker(having(failures(10)));
     expect(having(failures(9), resumed).pause).toBeNull();
     expect(having(failures(10), resumed).pause).not.toBeNull();
+  });
+
+  test("is remembered by the last attempt of each job", () => {
+    const tried = having([failed(NOON, "x", "j1"), failed(NOON, "x", "j2"), completed(NOON + 1, "j1")]);
+    expect(tried.outcomes.map(({ jobId, outcome }) => `${jobId} ${outcome}`)).toEqual(["j1 completed", "j2 failed"]);
+    expect(successRateOf(having(attempts("bad", 12)))).toBe(successRateOf(having(failures(1))));
   });
 
   test("is remembered by its last outcomes only, newest first", () => {

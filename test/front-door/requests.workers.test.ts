@@ -93,13 +93,28 @@ describe("a request that is not streamed", () => {
       [{ code: "unauthorized", message: "bad key", status: 401 }, 502, "provider_refused"],
       [{ code: "rate_limited", message: "slow", status: 429 }, 429, "rate_limit_exceeded"],
       [{ code: "internal", message: "broke", status: 500, retryable: false }, 502, "internal"],
+      [{ code: "invalid_api_key", message: "its own key", status: 401 }, 502, "provider_refused"],
+      [{ code: "not_found", message: "no such tool", status: 422 }, 422, "not_found"],
+      [{ code: "runtime_unreachable", message: "no answer", retryable: false }, 502, "runtime_unreachable"],
       [{ code: "boom", message: "broke" }, 500, "boom"],
     ] as const) {
       const answering = post(world.key, CHAT, chat());
       worker.fail(await worker.nextJob(), error);
       const answer = await answering;
-      expect([answer.status, JSON.parse(await answer.whole).error.code]).toEqual([status, code]);
+      const told = JSON.parse(await answer.whole).error;
+      expect([answer.status, told.code, told.message]).toEqual([status, code, error.message]);
     }
+  });
+
+  it("rests no worker for what its clients asked, however often its runtime refuses it", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (let sent = 0; sent < 11; sent += 1) {
+      const answering = post(world.key, CHAT, chat());
+      worker.fail(await worker.nextJob(), { code: "invalid_request_error", message: "bad seed", status: 400 });
+      expect((await answering).status).toBe(400);
+    }
+    expect(await world.ok("GET", "/api/workers/w1")).toMatchObject({ paused: false });
   });
 
   it("waits in the queue for as long as it says, then tells whether nobody could or nobody had room", async () => {
@@ -231,6 +246,7 @@ describe("history", () => {
     expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ prompt: "say hello", input: chat() });
     worker.complete(job, chatAnswer("hello"));
     await answering;
+    expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ status: "completed", ...kept });
     const { jobs } = await world.ok("GET", "/api/jobs");
     expect(jobs[0]).toMatchObject({ id: job.id, ...kept });
   });

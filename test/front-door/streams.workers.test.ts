@@ -173,6 +173,22 @@ describe("a streamed answer", () => {
     expect(await statusOf(world, job.id)).toMatchObject({ status: "failed", attempts: 2 });
   }, 15_000);
 
+  it("is not cut by a burst that its reader had no time to read", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, streaming());
+    const job = await worker.nextJob();
+    worker.speak(job, chunk("Hel"));
+    const answer = await answering;
+    const part = `${job.id} ${job.lease}\n${chunk("y".repeat(900_000))}`;
+    worker.sendRaw(joined(part, part, part, part));
+    await answer.until((text) => text.length > 3_600_000);
+    worker.say(job, DONE);
+    worker.end(job);
+    worker.complete(job, chatAnswer("y"));
+    expect((await answer.whole).endsWith(DONE)).toBe(true);
+  });
+
   it("ends with stream_lost when the data line is away for 5 s after its first word", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

@@ -44,7 +44,7 @@ const makeWebhook: Action = async (world, [tags, events]) => {
     secret: "c2VjcmV0",
     url: "https://receiver.example/hook",
     origin: "https://coordinator.example",
-    events: events < 0.7 ? [...WEBHOOK_EVENTS] : ["job.failed", "worker.offline"],
+    events: oneOf([[...WEBHOOK_EVENTS], ["job.failed", "worker.offline"], ["job.cancelled"]], events),
     tags: tags < 0.7 ? [] : ["a"],
     description: "",
   });

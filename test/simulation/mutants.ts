@@ -2,24 +2,8 @@
 // no simulation can): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of the tree
 // and expects the run to fail.
 
-export interface Mutant {
-  /** What is broken. */
-  readonly what: string;
-  readonly file: string;
-  readonly search: string;
-  readonly replace: string;
-  readonly catcher: Catcher;
-}
-
-export type Catcher = "simulation" | "model";
-
-const mutant = (
-  what: string,
-  file: string,
-  search: string,
-  replace: string,
-  catcher: Catcher = "simulation",
-): Mutant => ({ what, file, search, replace, catcher });
+import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
+import { type Mutant, mutant } from "./mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   mutant(
@@ -408,63 +392,10 @@ export const MUTANTS: readonly Mutant[] = [
     "job.finishedAt + FINAL_GRACE_MS",
   ),
   mutant(
-    "a row of the journal goes while a job that began in it is there",
-    "durable-objects/store/journal.ts",
-    "if (kept.firstSeq > seq) return;",
-    "if (kept.changedSeq > seq) continue;",
+    "what a full halt held back waits for some other alarm",
+    "durable-objects/operations/killswitch.ts",
+    "turn.due(nextDeliveryAt(turn));",
+    "void nextDeliveryAt;",
   ),
-  mutant(
-    "waking forgets the journal",
-    "durable-objects/store/journal.ts",
-    "WHERE outbox.jobs IS NOT NULL AND",
-    "WHERE outbox.jobs IS NULL AND",
-  ),
-  mutant(
-    "the journal survives a turn that broke",
-    "durable-objects/store/journal.ts",
-    "  forget(): void {\n    this.#isRead = false;",
-    "  forget(): void {\n    void this.#isRead;",
-  ),
-  mutant(
-    "a job that went to the tables is read from the journal again",
-    "durable-objects/store/journal.ts",
-    "AND NOT EXISTS (SELECT 1 FROM jobs",
-    "AND EXISTS (SELECT 1 FROM settings) OR EXISTS (SELECT 1 FROM jobs",
-  ),
-  mutant(
-    "what changed within a row of the journal is not written",
-    "durable-objects/store/journal.ts",
-    "this.#update(kept, { job, text, dueAt, changedSeq: seq });\n    this.#mustBeWritten(job.id, seq);",
-    "this.#update(kept, { job, text, dueAt, changedSeq: seq });",
-  ),
-  mutant(
-    "a job moves to the tables without its texts",
-    "durable-objects/store/jobs.ts",
-    "    payloads.moveOut(kept);\n",
-    "",
-  ),
-  mutant(
-    "a job that ended in the journal comes back without its texts",
-    "durable-objects/store/jobs.ts",
-    "if (ended !== undefined) payloads.moveOut(ended);",
-    "void ended;",
-  ),
-  mutant(
-    "a job's end leaves the journal before history has it",
-    "durable-objects/store/jobs.ts",
-    "kept.changedSeq <= drainedSeq && !kept.hasRows",
-    "kept.changedSeq <= drainedSeq + 1e9 && !kept.hasRows",
-  ),
-  mutant(
-    "a job that ends leaves its long texts behind",
-    "durable-objects/store/jobs.ts",
-    "kept.changedSeq <= drainedSeq && !kept.hasRows",
-    "kept.changedSeq <= drainedSeq",
-  ),
-  mutant(
-    "a job that moves to the tables wakes nobody",
-    "durable-objects/history-writer.ts",
-    "if (store.jobs.settle(seq)) wake.note(store.jobs.nextDueAt());",
-    "store.jobs.settle(seq);",
-  ),
+  ...JOURNAL_MUTANTS,
 ];

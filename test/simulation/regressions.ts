@@ -163,4 +163,17 @@ export const REGRESSIONS: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "what a full halt held back for webhooks waited for some other alarm once it was cleared",
+    plan: {
+      seed: 5069,
+      steps: [
+        joined("report presence", 0.7741657870355994, 0.7294547, 0.955425, 0.002638085, 0.5589772637467831),
+        step("create a batch", 0.22895032935775816, 0.34555352735333145, 0.033765289932489395, 0.4782, 0.98304),
+        step("make a webhook", 0.9642112553119659, 0.7213081573136151),
+        step("throw the killswitch", 0.8459339872933924, 0.08442124049179256, 0.156, 0.335, 0.6356),
+        joined("let time pass", 0.7089864984154701),
+      ],
+    },
+  },
 ];

@@ -117,6 +117,23 @@ describe("writing", () => {
     expect((await world.put("/config", mismatched)).status).toBe(400);
   });
 
+  it("takes no work from a worker that beats as it is told: heartbeats and reaping fit each other, or are refused", async () => {
+    const world = await newWorld();
+    const times = async (jobs: object, presence: object) => {
+      const { body } = await world.put("/config", { jobs, presence });
+      return [body.presence?.heartbeat_interval_seconds, body.jobs?.reap_stale_after_seconds];
+    };
+    expect(await times({ reap_stale_after_seconds: 4 }, {})).toEqual([1, 4]);
+    expect(await times({ reap_stale_after_seconds: 8 }, { offline_after_seconds: 2 })).toEqual([0.5, 8]);
+    expect(await times({ reap_stale_after_seconds: 30 }, {})).toEqual([15, 30]);
+    expect(await times({ reap_stale_after_seconds: null }, {})).toEqual([15, null]);
+    expect(await times({}, { heartbeat_interval_seconds: 61, offline_after_seconds: 100 })).toEqual([61, 244]);
+    const mismatched = { jobs: { reap_stale_after_seconds: 10 }, presence: { heartbeat_interval_seconds: 15 } };
+    const refused = await world.put("/config", mismatched);
+    expect(refused.status).toBe(400);
+    expect(refused.body.errors).toMatchObject([{ path: "jobs.reap_stale_after_seconds" }]);
+  });
+
   it("refuses to overwrite somebody else's change", async () => {
     const world = await newWorld();
     const etag = (await world.get("/config")).headers.get("etag") ?? "";

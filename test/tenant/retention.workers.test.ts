@@ -2,7 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type Body, newWorld, type World } from "../support/workerd/client.ts";
+import { type Body, connect, newWorld, type World } from "../support/workerd/client.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -59,6 +59,28 @@ describe("history.keep_days", () => {
     expect(await rowsOf(world.tenant, old)).toEqual(GONE);
     expect(await rowsOf(world.tenant, young)).toEqual(KEPT);
     expect((await world.ok("GET", "/api/cost")).total_usd).toBe(1);
+  });
+
+  it("leaves the dashboard's counts and the list the same", async () => {
+    const world = await newWorld();
+    await worker(world);
+    await world.ok("PUT", "/config", { history: { keep_days: 30 } });
+    const [old, ended] = [
+      await finished(world),
+      await world.ok("POST", "/api/jobs", { prompt: "x", provider: "none" }),
+    ];
+    await world.ok("POST", `/api/jobs/${ended.id}/cancel`);
+    await finished(world);
+    await age(world.tenant, old, 31);
+    await age(world.tenant, ended.id, 31);
+    await runCron();
+    await runCron();
+    const { socket } = await connect("/live", { authorization: `Bearer ${world.key}` });
+    const snapshot = await socket?.next(({ type }) => type === "snapshot");
+    expect(snapshot?.counts).toEqual({ pending: 0, assigned: 0, running: 0, completed: 1, failed: 0, cancelled: 0 });
+    expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
+    // A counter of Prometheus never goes back.
+    expect((await world.get("/metrics")).text).toMatch(/signalbox_jobs_total\{status="completed"\} 2/);
   });
 
   it("keeps everything for ever where it is not set", async () => {

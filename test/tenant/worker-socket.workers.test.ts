@@ -116,6 +116,24 @@ describe("a worker's socket", () => {
     expect(await read(id)).toMatchObject({ status: "completed", result: { a: 1 }, usage, cost_usd: 0.5 });
   });
 
+  it("tells what a halted attempt spent after all: counted once, and nothing of a lease that is still held", async () => {
+    const socket = await worker("w1");
+    const spend = async (id: string, jobId: string) => {
+      socket.send({ type: "job.spent", id, job_id: jobId, lease: 1, cost_usd: 0.5 });
+      return (await acked(socket, id)).ok;
+    };
+    const { id } = await create();
+    await assigned(socket, id);
+    expect(await spend("held", id)).toBe(true);
+    await world.ok("POST", `/api/jobs/${id}/cancel`);
+    expect([await spend("late", id), await spend("again", id)]).toEqual([true, true]);
+    expect(await world.ok("GET", "/api/cost")).toMatchObject({ total_usd: 0.5, jobs: 1 });
+    expect(await read(id)).toMatchObject({ status: "cancelled" });
+    expect((await world.ok("GET", `/api/jobs/${id}/attempts`)).attempts).toMatchObject([
+      { lease: 1, outcome: "cancelled", cost_usd: 0.5 },
+    ]);
+  });
+
   it("fails and releases, and repeats are acknowledged as the first time", async () => {
     const socket = await worker("w1");
     const first = await create();

@@ -1,5 +1,6 @@
-// Providers quote the key, whole or in part, when they refuse it: no message carries it further.
+// Providers quote the key, whole, in part or encoded, when they refuse it: no message carries it further.
 
+import { secretForms } from "../../contract/secret-text.ts";
 import type { Outcome } from "./runtime.ts";
 
 const KEY_LIKE = /\b(sk|gsk|xai|csk|hf|nvapi)[-_][\w*-]{4,}/g;
@@ -7,6 +8,7 @@ const KEY_LIKE = /\b(sk|gsk|xai|csk|hf|nvapi)[-_][\w*-]{4,}/g;
 export async function hidingSecret(secret: string | null, run: () => Promise<Outcome>): Promise<Outcome> {
   const outcome = await run();
   if (outcome.ok) return outcome;
-  const whole = secret ? outcome.error.message.replaceAll(secret, "[key]") : outcome.error.message;
-  return { ...outcome, error: { ...outcome.error, message: whole.replace(KEY_LIKE, "[key]") } };
+  const forms = secret ? secretForms(secret) : [];
+  const message = forms.reduce((text, form) => text.replaceAll(form, "[key]"), outcome.error.message);
+  return { ...outcome, error: { ...outcome.error, message: message.replace(KEY_LIKE, "[key]") } };
 }

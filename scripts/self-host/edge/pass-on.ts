@@ -6,10 +6,13 @@ import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import type { AppContext } from "../../../src/http/auth.ts";
 import { Refused } from "../../../src/http/refused.ts";
+import { EndAfterClose } from "./closing-frame.ts";
 
 /** Node's own, before the adapter puts its light one in its place: the adapter sends nothing for one with this mark. */
 const { Response: PlainResponse } = globalThis;
 const ALREADY_SENT = "x-hono-already-sent";
+/** How long a client whose connection we end may take to send its own close. */
+const LAST_FRAME_MS = 2_000;
 
 /** Of one connection only (RFC 9110, 7.6.1); those that frame the body stay, as Node reads and writes them. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "x-request-id"]);
@@ -111,7 +114,9 @@ export const tunnel = (c: AppContext, { incoming, outgoing, head }: Exchange, so
       upstream.setNoDelay(true);
       upstream.write(Buffer.from(headOf(incoming, c.get("requestId")), "latin1"));
       if (head !== undefined && head.length > 0) upstream.write(head);
-      pipeline(client, upstream, client, () => {
+      const answers = new EndAfterClose();
+      answers.once("end", () => setTimeout(() => client.destroy(), LAST_FRAME_MS).unref());
+      pipeline(client, upstream, answers, client, () => {
         client.destroy();
         upstream.destroy();
       });

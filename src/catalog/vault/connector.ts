@@ -2,6 +2,7 @@
 // itself; callers get the answer and never the key. The key goes to the allowed hosts and nowhere else, a redirect is
 // an answer and not followed, and nothing that comes back out, errors included, holds the key or an address with one.
 
+import { secretForms } from "../../../contract/secret-text.ts";
 import type { ProviderAuth } from "../../../domain/catalog.ts";
 import { withoutQuery } from "../url-policy.ts";
 import { type SecretReading, type SecretSource, secretName } from "./secret-source.ts";
@@ -67,7 +68,7 @@ function withKey(request: Request, url: URL, header: string, secret: string): Re
 async function send(fetch: VaultOptions["fetch"], request: Request, secret: string | null): Promise<VaultOutcome> {
   try {
     const response = await fetch(new Request(request, { redirect: "manual", signal: request.signal }));
-    return { ok: true, response, isKeyed: secret !== null, holdsKey: (text) => secret !== null && holds(text, secret) };
+    return { ok: true, response, isKeyed: secret !== null, holdsKey: tracer(secret ?? "") };
   } catch {
     // The error's own words may hold the whole address, and with it the key.
     const where = withoutQuery(new URL(request.url));
@@ -76,9 +77,10 @@ async function send(fetch: VaultOptions["fetch"], request: Request, secret: stri
   }
 }
 
-function holds(text: string, secret: string): boolean {
-  if (secret.length < TRACEABLE_SECRET_LENGTH) return false;
-  return text.includes(secret) || text.includes(encodeURIComponent(secret)) || text.includes(btoa(secret));
+function tracer(secret: string): (text: string) => boolean {
+  if (secret.length < TRACEABLE_SECRET_LENGTH) return () => false;
+  const forms = secretForms(secret);
+  return (text) => forms.some((form) => text.includes(form));
 }
 
 /** Keeps what was read for a moment, in memory only, and asks the source once for all who wait for the same name. */

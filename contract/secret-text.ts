@@ -1,0 +1,36 @@
+// The texts in which a secret can come back: as it is, encoded for a URL, and in base64 of either alphabet, alone or
+// in the midst of other bytes (`Bearer <secret>`, `user:<secret>`).
+
+/** A shorter secret is looked for as it is only: its encoded forms are found in any text. */
+const ENCODED_MIN_LENGTH = 8;
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/** The longest first, so that replacing each in turn leaves nothing of a longer one. */
+export function secretForms(secret: string): string[] {
+  if (secret === "") return [];
+  if (secret.length < ENCODED_MIN_LENGTH || !secret.isWellFormed()) return [secret];
+  const escaped = encodeURIComponent(secret);
+  const bytes = utf8(escaped);
+  const base64 = [0, 1, 2].map((byteCountBefore) => base64Inside(bytes, byteCountBefore));
+  const base64Url = base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_"));
+  const inUrl = base64.map(encodeURIComponent);
+  const forms = new Set([secret, escaped, ...inUrl, ...base64, ...base64Url]);
+  return [...forms].sort((one, other) => other.length - one.length);
+}
+
+/** What base64 makes of these bytes alone, where so many others stand before them and any after: no shared character. */
+function base64Inside(bytes: readonly number[], byteCountBefore: number): string {
+  const bits = [...new Array<number>(byteCountBefore).fill(0), ...bytes]
+    .map((byte) => byte.toString(2).padStart(8, "0"))
+    .join("");
+  const sextets = bits.match(/.{6}/g) ?? [];
+  return sextets
+    .slice(Math.ceil((byteCountBefore * 8) / 6))
+    .map((sextet) => ALPHABET.charAt(Number.parseInt(sextet, 2)))
+    .join("");
+}
+
+function utf8(escaped: string): number[] {
+  const parts = escaped.match(/%[0-9A-F]{2}|[^%]/g) ?? [];
+  return parts.map((part) => (part.length === 1 ? part.charCodeAt(0) : Number.parseInt(part.slice(1), 16)));
+}

@@ -1,0 +1,73 @@
+// Ends a WebSocket's connection towards the client once a close frame has passed (RFC 6455, 7.1.1: the server ends it
+// first). workerd keeps one open until its object sleeps where the client has never sent a message.
+
+import { Transform, type TransformCallback } from "node:stream";
+
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
+const MAX_HEADER_BYTES = 10;
+const CLOSE_OPCODE = 0x8;
+
+/** Bytes of the header of a frame without a mask, by its first two. */
+const headerBytes = (length: number): number => (length < 126 ? 2 : length === 126 ? 4 : MAX_HEADER_BYTES);
+
+const payloadBytes = (header: Buffer): number => {
+  const length = (header[1] ?? 0) & 0x7f;
+  if (length < 126) return length;
+  return length === 126 ? header.readUInt16BE(2) : Number(header.readBigUInt64BE(2));
+};
+
+export class EndAfterClose extends Transform {
+  #head: Buffer | null = Buffer.alloc(0);
+  #isWebSocket = false;
+  /** Of the frame under way: what is known of its header, and how much of its payload has not passed yet. */
+  #header = Buffer.alloc(0);
+  #remaining = 0;
+  #isClosing = false;
+
+  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
+    this.push(chunk);
+    const frames = this.#afterHead(chunk);
+    if (this.#isWebSocket && this.#sawClose(frames)) this.push(null);
+    done();
+  }
+
+  #afterHead(chunk: Buffer): Buffer {
+    if (this.#head === null) return chunk;
+    const head = Buffer.concat([this.#head, chunk]);
+    const end = head.indexOf(END_OF_HEAD);
+    this.#head = end < 0 ? head : null;
+    if (end < 0) return Buffer.alloc(0);
+    this.#isWebSocket = head.toString("latin1", 0, SWITCHES_PROTOCOLS.length) === SWITCHES_PROTOCOLS;
+    return head.subarray(end + END_OF_HEAD.length);
+  }
+
+  /** Whether a close frame has passed in full. */
+  #sawClose(bytes: Buffer): boolean {
+    for (let at = 0; at < bytes.length; ) {
+      if (this.#remaining > 0) {
+        const passed = Math.min(this.#remaining, bytes.length - at);
+        this.#remaining -= passed;
+        at += passed;
+      } else {
+        at += this.#takeHeader(bytes.subarray(at));
+      }
+      if (this.#isClosing && this.#remaining === 0) return true;
+    }
+    return false;
+  }
+
+  /** Answers how many bytes of the header were in `bytes`. */
+  #takeHeader(bytes: Buffer): number {
+    const had = this.#header.length;
+    const known = Buffer.concat([this.#header, bytes.subarray(0, MAX_HEADER_BYTES)]);
+    const wanted = known.length < 2 ? 2 : headerBytes((known[1] ?? 0) & 0x7f);
+    this.#header = known.subarray(0, wanted);
+    if (known.length >= wanted) {
+      this.#remaining = payloadBytes(this.#header);
+      this.#isClosing = ((this.#header[0] ?? 0) & 0x0f) === CLOSE_OPCODE;
+      this.#header = Buffer.alloc(0);
+    }
+    return Math.min(wanted, known.length) - had;
+  }
+}

@@ -1,0 +1,102 @@
+// The minute's work that belongs to no single tenant. Cloudflare gives one invocation 1,000 queries of D1 and 10,000
+// requests: each task has a part of its own, so that none can take another's, and what does not fit waits a minute.
+
+import { Allowance, type Cost } from "../domain/allowance.ts";
+import { isInShare, readShare } from "../domain/share.ts";
+import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
+import { pruneHistory } from "./catalog/models.ts";
+import { openCatalog } from "./catalog/open.ts";
+import type { Env } from "./env.ts";
+import { auditStatement } from "./history/audit.ts";
+import { pruneJobs, pruneScheduleRuns } from "./history/retention.ts";
+import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
+import { isSyncHalted, tenantObject } from "./http/tenant.ts";
+import { meteredDatabase } from "./metered-database.ts";
+import { tellTenant } from "./routes/catalog.ts";
+
+/** Of one invocation on the Paid plan. */
+export const PLATFORM_LIMITS: Cost = { queries: 1_000, requests: 10_000 };
+
+interface Task {
+  readonly part: Cost;
+  readonly run: (env: Env, allowance: Allowance) => Promise<void>;
+}
+
+/** An alarm this long overdue was lost: the platform gives one up after six failures. */
+const OVERDUE_MS = 2 * 60_000;
+
+/** Of the six connections that an invocation has. */
+const WAKES_AT_A_TIME = 5;
+
+const wakeOverdue = async (env: Env, allowance: Allowance): Promise<void> => {
+  const share = readShare(env.SERVICE_SHARE);
+  const all = await overdueTenants(env.DB, Date.now() - OVERDUE_MS);
+  const overdue = all.filter(({ tenant }) => isInShare(tenant, share)).values();
+  const wakeAll = async (): Promise<void> => {
+    for (const tenant of overdue) {
+      allowance.spendRequest();
+      await tenantObject(env, tenant)
+        .poke()
+        .catch((error: unknown) => console.error(`tenant ${tenant.tenant} could not be woken`, error));
+    }
+  };
+  await Promise.all(Array.from({ length: WAKES_AT_A_TIME }, wakeAll));
+};
+
+/** Cost and the audit log are kept for ever, jobs as their tenant says; what only tells how a list changed is not. */
+const CATALOG_HISTORY_KEPT_MS = 365 * 86_400_000;
+const SCHEDULE_RUNS_KEPT_MS = 90 * 86_400_000;
+/** Well below what one statement may take; the next minute goes on. */
+const PRUNED_AT_A_TIME = 5_000;
+
+const prune = async (env: Env, allowance: Allowance): Promise<void> => {
+  const nowAt = Date.now();
+  await pruneHistory(env.DB, nowAt - CATALOG_HISTORY_KEPT_MS, PRUNED_AT_A_TIME);
+  await pruneScheduleRuns(env.DB, nowAt - SCHEDULE_RUNS_KEPT_MS, PRUNED_AT_A_TIME);
+  const share = readShare(env.SERVICE_SHARE);
+  await pruneJobs(env.DB, nowAt, {
+    allowance,
+    isOurs: (tenant) => isInShare(tenant, share),
+    onPruned: async (tenant, pruned) => {
+      allowance.spendRequest();
+      await tenantObject(env, await tenantNamed(env.DB, tenant)).notePruned(pruned);
+    },
+  });
+};
+
+const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
+  if (!isCatalogSyncOn(env.SERVICE_CATALOG_SYNC)) return;
+  const share = readShare(env.SERVICE_SHARE);
+  const spend = (): void => allowance.spendRequest();
+  await syncDueSubscriptions({
+    ...openCatalog(env, Date.now, auditStatement, spend),
+    allowance,
+    isOurs: (tenant) => isInShare(tenant, share),
+    mayRun: async (tenant) => {
+      spend();
+      return !(await isSyncHalted(env, await tenantNamed(env.DB, tenant)));
+    },
+    onChanged: async (tenant, report) => {
+      spend();
+      await tellTenant(env, await tenantNamed(env.DB, tenant), report.provider);
+    },
+  });
+};
+
+/** The queries of one task are requests of it, too. */
+export const MINUTE_TASKS = {
+  wake: { run: wakeOverdue, part: { queries: 5, requests: MAX_OVERDUE + 5 } },
+  sync: { run: syncCatalog, part: { queries: 840, requests: 9_000 } },
+  prune: { run: prune, part: { queries: 150, requests: 200 } },
+} satisfies Record<string, Task>;
+
+/** Answers what each task asked of the platform. One task's trouble is not the others'. */
+export const runMinute = async (env: Env): Promise<Record<string, Cost>> => {
+  const spent = Object.entries(MINUTE_TASKS).map(async ([name, { part, run }]): Promise<[string, Cost]> => {
+    const allowance = new Allowance(part);
+    const metered = { ...env, DB: meteredDatabase(env.DB, allowance) };
+    await run(metered, allowance).catch((error: unknown) => console.error(`the minute's ${name} failed`, error));
+    return [name, allowance.spent];
+  });
+  return Object.fromEntries(await Promise.all(spent));
+};

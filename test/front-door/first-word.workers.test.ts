@@ -1,0 +1,71 @@
+import { exports } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { chat, chunk, fakeWorker, post } from "../support/workerd/fake-worker.ts";
+
+const CHAT = "/v1/chat/completions";
+const settled = (ms = 100) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A worker without sockets; `write` adds to the open body of its stream. */
+const streamOverHttp = (world: World, { id, lease }: { id: string; lease: number }) => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const answered = exports.default.fetch(`${ORIGIN}/api/jobs/${id}/stream?lease=${lease}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${world.key}`, "content-type": "text/event-stream" },
+    body: readable as unknown as BodyInit,
+  });
+  return {
+    write: (events: string) => writer.write(new TextEncoder().encode(events)),
+    close: async () => {
+      await writer.close();
+      return (await answered).status;
+    },
+  };
+};
+
+describe("once a client has heard the first word of an answer, nobody repeats or continues it,", () => {
+  it("though its worker streams over HTTP", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat({ stream: true }));
+    const job = await worker.nextJob();
+    const body = streamOverHttp(world, job as { id: string; lease: number });
+    await body.write(chunk("Hel").replaceAll("\n", "\r\n"));
+    const answer = await answering;
+    await answer.until((text) => text.includes("Hel"));
+    await settled();
+    expect((await world.ok("GET", `/api/jobs/${job.id}`)).first_token_at).not.toBeNull();
+    worker.fail(job, { code: "broke", retryable: true });
+    expect(await answer.whole).toContain('"code":"broke"');
+    expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ status: "failed", attempts: 1 });
+    await body.close().catch(() => undefined);
+  });
+
+  it("though its worker never says that it speaks", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat({ stream: true }));
+    const job = await worker.nextJob();
+    worker.say(job, chunk("Hel"));
+    const answer = await answering;
+    await answer.until((text) => text.includes("Hel"));
+    worker.end(job, { code: "broke", message: "broke" });
+    worker.fail(job, { code: "broke", retryable: true });
+    expect(await answer.whole).toContain('"code":"broke"');
+    await settled();
+    expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ status: "failed", error: { code: "broke" } });
+  });
+
+  it("and where its worker leaves the body of its stream without an end, the reader hears so after 5 s", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat({ stream: true }));
+    const job = await worker.nextJob();
+    const body = streamOverHttp(world, job as { id: string; lease: number });
+    await body.write(chunk("Hel"));
+    const answer = await answering;
+    expect(await body.close()).toBe(204);
+    expect(await answer.whole).toContain('"code":"stream_lost"');
+  }, 15_000);
+});

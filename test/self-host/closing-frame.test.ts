@@ -1,0 +1,79 @@
+// What a client hears when the server ends its WebSocket: the reason, and then the end of the connection at once.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import WebSocket from "ws";
+import { EndAfterClose } from "../../scripts/self-host/edge/closing-frame.ts";
+import { startSelfHosted } from "../support/self-hosted.ts";
+
+const HEAD = Buffer.from("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n");
+const CLOSE = Buffer.from([0x88, 0x04, 0x11, 0x31, 0x6f, 0x6b]);
+
+const textFrame = (length: number): Buffer => {
+  const payload = Buffer.alloc(length, 0x88);
+  if (length < 126) return Buffer.concat([Buffer.from([0x81, length]), payload]);
+  const header = Buffer.alloc(length < 65_536 ? 4 : 10);
+  header[0] = 0x81;
+  header[1] = length < 65_536 ? 126 : 127;
+  if (length < 65_536) header.writeUInt16BE(length, 2);
+  else header.writeBigUInt64BE(BigInt(length), 2);
+  return Buffer.concat([header, payload]);
+};
+
+/** What comes out of it, and whether it has ended. */
+const passedThrough = async (bytes: Buffer, pieceBytes: number): Promise<{ passed: Buffer; hasEnded: boolean }> => {
+  const stream = new EndAfterClose();
+  const passed: Buffer[] = [];
+  let hasEnded = false;
+  stream.on("data", (piece: Buffer) => passed.push(piece));
+  stream.on("end", () => {
+    hasEnded = true;
+  });
+  for (let at = 0; at < bytes.length; at += pieceBytes) stream.write(bytes.subarray(at, at + pieceBytes));
+  await pause(10);
+  return { passed: Buffer.concat(passed), hasEnded };
+};
+
+describe("a connection towards the client", () => {
+  test.each([1, 3, 70_000, 1_000_000])(
+    "ends after a close frame and not before, in pieces of %i bytes",
+    async (piece) => {
+      const frames = Buffer.concat([HEAD, textFrame(0), textFrame(5), textFrame(126), textFrame(66_000)]);
+      expect(await passedThrough(frames, piece)).toEqual({ passed: frames, hasEnded: false });
+      const closed = Buffer.concat([frames, CLOSE]);
+      expect(await passedThrough(closed, piece)).toEqual({ passed: closed, hasEnded: true });
+    },
+  );
+
+  test("stays as it is where the upgrade was refused", async () => {
+    const refused = Buffer.concat([Buffer.from("HTTP/1.1 401 Unauthorized\r\n\r\n"), CLOSE]);
+    expect(await passedThrough(refused, 100)).toEqual({ passed: refused, hasEnded: false });
+  });
+});
+
+test("a viewer that never says anything hears at once that its key has ended", async () => {
+  const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+  const server = await startSelfHosted(dataDir);
+  try {
+    const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
+    const made = await fetch(`${server.url}/api/keys`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ name: "watcher", role: "viewer" }),
+    });
+    const { id, key } = (await made.json()) as { id: string; key: string };
+    const viewer = new WebSocket(`${server.url.replace("http", "ws")}/live`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    await new Promise((resolve) => viewer.once("message", resolve));
+    const closed = new Promise<number>((resolve) => viewer.once("close", resolve));
+    await fetch(`${server.url}/api/keys/${id}`, { method: "DELETE", headers });
+    expect(await Promise.race([closed, pause(5_000)])).toBe(4401);
+  } finally {
+    await server.kill();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}, 60_000);

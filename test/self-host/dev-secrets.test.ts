@@ -1,0 +1,38 @@
+// `npm run dev` hands its secrets to wrangler in a file of the owner, judged by the parser that wrangler has.
+
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseEnv } from "node:util";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { keepDevSecrets } from "../../scripts/dev-secrets.ts";
+
+let root = "";
+beforeEach(() => {
+  root = mkdtempSync(path.join(tmpdir(), "signalbox-dev-"));
+});
+afterEach(() => {
+  rmSync(root, { recursive: true, force: true });
+});
+
+const kept = () => parseEnv(readFileSync(path.join(root, ".wrangler/development.env"), "utf8"));
+
+it("no secret is on wrangler's command line, and only the owner can read the file", () => {
+  const given = { SERVICE_ROOT_KEY: "root-of-mine", SERVICE_SIGNING_SECRET: "sign'ing \"secret#1" };
+  expect(keepDevSecrets(root, given)).toEqual(["--env-file", ".wrangler/development.env"]);
+  expect(kept()).toEqual(given);
+  expect(statSync(path.join(root, ".wrangler/development.env")).mode & 0o777).toBe(0o600);
+});
+
+it("secrets that are not given are the known ones of development", () => {
+  keepDevSecrets(root, { SERVICE_ROOT_KEY: "" });
+  expect(kept()).toEqual({
+    SERVICE_ROOT_KEY: "development-root-key",
+    SERVICE_SIGNING_SECRET: "development-signing-secret",
+  });
+});
+
+it("the developer's own file is read after it", () => {
+  writeFileSync(path.join(root, ".dev.vars"), "PROVIDER_ACME_KEY=x\n");
+  expect(keepDevSecrets(root, {})).toEqual(["--env-file", ".wrangler/development.env", "--env-file", ".dev.vars"]);
+});
