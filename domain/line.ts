@@ -19,7 +19,8 @@ export class Line {
 
   remove(place: Place): void {
     const index = this.#indexOf(place);
-    if (this.#places[index]?.id === place.id) this.#places.splice(index, 1);
+    const there = this.#places[index];
+    if (there?.id === place.id && there.orderKey === place.orderKey) this.#places.splice(index, 1);
   }
 
   /** Where it stands, or would stand. */
