@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import path from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
@@ -6,6 +7,8 @@ const ROOT = import.meta.dirname;
 /** A build machine that is busy for a moment is no failure; what is broken fails twice. */
 const RETRIES = process.env.CI ? 1 : 0;
 const IN_WORKERD = "test/**/*.workers.test.ts";
+/** Of both projects: one more than there are cores, as most tests wait for servers. A process runs many files. */
+const POOL = { maxWorkers: availableParallelism() + 1, isolate: false };
 
 /** Two kinds of tests: plain Node, and real workerd (`*.workers.test.ts`) with the bindings of wrangler.toml. */
 export default defineConfig(async () => ({
@@ -14,6 +17,7 @@ export default defineConfig(async () => ({
       {
         test: {
           name: "node",
+          ...POOL,
           retry: RETRIES,
           include: ["test/**/*.test.ts"],
           exclude: [IN_WORKERD],
@@ -38,6 +42,7 @@ export default defineConfig(async () => ({
         ],
         test: {
           name: "workerd",
+          ...POOL,
           retry: RETRIES,
           include: [IN_WORKERD],
           setupFiles: ["./test/support/migrate.ts"],

@@ -2,7 +2,9 @@
 
 import * as z from "zod";
 import type { ProviderDefinition } from "../domain/catalog.ts";
+import type { ModelPrice } from "../domain/catalog-price.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot, Subscription, SyncReport } from "../domain/catalog-subscription.ts";
+import { usdFromNano } from "../domain/price.ts";
 import { count, identifier, instant, listQuery, page, providerName, toIso, toIsoOrNull } from "./field.ts";
 
 const MAX_CRON_CHARACTERS = 128;
@@ -70,8 +72,24 @@ export const catalogModel = z
   .object({ id: z.string(), name: z.string(), context_window: z.int().min(1).optional() })
   .meta({ id: "CatalogModel" });
 
+export const listedPrice = z
+  .object({
+    input_per_mtok: z.number(),
+    output_per_mtok: z.number(),
+    cached_input_per_mtok: z.number().optional(),
+    per_request: z.number().optional(),
+  })
+  .meta({ id: "CatalogPrice", description: "US dollars, as the provider lists them" });
+
 export const modelList = z
-  .object({ models: z.array(catalogModel), models_synced_at: instant.nullable() })
+  .object({
+    models: z.array(catalogModel),
+    prices: z
+      .record(z.string(), listedPrice)
+      .optional()
+      .meta({ description: "by model id, of those that the provider prices" }),
+    models_synced_at: instant.nullable(),
+  })
   .meta({ id: "CatalogModelList" });
 
 export const historyQuery = z.strictObject(listQuery);
@@ -85,6 +103,8 @@ export const catalogHistoryList = z
         model_id: z.string(),
         before: catalogModel.nullable(),
         after: catalogModel.nullable(),
+        price_before: listedPrice.optional(),
+        price_after: listedPrice.optional().meta({ description: "where it alone moved, before and after are equal" }),
       }),
     ),
     ...page,
@@ -92,7 +112,14 @@ export const catalogHistoryList = z
   .meta({ id: "CatalogHistory" });
 
 export const syncAnswer = z
-  .object({ changed: z.boolean(), added: count, removed: count, updated: count, models_synced_at: instant })
+  .object({
+    changed: z.boolean(),
+    added: count,
+    removed: count,
+    updated: count,
+    repriced: count.optional().meta({ description: "listed as before, at another price; absent where none is" }),
+    models_synced_at: instant,
+  })
   .meta({ id: "SyncResult" });
 
 export type NewSubscriptionRequest = z.infer<typeof newSubscriptionRequest>;
@@ -101,6 +128,7 @@ export type ProviderResource = z.infer<typeof providerResource>;
 export type ProviderList = z.infer<typeof providerList>;
 export type SubscriptionResource = z.infer<typeof subscriptionResource>;
 export type SubscriptionList = z.infer<typeof subscriptionList>;
+export type ListedPrice = z.infer<typeof listedPrice>;
 export type ModelList = z.infer<typeof modelList>;
 export type CatalogHistoryList = z.infer<typeof catalogHistoryList>;
 export type SyncAnswer = z.infer<typeof syncAnswer>;
@@ -125,8 +153,21 @@ export const presentSubscription = (subscription: Subscription): SubscriptionRes
   last_error_at: toIsoOrNull(subscription.lastErrorAt),
 });
 
+const presentPrice = (price: ModelPrice): ListedPrice => {
+  const { cached_input_nano_per_mtok: cached, request_nano: request } = price;
+  return {
+    input_per_mtok: usdFromNano(price.input_nano_per_mtok),
+    output_per_mtok: usdFromNano(price.output_nano_per_mtok),
+    ...(cached === undefined ? {} : { cached_input_per_mtok: usdFromNano(cached) }),
+    ...(request === undefined ? {} : { per_request: usdFromNano(request) }),
+  };
+};
+
 export const presentSnapshot = (snapshot: ModelsSnapshot): ModelList => ({
   models: [...snapshot.models],
+  ...(snapshot.prices.size === 0
+    ? {}
+    : { prices: Object.fromEntries([...snapshot.prices].map(([id, price]) => [id, presentPrice(price)])) }),
   models_synced_at: toIsoOrNull(snapshot.modelsSyncedAt),
 });
 
@@ -140,6 +181,8 @@ export const presentHistory = (
     model_id: entry.modelId,
     before: entry.before,
     after: entry.after,
+    ...(entry.priceBefore === null ? {} : { price_before: presentPrice(entry.priceBefore) }),
+    ...(entry.priceAfter === null ? {} : { price_after: presentPrice(entry.priceAfter) }),
   })),
   total: found.total,
   ...query,
@@ -150,5 +193,6 @@ export const presentSync = (report: SyncReport): SyncAnswer => ({
   added: report.added.length,
   removed: report.removed.length,
   updated: report.updated.length,
+  ...(report.repriced.length === 0 ? {} : { repriced: report.repriced.length }),
   models_synced_at: toIso(report.modelsSyncedAt),
 });

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import type { Routing } from "../domain/routing.ts";
 import type { WorkerVerdict } from "../domain/verdict.ts";
-import { count, digits, modelName, providerName } from "./field.ts";
+import { count, digits, instanceName, modelName, providerName } from "./field.ts";
 import { priority, tier } from "./job.ts";
 import { tagList } from "./worker.ts";
 
@@ -19,6 +19,7 @@ export const explainQuery = z.strictObject({
   model: modelName.optional(),
   tier: tier.optional(),
   job_id: z.string().max(64).optional(),
+  worker: instanceName.optional().meta({ description: "names this worker alone" }),
   limit: digits(1, MAX_EXPLAINED_WORKERS)
     .optional()
     .meta({ description: "at most so many eligible workers, and as many refused ones; default: all" }),

@@ -51,6 +51,8 @@ const filterFields = {
     .meta({ description: "the beginning of an id, or beginnings of words of the prompt and of the error" }),
 };
 
+export type JobFilterName = keyof typeof filterFields;
+
 /** Beside its own fields it takes `metadata.<name>`; any other name is unknown, as in a strict object. */
 const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z

@@ -28,6 +28,7 @@ import {
   toIsoOrNull,
   tokenCount,
 } from "./field.ts";
+import type { EveryFieldIsTold } from "./told-field.ts";
 import { MAX_BATCH_JOBS } from "./values.ts";
 
 export const priority = z.enum(PRIORITIES);
@@ -212,6 +213,28 @@ export const presentUsage = (spent: Usage): UsageResource => ({
   ...(spent.cachedInputTokens === undefined ? {} : { cached_input_tokens: spent.cachedInputTokens }),
   ...(spent.reasoningTokens === undefined ? {} : { reasoning_tokens: spent.reasoningTokens }),
 });
+
+/** Fields of a record that stay inside the service. */
+type Inside =
+  | "version"
+  | "groupKey"
+  | "orderKey"
+  | "workerProvider"
+  | "settledBy"
+  | "rateLimitRetries"
+  | "releases"
+  | "frontDoor"
+  | "queueUntilAt"
+  | "keyId"
+  | "readyAt"
+  | "delayedBy"
+  | "heartbeatAt"
+  | "excludedProviders"
+  | "avoidedWorkers";
+/** Told in another unit. */
+type Renamed = { costNanoUsd: "cost_usd"; timeoutMs: "timeout_seconds" };
+/** Every other field is on the wire: a new one is in the resource or inside, or this does not compile. */
+true satisfies EveryFieldIsTold<Job, Inside, Renamed, JobResource>;
 
 /** The Job resource of a record, its payload, its result, and why it waits (null unless pending). */
 export const presentJob = (

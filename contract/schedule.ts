@@ -20,6 +20,7 @@ import {
   toIsoOrNull,
 } from "./field.ts";
 import { jobStatus, priority, tier } from "./job.ts";
+import type { EveryFieldIsTold } from "./told-field.ts";
 
 /** `.` and `..` are steps in a path: a schedule of that name could not be addressed. */
 export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -").refine(
@@ -112,6 +113,9 @@ export type ScheduleHistory = z.infer<typeof scheduleHistory>;
 export const toNewSchedule = (body: z.infer<typeof newScheduleRequest>): NewSchedule => body;
 export const toSchedulePatch = ({ name: _name, ...patch }: z.infer<typeof editScheduleRequest>): SchedulePatch =>
   patch as SchedulePatch;
+
+/** Every field but the instant that intervals count from is on the wire: a new one is, too, or this does not compile. */
+true satisfies EveryFieldIsTold<Schedule, "anchorAt", Record<never, never>, ScheduleResource>;
 
 export const presentSchedule = (
   schedule: Schedule,

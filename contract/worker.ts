@@ -4,7 +4,13 @@ import * as z from "zod";
 import { APIS } from "../domain/api.ts";
 import type { Job, JobPayload } from "../domain/job.ts";
 import { TIERS } from "../domain/requirements.ts";
-import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type WorkerView } from "../domain/worker.ts";
+import {
+  MAX_CONCURRENCY,
+  type PresenceReport,
+  WORKER_STATUSES,
+  type Worker,
+  type WorkerView,
+} from "../domain/worker.ts";
 import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../domain/worker-state.ts";
 import {
   count,
@@ -24,6 +30,7 @@ import {
 } from "./field.ts";
 import { jobResource, presentJob } from "./job.ts";
 import { killswitchState } from "./killswitch.ts";
+import type { EveryFieldIsTold } from "./told-field.ts";
 
 const MAX_MODELS = 500;
 const MAX_REPORTED_JOBS = 1000;
@@ -245,6 +252,24 @@ export const toPause = (body: z.infer<typeof pauseRequest>): { reason: string | 
   reason: body.reason ?? null,
   untilAt: body.until == null ? null : fromIso(body.until),
 });
+
+/** Fields of a record that stay inside the service, or make up what is told: the pause, the failure rate. */
+type Inside =
+  | "tags"
+  | "apis"
+  | "runtimeModels"
+  | "viaSocket"
+  | "keyId"
+  | "pause"
+  | "isHalted"
+  | "resumedEpoch"
+  | "confirmedHalt"
+  | "outcomes"
+  | "expiredLeases"
+  | "rests";
+type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
+/** Every other field is on the wire: a new one is in the resource or inside, or this does not compile. */
+true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
 export const presentWorker = (view: WorkerView): WorkerResource => ({
   instance: view.worker.instance,

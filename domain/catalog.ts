@@ -26,7 +26,7 @@ export type ProviderDefinition = {
 
 export type CatalogModel = { id: string; name: string; context_window?: number };
 
-/** A model as a sync keeps it: the price stands beside the normalised fields, and is no part of a difference. */
+/** A model as a sync keeps it. A price that moves is a change of its own: it changes no list. */
 export type ListedModel = CatalogModel & { price?: ModelPrice };
 
 /** Longer ids are skipped: no job could name them. */
@@ -128,24 +128,23 @@ function positiveInteger(value: unknown): number | undefined {
 }
 
 export type CatalogChange =
-  | { kind: "added"; model_id: string; before: null; after: CatalogModel }
-  | { kind: "removed"; model_id: string; before: CatalogModel; after: null }
-  | { kind: "changed"; model_id: string; before: CatalogModel; after: CatalogModel };
+  | { kind: "added"; model_id: string; before: null; after: ListedModel }
+  | { kind: "removed"; model_id: string; before: ListedModel; after: null }
+  | { kind: "changed"; model_id: string; before: ListedModel; after: ListedModel };
 
 /** What turns one snapshot into the other, ordered by id, whatever the order in which the provider lists. */
 export function diffModels(
-  before: ReadonlyMap<string, CatalogModel>,
-  after: ReadonlyMap<string, CatalogModel>,
+  before: ReadonlyMap<string, ListedModel>,
+  after: ReadonlyMap<string, ListedModel>,
 ): CatalogChange[] {
   const changes: CatalogChange[] = [];
   for (const [id, model] of after) {
     const old = before.get(id);
-    if (old === undefined) changes.push({ kind: "added", model_id: id, before: null, after: bare(model) });
-    else if (!isSameModel(old, model))
-      changes.push({ kind: "changed", model_id: id, before: bare(old), after: bare(model) });
+    if (old === undefined) changes.push({ kind: "added", model_id: id, before: null, after: model });
+    else if (!isSameModel(old, model)) changes.push({ kind: "changed", model_id: id, before: old, after: model });
   }
   for (const [id, model] of before) {
-    if (!after.has(id)) changes.push({ kind: "removed", model_id: id, before: bare(model), after: null });
+    if (!after.has(id)) changes.push({ kind: "removed", model_id: id, before: model, after: null });
   }
   return changes.sort((a, b) => (a.model_id < b.model_id ? -1 : a.model_id > b.model_id ? 1 : 0));
 }
@@ -154,7 +153,25 @@ function isSameModel(a: CatalogModel, b: CatalogModel): boolean {
   return a.id === b.id && a.name === b.name && a.context_window === b.context_window;
 }
 
-function bare(model: CatalogModel): CatalogModel {
-  const { id, name, context_window } = model;
-  return context_window === undefined ? { id, name } : { id, name, context_window };
+/** Models that are listed as before, at another price; ordered by id. */
+export function priceMoves(
+  before: ReadonlyMap<string, ListedModel>,
+  after: ReadonlyMap<string, ListedModel>,
+): CatalogChange[] {
+  const moves: CatalogChange[] = [];
+  for (const [id, model] of after) {
+    const old = before.get(id);
+    if (old === undefined || !isSameModel(old, model) || isSamePrice(old.price, model.price)) continue;
+    moves.push({ kind: "changed", model_id: id, before: old, after: model });
+  }
+  return moves.sort((a, b) => (a.model_id < b.model_id ? -1 : 1));
+}
+
+function isSamePrice(a: ModelPrice | undefined, b: ModelPrice | undefined): boolean {
+  return (
+    a?.input_nano_per_mtok === b?.input_nano_per_mtok &&
+    a?.output_nano_per_mtok === b?.output_nano_per_mtok &&
+    a?.cached_input_nano_per_mtok === b?.cached_input_nano_per_mtok &&
+    a?.request_nano === b?.request_nano
+  );
 }

@@ -1,7 +1,7 @@
 // Who gets a job, and why: the filters, a score for the workers that pass, one choice. Dispatch, explain, a pending
 // job's waiting_reason, a worker's `skipped` and the stored decision all come from here.
 
-import type { Bits } from "./bits.ts";
+import { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
 import type { Fleet, Member } from "./fleet.ts";
 import type { Requirements } from "./requirements.ts";
@@ -132,23 +132,29 @@ const bestTwoOf = (
   return [best, second];
 };
 
-/**
- * The whole reasoning, best first; changes nothing. `limit` bounds the eligible workers that it names, and the refused
- * ones: those that came closest.
- */
+export interface Scope {
+  /** Bounds the eligible workers that are named, and the refused ones: those that came closest. */
+  readonly limit?: number;
+  /** Names this worker alone. */
+  readonly instance?: string;
+}
+
+/** The whole reasoning, best first; changes nothing. */
 export const explain = (
   fleet: Fleet,
   asked: RouteRequest,
   policy: RoutePolicy,
   notes: readonly string[] = [],
-  limit = fleet.size,
+  { limit = fleet.size, instance }: Scope = {},
 ): Routing => {
   const weights = weightsOf(asked, policy.weights);
   const scoreOf = scorerFor(fleet, asked, policy, weights);
   const sifted = sift(fleet, asked, policy);
   const eligible = [...sifted.left.members()].map((slot) => contenderOf(fleet.at(slot), asked, policy, scoreOf));
   eligible.sort((one, other) => (isBetter(one, other) ? -1 : 1));
-  const named = eligible.slice(0, limit);
+  const only = instance === undefined ? null : onlyOne(fleet, instance);
+  const named = only === null ? eligible.slice(0, limit) : eligible.filter(({ member }) => only.has(member.slot));
+  const refused = only === null ? sifted.turnedAway : sifted.turnedAway.map((bits) => bits.intersect(only));
   return {
     request: asked,
     strategy: policy.strategy,
@@ -157,7 +163,7 @@ export const explain = (
     notes,
     workers: [
       ...named.map((one) => toVerdict(one.member, one.score, scoreParts(one.member, asked, policy), [])),
-      ...closestOf(sifted.turnedAway, fleet, asked, policy, limit),
+      ...closestOf(refused, fleet, asked, policy, limit),
     ],
     eligibleCount: eligible.length,
     totalCount: fleet.size,
@@ -191,6 +197,13 @@ export const explainClosest = (
 ): WorkerVerdict[] => {
   const { left, turnedAway } = sift(fleet, asked, policy);
   return closestOf([left, ...turnedAway], fleet, asked, policy, limit);
+};
+
+const onlyOne = (fleet: Fleet, instance: string): Bits => {
+  const bits = new Bits();
+  const member = fleet.get(instance);
+  if (member !== undefined) bits.set(member.slot);
+  return bits;
 };
 
 interface Sifted {

@@ -78,9 +78,6 @@ export interface Worker {
   readonly rests: number;
 }
 
-/** What an older record leaves unsaid. */
-export const WORKER_DEFAULTS = { unavailable: null, rests: 0 } as const satisfies Partial<Worker>;
-
 /** The built-in runtime for first tries, and the one model that it offers. */
 export const ECHO = "echo";
 

@@ -2,27 +2,18 @@
 // every answer the message that the socket would have brought. One job's reports go out in their order.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { problemResource } from "../contract/problem.ts";
+import type { ApiProblem } from "../contract/client/problem.ts";
+import type { CallOptions } from "../contract/client/transport.ts";
+import type { Client } from "../contract/client.ts";
 import { claimAnswer, presenceAnswer } from "../contract/worker.ts";
 import { backoffMs } from "./backoff.ts";
 import { checkAddress } from "./check-address.ts";
+import { HttpLine, type HttpLineOptions } from "./http-line.ts";
 import type { Report } from "./outbox.ts";
-import {
-  type Ending,
-  explainRefusal,
-  isRefusal,
-  type Opened,
-  problemDetail,
-  type Session,
-  type SessionHost,
-  type SessionSettings,
-  type WorkerMessage,
-} from "./session.ts";
+import type { Ending, Opened, Session, SessionHost, WorkerMessage } from "./session.ts";
 
 const CLAIM_WAIT_SECONDS = 25;
 const MAX_CLAIM = 100;
-const REQUEST_TIMEOUT_MS = 40_000;
-const MAX_FAILURES_IN_A_ROW = 3;
 const PRESENCE_LANE = "";
 /** Well within the time that a lease may wait for its start. */
 const START_AFTER_MS = 500;
@@ -31,25 +22,31 @@ const HASTY_CLAIM_MS = 1_000;
 const LIFETIME_MS = 300_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
-type Answer = { status: number; body: string; location: string | undefined };
-
-type StartMessage = Extract<WorkerMessage, { type: "job.started" }>;
-
-const PATHS = {
-  "job.started": "start",
-  "job.heartbeat": "heartbeat",
-  // Over HTTP a stream's own request shows that it has begun.
-  "job.streaming": "heartbeat",
-  "job.completed": "complete",
-  "job.failed": "fail",
-  "job.released": "release",
-  // A report on a lease that is over is refused, and what it spent is counted.
-  "job.spent": "fail",
-} as const satisfies Record<Report["type"], string>;
+type ReportOf<Type extends Report["type"]> = Extract<Report, { type: Type }>;
+type StartMessage = ReportOf<"job.started">;
 
 const HALTED = { code: "halted", message: "the job was halted while it ran", retryable: false };
 
-export type HttpSessionOptions = SessionSettings & { fetch?: typeof fetch; random?: () => number };
+/** Each report as its request; a result also brings the next leases, and has its own. */
+const SENT: {
+  readonly [Type in Exclude<Report["type"], "job.completed">]: (
+    jobs: Client["jobs"],
+    report: ReportOf<Type>,
+    options: CallOptions,
+  ) => Promise<unknown>;
+} = {
+  "job.started": (jobs, { job_id, lease }, options) => jobs.start(job_id, { lease }, options),
+  "job.heartbeat": (jobs, { job_id, lease, progress }, options) => jobs.heartbeat(job_id, { lease, progress }, options),
+  // Over HTTP a stream's own request shows that it has begun.
+  "job.streaming": (jobs, { job_id, lease }, options) => jobs.heartbeat(job_id, { lease }, options),
+  "job.failed": (jobs, { type: _type, id: _id, job_id, ...told }, options) => jobs.fail(job_id, told, options),
+  "job.released": (jobs, { job_id, lease, reason }, options) => jobs.release(job_id, { lease, reason }, options),
+  // A report on a lease that is over is refused, and what it spent is counted.
+  "job.spent": (jobs, { type: _type, id: _id, job_id, ...told }, options) =>
+    jobs.fail(job_id, { ...told, error: HALTED }, options),
+};
+
+export type HttpSessionOptions = HttpLineOptions & { random?: () => number };
 
 /** A server that refuses a WebSocket may be no coordinator at all. */
 export async function openHttpSession(options: HttpSessionOptions, host: SessionHost): Promise<Opened> {
@@ -57,37 +54,6 @@ export async function openHttpSession(options: HttpSessionOptions, host: Session
   if (checked.kind === "wrong") return { ok: false, kind: "refused", reason: checked.reason };
   if (checked.kind === "unreachable") return { ok: false, kind: "unreachable", reason: checked.reason };
   return { ok: true, session: new HttpSession(options, host) };
-}
-
-class HttpLine {
-  readonly #options: HttpSessionOptions;
-  readonly #closing = new AbortController();
-
-  constructor(options: HttpSessionOptions) {
-    this.#options = options;
-  }
-
-  /** @throws on anything but an answer. */
-  async request(method: string, path: string, body?: unknown): Promise<Answer> {
-    const { apiUrl, apiKey, fetch: send = fetch } = this.#options;
-    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-    const response = await send(apiUrl + path, {
-      method,
-      headers,
-      redirect: "manual",
-      signal: AbortSignal.any([this.#closing.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return {
-      status: response.status,
-      body: await response.text(),
-      location: response.headers.get("location") ?? undefined,
-    };
-  }
-
-  abort(): void {
-    this.#closing.abort();
-  }
 }
 
 class HttpSession implements Session {
@@ -105,13 +71,10 @@ class HttpSession implements Session {
   /** Results on their way whose answers bring leases: meanwhile nothing else asks for any. */
   #claimingResults = 0;
   #isOpen = true;
-  /** Jobs are claimed only once the coordinator knows this worker. */
-  #isKnown = false;
-  #failures = 0;
   #wakeClaim = () => {};
 
   constructor(options: HttpSessionOptions, host: SessionHost) {
-    this.#line = new HttpLine(options);
+    this.#line = new HttpLine(options, (ending) => this.#finish(ending));
     this.#options = options;
     this.#host = host;
     const { promise, resolve } = Promise.withResolvers<Ending>();
@@ -203,89 +166,57 @@ class HttpSession implements Session {
 
   #finish(ending: Ending): void {
     this.#isOpen = false;
-    this.#line.abort();
+    this.#line.close();
     this.#wakeClaim();
     this.#end(ending);
   }
 
   async #post(message: WorkerMessage): Promise<void> {
-    const { type, id, ...fields } = message;
-    if (type === "presence") {
-      const answer = await this.#attempt("POST", "/presence", fields);
-      if (answer?.status === 200) this.#receivePresence(id, answer.body);
-      else if (answer) this.#receiveProblem(id, answer);
-      return;
-    }
-    const { job_id, ...told } = fields as { job_id: string };
-    if (type === "job.completed") {
-      await this.#complete(id, job_id, told);
-      return;
-    }
-    const report = type === "job.spent" ? { ...told, error: HALTED } : told;
-    const answer = await this.#attempt("POST", `/api/jobs/${encodeURIComponent(job_id)}/${PATHS[type]}`, report);
+    if (message.type === "presence") return this.#sendPresence(message);
+    if (message.type === "job.completed") return this.#sendResult(message);
+    const send = SENT[message.type] as (jobs: Client["jobs"], report: Report, options: CallOptions) => Promise<unknown>;
+    const answer = await this.#line.ask(({ jobs }, options) => send(jobs, message, options));
+    if (answer?.ok) this.#host.receive({ type: "ack", id: message.id, ok: true });
+    else if (answer) this.#receiveProblem(message.id, answer.problem);
+  }
+
+  async #sendPresence({ type: _type, id, ...presence }: Extract<WorkerMessage, { type: "presence" }>): Promise<void> {
+    const answer = await this.#line.ask(({ workers }, options) => workers.report(presence, options));
     if (answer === null) return;
-    if (answer.status >= 200 && answer.status < 300) this.#host.receive({ type: "ack", id, ok: true });
-    else this.#receiveProblem(id, answer);
+    if (!answer.ok) return this.#receiveProblem(id, answer.problem);
+    const known = presenceAnswer.safeParse(answer.value);
+    if (!known.success) return this.#line.countFailure("the answer to a presence is not one of this service");
+    this.#host.receive({ type: "ack", id, ok: true, ...known.data });
+    // Jobs are claimed only once the coordinator knows this worker.
+    if (!this.#line.isKnown) void this.#claimForever();
+    this.#line.isKnown = true;
   }
 
   /** One call a job: the answer to its result brings the next. */
-  async #complete(id: string, jobId: string, report: object): Promise<void> {
+  async #sendResult({ type: _type, id, job_id, ...told }: ReportOf<"job.completed">): Promise<void> {
     const max = Math.min(this.#host.freeSlots(), MAX_CLAIM);
-    const path = `/api/jobs/${encodeURIComponent(jobId)}/complete${max > 0 ? `?claim=${max}` : ""}`;
-    const answer = await this.#attempt("POST", path, report);
-    if (answer !== null && (answer.status < 200 || answer.status >= 300)) this.#receiveProblem(id, answer);
-    else if (answer !== null) {
-      this.#host.receive({ type: "ack", id, ok: true });
-      const leases = claimAnswer.safeParse(parseJson(answer.body));
-      for (const job of leases.data?.jobs ?? []) this.#host.receive({ type: "job.assigned", job });
-    }
+    const answer = await this.#line.ask<unknown>(({ jobs }, options) =>
+      max > 0 ? jobs.completeAndClaim(job_id, told, max, options) : jobs.complete(job_id, told, options),
+    );
+    if (answer === null) return;
+    if (!answer.ok) return this.#receiveProblem(id, answer.problem);
+    this.#host.receive({ type: "ack", id, ok: true });
+    this.#takeLeases(answer.value);
   }
 
-  #receivePresence(id: string, body: string): void {
-    const answer = presenceAnswer.safeParse(parseJson(body));
-    if (!answer.success) {
-      this.#countFailure("the answer to a presence is not one of this service");
-      return;
-    }
-    this.#host.receive({ type: "ack", id, ok: true, ...answer.data });
-    if (!this.#isKnown) void this.#claimForever();
-    this.#isKnown = true;
+  #takeLeases(answer: unknown): number {
+    const jobs = claimAnswer.safeParse(answer).data?.jobs ?? [];
+    for (const job of jobs) this.#host.receive({ type: "job.assigned", job });
+    return jobs.length;
   }
 
-  #receiveProblem(id: string, { status, body }: Answer): void {
-    const parsed = problemResource.safeParse(parseJson(body));
-    const bare = { type: "about:blank", title: `HTTP ${status}`, status, detail: "", instance: "", code: "unknown" };
-    this.#host.receive({ type: "ack", id, ok: false, problem: parsed.success ? parsed.data : bare });
-  }
-
-  /** The answer, or null where there is none to act on: away, overloaded, or the end of this session. */
-  async #attempt(method: string, path: string, body: unknown): Promise<Answer | null> {
-    try {
-      const answer = await this.#line.request(method, path, body);
-      if (isRefusal(answer.status)) {
-        const reason = explainRefusal(answer.status, problemDetail(answer.body), this.#options, answer.location);
-        this.#finish({ kind: "refused", reason });
-        return null;
-      }
-      if (answer.status < 500 && answer.status !== 429 && answer.status !== 408) {
-        this.#failures = 0;
-        return answer;
-      }
-      this.#countFailure(`HTTP ${answer.status} ${problemDetail(answer.body)}`.trim());
-    } catch (error) {
-      // The line is gone, as when a socket closes: a new session starts with the presence and all that is unanswered.
-      this.#finish({ kind: "lost", reason: reasonOf(error) });
-    }
-    return null;
-  }
-
-  #countFailure(reason: string): void {
-    this.#failures += 1;
-    if (!this.#isKnown || this.#failures >= MAX_FAILURES_IN_A_ROW) this.#finish({ kind: "lost", reason });
+  #receiveProblem(id: string, { status, code, title, message: detail, requestId: instance }: ApiProblem): void {
+    const problem = { type: "about:blank", title, status, detail, instance, code };
+    this.#host.receive({ type: "ack", id, ok: false, problem });
   }
 
   async #claimForever(): Promise<void> {
-    const path = `/api/workers/${encodeURIComponent(this.#options.instance)}/claim?wait=${CLAIM_WAIT_SECONDS}`;
+    const { instance } = this.#options;
     let hasty = 0;
     while (this.#isOpen) {
       const max = this.#claimingResults > 0 ? 0 : Math.min(this.#host.freeSlots(), MAX_CLAIM);
@@ -296,31 +227,14 @@ class HttpSession implements Session {
         continue;
       }
       const askedAt = performance.now();
-      const jobs = await this.#claim(path, max);
-      for (const job of jobs) this.#host.receive({ type: "job.assigned", job });
+      const answer = await this.#line.ask(({ workers }, options) =>
+        workers.claim(instance, { max }, { ...options, wait: CLAIM_WAIT_SECONDS }),
+      );
+      const taken = answer?.ok ? this.#takeLeases(answer.value) : 0;
       // Paused and refused workers are answered at once, without the wait: do not ask in a tight circle.
-      const isHasty = jobs.length === 0 && performance.now() - askedAt < HASTY_CLAIM_MS;
+      const isHasty = taken === 0 && performance.now() - askedAt < HASTY_CLAIM_MS;
       hasty = isHasty ? hasty + 1 : 0;
       if (isHasty) await delay(backoffMs(hasty, (this.#options.random ?? Math.random)()), undefined, { ref: false });
     }
   }
-
-  async #claim(path: string, max: number) {
-    const answer = await this.#attempt("POST", path, { max });
-    const parsed = answer?.status === 200 ? claimAnswer.safeParse(parseJson(answer.body)) : null;
-    return parsed?.success ? parsed.data.jobs : [];
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -5,6 +5,7 @@ import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../insi
 import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
 import type { BulkReport, BulkRequest, JobList, JobListQuery } from "../job-list.ts";
 import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../report.ts";
+import type { CompleteAndClaimAnswer } from "../worker.ts";
 import { listing } from "./listing.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
@@ -92,6 +93,16 @@ export const jobVerbs = (transport: Transport) => {
     start: report<StartRequest>("start"),
     heartbeat: report<HeartbeatRequest>("heartbeat"),
     complete: report<CompleteRequest>("complete"),
+    /** Completes it and takes up to `claim` of the worker's next leases in the same call. */
+    completeAndClaim: (id: string, body: CompleteRequest, claim: number, options?: CallOptions) =>
+      transport.json<CompleteAndClaimAnswer>({
+        method: "POST",
+        path: pathOf`/api/jobs/${id}/complete`,
+        query: { claim },
+        body,
+        repeats: "safe",
+        options,
+      }),
     fail: report<FailRequest>("fail"),
     release: report<ReleaseRequest>("release"),
   };

@@ -1,16 +1,16 @@
 // What work costs: over any span with the one before, by provider, model, tag, key, worker or schedule, against the
 // budgets. Work of unknown price is shown as such.
 
-import type { CostQuery, CostSummary } from "../../contract/cost.ts";
+import type { CostByGroup, CostByProvider, CostQuery, CostSummary } from "../../contract/cost.ts";
 import { api } from "../api.ts";
 import { count, plural, usd } from "../format.ts";
 import { Budgets } from "../parts/budgets.tsx";
 import { CostGroups } from "../parts/cost-groups.tsx";
+import { CostOverTime } from "../parts/cost-over-time.tsx";
 import { CostProviders } from "../parts/cost-providers.tsx";
 import { costQueryOf, dayText, RANGE_NAMES, RANGES, type Range } from "../parts/cost-range.ts";
 import { Choice, SelectField } from "../parts/form.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
-import { type Line, Plot } from "../parts/plot.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { href, place, refine } from "../router.ts";
 import { todayUsd } from "../state/board.ts";
@@ -35,49 +35,25 @@ const change = (now: number, before: number): string => {
   return `the span before ${usd(before)} (${percent > 0 ? "+" : ""}${percent} %)`;
 };
 
-const Summary = ({ summary, name }: { summary: CostSummary; name: string }) => {
-  const lines: Line[] = [
-    { label: "cost", values: summary.series.map(({ usd: spent }) => spent), colour: "--accent", kind: "bars" },
-  ];
-  const at = summary.series.map(({ at: instant }) => Date.parse(instant) / 1000);
-  const isByHour = (at[1] ?? 0) - (at[0] ?? 0) < 86_400;
-  const { usage } = summary;
-  return (
-    <div class="grid cost-grid">
-      <Panel title={name}>
-        <p class="figure num">{usd(summary.total_usd)}</p>
-        <p class="figure-note">
-          {plural(summary.jobs, "job")}; {change(summary.total_usd, summary.previous_total_usd)}
-        </p>
-        <p class="figure-note">
-          {count(usage.input_tokens)} tokens in, {count(usage.output_tokens)} out
-        </p>
-        {summary.unpriced_jobs > 0 && (
-          <p>
-            <a
-              class="tone-caution"
-              href={href(["jobs"], { status: "completed", since: summary.from, until: summary.to })}
-            >
-              {plural(summary.unpriced_jobs, "job")} of unknown price
-            </a>
-            : not in the sum.
-          </p>
-        )}
-      </Panel>
-      <Panel title={isByHour ? "By hour" : "By day"} aside={<span class="dim">UTC</span>} class="span-2">
-        {/* The axis is drawn for its step: another step is another plot. */}
-        <Plot
-          key={`${summary.from} ${isByHour}`}
-          name={`Cost over time, ${usd(summary.total_usd)} in all`}
-          at={at}
-          lines={lines}
-          unit={usd}
-          isUtc
-        />
-      </Panel>
-    </div>
-  );
-};
+const Total = ({ summary, name }: { summary: CostSummary; name: string }) => (
+  <Panel title={name}>
+    <p class="figure num">{usd(summary.total_usd)}</p>
+    <p class="figure-note">
+      {plural(summary.jobs, "job")}; {change(summary.total_usd, summary.previous_total_usd)}
+    </p>
+    <p class="figure-note">
+      {count(summary.usage.input_tokens)} tokens in, {count(summary.usage.output_tokens)} out
+    </p>
+    {summary.unpriced_jobs > 0 && (
+      <p>
+        <a class="tone-caution" href={href(["jobs"], { unpriced: "true", since: summary.from, until: summary.to })}>
+          {plural(summary.unpriced_jobs, "job")} of unknown price
+        </a>
+        : not in the sum.
+      </p>
+    )}
+  </Panel>
+);
 
 const Days = ({ days }: { days: { from: string; to: string } }) => (
   <div class="field-row days">
@@ -90,18 +66,28 @@ const Days = ({ days }: { days: { from: string; to: string } }) => (
   </div>
 );
 
-const Grouped = ({ by, query, version }: { by: By; query: Partial<CostQuery>; version: string }) => {
-  const { data, error, reload } = useLoad(`${by} ${version}`, async (signal) =>
-    by === "provider"
-      ? { providers: await api.cost.byProvider(query, { signal }) }
-      : { groups: await api.cost.by(by, query, { signal }) },
+interface Groups {
+  readonly groups: CostByGroup;
+  /** By provider the models of each stand below it. */
+  readonly providers: CostByProvider | null;
+}
+
+const readGroups = async (by: By, query: Partial<CostQuery>, signal: AbortSignal): Promise<Groups> => {
+  const [groups, providers] = await Promise.all([
+    api.cost.by(by, query, { signal }),
+    by === "provider" ? api.cost.byProvider(query, { signal }) : null,
+  ]);
+  return { groups, providers };
+};
+
+const Grouped = ({ groups, providers }: Groups) => {
+  if (groups.rows.length === 0)
+    return <Empty title="Nothing was spent in this span.">Costs appear here as jobs end.</Empty>;
+  return providers === null ? (
+    <CostGroups groups={groups} />
+  ) : (
+    <CostProviders providers={providers.providers} totalUsd={providers.total_usd} />
   );
-  if (error !== null) return <Problem error={error} retry={reload} />;
-  if (data === null) return <Loading what="the costs" />;
-  const isEmpty = "providers" in data ? data.providers.providers.length === 0 : data.groups.rows.length === 0;
-  if (isEmpty) return <Empty title="Nothing was spent in this span.">Costs appear here as jobs end.</Empty>;
-  if ("groups" in data) return <CostGroups groups={data.groups} />;
-  return <CostProviders providers={data.providers.providers} totalUsd={data.providers.total_usd} />;
 };
 
 export const Cost = () => {
@@ -116,6 +102,7 @@ export const Cost = () => {
   const { data, error, reload } = useLoad(query === null ? null : version, (signal) =>
     api.cost.summary(query ?? {}, { signal }),
   );
+  const grouped = useLoad(query === null ? null : `${by} ${version}`, (signal) => readGroups(by, query ?? {}, signal));
   return (
     <Page
       title="Cost"
@@ -135,7 +122,10 @@ export const Cost = () => {
       {data === null && error === null && query !== null && <Loading what="the costs" />}
       {data !== null && query !== null && (
         <>
-          <Summary summary={data} name={RANGE_NAMES[range]} />
+          <div class="grid cost-grid">
+            <Total summary={data} name={RANGE_NAMES[range]} />
+            <CostOverTime summary={data} groups={grouped.data?.groups ?? null} />
+          </div>
           <Panel title="Budget">
             <Budgets budget={data.budget} />
           </Panel>
@@ -146,7 +136,9 @@ export const Cost = () => {
               options={BY.map((one) => [one, BY_NAMES[one]] as const)}
               onInput={(next) => refine({ by: next })}
             />
-            <Grouped by={by} query={query} version={version} />
+            <Problem error={grouped.error} retry={grouped.reload} />
+            {grouped.data === null && grouped.error === null && <Loading what="the costs" />}
+            {grouped.data !== null && <Grouped {...grouped.data} />}
           </Panel>
         </>
       )}

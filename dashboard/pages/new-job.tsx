@@ -5,7 +5,7 @@ import { ApiProblem } from "../../contract/client/problem.ts";
 import type { JobResource, NewJobRequest } from "../../contract/job.ts";
 import { PRIORITIES, type Priority } from "../../contract/values.ts";
 import { api } from "../api.ts";
-import { TextField } from "../parts/form.tsx";
+import { Check, TextField } from "../parts/form.tsx";
 import { EMPTY_JOB, type JobFields, jsonError, toBody, toExplainQuery } from "../parts/job-fields.ts";
 import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -21,6 +21,7 @@ interface Extra {
   readonly runAt: string;
   readonly timeout: string;
   readonly attempts: string;
+  readonly isStreamed: boolean;
 }
 
 const fieldsInAddress = (): JobFields => {
@@ -38,10 +39,11 @@ const fieldsInAddress = (): JobFields => {
   };
 };
 
-const toExtra = ({ runAt, timeout, attempts }: Extra): Partial<NewJobRequest> => ({
+const toExtra = ({ runAt, timeout, attempts, isStreamed }: Extra): Partial<NewJobRequest> => ({
   ...(runAt === "" ? {} : { run_at: new Date(runAt).toISOString() }),
   ...(timeout === "" ? {} : { timeout_seconds: Number(timeout) }),
   ...(attempts === "" ? {} : { max_attempts: Number(attempts) }),
+  ...(isStreamed ? { stream: true } : {}),
 });
 
 /** One key for one wish: the same body pressed twice is one job. */
@@ -54,13 +56,14 @@ const useIdempotency = () => {
   };
 };
 
-const NO_EXTRA: Extra = { runAt: "", timeout: "", attempts: "" };
+const NO_EXTRA: Extra = { runAt: "", timeout: "", attempts: "", isStreamed: false };
+const NO_PROMPT = "The prompt is empty: say what is to be done.";
 
 interface Draft {
   readonly fields: JobFields;
   readonly extra: Extra;
-  /** What the form does not show, and the new job shares with the one that it is made like. */
-  readonly unseen: Pick<NewJobRequest, "metadata" | "stream">;
+  /** The form does not show it; a job made like another shares it. */
+  readonly metadata?: NewJobRequest["metadata"];
 }
 
 /** All that was asked of the other job, whole: only its time to start is not repeated. */
@@ -74,16 +77,22 @@ const draftLike = (job: JobResource): Draft => ({
     tier: job.tier ?? "",
     tags: job.tags.join(", "),
   },
-  extra: { ...NO_EXTRA, timeout: `${job.timeout_seconds ?? ""}`, attempts: `${job.max_attempts ?? ""}` },
-  unseen: { metadata: job.metadata, stream: job.stream },
+  extra: {
+    ...NO_EXTRA,
+    timeout: `${job.timeout_seconds ?? ""}`,
+    attempts: `${job.max_attempts ?? ""}`,
+    isStreamed: job.stream,
+  },
+  metadata: job.metadata,
 });
 
-const hasMore = ({ fields, extra }: Draft): boolean => `${fields.input}${extra.timeout}${extra.attempts}` !== "";
+const hasMore = ({ fields, extra }: Draft): boolean =>
+  extra.isStreamed || `${fields.input}${extra.timeout}${extra.attempts}` !== "";
 
 export const NewJob = () => {
   const like = place.value.query.get("like");
   const { data, error, reload } = useLoad(like, (signal) => api.jobs.get(like ?? "", { signal }));
-  if (like === null) return <Form draft={{ fields: fieldsInAddress(), extra: NO_EXTRA, unseen: {} }} />;
+  if (like === null) return <Form draft={{ fields: fieldsInAddress(), extra: NO_EXTRA }} />;
   if (data !== null) return <Form draft={draftLike(data)} />;
   return (
     <Page title="New job" back={BACK}>
@@ -92,23 +101,72 @@ export const NewJob = () => {
   );
 };
 
-const Form = ({ draft }: { draft: Draft }) => {
-  const [fields, setFields] = useState(draft.fields);
-  const [extra, setExtra] = useState(draft.extra);
+type ErrorOf = (path: string) => string | undefined;
+
+const More = ({ draft, onChange, errorOf }: { draft: Draft; onChange: (draft: Draft) => void; errorOf: ErrorOf }) => {
+  const { fields, extra } = draft;
+  const changeExtra = (changes: Partial<Extra>): void => onChange({ ...draft, extra: { ...extra, ...changes } });
+  return (
+    <>
+      <TextField
+        label="Input"
+        hint="Any JSON value; the worker gets it beside the prompt."
+        rows={3}
+        isCode
+        value={fields.input}
+        error={jsonError(fields.input) ?? errorOf("input")}
+        onInput={(input) => onChange({ ...draft, fields: { ...fields, input } })}
+      />
+      <div class="field-row">
+        <TextField
+          label="Not before"
+          hint="Your time. Only for queued jobs."
+          type="datetime-local"
+          value={extra.runAt}
+          error={errorOf("run_at")}
+          onInput={(runAt) => changeExtra({ runAt })}
+        />
+        <TextField
+          label="Timeout, seconds"
+          type="number"
+          placeholder="as configured"
+          value={extra.timeout}
+          error={errorOf("timeout_seconds")}
+          onInput={(timeout) => changeExtra({ timeout })}
+        />
+        <TextField
+          label="Attempts at most"
+          type="number"
+          placeholder="as configured"
+          value={extra.attempts}
+          error={errorOf("max_attempts")}
+          onInput={(attempts) => changeExtra({ attempts })}
+        />
+      </div>
+      <Check
+        label="Show the text while it is written"
+        hint="Where the model can: the result streams to the job's page."
+        value={extra.isStreamed}
+        onInput={(isStreamed) => changeExtra({ isStreamed })}
+      />
+    </>
+  );
+};
+
+type Verb = "dispatch" | "create";
+
+/** Sends what is drafted, and goes to the job that it became. */
+const useSubmit = (draft: Draft) => {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
   const idempotency = useIdempotency();
-  const change = (changes: Partial<JobFields>) => setFields((before) => ({ ...before, ...changes }));
-  const errorOf = (path: string): string | undefined =>
-    error instanceof ApiProblem ? error.errors.find((one) => one.path.split(/[.[]/)[0] === path)?.message : undefined;
-  const inputError = jsonError(fields.input);
-
-  const submit = async (verb: "dispatch" | "create"): Promise<void> => {
-    if (inputError !== null || fields.prompt === "")
-      return setError(new Error(inputError ?? "The prompt is empty: say what is to be done."));
+  const submit = async (verb: Verb): Promise<void> => {
+    const { fields, extra, metadata } = draft;
+    const wrong = jsonError(fields.input) ?? (fields.prompt === "" ? NO_PROMPT : null);
+    if (wrong !== null) return setError(new Error(wrong));
     setBusy(true);
     try {
-      const body = { ...toBody(fields), ...toExtra(extra), ...draft.unseen };
+      const body = { ...toBody(fields), ...toExtra(extra), ...(metadata === undefined ? {} : { metadata }) };
       const job = await api.jobs[verb](body, { idempotencyKey: idempotency({ verb, body }) });
       tell(verb === "dispatch" ? `Dispatched to ${job.assigned_worker}.` : "Queued.");
       go(href(["jobs", job.id]));
@@ -117,7 +175,29 @@ const Form = ({ draft }: { draft: Draft }) => {
       setBusy(false);
     }
   };
+  return { error, isBusy, submit };
+};
 
+const Foot = ({ isBusy, onQueue }: { isBusy: boolean; onQueue: () => void }) => (
+  <div class="form-foot">
+    <button type="submit" class="button primary" disabled={isBusy}>
+      Dispatch now
+    </button>
+    <button type="button" class="button" disabled={isBusy} onClick={onQueue}>
+      Put in the queue
+    </button>
+    <p class="hint">Dispatching fails if no worker can take it at once; the queue keeps it until one can.</p>
+  </div>
+);
+
+const Form = ({ draft: given }: { draft: Draft }) => {
+  const [draft, setDraft] = useState(given);
+  const { error, isBusy, submit } = useSubmit(draft);
+  const { fields } = draft;
+  const change = (changes: Partial<JobFields>) =>
+    setDraft((before) => ({ ...before, fields: { ...before.fields, ...changes } }));
+  const errorOf: ErrorOf = (path) =>
+    error instanceof ApiProblem ? error.errors.find((one) => one.path.split(/[.[]/)[0] === path)?.message : undefined;
   return (
     <Page title="New job" back={BACK}>
       <form
@@ -137,54 +217,12 @@ const Form = ({ draft }: { draft: Draft }) => {
             isRequired
           />
           <RequirementFields value={fields} onChange={change} errorOf={errorOf} />
-          <details class="more" open={hasMore(draft)}>
-            <summary>Input, start, limits</summary>
-            <TextField
-              label="Input"
-              hint="Any JSON value; the worker gets it beside the prompt."
-              rows={3}
-              isCode
-              value={fields.input}
-              error={inputError ?? errorOf("input")}
-              onInput={(input) => change({ input })}
-            />
-            <div class="field-row">
-              <TextField
-                label="Not before"
-                hint="Your time. Only for queued jobs."
-                type="datetime-local"
-                value={extra.runAt}
-                error={errorOf("run_at")}
-                onInput={(runAt) => setExtra({ ...extra, runAt })}
-              />
-              <TextField
-                label="Timeout, seconds"
-                type="number"
-                placeholder="as configured"
-                value={extra.timeout}
-                error={errorOf("timeout_seconds")}
-                onInput={(timeout) => setExtra({ ...extra, timeout })}
-              />
-              <TextField
-                label="Attempts at most"
-                type="number"
-                placeholder="as configured"
-                value={extra.attempts}
-                error={errorOf("max_attempts")}
-                onInput={(attempts) => setExtra({ ...extra, attempts })}
-              />
-            </div>
+          <details class="more" open={hasMore(given)}>
+            <summary>Input, start, limits, streaming</summary>
+            <More draft={draft} onChange={setDraft} errorOf={errorOf} />
           </details>
           <Problem error={error} />
-          <div class="form-foot">
-            <button type="submit" class="button primary" disabled={isBusy}>
-              Dispatch now
-            </button>
-            <button type="button" class="button" disabled={isBusy} onClick={() => submit("create")}>
-              Put in the queue
-            </button>
-            <p class="hint">Dispatching fails if no worker can take it at once; the queue keeps it until one can.</p>
-          </div>
+          <Foot isBusy={isBusy} onQueue={() => submit("create")} />
         </Panel>
         <Panel title="The router's choice" class="sticky">
           <RouterPreview query={toExplainQuery(fields)} />

@@ -2,13 +2,19 @@
 
 import type { AuditEntryResource } from "../../contract/audit.ts";
 import { api } from "../api.ts";
+import { SelectField, TextField } from "../parts/form.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { SettingsTabs } from "../parts/settings-tabs.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { useLoad } from "../state/load.ts";
+import { place, refine } from "../router.ts";
+import { serverNow } from "../state/clock.ts";
+import { useLoad, useSettled } from "../state/load.ts";
+
+const TYPING_MS = 250;
+const HOUR_MS = 3_600_000;
 
 const hasDetail = (detail: unknown): boolean =>
   detail !== null && !(typeof detail === "object" && Object.keys(detail as object).length === 0);
@@ -50,11 +56,59 @@ const Row = ({ entry }: { entry: AuditEntryResource }) => (
 
 const COLUMNS: readonly Column[] = [{ title: "When" }, { title: "Who", class: "cell-wide" }, { title: "What" }];
 
+/** What entries are about: the first word of their action. */
+const ABOUT = [
+  ["", "everything"],
+  ["killswitch", "the killswitch"],
+  ["key", "keys"],
+  ["config", "the config"],
+  ["budget", "budgets"],
+  ["worker", "workers"],
+  ["schedule", "schedules"],
+  ["catalog", "the catalog"],
+  ["webhook", "webhooks"],
+  ["tenant", "the tenant"],
+] as const;
+
+const SINCE: readonly (readonly [hours: string, says: string])[] = [
+  ["", "at any time"],
+  ["1", "in the last hour"],
+  ["24", "in the last 24 hours"],
+  ["168", "in the last 7 days"],
+];
+
+const wishInAddress = () => {
+  const { query } = place.value;
+  const hours = Number(query.get("hours") ?? 0);
+  return {
+    action: query.get("about") || undefined,
+    actor: query.get("who")?.trim() || undefined,
+    target: query.get("what")?.trim() || undefined,
+    hours: Number.isSafeInteger(hours) && hours > 0 ? hours : undefined,
+  };
+};
+
+const change = (changes: Record<string, string>): void => refine({ ...changes, offset: null });
+
+const Filters = ({ wish }: { wish: ReturnType<typeof wishInAddress> }) => (
+  <search class="filters">
+    <SelectField label="About" value={wish.action ?? ""} options={ABOUT} onInput={(about) => change({ about })} />
+    <TextField label="Who: a key's name or id" value={wish.actor ?? ""} onInput={(who) => change({ who })} />
+    <TextField label="To what: its name or id" value={wish.target ?? ""} onInput={(what) => change({ what })} />
+    <SelectField label="When" value={`${wish.hours ?? ""}`} options={SINCE} onInput={(hours) => change({ hours })} />
+  </search>
+);
+
 export const SettingsAudit = () => {
   const offset = offsetInAddress();
-  const { data, error, reload } = useLoad(`audit ${offset}`, (signal) =>
-    api.audit.list({ limit: PAGE_SIZE, offset }, { signal }),
-  );
+  const wish = wishInAddress();
+  const asked = useSettled(JSON.stringify({ ...wish, offset }), TYPING_MS);
+  const { data, error, reload } = useLoad(`audit ${asked}`, (signal) => {
+    const { hours, ...rest } = JSON.parse(asked) as typeof wish & { offset: number };
+    const since = hours === undefined ? {} : { since: new Date(serverNow() - hours * HOUR_MS).toISOString() };
+    return api.audit.list({ ...rest, ...since, limit: PAGE_SIZE }, { signal });
+  });
+  const isFiltered = Object.values(wish).some((value) => value !== undefined);
   return (
     <Page
       title="Settings"
@@ -65,9 +119,14 @@ export const SettingsAudit = () => {
       }
     >
       <SettingsTabs />
+      <Filters wish={wish} />
       <Problem error={error} retry={reload} />
       {data === null && error === null && <Loading what="the audit log" />}
-      {data?.total === 0 && <Empty title="Nothing has been recorded yet." />}
+      {data?.total === 0 && (
+        <Empty title={isFiltered ? "No entry matches." : "Nothing has been recorded yet."}>
+          {isFiltered && <a href="#/settings/audit">Show all entries</a>}
+        </Empty>
+      )}
       {data !== null && data.total > 0 && (
         <>
           <Table name="Audit log, newest first" columns={COLUMNS}>

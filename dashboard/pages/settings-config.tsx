@@ -81,6 +81,7 @@ const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }
   return (
     <Panel
       title="config.yaml"
+      class="config"
       aside={
         mayEdit && (
           <span class="actions">
@@ -104,6 +105,10 @@ const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }
         )
       }
     >
+      {/* It stays in view however far down one types. */}
+      <div class="config-verdict" aria-live="polite">
+        {mayEdit ? <Verdict check={check} /> : <p class="dim">Changing the config needs a key with role admin.</p>}
+      </div>
       <CodeEditor
         name="Config as YAML"
         value={draft}
@@ -111,9 +116,6 @@ const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }
         isReadOnly={!mayEdit}
         isInvalid={check.state === "invalid"}
       />
-      <div aria-live="polite">
-        {mayEdit ? <Verdict check={check} /> : <p class="dim">Changing the config needs a key with role admin.</p>}
-      </div>
       {isSaving && (
         <SaveDialog
           stored={stored}

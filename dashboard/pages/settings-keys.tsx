@@ -1,18 +1,27 @@
-// Keys: create, rotate, revoke. A key's secret is shown once and then known to nobody but its holder.
+// Keys: create, change, rotate, revoke. A key's secret is shown once and then known to nobody but its holder.
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
 import { api } from "../api.ts";
-import { CreateKeyDialog, limitsInWords, RevokeDialog, RotateDialog, SecretDialog } from "../parts/key-dialogs.tsx";
+import { CreateKeyDialog, EditKeyDialog, RevokeDialog, RotateDialog } from "../parts/key-dialogs.tsx";
+import { limitsInWords } from "../parts/key-limits.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { Loading, Page } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { SettingsTabs } from "../parts/settings-tabs.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { useLoad } from "../state/load.ts";
 
-type Open = { kind: "create" } | { kind: "rotate" | "revoke"; key: KeyResource };
+type Act = "edit" | "rotate" | "revoke";
+type Open = { kind: "create" } | { kind: Act; key: KeyResource };
+
+const ACTS: readonly (readonly [Act, string])[] = [
+  ["edit", "Edit"],
+  ["rotate", "Rotate"],
+  ["revoke", "Revoke"],
+];
 
 const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void }) => {
   const isLive = item.revoked_at === null;
@@ -41,26 +50,18 @@ const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void
         {item.last_used_at === null ? <span class="dim">never</span> : <Time at={item.last_used_at} />}
       </td>
       <td class="cell-actions">
-        {isLive && (
-          <>
+        {isLive &&
+          ACTS.map(([kind, label]) => (
             <button
+              key={kind}
               type="button"
-              class="button small"
-              aria-label={`Rotate ${item.name}`}
-              onClick={() => onOpen({ kind: "rotate", key: item })}
+              class={`button small${kind === "revoke" ? " danger" : ""}`}
+              aria-label={`${label} ${item.name}`}
+              onClick={() => onOpen({ kind, key: item })}
             >
-              Rotate
+              {label}
             </button>
-            <button
-              type="button"
-              class="button small danger"
-              aria-label={`Revoke ${item.name}`}
-              onClick={() => onOpen({ kind: "revoke", key: item })}
-            >
-              Revoke
-            </button>
-          </>
-        )}
+          ))}
       </td>
     </tr>
   );
@@ -105,9 +106,10 @@ export const SettingsKeys = () => {
       <Problem error={error} retry={reload} />
       {data === null ? error === null && <Loading what="the keys" /> : <KeyTable keys={data.keys} onOpen={setOpen} />}
       {open?.kind === "create" && <CreateKeyDialog onMade={showSecret} onClose={close} />}
+      {open?.kind === "edit" && <EditKeyDialog item={open.key} onDone={reload} onClose={close} />}
       {open?.kind === "rotate" && <RotateDialog item={open.key} onMade={showSecret} onClose={close} />}
       {open?.kind === "revoke" && <RevokeDialog item={open.key} onDone={reload} onClose={close} />}
-      {made !== null && <SecretDialog answer={made} onClose={() => setMade(null)} />}
+      {made !== null && <SecretDialog title={`Key “${made.name}”`} secret={made.key} onClose={() => setMade(null)} />}
     </Page>
   );
 };

@@ -6,16 +6,12 @@ import { api } from "../api.ts";
 import { Deliveries } from "../parts/deliveries.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { SettingsTabs } from "../parts/settings-tabs.tsx";
 import { WebhookStatus } from "../parts/status.tsx";
 import { Tags } from "../parts/tags.tsx";
 import { Time } from "../parts/time.tsx";
-import {
-  RemoveWebhookDialog,
-  RotateWebhookDialog,
-  WebhookDialog,
-  WebhookSecretDialog,
-} from "../parts/webhook-dialogs.tsx";
+import { RemoveWebhookDialog, RotateWebhookDialog, WebhookDialog } from "../parts/webhook-dialogs.tsx";
 import { place, refine } from "../router.ts";
 import { useLoad } from "../state/load.ts";
 import { attempt } from "../state/notice.ts";
@@ -149,7 +145,14 @@ export const SettingsWebhooks = () => {
       )}
       {open?.kind === "rotate" && <RotateWebhookDialog webhook={open.webhook} onMade={setMade} onClose={close} />}
       {open?.kind === "remove" && <RemoveWebhookDialog webhook={open.webhook} onDone={reload} onClose={close} />}
-      {made !== null && <WebhookSecretDialog made={made} onClose={() => setMade(null)} />}
+      {made !== null && (
+        <SecretDialog
+          title="The webhook's secret"
+          secret={made.secret}
+          note="The endpoint checks each delivery's signature with it."
+          onClose={() => setMade(null)}
+        />
+      )}
     </Page>
   );
 };

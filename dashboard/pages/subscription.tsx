@@ -1,10 +1,10 @@
 // One subscription: its models, its history as a diff, and its settings.
 
 import { useState } from "preact/hooks";
-import type { ModelList, SubscriptionResource } from "../../contract/catalog.ts";
+import type { ListedPrice, ModelList, SubscriptionResource } from "../../contract/catalog.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
-import { CatalogHistory } from "../parts/catalog-history.tsx";
+import { CatalogHistory, priceText } from "../parts/catalog-history.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { TextField } from "../parts/form.tsx";
 import { Fact } from "../parts/job-facts.tsx";
@@ -24,7 +24,13 @@ const REREAD_EVERY_MS = 1000;
 /** Rows drawn at once; the field above finds the others. */
 const MAX_MODELS_SHOWN = 200;
 
-const Models = ({ models }: { models: ModelList["models"] }) => {
+const figuresOf = ({ context_window }: ModelList["models"][number], price: ListedPrice | undefined): string =>
+  [
+    ...(context_window === undefined ? [] : [`${count(context_window)} tokens`]),
+    ...(price === undefined ? [] : [priceText(price)]),
+  ].join(" · ");
+
+const Models = ({ models, prices }: { models: ModelList["models"]; prices: ModelList["prices"] }) => {
   const [sought, setSought] = useState("");
   const words = sought.toLowerCase();
   const found = models.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(words));
@@ -37,7 +43,7 @@ const Models = ({ models }: { models: ModelList["models"] }) => {
           <li key={model.id}>
             <code>{model.id}</code>
             {model.name !== model.id && <span class="dim">{model.name}</span>}
-            {model.context_window !== undefined && <span class="dim num">{count(model.context_window)} tokens</span>}
+            <span class="dim num">{figuresOf(model, prices?.[model.id])}</span>
           </li>
         ))}
       </ul>
@@ -116,14 +122,14 @@ export const SubscriptionPage = ({ id }: { id: string }) => {
   const offset = offsetInAddress();
   const version = useThrottled(catalogVersion.value, REREAD_EVERY_MS);
   const { data, error, reload } = useLoad(`${id} ${offset} ${version}`, async (signal) => {
-    const [{ subscriptions }, { models }, history] = await Promise.all([
+    const [{ subscriptions }, { models, prices }, history] = await Promise.all([
       api.catalog.subscriptions({ signal }),
       api.catalog.models(id, { signal }),
       api.catalog.history(id, { limit: PAGE_SIZE, offset }, { signal }),
     ]);
     const subscription = subscriptions.find((one) => one.id === id);
     if (subscription === undefined) throw new Error("There is no such subscription.");
-    return { subscription, models, history };
+    return { subscription, models, prices, history };
   });
   if (data === null) {
     return (
@@ -132,13 +138,13 @@ export const SubscriptionPage = ({ id }: { id: string }) => {
       </Page>
     );
   }
-  const { subscription, models, history } = data;
+  const { subscription, models, prices, history } = data;
   return (
     <Page title={subscription.provider} back={BACK} actions={<Actions subscription={subscription} reload={reload} />}>
       <SyncError subscription={subscription} />
       <div class="split split-wide">
         <Panel title="Models">
-          <Models models={models} />
+          <Models models={models} prices={prices} />
         </Panel>
         <div class="stack-panels">
           <Panel title="Facts">

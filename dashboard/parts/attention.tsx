@@ -84,7 +84,7 @@ const useWebhookConcerns = (): Concern[] => {
       text: enabled
         ? `The webhook to ${hostOf(url)} is failing`
         : `The webhook to ${hostOf(url)} is disabled${reason === null ? "" : `: ${reason}`}`,
-      href: "#/webhooks",
+      href: "#/settings/webhooks",
     }));
 };
 

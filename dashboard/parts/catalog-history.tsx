@@ -1,6 +1,7 @@
 // What a provider did to its list, as a diff by sync: added, removed, and for a change what it was and what it is.
 
-import type { CatalogHistoryList } from "../../contract/catalog.ts";
+import type { CatalogHistoryList, ListedPrice } from "../../contract/catalog.ts";
+import { usd } from "../format.ts";
 import { Empty } from "./page.tsx";
 import { Time } from "./time.tsx";
 
@@ -9,11 +10,24 @@ export type Entry = CatalogHistoryList["history"][number];
 export const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
 export const KINDS = { added: "in", removed: "out", changed: "changed" } as const;
 
-export const changesOf = ({ before, after }: Entry): string =>
-  (["name", "context_window"] as const)
+/** Dollars per million tokens, in and out. */
+export const priceText = (price: ListedPrice | undefined): string =>
+  price === undefined ? "no price" : `${usd(price.input_per_mtok)} in, ${usd(price.output_per_mtok)} out`;
+
+const priceChange = ({ price_before, price_after }: Entry): string[] =>
+  JSON.stringify(price_before) === JSON.stringify(price_after)
+    ? []
+    : [`price ${priceText(price_before)} → ${priceText(price_after)} per million tokens`];
+
+export const changesOf = (entry: Entry): string => {
+  const { kind, before, after, price_after } = entry;
+  if (kind === "added") return price_after === undefined ? "" : `${priceText(price_after)} per million tokens`;
+  if (kind === "removed") return "";
+  const fields = (["name", "context_window"] as const)
     .filter((field) => before?.[field] !== after?.[field])
-    .map((field) => `${field.replace("_", " ")} ${before?.[field] ?? "unknown"} → ${after?.[field] ?? "unknown"}`)
-    .join(", ");
+    .map((field) => `${field.replace("_", " ")} ${before?.[field] ?? "unknown"} → ${after?.[field] ?? "unknown"}`);
+  return [...fields, ...priceChange(entry)].join(", ");
+};
 
 const bySync = (history: readonly Entry[]): [at: string, entries: Entry[]][] => {
   const groups = new Map<string, Entry[]>();
@@ -38,7 +52,7 @@ export const CatalogHistory = ({ history }: { history: readonly Entry[] }) =>
                 <span class="diff-sign">{SIGNS[entry.kind]}</span>
                 <span class="visually-hidden">{entry.kind} </span>
                 {entry.model_id}
-                {entry.kind === "changed" && <span class="dim"> {changesOf(entry)}</span>}
+                <span class="dim"> {changesOf(entry)}</span>
               </div>
             ))}
           </section>

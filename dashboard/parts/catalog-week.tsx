@@ -59,7 +59,7 @@ export const CatalogWeek = ({
               <span class="diff-sign">{SIGNS[change.kind]}</span>
               <span class="visually-hidden">{change.kind} </span>
               <a href={href(["catalog", change.subscription.id])}>{change.subscription.provider}</a> {change.model_id}
-              {change.kind === "changed" && <span class="dim"> {changesOf(change)}</span>}{" "}
+              <span class="dim"> {changesOf(change)}</span>{" "}
               <span class="dim">
                 <Time at={change.at} />
               </span>

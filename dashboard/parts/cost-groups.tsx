@@ -2,6 +2,7 @@
 
 import type { CostByGroup } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
+import { href } from "../router.ts";
 import { csvOf, download } from "./csv.ts";
 import { type Column, Table } from "./table.tsx";
 
@@ -16,7 +17,11 @@ const columnsOf = (by: string): readonly Column[] => [
   { title: "Tokens out", class: "num cell-wide" },
 ];
 
-const GroupRow = ({ row, totalUsd }: { row: Row; totalUsd: number }) => (
+/** The jobs list's name for a group; it has none for those of no value. */
+const filterOf = (by: string, value: string | null): Record<string, string> =>
+  value === null || by.startsWith("metadata.") ? {} : { [by === "provider" ? "ran_provider" : by]: value };
+
+const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd } }: { row: Row; groups: CostByGroup }) => (
   <tr>
     <td>{row.value ?? <span class="dim">none</span>}</td>
     <td class="num">{usd(row.usd)}</td>
@@ -27,7 +32,14 @@ const GroupRow = ({ row, totalUsd }: { row: Row; totalUsd: number }) => (
     </td>
     <td class="num">
       {count(row.jobs)}
-      {row.unpriced_jobs > 0 && <span class="row-note tone-caution">{count(row.unpriced_jobs)} of unknown price</span>}
+      {row.unpriced_jobs > 0 && (
+        <a
+          class="row-note tone-caution"
+          href={href(["jobs"], { ...filterOf(by, row.value), unpriced: "true", since: from, until: to })}
+        >
+          {count(row.unpriced_jobs)} of unknown price
+        </a>
+      )}
     </td>
     <td class="num cell-wide">{count(row.usage.input_tokens)}</td>
     <td class="num cell-wide">{count(row.usage.output_tokens)}</td>
@@ -51,7 +63,7 @@ export const CostGroups = ({ groups }: { groups: CostByGroup }) => (
   <>
     <Table name={`Cost by ${groups.by}`} columns={columnsOf(groups.by)}>
       {groups.rows.map((row) => (
-        <GroupRow key={row.value} row={row} totalUsd={groups.total_usd} />
+        <GroupRow key={row.value} row={row} groups={groups} />
       ))}
     </Table>
     <p class="actions cost-foot">

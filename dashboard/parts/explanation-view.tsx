@@ -1,17 +1,17 @@
 // The router's whole reasoning: who would get the job, every score by its parts, and why each of the others would not.
 
 import type { Explanation } from "../../contract/dispatch.ts";
-import { plural } from "../format.ts";
+import { count, plural } from "../format.ts";
 import { href } from "../router.ts";
 import { NoWorkers } from "./fleet-glance.tsx";
 import { Lamp } from "./lamp.tsx";
 import { ScoreBar, ScoreLegend } from "./score-bars.tsx";
 
-const MAX_SHOWN = 100;
+/** Eligible workers, and as many refused ones. */
+export const MAX_NAMED = 100;
 
 const Choice = ({ explanation }: { explanation: Explanation }) => {
-  const { selected, workers, strategy } = explanation;
-  const eligible = workers.filter(({ eligible }) => eligible).length;
+  const { selected, eligible, total, strategy } = explanation;
   return (
     <p class={`verdict verdict-${selected === null ? "stop" : "clear"}`} role="status">
       <Lamp aspect={selected === null ? "stop" : "clear"} />
@@ -21,7 +21,7 @@ const Choice = ({ explanation }: { explanation: Explanation }) => {
         </span>
       ) : (
         <span>
-          <strong>{selected}</strong> would get it: {plural(eligible, "worker")} of {workers.length} eligible, strategy{" "}
+          <strong>{selected}</strong> would get it: {count(eligible)} of {plural(total, "worker")} eligible, strategy{" "}
           {strategy}
         </span>
       )}
@@ -29,10 +29,17 @@ const Choice = ({ explanation }: { explanation: Explanation }) => {
   );
 };
 
+const Unnamed = ({ named, all, says }: { named: number; all: number; says: string }) =>
+  all > named ? (
+    <p class="dim">
+      {plural(all - named, "more worker")} {says}.
+    </p>
+  ) : null;
+
 export const ExplanationView = ({ explanation }: { explanation: Explanation }) => {
   const { workers, weights, notes, selected } = explanation;
-  const eligible = workers.filter((worker) => worker.eligible).slice(0, MAX_SHOWN);
-  const refused = workers.filter((worker) => !worker.eligible).slice(0, MAX_SHOWN);
+  const eligible = workers.filter((worker) => worker.eligible);
+  const refused = workers.filter((worker) => !worker.eligible);
   return (
     <div class="explanation">
       <Choice explanation={explanation} />
@@ -54,6 +61,7 @@ export const ExplanationView = ({ explanation }: { explanation: Explanation }) =
               </li>
             ))}
           </ol>
+          <Unnamed named={eligible.length} all={explanation.eligible} says="with a lower score" />
           <ScoreLegend weights={weights} />
         </>
       )}
@@ -72,6 +80,7 @@ export const ExplanationView = ({ explanation }: { explanation: Explanation }) =
               </li>
             ))}
           </ul>
+          <Unnamed named={refused.length} all={explanation.total - explanation.eligible} says="refused" />
         </>
       )}
     </div>

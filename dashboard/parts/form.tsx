@@ -79,7 +79,12 @@ export const TextField = ({
   return (
     <Frame id={id} {...frame}>
       {rows === undefined ? (
-        <input {...shared} type={type} list={hasList ? `${id}-list` : undefined} />
+        <input
+          {...shared}
+          type={type}
+          step={type === "number" ? "any" : undefined}
+          list={hasList ? `${id}-list` : undefined}
+        />
       ) : (
         <textarea {...shared} rows={rows} />
       )}

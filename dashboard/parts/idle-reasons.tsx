@@ -44,8 +44,8 @@ const Kinds = ({ instance, kinds }: { instance: string; kinds: readonly Kind[] }
   const { data, error, reload } = useLoad(`${instance} ${ids}`, (signal) =>
     Promise.all(
       kinds.map(async ({ job, many }) => {
-        const { workers } = await api.jobs.explain({ job_id: job.id }, { signal });
-        return { job, many, reasons: workers.find((one) => one.instance === instance)?.reasons ?? [] };
+        const { workers } = await api.jobs.explain({ job_id: job.id, worker: instance }, { signal });
+        return { job, many, reasons: workers[0]?.reasons ?? [] };
       }),
     ),
   );

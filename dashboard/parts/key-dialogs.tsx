@@ -1,12 +1,12 @@
-// The dialogs of keys. The secret lives in the dialog that shows it and goes with it.
+// The dialogs of keys: making one, changing its name and limits, a new secret, revoking it.
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
 import { api } from "../api.ts";
 import { tell } from "../state/notice.ts";
-import { Confirm, Dialog } from "./dialog.tsx";
+import { Confirm } from "./dialog.tsx";
 import { Choice, SelectField, TextField } from "./form.tsx";
-import { copy } from "./text-block.tsx";
+import { canHaveLimits, fieldsOf, LimitFields, limitsOf, NO_LIMITS } from "./key-limits.tsx";
 
 type Role = KeyResource["role"];
 
@@ -24,65 +24,6 @@ const MAY: Record<Role, string> = {
   viewer: "Reads what a standard key reads, metrics and the live view included, and changes nothing.",
   standard: "Operates: jobs, schedules, fleet, killswitch. No catalog, keys, config changes, or audit log.",
   admin: "Everything in this tenant.",
-};
-
-interface Limits {
-  readonly requests_per_minute: string;
-  readonly concurrent: string;
-  readonly day_usd: string;
-  readonly month_usd: string;
-  readonly models: string;
-}
-
-const NO_LIMITS: Limits = { requests_per_minute: "", concurrent: "", day_usd: "", month_usd: "", models: "" };
-const FIGURES: readonly (readonly [keyof Limits, string])[] = [
-  ["requests_per_minute", "Requests a minute"],
-  ["concurrent", "Open jobs at a time"],
-  ["day_usd", "Dollars a day"],
-  ["month_usd", "Dollars a month"],
-];
-
-/** Only those that are filled in; null for none. */
-const limitsOf = (limits: Limits): KeyResource["limits"] => {
-  const figures = FIGURES.filter(([name]) => limits[name].trim() !== "").map(([name]) => [name, Number(limits[name])]);
-  const models = limits.models
-    .split(",")
-    .map((one) => one.trim())
-    .filter(Boolean);
-  if (figures.length === 0 && models.length === 0) return null;
-  return { ...Object.fromEntries(figures), ...(models.length === 0 ? {} : { models }) };
-};
-
-const LimitFields = ({ limits, onInput }: { limits: Limits; onInput: (limits: Limits) => void }) => (
-  <details class="more">
-    <summary>Limits</summary>
-    <div class="field-row">
-      {FIGURES.map(([name, label]) => (
-        <TextField
-          key={name}
-          label={label}
-          type="number"
-          value={limits[name]}
-          onInput={(value) => onInput({ ...limits, [name]: value })}
-        />
-      ))}
-    </div>
-    <TextField
-      label="Models"
-      hint="Separated by commas; * stands for any characters. Empty for all."
-      value={limits.models}
-      onInput={(models) => onInput({ ...limits, models })}
-    />
-  </details>
-);
-
-/** The limits of a key, in words. */
-export const limitsInWords = (limits: KeyResource["limits"]): string => {
-  if (limits === null) return "";
-  const figures = FIGURES.filter(([name]) => limits[name] != null).map(
-    ([name, label]) => `${limits[name]} ${label.toLowerCase()}`,
-  );
-  return [...figures, ...(limits.models == null ? [] : [`models ${limits.models.join(", ")}`])].join(" · ");
 };
 
 export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswer) => void; onClose: () => void }) => {
@@ -104,7 +45,35 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
       />
       <Choice<Role> label="Role" value={role} options={ROLES} onInput={setRole} />
       <p class="hint">{MAY[role]}</p>
-      {role !== "worker" && role !== "viewer" && <LimitFields limits={limits} onInput={setLimits} />}
+      {canHaveLimits(role) && <LimitFields limits={limits} onInput={setLimits} />}
+    </Confirm>
+  );
+};
+
+/** Its name and limits: they hold from its next request on. */
+export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => {
+  const [name, setName] = useState(item.name);
+  const [limits, setLimits] = useState(fieldsOf(item.limits));
+  const save = async (): Promise<void> => {
+    const given = canHaveLimits(item.role) ? { limits: limitsOf(limits) } : {};
+    await api.keys.patch(item.id, { name: name.trim(), ...given });
+    tell(`“${name.trim()}” is changed.`);
+    onDone();
+  };
+  return (
+    <Confirm
+      title={`Edit “${item.name}”`}
+      action="Save"
+      isReady={name.trim() !== ""}
+      onConfirm={save}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onInput={setName} isRequired autoFocus />
+      {canHaveLimits(item.role) ? (
+        <LimitFields limits={limits} onInput={setLimits} isOpen />
+      ) : (
+        <p class="hint">A {item.role} key creates no jobs, so it has no limits.</p>
+      )}
     </Confirm>
   );
 };
@@ -150,21 +119,4 @@ export const RevokeDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDon
   >
     <p>Its next request fails and its connections close. This cannot be undone.</p>
   </Confirm>
-);
-
-export const SecretDialog = ({ answer, onClose }: { answer: KeyAnswer; onClose: () => void }) => (
-  <Dialog title={`Key “${answer.name}”`} onClose={onClose}>
-    <p>Copy it now: it is not shown again.</p>
-    <p class="secret">
-      <code>{answer.key}</code>
-    </p>
-    <div class="dialog-foot">
-      <button type="button" class="button" onClick={() => copy(answer.key)}>
-        Copy
-      </button>
-      <button type="button" class="button primary" onClick={onClose}>
-        I have kept it
-      </button>
-    </div>
-  </Dialog>
 );

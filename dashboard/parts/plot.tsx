@@ -9,6 +9,8 @@ export interface Line {
   /** A custom property of the theme. */
   readonly colour: string;
   readonly kind: "bars" | "line" | "area";
+  /** Where its bars begin: on top of those before them; absent, at zero. */
+  readonly from?: readonly number[];
 }
 
 interface PlotProps {
@@ -77,13 +79,13 @@ const Shape = ({ line, scale }: { line: Line; scale: Scale }) => {
     return (
       <g class={`plot-bar ${colour}`}>
         {line.values.map((value, index) =>
-          value === null || value === 0 ? null : (
+          value === null || value === 0 || value === line.from?.[index] ? null : (
             <rect
               key={index}
               x={scale.xOf(index)}
               width={wide}
               y={scale.yOf(value)}
-              height={scale.yOf(0) - scale.yOf(value)}
+              height={scale.yOf(line.from?.[index] ?? 0) - scale.yOf(value)}
             />
           ),
         )}
@@ -176,7 +178,7 @@ export const PlotLegend = ({ lines }: { lines: readonly Pick<Line, "label" | "co
   <ul class="plot-legend">
     {lines.map(({ label, colour }) => (
       <li key={label}>
-        <span class={`swatch swatch${colour}`} aria-hidden="true" />
+        <span class={`swatch plot${colour}`} aria-hidden="true" />
         {label}
       </li>
     ))}

@@ -4,7 +4,7 @@ import type { ExplainQuery } from "../../contract/dispatch.ts";
 import { api } from "../api.ts";
 import { hasSnapshot, killswitch, workers } from "../state/board.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
-import { ExplanationView } from "./explanation-view.tsx";
+import { ExplanationView, MAX_NAMED } from "./explanation-view.tsx";
 import { Loading } from "./page.tsx";
 import { Problem } from "./problem.tsx";
 
@@ -20,9 +20,9 @@ const fleetShape = (): string =>
 export const RouterPreview = ({ query }: { query: Partial<ExplainQuery> }) => {
   const asked = useSettled(JSON.stringify(query), TYPING_MS);
   const fleet = useThrottled(fleetShape(), FLEET_EVERY_MS);
-  // Asked before the fleet is known it would be asked again at once, and with many workers the answer is long.
+  // Asked before the fleet is known it would be asked again at once.
   const { data, error, reload } = useLoad(hasSnapshot.value ? `${asked} ${fleet}` : null, (signal) =>
-    api.jobs.explain(JSON.parse(asked), { signal }),
+    api.jobs.explain({ ...JSON.parse(asked), limit: MAX_NAMED }, { signal }),
   );
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null) return <Loading what="the router's choice" />;

@@ -9,6 +9,9 @@ import { useLoad } from "../state/load.ts";
 const SHOWN_RUNS = 10;
 const MAX_PREVIEW = 50;
 const DAY_MS = 86_400_000;
+/** The strip and one run on it, in its own units. */
+const STRIP = 240;
+const RUN = 2;
 
 type Fate = "done" | "open" | "skipped" | "failed";
 
@@ -78,26 +81,28 @@ export const NextDay = ({ schedule: { name, status, next_run_at } }: { schedule:
   const all = (data?.next_runs ?? []).map((run) => Date.parse(run));
   const runs = all.filter((at) => at - from < DAY_MS);
   const last = runs.at(-1);
-  // More than are told: the rest of the day is as full.
-  const isFull = runs.length === MAX_PREVIEW && last !== undefined;
+  // More than are told: what comes after the last of them is not known.
+  const isMore = all.length === MAX_PREVIEW && runs.length === all.length && last !== undefined;
+  const xOf = (at: number): number => Math.max(0, ((at - from) / DAY_MS) * (STRIP - RUN));
+  const says = isMore ? `${MAX_PREVIEW} runs and more` : plural(runs.length, "run");
   return (
-    <svg
-      class="next-day"
-      viewBox="0 0 240 14"
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={`Next 24 hours: ${isFull ? `${MAX_PREVIEW} runs and more` : plural(runs.length, "run")}`}
-    >
-      <rect class="next-day-line" x="0" y="6" width="240" height="2" />
-      {isFull ? (
-        <rect class="next-day-run" x="0" y="2" width="240" height="10" />
-      ) : (
-        runs.map((at) => (
-          <rect key={at} class="next-day-run" x={Math.max(0, ((at - from) / DAY_MS) * 238)} y="1" width="2" height="12">
+    <span class="stack">
+      <svg
+        class="next-day"
+        viewBox={`0 0 ${STRIP} 14`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Next 24 hours: ${says}`}
+      >
+        <rect class="next-day-line" x="0" y="6" width={STRIP} height="2" />
+        {isMore && <rect class="next-day-more" x={xOf(last)} y="3" width={STRIP - xOf(last)} height="8" />}
+        {runs.map((at) => (
+          <rect key={at} class="next-day-run" x={xOf(at)} y="1" width={RUN} height="12">
             <title>{dateTime(at)}</title>
           </rect>
-        ))
-      )}
-    </svg>
+        ))}
+      </svg>
+      {isMore && <span class="row-note dim">more than {MAX_PREVIEW} runs</span>}
+    </span>
   );
 };

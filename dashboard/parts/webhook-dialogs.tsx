@@ -1,4 +1,4 @@
-// The dialogs of webhooks: making one, changing one, a new secret, and the secret, shown once.
+// The dialogs of webhooks: making one, changing one, a new secret, deleting one.
 
 import { useState } from "preact/hooks";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "../../contract/values.ts";
@@ -6,9 +6,8 @@ import type { WebhookResource, WebhookWithSecret } from "../../contract/webhook.
 import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { tell } from "../state/notice.ts";
-import { Confirm, Dialog } from "./dialog.tsx";
+import { Confirm } from "./dialog.tsx";
 import { Check, TextField } from "./form.tsx";
-import { copy } from "./text-block.tsx";
 
 interface Wish {
   readonly url: string;
@@ -138,21 +137,4 @@ export const RemoveWebhookDialog = ({
   >
     <p>{webhook.url} is told nothing more, and its deliveries are forgotten.</p>
   </Confirm>
-);
-
-export const WebhookSecretDialog = ({ made, onClose }: { made: WebhookWithSecret; onClose: () => void }) => (
-  <Dialog title="The webhook's secret" onClose={onClose}>
-    <p>Copy it now: it is not shown again. The endpoint checks each delivery's signature with it.</p>
-    <p class="secret">
-      <code>{made.secret}</code>
-    </p>
-    <div class="dialog-foot">
-      <button type="button" class="button" onClick={() => copy(made.secret)}>
-        Copy
-      </button>
-      <button type="button" class="button primary" onClick={onClose}>
-        I have kept it
-      </button>
-    </div>
-  </Dialog>
 );

@@ -42,6 +42,8 @@ export interface HeldList {
   readonly ignoredIds: ReadonlySet<string>;
 }
 
+/** A row shows a line of the prompt, and no input or result. */
+const LISTED_CHARS = 300;
 const MAX_KEPT_LISTS = 10;
 const MAX_NEW = 1000;
 const kept = new Map<string, HeldList>();
@@ -58,7 +60,13 @@ const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> =
   const asked = withRange(question.filter, question.range, serverNow());
   const { limit, offset, cursor, sort } = question;
   const at = cursor === null ? { offset } : { cursor };
-  const query = { ...asked, ...at, limit, ...(sort === null ? {} : { sort }) } as unknown as JobListQuery;
+  const query = {
+    ...asked,
+    ...at,
+    limit,
+    max_chars: LISTED_CHARS,
+    ...(sort === null ? {} : { sort }),
+  } as unknown as JobListQuery;
   const found = await api.jobs.list(query, { signal });
   const isAbout = (job: LiveJob): boolean => question.reason === null || reasonOf(job) === question.reason;
   const rows = found.jobs.map(toRow).filter(isAbout);

@@ -1,5 +1,6 @@
 // The search line of the jobs page and the filter of the API: the same thing as text and as fields. Pure.
 
+import type { JobFilter } from "../../contract/job-list.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { JOB_STATUSES, type JobStatus } from "../../contract/values.ts";
 
@@ -16,6 +17,7 @@ export const SEARCH_KEYS = {
   worker: "worker",
   schedule: "schedule",
   key: "key",
+  unpriced: "unpriced",
 } as const;
 
 const SAID = Object.fromEntries(Object.entries(SEARCH_KEYS).map(([said, name]) => [name, said]));
@@ -80,8 +82,9 @@ const hasWords = (job: LiveJob, q: string): boolean => {
 };
 
 type Test = (job: LiveJob, value: string) => boolean;
+type Name = Exclude<keyof JobFilter, `${typeof METADATA}${string}`>;
 
-const TESTS: Record<string, Test> = {
+const TESTS: Record<Name, Test> = {
   status: (job, value) => job.status === value,
   q: hasWords,
   error_code: ({ error }, value) => error?.code === value || String(error?.status ?? "") === value,
@@ -93,14 +96,17 @@ const TESTS: Record<string, Test> = {
   schedule: (job, value) => job.schedule === value,
   since: (job, value) => job.created_at >= value,
   until: (job, value) => job.created_at < value,
+  unpriced: (job, value) => (job.usage !== null && job.cost_usd === null) === (value === "true"),
   // A live job does not say which key made it.
   key: () => false,
 };
 
+const isName = (name: string): name is Name => Object.hasOwn(TESTS, name);
+
 /** Whether a job that the socket tells of would be in the list. */
 export const matches = (job: LiveJob, filter: Filter): boolean =>
   Object.entries(filter).every(([name, value]) =>
-    name.startsWith(METADATA) ? job.metadata[name.slice(METADATA.length)] === value : TESTS[name]?.(job, value),
+    isName(name) ? TESTS[name](job, value) : job.metadata[name.slice(METADATA.length)] === value,
   );
 
 /** The line with its last word completed, in every way that fits. */

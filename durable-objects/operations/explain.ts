@@ -4,7 +4,7 @@ import { type Explanation, presentExplanation } from "../../contract/dispatch.ts
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explain, heldBack, type Routing } from "../../domain/routing.ts";
+import { explain, heldBack, type Routing, type Scope } from "../../domain/routing.ts";
 import type { RouteRequest } from "../../domain/routing-filter.ts";
 import { delayReason, routePolicy, routeRequest } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -16,8 +16,7 @@ export interface ExplainRequest {
   readonly tags: readonly string[];
   readonly tier: Tier | null;
   readonly urgency: Priority;
-  /** Of eligible workers, and of refused ones; all where absent. */
-  readonly limit?: number | null;
+  readonly scope?: Scope;
 }
 
 export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Explanation, Refusal> => {
@@ -28,13 +27,7 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   }
   const asked: RouteRequest =
     job === null ? { ...request, api: null, excludedProviders: [], avoidedWorkers: [] } : routeRequest(turn, job);
-  const routing = explain(
-    turn.memory.fleet,
-    asked,
-    routePolicy(turn),
-    notesOn(turn, asked),
-    request.limit ?? undefined,
-  );
+  const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked), request.scope);
   const delay = job === null ? null : delayReason(turn, job);
   return ok(presentExplanation(underKillswitch(turn, delay === null ? routing : heldBack(routing, delay))));
 };

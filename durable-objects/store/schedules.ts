@@ -1,23 +1,26 @@
 // Schedules.
 
 import type { Schedule } from "../../domain/schedule.ts";
-import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+import { readSchedule } from "../../domain/schedule-record.ts";
+import { all, first, type Row, type Sql, scalar } from "./sql.ts";
+
+const scheduleOf = ({ record }: Row): Schedule => readSchedule(record as string);
 
 export const schedulesTable = (sql: Sql) => ({
-  find: (name: string): Schedule | null =>
-    record<Schedule>(first(sql, "SELECT record FROM schedules WHERE name = ?", name)),
+  find: (name: string): Schedule | null => {
+    const row = first(sql, "SELECT record FROM schedules WHERE name = ?", name);
+    return row === null ? null : scheduleOf(row);
+  },
 
-  all: (): Schedule[] => records<Schedule>(all(sql, "SELECT record FROM schedules")),
+  all: (): Schedule[] => all(sql, "SELECT record FROM schedules").map(scheduleOf),
 
   page: (limit: number, offset: number): Schedule[] =>
-    records<Schedule>(
-      all(
-        sql,
-        "SELECT record FROM schedules ORDER BY record ->> 'createdAt' DESC, name LIMIT ? OFFSET ?",
-        limit,
-        offset,
-      ),
-    ),
+    all(
+      sql,
+      "SELECT record FROM schedules ORDER BY record ->> 'createdAt' DESC, name LIMIT ? OFFSET ?",
+      limit,
+      offset,
+    ).map(scheduleOf),
 
   count: (): number => scalar(sql, "SELECT COUNT(*) FROM schedules") ?? 0,
 
@@ -35,14 +38,12 @@ export const schedulesTable = (sql: Sql) => ({
   },
 
   due: (nowAt: number, limit: number): Schedule[] =>
-    records<Schedule>(
-      all(
-        sql,
-        "SELECT record FROM schedules WHERE next_run_at IS NOT NULL AND next_run_at <= ? ORDER BY next_run_at LIMIT ?",
-        nowAt,
-        limit,
-      ),
-    ),
+    all(
+      sql,
+      "SELECT record FROM schedules WHERE next_run_at IS NOT NULL AND next_run_at <= ? ORDER BY next_run_at LIMIT ?",
+      nowAt,
+      limit,
+    ).map(scheduleOf),
 
   nextRunAt: (): number | null => scalar(sql, "SELECT MIN(next_run_at) FROM schedules WHERE next_run_at IS NOT NULL"),
 });

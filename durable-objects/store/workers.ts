@@ -1,11 +1,11 @@
 // Registered workers, and the back-offs of their providers.
 
-import { WORKER_DEFAULTS, type Worker } from "../../domain/worker.ts";
-import { all, records, type Sql, scalar } from "./sql.ts";
+import type { Worker } from "../../domain/worker.ts";
+import { readWorker } from "../../domain/worker-record.ts";
+import { all, type Sql, scalar } from "./sql.ts";
 
 export const workersTable = (sql: Sql) => ({
-  all: (): Worker[] =>
-    records<Worker>(all(sql, "SELECT record FROM workers")).map((worker) => ({ ...WORKER_DEFAULTS, ...worker })),
+  all: (): Worker[] => all(sql, "SELECT record FROM workers").map(({ record }) => readWorker(record as string)),
 
   put: (worker: Worker): void => {
     sql.exec(

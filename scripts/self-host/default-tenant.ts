@@ -3,6 +3,8 @@
 // first-start marker, written before any state and removed after the key file, tells that case from a lost file.
 
 import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { ApiProblem } from "../../contract/client/problem.ts";
+import { type Client, createClient } from "../../contract/client.ts";
 import { ExitError } from "../exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
 import { readSecret, syncDirectory, writeSecret } from "./kept-secret.ts";
@@ -35,12 +37,13 @@ export function isTenantKept(dir: DataDir): boolean {
  */
 export async function ensureDefaultTenant(url: string, rootKey: string, dir: DataDir): Promise<"ready" | "stranded"> {
   if (!isTenantKept(dir)) {
-    const answer = await request(url, rootKey, "POST", "/admin/tenants", { tenant: TENANT });
-    if (answer.status === 409) {
-      if (existsSync(dir.firstStart) && (await isOnlyTenant(url, rootKey))) return "stranded";
+    const client = clientOf(url, rootKey);
+    const adminKey = await makeTenant(client);
+    if (adminKey === "exists") {
+      if (existsSync(dir.firstStart) && (await isOnlyTenant(client))) return "stranded";
       throw new ExitError(lostKeyMessage(dir));
     }
-    writeSecret(dir.adminKey, expectText(answer, 201, "admin_key", "The tenant could not be created"));
+    writeSecret(dir.adminKey, adminKey);
   }
   rmSync(dir.firstStart, { force: true });
   return "ready";
@@ -50,42 +53,36 @@ export async function ensureDefaultTenant(url: string, rootKey: string, dir: Dat
 export async function ensureWorkerKey(url: string, dir: DataDir): Promise<string> {
   const kept = readSecret(dir.workerKey);
   if (kept) return kept;
-  const adminKey = readSecret(dir.adminKey) ?? "";
-  const answer = await request(url, adminKey, "POST", "/api/keys", { name: "local worker", role: "worker" });
-  const key = expectText(answer, 201, "key", "The local worker's key could not be made");
+  const { keys } = clientOf(url, readSecret(dir.adminKey) ?? "");
+  const { key } = await keys
+    .create({ name: "local worker", role: "worker" })
+    .catch((error) => failWith("The local worker's key could not be made", error));
   writeSecret(dir.workerKey, key);
   return key;
 }
 
-interface Answer {
-  status: number;
-  body: Record<string, unknown>;
+/** Each request once: what a first start has half done, the next one finds. */
+function clientOf(url: string, key: string): Client {
+  return createClient({ url, key, retries: 0, timeoutMs: REQUEST_TIMEOUT_MS });
 }
 
-async function request(url: string, key: string, method: string, path: string, body?: object): Promise<Answer> {
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-  });
-  const parsed: unknown = await response.json().catch(() => undefined);
-  const isRecord = typeof parsed === "object" && parsed !== null;
-  return { status: response.status, body: isRecord ? (parsed as Record<string, unknown>) : {} };
+async function makeTenant({ tenants }: Client): Promise<string | "exists"> {
+  try {
+    return (await tenants.create({ tenant: TENANT })).admin_key;
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 409) return "exists";
+    return failWith("The tenant could not be created", error);
+  }
 }
 
-async function isOnlyTenant(url: string, rootKey: string): Promise<boolean> {
-  const { status, body } = await request(url, rootKey, "GET", "/admin/tenants");
-  const tenants = Array.isArray(body.tenants) ? (body.tenants as { tenant?: unknown }[]) : [];
-  return status === 200 && tenants.every(({ tenant }) => tenant === TENANT);
+async function isOnlyTenant({ tenants }: Client): Promise<boolean> {
+  const { tenants: all } = await tenants.list().catch(() => ({ tenants: null }));
+  return all?.every(({ tenant }) => tenant === TENANT) ?? false;
 }
 
-/** Never repeats the body of a success: it holds a key. */
-function expectText({ status, body }: Answer, expected: number, field: string, failure: string): string {
-  const value = body[field];
-  if (status === expected && typeof value === "string") return value;
-  const why = status === expected ? `the answer has no ${field}` : `${body.title ?? "no reason given"} (${status})`;
-  throw new ExitError(`${failure}: ${why}${body.detail && status !== expected ? `: ${body.detail}` : ""}`);
+function failWith(failure: string, error: unknown): never {
+  if (!(error instanceof ApiProblem)) throw error;
+  throw new ExitError(`${failure}: ${error.title} (${error.status}): ${error.message}`);
 }
 
 function lostKeyMessage(dir: DataDir): string {

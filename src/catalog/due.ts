@@ -77,8 +77,8 @@ async function syncOne(
     }
     const result = await syncSubscription(tools, tenant, id, undefined, { onlyIfDue: true });
     if (!result.ok) return result.error.code === "provider_failed" ? "failed" : "left";
-    const { isChanged, arePricesChanged } = result.value;
-    if (isChanged || arePricesChanged) await tellOfChange(tools, tenant, result.value);
+    const { isChanged, repriced } = result.value;
+    if (isChanged || repriced.length > 0) await tellOfChange(tools, tenant, result.value);
     return isChanged ? "changed" : "synced";
   } catch (error) {
     logTrouble("a sync failed", tenant, id, error);

@@ -1,9 +1,11 @@
 // What a subscription's last good sync found, and how it came to be so.
 
 import type { CatalogModel } from "../../domain/catalog.ts";
+import type { ModelPrice } from "../../domain/catalog-price.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog-subscription.ts";
 import type { RefusalOf } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
+import { storedModels } from "./snapshot.ts";
 import { getSubscription } from "./subscription-rows.ts";
 
 type NotFound = RefusalOf<"not_found">;
@@ -16,17 +18,12 @@ export async function readSnapshot(
 ): Promise<Result<ModelsSnapshot, NotFound>> {
   const subscription = await getSubscription(db, tenant, id);
   if (!subscription.ok) return subscription;
-  const { results } = await db
-    .prepare(
-      `SELECT model_id, name, context_window FROM catalog_models
-       WHERE tenant = ?1 AND subscription_id = ?2 ORDER BY model_id`,
-    )
-    .bind(tenant, id)
-    .all<{ model_id: string; name: string; context_window: number | null }>();
-  const models = results.map(({ model_id: id, name, context_window }) =>
-    context_window === null ? { id, name } : { id, name, context_window },
+  const listed = [...(await storedModels(db, tenant, id)).values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const priced = listed.flatMap(({ id: model, price }): [string, ModelPrice][] =>
+    price === undefined ? [] : [[model, price]],
   );
-  return ok({ models, modelsSyncedAt: subscription.value.modelsSyncedAt });
+  const models = listed.map(({ price: _price, ...model }) => model);
+  return ok({ models, prices: new Map(priced), modelsSyncedAt: subscription.value.modelsSyncedAt });
 }
 
 /** Newest first. */
@@ -56,16 +53,24 @@ interface HistoryRow extends Pick<ModelsHistoryEntry, "at" | "kind"> {
   readonly after: string | null;
 }
 
-const toEntry = ({ at, kind, model_id, before, after }: HistoryRow): ModelsHistoryEntry => ({
-  at,
-  kind,
-  modelId: model_id,
-  before: modelOf(before),
-  after: modelOf(after),
-});
+const toEntry = (row: HistoryRow): ModelsHistoryEntry => {
+  const [before, after] = [modelOf(row.before), modelOf(row.after)];
+  return {
+    at: row.at,
+    kind: row.kind,
+    modelId: row.model_id,
+    before: before.model,
+    after: after.model,
+    priceBefore: before.price,
+    priceAfter: after.price,
+  };
+};
 
-function modelOf(text: string | null): CatalogModel | null {
-  return text === null ? null : (JSON.parse(text) as CatalogModel);
+/** Lines of earlier releases have no price. */
+function modelOf(text: string | null): { model: CatalogModel | null; price: ModelPrice | null } {
+  if (text === null) return { model: null, price: null };
+  const { price = null, ...model } = JSON.parse(text) as CatalogModel & { price?: ModelPrice };
+  return { model, price };
 }
 
 /** For retention: removes up to `limit` of the lines older than `beforeAt`; returns how many went. */

@@ -67,23 +67,9 @@ function toModel(row: ModelRow): ListedModel {
   return { id: row.model_id, name: row.name, ...contextWindow, ...price };
 }
 
-/** The models to write: those that the diff names, and those whose price alone has moved. */
-export function modelsToWrite(
-  before: ReadonlyMap<string, ListedModel>,
-  after: ReadonlyMap<string, ListedModel>,
-  changes: readonly CatalogChange[],
-): ListedModel[] {
-  const changed = new Set(changes.map((change) => change.model_id));
-  return [...after.values()].filter((model) => changed.has(model.id) || !isSamePrice(before.get(model.id), model));
-}
-
-function isSamePrice(a: ListedModel | undefined, b: ListedModel): boolean {
-  return (
-    a?.price?.input_nano_per_mtok === b.price?.input_nano_per_mtok &&
-    a?.price?.output_nano_per_mtok === b.price?.output_nano_per_mtok &&
-    a?.price?.cached_input_nano_per_mtok === b.price?.cached_input_nano_per_mtok &&
-    a?.price?.request_nano === b.price?.request_nano
-  );
+/** The models that changes leave behind. */
+export function modelsToWrite(changes: readonly CatalogChange[]): ListedModel[] {
+  return changes.map(({ after }) => after).filter((model) => model !== null);
 }
 
 export function writeModels(

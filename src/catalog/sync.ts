@@ -5,7 +5,7 @@
 //
 // No key is ever in reach here: the connector makes the requests.
 
-import { type CatalogChange, diffModels, type ListedModel } from "../../domain/catalog.ts";
+import { type CatalogChange, diffModels, type ListedModel, priceMoves } from "../../domain/catalog.ts";
 import type { SyncReport } from "../../domain/catalog-subscription.ts";
 import { nextRetryAt, nextSyncAt } from "../../domain/catalog-timing.ts";
 import { nextCronAt } from "../../domain/cron-times.ts";
@@ -67,17 +67,15 @@ async function store(
   const before = await storedModels(tools.db, tenant, id);
   const changes = diffModels(before, models);
   const at = tools.now();
-  const written = modelsToWrite(before, models, changes);
-  const report = {
-    ...reportOf(id, held.provider, changes, at),
-    arePricesChanged: written.some(({ price }) => price !== undefined),
-  };
+  const moves = priceMoves(before, models);
+  const lines = [...changes, ...moves];
+  const report = reportOf(id, held.provider, changes, moves, at);
   const statements = [
     leaseFence(tools.db, tenant, id, held),
-    ...writeModels(tools.db, tenant, id, written),
+    ...writeModels(tools.db, tenant, id, modelsToWrite(lines)),
     ...removeModels(tools.db, tenant, id, report.removed),
-    ...appendHistory(tools.db, tenant, id, changes, held.historyCount + 1, at),
-    finishStatement(tools.db, tenant, id, held, models.size, changes.length, at),
+    ...appendHistory(tools.db, tenant, id, lines, held.historyCount + 1, at),
+    finishStatement(tools.db, tenant, id, held, models.size, lines.length, at),
     ...(report.isChanged ? [tools.audit(tenant, auditOf(report, actor))] : []),
   ];
   try {
@@ -142,16 +140,22 @@ function scheduledAt(schedule: string, id: string, now: number): number {
   return nextSyncAt(slot, nextCronAt(timing, slot), id);
 }
 
-function reportOf(id: string, provider: string, changes: readonly CatalogChange[], at: number): SyncReport {
+function reportOf(
+  id: string,
+  provider: string,
+  changes: readonly CatalogChange[],
+  moves: readonly CatalogChange[],
+  at: number,
+): SyncReport {
   const ids = (kind: CatalogChange["kind"]) => changes.filter((c) => c.kind === kind).map((c) => c.model_id);
   return {
     subscriptionId: id,
     provider,
     isChanged: changes.length > 0,
-    arePricesChanged: false,
     added: ids("added"),
     removed: ids("removed"),
     updated: ids("changed"),
+    repriced: moves.map(({ model_id }) => model_id),
     modelsSyncedAt: at,
   };
 }

@@ -2,7 +2,7 @@
 // by row. No text of a user's stands in a pattern: words go through the full-text index, an id's beginning is a range.
 
 import { fromIso } from "../../contract/field.ts";
-import { type JobFilter, metadataOf } from "../../contract/job-list.ts";
+import { type JobFilter, type JobFilterName, metadataOf } from "../../contract/job-list.ts";
 import { searchTermsOf } from "../../domain/search.ts";
 
 /** `FROM` and `WHERE` of the jobs that a filter names; `?1` is the tenant, `bindings` follow it. */
@@ -15,70 +15,96 @@ export interface JobSelection {
   readonly id: string;
 }
 
-/** Single values, the most telling first: the first one given leads, so its column is left bare for the planner. */
-const COLUMNS = [
-  ["error_code", "jobs.error_code"],
-  ["schedule", "jobs.schedule"],
-  ["worker", "jobs.worker"],
-  ["key", "jobs.key_id"],
-  ["status", "jobs.status"],
-] as const satisfies readonly (readonly [keyof JobFilter, string])[];
+type Bind = (value: string | number) => string;
+
+/** What a filter asks of a job; the first label that is asked for leads, else the first column. */
+type Part =
+  /** It may have several of the kind. */
+  | { readonly label: string; readonly value: string }
+  /** It has one, found by an index. */
+  | { readonly column: string; readonly value: string }
+  | { readonly sql: (bind: Bind, createdAt: string) => string };
+
+const label =
+  (name: string) =>
+  (value: string): Part[] => [{ label: name, value }];
+const column =
+  (name: string) =>
+  (value: string): Part[] => [{ column: `jobs.${name}`, value }];
 
 const HTTP_STATUS = /^[1-5]\d\d$/;
 
-/** What a job may have several of; `ran_provider` is among its providers. */
-const labelsOf = (filter: JobFilter): [name: string, value: string][] => {
-  const labels: [string, string | undefined][] = [
-    ...metadataOf(filter).map(([name, value]): [string, string] => [`metadata.${name}`, value]),
-    ["tag", filter.tag],
-    ["model", filter.model],
-    ["provider", filter.ran_provider],
-    ["provider", filter.provider],
-  ];
-  return labels.filter((label): label is [string, string] => label[1] !== undefined);
-};
+/** Not every runtime has a code of its own: a number finds the status that the provider answered with, too. */
+const errorCode = (value: string): Part[] =>
+  HTTP_STATUS.test(value)
+    ? [
+        {
+          sql: (bind) =>
+            `(+jobs.error_code = ${bind(value)} OR jobs.record ->> '$.error.status' = ${bind(Number(value))})`,
+        },
+      ]
+    : column("error_code")(value);
 
 const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
 
+/** Every name that a filter may have, the most telling first. */
+const PARTS = {
+  tag: label("tag"),
+  model: label("model"),
+  // It is among the job's providers, whose index leads to it.
+  ran_provider: (value) => [...label("provider")(value), { sql: (bind) => `jobs.ran_provider = ${bind(value)}` }],
+  provider: label("provider"),
+  error_code: errorCode,
+  schedule: column("schedule"),
+  worker: column("worker"),
+  key: column("key_id"),
+  status: column("status"),
+  since: (value) => [{ sql: (bind, createdAt) => `${createdAt} >= ${bind(fromIso(value))}` }],
+  until: (value) => [{ sql: (bind, createdAt) => `${createdAt} < ${bind(fromIso(value))}` }],
+  unpriced: (value) => [{ sql: () => `${value === "true" ? "" : "NOT "}${IS_UNPRICED}` }],
+  q: (value) => [{ sql: (bind) => searchCondition(value, bind) }],
+} as const satisfies Record<JobFilterName, (value: string) => Part[]>;
+
+const partsOf = (filter: JobFilter): Part[] => [
+  ...metadataOf(filter).flatMap(([name, value]) => label(`metadata.${name}`)(value)),
+  ...(Object.keys(PARTS) as JobFilterName[]).flatMap((name) => {
+    const value = filter[name];
+    return value === undefined ? [] : PARTS[name](value);
+  }),
+];
+
 export const selectionOf = (filter: JobFilter): JobSelection => {
   const bindings: (string | number)[] = [];
-  const bind = (value: string | number): string => `?${bindings.push(value) + 1}`;
-  const joined: string[] = [];
-  const conditions: string[] = [];
-  const [lead, ...others] = labelsOf(filter);
-  if (lead !== undefined) {
-    conditions.push(`lead.tenant = ?1 AND lead.name = ${bind(lead[0])} AND lead.value = ${bind(lead[1])}`);
-    joined.push("job_labels AS lead CROSS JOIN");
-  }
-  const createdAt = lead === undefined ? "jobs.created_at" : "lead.created_at";
-  const id = lead === undefined ? "jobs.id" : "lead.job_id";
-  conditions.push(lead === undefined ? "jobs.tenant = ?1" : "jobs.tenant = ?1 AND jobs.id = lead.job_id");
-  if (filter.since !== undefined) conditions.push(`${createdAt} >= ${bind(fromIso(filter.since))}`);
-  if (filter.until !== undefined) conditions.push(`${createdAt} < ${bind(fromIso(filter.until))}`);
+  const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
+  const parts = partsOf(filter);
+  const lead = parts.find((part) => "label" in part);
+  const [createdAt, id] = lead === undefined ? ["jobs.created_at", "jobs.id"] : ["lead.created_at", "lead.job_id"];
+  const conditions =
+    lead === undefined
+      ? ["jobs.tenant = ?1"]
+      : [
+          `lead.tenant = ?1 AND lead.name = ${bind(lead.label)} AND lead.value = ${bind(lead.value)}`,
+          "jobs.tenant = ?1 AND jobs.id = lead.job_id",
+        ];
   let isLed = lead !== undefined;
-  for (const [name, column] of COLUMNS) {
-    const value = filter[name];
-    if (value === undefined) continue;
-    if (name === "error_code" && HTTP_STATUS.test(value)) {
-      // Not every runtime has a code of its own: a number finds the status that the provider answered with, too.
-      conditions.push(
-        `(+jobs.error_code = ${bind(value)} OR jobs.record ->> '$.error.status' = ${bind(Number(value))})`,
-      );
-      continue;
+  for (const part of parts) {
+    if (part === lead) continue;
+    if ("sql" in part) conditions.push(part.sql(bind, createdAt));
+    else if ("label" in part) conditions.push(hasLabel(part, bind));
+    else {
+      // What leads is left bare for the planner.
+      conditions.push(`${isLed ? "+" : ""}${part.column} = ${bind(part.value)}`);
+      isLed = true;
     }
-    conditions.push(`${isLed ? "+" : ""}${column} = ${bind(value)}`);
-    isLed = true;
   }
-  if (filter.ran_provider !== undefined) conditions.push(`jobs.ran_provider = ${bind(filter.ran_provider)}`);
-  for (const [name, value] of others) {
-    conditions.push(`EXISTS (SELECT 1 FROM job_labels AS other WHERE other.tenant = ?1 AND other.name = ${bind(name)}
-      AND other.value = ${bind(value)} AND other.created_at = jobs.created_at AND other.job_id = jobs.id)`);
-  }
-  if (filter.unpriced !== undefined) conditions.push(`${filter.unpriced === "true" ? "" : "NOT "}${IS_UNPRICED}`);
-  if (filter.q !== undefined) conditions.push(searchCondition(filter.q, bind));
-  return { from: [...joined, "jobs"].join(" "), where: conditions.join(" AND "), bindings, createdAt, id };
+  const from = lead === undefined ? "jobs" : "job_labels AS lead CROSS JOIN jobs";
+  return { from, where: conditions.join(" AND "), bindings, createdAt, id };
 };
+
+const hasLabel = ({ label: name, value }: { label: string; value: string }, bind: Bind): string =>
+  `EXISTS (SELECT 1 FROM job_labels AS other WHERE other.tenant = ?1 AND other.name = ${bind(name)}
+      AND other.value = ${bind(value)} AND other.created_at = jobs.created_at AND other.job_id = jobs.id)`;
 
 /** After every character that an id may have. */
 const PAST_IDS = "~";

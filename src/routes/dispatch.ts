@@ -57,7 +57,10 @@ const explain = endpoint(
       tags: splitTags(query.job_tags ?? ""),
       tier: query.tier ?? null,
       urgency: query.urgency ?? ("normal" as const),
-      limit: query.limit ?? null,
+      scope: {
+        ...(query.limit === undefined ? {} : { limit: query.limit }),
+        ...(query.worker === undefined ? {} : { instance: query.worker }),
+      },
     };
     return answer(c, unwrap(await callTenant(c.env, token, "explain", request)));
   },

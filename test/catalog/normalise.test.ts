@@ -8,6 +8,7 @@ import {
   nextPage,
   normaliseRow,
   type ProviderDefinition,
+  priceMoves,
   readRows,
 } from "../../domain/catalog.ts";
 import { isFieldPath, isListPath, readPath } from "../../domain/catalog-path.ts";
@@ -252,11 +253,17 @@ describe("a difference", () => {
     );
   });
 
-  it("does not see what is no part of a model: a price", () => {
+  it("does not see a price, which moves by itself", () => {
     const priced = { id: "a", name: "a", price: { input_nano_per_mtok: 1, output_nano_per_mtok: 2 } };
     expect(diffModels(new Map([["a", { id: "a", name: "a" }]]), new Map([["a", priced]]))).toEqual([]);
     expect(diffModels(new Map(), new Map([["a", priced]]))).toEqual([
-      { kind: "added", model_id: "a", before: null, after: { id: "a", name: "a" } },
+      { kind: "added", model_id: "a", before: null, after: priced },
     ]);
+    const before = new Map([["a", { id: "a", name: "a" }]]);
+    expect(priceMoves(before, new Map([["a", priced]]))).toEqual([
+      { kind: "changed", model_id: "a", before: before.get("a"), after: priced },
+    ]);
+    expect(priceMoves(new Map([["a", priced]]), new Map([["a", { ...priced }]]))).toEqual([]);
+    expect(priceMoves(before, new Map([["a", { ...priced, name: "b" }]]))).toEqual([]);
   });
 });

@@ -69,10 +69,10 @@ describe("a sync", () => {
         subscriptionId: id,
         provider: "acme",
         isChanged: true,
-        arePricesChanged: false,
         added: ["a", "b"],
         removed: [],
         updated: [],
+        repriced: [],
         modelsSyncedAt: world.clock.now,
       },
     });
@@ -83,6 +83,7 @@ describe("a sync", () => {
           { id: "a", name: "a" },
           { id: "b", name: "B", context_window: 8192 },
         ],
+        prices: new Map(),
         modelsSyncedAt: world.clock.now,
       },
     });
@@ -175,16 +176,29 @@ describe("a sync", () => {
     expect(await idsNow()).toEqual([...hostile].sort());
   });
 
-  it("keeps prices beside the models and out of the history", async () => {
+  it("keeps prices beside the models; one that moves changes no list, and stands in the history", async () => {
     const pricing = { unit: "per_1m", input: "in", output: "out" } as const;
     const tools = { ...world.tools, providers: new Map([["acme", { ...acme, pricing }]]) };
     world.answer = () => json({ data: [{ id: "a", in: 3, out: 15 }, { id: "b" }] });
     await syncSubscription(tools, world.tenant, id, ANA);
     expect(await pricesNow()).toEqual({ a: [3_000_000_000, 15_000_000_000], b: [null, null] });
     world.answer = () => json({ data: [{ id: "a", in: 2, out: 10 }, { id: "b" }] });
-    expect(await syncSubscription(tools, world.tenant, id, ANA)).toMatchObject({ value: { isChanged: false } });
+    expect(await syncSubscription(tools, world.tenant, id, ANA)).toMatchObject({
+      value: { isChanged: false, updated: [], repriced: ["a"] },
+    });
     expect(await pricesNow()).toMatchObject({ a: [2_000_000_000, 10_000_000_000] });
-    expect((await history()).total).toBe(2);
+    const { history: lines, total } = await history();
+    expect(total).toBe(3);
+    expect(lines[0]).toMatchObject({
+      kind: "changed",
+      modelId: "a",
+      before: { id: "a", name: "a" },
+      after: { id: "a", name: "a" },
+      priceBefore: { input_nano_per_mtok: 3_000_000_000, output_nano_per_mtok: 15_000_000_000 },
+      priceAfter: { input_nano_per_mtok: 2_000_000_000, output_nano_per_mtok: 10_000_000_000 },
+    });
+    expect(await syncSubscription(tools, world.tenant, id, ANA)).toMatchObject({ value: { repriced: [] } });
+    expect((await history()).total).toBe(3);
   });
 });
 

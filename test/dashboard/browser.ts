@@ -66,9 +66,9 @@ const watch = (page: Page, origin: string): (() => string[]) => {
   return () => faults;
 };
 
-export const startWorld = async (args: string[] = []): Promise<World> => {
+export const startWorld = async (args: string[] = [], env: Record<string, string> = {}): Promise<World> => {
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-dashboard-"));
-  const server = await startSelfHosted(dataDir, { args, env: { SERVICE_CATALOG_SYNC: "0" } });
+  const server = await startSelfHosted(dataDir, { args, env: { SERVICE_CATALOG_SYNC: "0", ...env } });
   const browser: Browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   const call = async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
     const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };

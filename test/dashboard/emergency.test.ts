@@ -96,20 +96,26 @@ describe.skipIf(lacksBrowser())("when the server goes away", () => {
       const { page } = await world.visit("/");
       await page.goto(`${url}/#key=${first.adminKey}`);
       await page.getByText("Live", { exact: true }).waitFor();
+      const call = (path: string, body: unknown) =>
+        fetch(`${url}${path}`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${first.adminKey}`, "content-type": "application/json" },
+          body: JSON.stringify(body),
+        });
+      await call("/api/schedules", { name: "punctual", interval: "1s", prompt: "on time", tags: ["nobody"] });
       await first.kill();
       await page.getByText("Connection lost.").waitFor();
       await page.getByText("Not live", { exact: true }).waitFor();
       const second = await startSelfHosted(dataDir, { env: { PORT } });
-      const headers = { authorization: `Bearer ${second.adminKey}`, "content-type": "application/json" };
-      await fetch(`${url}/api/jobs`, {
-        method: "POST",
-        headers,
-        body: JSON.stringify({ prompt: "while you were away" }),
-      });
+      await call("/api/jobs", { prompt: "while you were away" });
       await page.getByText("Live", { exact: true }).waitFor();
       expect(await page.getByText("Connection lost.").count()).toBe(0);
       await page.getByRole("link", { name: "Pending" }).click();
       await page.getByText("while you were away").waitFor();
+      // Which schedules missed runs is one action from anywhere.
+      await page.getByRole("link", { name: "Schedules", exact: true }).click();
+      const row = page.getByRole("row").filter({ hasText: "punctual" });
+      await row.getByText(/^\d+ runs? missed$/).waitFor();
       await second.stop();
     } finally {
       await first.kill();

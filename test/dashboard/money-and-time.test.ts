@@ -3,15 +3,21 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ActingWorker, register } from "./acting-worker.ts";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { fakeProvider } from "./fake-provider.ts";
 
 describe.skipIf(lacksBrowser())("money and time", () => {
   let world: World;
   let worker: ActingWorker;
+  const provider = fakeProvider("acme-models");
   beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
+    const folder = await provider.start();
+    world = await startWorld(["--no-worker"], { SERVICE_CATALOG_DIR: folder });
     worker = await register(world, "box-1");
   }, 90_000);
-  afterAll(() => world?.close());
+  afterAll(async () => {
+    await world?.close();
+    await provider.stop();
+  });
 
   it("the cost of a span is shown by model, and its file hands no formula to a spreadsheet", async () => {
     await world.call("PUT", "/config", { budget: { day_usd: 1 } });
@@ -23,12 +29,44 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     expect(await page.locator(".budget-caution").count()).toBe(1);
     await page.getByRole("radio", { name: "model", exact: true }).press("Space");
     await page.getByRole("row").filter({ hasText: "=cmd" }).getByText("$0.90").waitFor();
+    await page.locator(".plot-legend").getByText("=cmd").waitFor();
     const file = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download as CSV" }).click();
     const stream = await (await file).createReadStream();
     let text = "";
     for await (const part of stream) text += part;
     expect(text).toContain("'=cmd,0.9,1,0,10,5");
+    expect(faults()).toEqual([]);
+  });
+
+  it("jobs of unknown price are one link from the cost that leaves them out", async () => {
+    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "priceless", model: "unheard-of" });
+    await worker.complete(id, "done", { usage: { input_tokens: 10, output_tokens: 5 } });
+    const { page, faults } = await world.open("cost");
+    await page.getByRole("link", { name: "1 job of unknown price" }).click();
+    await page.getByRole("link", { name: "priceless" }).waitFor();
+    expect(await page.getByRole("table", { name: "Jobs" }).locator("tbody tr").count()).toBe(1);
+    expect(faults()).toEqual([]);
+  });
+
+  it("what changed in the catalog this week, prices too, is one action from anywhere", async () => {
+    const { call } = world;
+    provider.models = [
+      { id: "kept", in: 3, out: 15 },
+      { id: "dropped", in: 1, out: 2 },
+    ];
+    const { id } = await call<{ id: string }>("POST", "/catalog/subscriptions", { provider: "acme-models" });
+    await call("POST", `/catalog/subscriptions/${id}/sync`);
+    provider.models = [{ id: "kept", in: 2, out: 10 }, { id: "brand-new" }];
+    await call("POST", `/catalog/subscriptions/${id}/sync`);
+    const { page, faults } = await world.open("");
+    await page.getByRole("link", { name: "Catalog", exact: true }).click();
+    const week = page.getByRole("region", { name: "Changes of this week" });
+    await week.getByText("kept price $3.00 in, $15.00 out → $2.00 in, $10.00 out per million tokens").waitFor();
+    await week.getByText("removed acme-models dropped").waitFor();
+    await week.getByText("added acme-models brand-new").waitFor();
+    await week.getByRole("link", { name: "acme-models" }).first().click();
+    await page.getByText("$2.00 in, $10.00 out", { exact: true }).waitFor();
     expect(faults()).toEqual([]);
   });
 

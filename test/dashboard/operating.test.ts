@@ -1,7 +1,14 @@
 // What an operator does all day, done in a browser: jobs, workers, schedules, catalog, config, keys.
 
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+const isInView = async (place: Locator): Promise<boolean> => {
+  const box = await place.boundingBox();
+  const height = place.page().viewportSize()?.height ?? 0;
+  return box !== null && box.y >= 0 && box.y + box.height <= height;
+};
 
 describe.skipIf(lacksBrowser())("operating", () => {
   let world: World;
@@ -32,6 +39,26 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByText("free capacity").first().waitFor();
     expect(faults()).toEqual([]);
   });
+
+  it("a job that streams shows its text while it is written, and then its result", async () => {
+    const { page, faults } = await world.open("jobs/new");
+    const words = Array.from({ length: 24 }, (_, at) => `word${at}`).join(" ");
+    await page.getByLabel("Prompt").fill(words);
+    await page.getByText("Input, start, limits, streaming").click();
+    await page.getByLabel("Input", { exact: true }).fill('{"delay_ms": 5000}');
+    await page.getByLabel("Show the text while it is written").check();
+    await page.getByRole("button", { name: "Dispatch now" }).click();
+    await page.getByRole("heading", { name: "Result, as it is written" }).waitFor();
+    const written = async (): Promise<string> =>
+      (await page.getByLabel("Result so far", { exact: true }).textContent()) ?? "";
+    const early = await written();
+    expect(words.startsWith(early.trim())).toBe(true);
+    expect(early.trim().length).toBeLessThan(words.length);
+    await expect.poll(async () => (await written()).length, { interval: 20 }).toBeGreaterThan(early.length);
+    await page.getByRole("heading", { name: "Result", exact: true }).waitFor();
+    await page.getByLabel("Result", { exact: true }).getByText("word23").waitFor();
+    expect(faults()).toEqual([]);
+  }, 30_000);
 
   it("a dispatch that nobody can take says why, worker by worker, and keeps nothing", async () => {
     const { page } = await world.open("jobs/new?tags=h100");
@@ -122,6 +149,10 @@ describe.skipIf(lacksBrowser())("operating", () => {
       .waitFor();
     const save = page.getByRole("button", { name: "Review and save" });
     expect(await save.isDisabled()).toBe(true);
+    await editor.fill(`${before}${"# a note\n".repeat(80)}jobs: {}\n`);
+    await page.mouse.wheel(0, 20_000);
+    await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(500);
+    await expect.poll(() => isInView(page.getByRole("alert"))).toBe(true);
     await editor.fill(before.replace("max_attempts: 5", "max_attempts: 7"));
     await page.getByText("Valid, not saved yet.").waitFor();
     await save.click();
@@ -158,8 +189,15 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByRole("button", { name: "Revoke night shift" }).click();
     await page.getByRole("button", { name: "Revoke", exact: true }).click();
     await page.getByRole("row").filter({ hasText: "night shift" }).getByText("revoked").waitFor();
+    await world.call("PUT", "/config", { jobs: { max_attempts: 4 } });
     await page.getByRole("link", { name: "Audit log" }).click();
     await page.getByText("key.revoked").first().waitFor();
+    await page.getByLabel("About").selectOption("config");
+    await expect.poll(() => page.getByText("key.revoked").count()).toBe(0);
+    await page.getByText("config.replaced").first().waitFor();
+    await page.getByLabel("About").selectOption("key");
+    await page.getByLabel("Who").fill("nobody");
+    await page.getByText("No entry matches.").waitFor();
     expect(faults()).toEqual([]);
   });
 });

@@ -1,6 +1,8 @@
 // The Overview answers what is wrong: what waits and why, what fails and where, and what stands in the way.
 
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
 
 interface Job {
@@ -141,7 +143,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     });
     expect(await model.getAttribute("href")).toBe("#/catalog");
     const webhook = page.getByRole("link", { name: "The webhook to hooks.example is disabled: 410 Gone" });
-    expect(await webhook.getAttribute("href")).toBe("#/webhooks");
+    expect(await webhook.getAttribute("href")).toBe("#/settings/webhooks");
     expect(faults()).toEqual([]);
   });
 
@@ -154,6 +156,11 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     const plain = await fetch(world.server.url + script, { headers: { "accept-encoding": "identity" } });
     expect(plain.headers.get("content-encoding")).toBeNull();
     expect(await answer.text()).toBe(await plain.text());
+    const headers = { authorization: `Bearer ${world.server.adminKey}` };
+    const socket = new WebSocket(`${world.server.url.replace("http", "ws")}/live`, { headers });
+    await once(socket, "open");
+    expect(socket.extensions).toBe("permessage-deflate");
+    socket.terminate();
   });
 
   it("shows a reached budget, and its signal is amber, then red once all wait for it", async () => {

@@ -235,6 +235,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await page.goto(`${world.server.url}/#/jobs?q=many&offset=10050&cursor=${encodeURIComponent(cursor ?? "")}`);
     await page.getByText("10,051–10,060 of 60 jobs").waitFor();
     await page.goto(`${world.server.url}/#/jobs?q=many&offset=50&cursor=${encodeURIComponent(cursor ?? "")}`);
+    await page.getByText("51–60 of 60 jobs").waitFor();
     await page.getByRole("button", { name: "Newer" }).click();
     await page.getByText("1–50 of 60 jobs").waitFor();
   });

@@ -12,6 +12,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { embed, generateText, streamText } from "ai";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { type Behaviour, MockRuntime } from "../worker/mock-runtime.ts";
 
@@ -25,16 +26,8 @@ let runtime: MockRuntime;
 let worker: ChildProcess;
 let workerOutput = "";
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
-const api = async (method: string, route: string, body?: unknown): Promise<any> => {
-  const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
-  const answer = await fetch(server.url + route, {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return answer.status === 204 ? null : answer.json();
-};
+const api = async (method: string, route: string, body?: unknown): Promise<Body> =>
+  (await send({ url: server.url, key: server.adminKey }, method, route, body)).body;
 
 beforeAll(async () => {
   dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));

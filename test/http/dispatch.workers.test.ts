@@ -141,6 +141,14 @@ describe("the explanation", () => {
     const few = await world.ok("GET", "/dispatch/explain?job_tags=x&limit=1");
     expect([few.eligible, few.total, few.selected]).toEqual([3, 5, all.selected]);
     expect(few.workers).toEqual([all.workers[0], all.workers[3]]);
+    for (const [worker, place] of [
+      ["d", 3],
+      [all.workers[1].instance, 1],
+    ] as const) {
+      const one = await world.ok("GET", `/dispatch/explain?job_tags=x&worker=${worker}`);
+      expect([one.selected, one.eligible, one.workers]).toEqual([all.selected, 3, [all.workers[place]]]);
+    }
+    expect((await world.ok("GET", "/dispatch/explain?worker=nobody")).workers).toEqual([]);
     expect((await world.get("/dispatch/explain?limit=0")).status).toBe(400);
   });
 

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
@@ -64,21 +65,9 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
-type Body = any;
-
 const call = async (method: string, route: string, body?: unknown, headers: Record<string, string> = {}) => {
-  const answer = await fetch(`${server.url}${route}`, {
-    method,
-    headers: { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json", ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  return {
-    status: answer.status,
-    id: answer.headers.get("x-request-id"),
-    body: (text === "" ? null : JSON.parse(text)) as Body,
-  };
+  const answer = await send({ url: server.url, key: server.adminKey }, method, route, body, { headers });
+  return { ...answer, id: answer.headers.get("x-request-id") };
 };
 
 const logged = (): Record<string, unknown>[] =>

@@ -6,7 +6,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/version.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
@@ -41,6 +42,9 @@ const signalbox = (args: string[], env: Record<string, string> = {}, input?: str
   run("npx", ["--yes", `${server.url}/signalbox.tgz`, ...args], env, input);
 
 const withKey = () => ({ SERVICE_API_URL: server.url, SERVICE_API_KEY: server.adminKey });
+
+const pendingJobs = async () =>
+  (await createClient({ url: server.url, key: server.adminKey }).jobs.list({ status: "pending" })).jobs;
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), "signalbox-package-"));
@@ -177,7 +181,9 @@ console.log(wrong);
       err += chunk.toString();
     });
     const exited = untilExit(child);
-    await pause(2_000);
+    await vi.waitFor(async () => expect(await pendingJobs()).toHaveLength(1), { timeout: TIMEOUT_MS });
+    // The job is there; the command has heard of it a moment later.
+    await pause(500);
     child.kill("SIGINT");
     expect(await exited).toBe(130);
     expect(err).toMatch(/The job goes on: signalbox jobs get \S+/);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -43,15 +44,8 @@ interface Job {
   readonly lease: number;
 }
 
-const call = async (server: SelfHosted, method: string, route: string, body?: unknown): Promise<unknown> => {
-  const answer = await fetch(`${server.url}${route}`, {
-    method,
-    headers: { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(`${method} ${route}: ${answer.status} ${await answer.text()}`);
-  return answer.json();
-};
+const call = ({ url, adminKey }: SelfHosted, method: string, route: string, body?: unknown): Promise<unknown> =>
+  succeed({ url, key: adminKey }, method, route, body);
 
 /** Creates and completes jobs until told to stop; `known` holds the status that was last answered. */
 const work = async (server: SelfHosted, known: Map<string, string>, isOver: () => boolean): Promise<void> => {

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import WebSocket from "ws";
 import { shareOf } from "../../domain/share.ts";
 import { childProcesses, killChild } from "../support/child-processes.ts";
+import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const ROOT_KEY = "root-key-of-the-children-0123456789";
@@ -26,20 +27,9 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-interface Answer {
-  readonly status: number;
-  readonly retryAfter: string | null;
-  readonly body: Record<string, unknown>;
-}
-
-const call = async (key: string, method: string, route: string, body?: unknown): Promise<Answer> => {
-  const answer = await fetch(`${server?.url}${route}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body: text ? JSON.parse(text) : {} };
+const call = async (key: string, method: string, route: string, body?: unknown) => {
+  const answer = await send({ url: server?.url ?? "", key }, method, route, body);
+  return { ...answer, retryAfter: answer.headers.get("retry-after") };
 };
 
 const worker = { instance: "w", provider: "p", status: "online", tags: "", concurrency: 100 };
@@ -62,7 +52,7 @@ test("with the tenants' process gone, requests are 503 with Retry-After and /hea
   server = await startSelfHosted(dataDir);
   const key = server.adminKey;
   const made = await call(key, "POST", "/api/jobs", { prompt: "stays" });
-  const seen: Answer[] = [];
+  const seen: Awaited<ReturnType<typeof call>>[] = [];
   for (let kills = 0; kills < 3; kills += 1) {
     expect(killChild(dataDir, "serving")).toBe(true);
     for (let looks = 0; looks < 400; looks += 1) {

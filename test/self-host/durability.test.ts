@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Client, createClient } from "../../contract/client.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const CLIENTS = 8;
@@ -21,37 +22,20 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-interface Job {
-  readonly id: string;
-  readonly status: string;
-  readonly prompt: string;
-  readonly lease: number;
-  readonly result: unknown;
-}
-
-const request = async (at: SelfHosted, method: string, route: string, body?: unknown): Promise<Response> =>
-  fetch(`${at.url}${route}`, {
-    method,
-    headers: { authorization: `Bearer ${at.adminKey}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+const clientOf = ({ url, adminKey: key }: SelfHosted): Client => createClient({ url, key, retries: 0 });
 
 /** Creates jobs and works on them until the server is gone; what was answered is what must survive. */
 const workUntilKilled = async (at: SelfHosted, acknowledged: Map<string, string>): Promise<void> => {
-  const presence = { instance: "w", provider: "p", status: "online", tags: "", concurrency: 100 };
-  await request(at, "POST", "/presence", presence);
+  const { workers, jobs } = clientOf(at);
+  await workers.report({ instance: "w", provider: "p", status: "online", tags: "", concurrency: 100 });
   const client = async (name: number): Promise<void> => {
     for (let count = 0; ; count += 1) {
-      const created = await request(at, "POST", "/api/jobs", { prompt: `job ${name}-${count}` });
-      const { id } = (await created.json()) as Job;
+      const { id } = await jobs.create({ prompt: `job ${name}-${count}` });
       acknowledged.set(id, "accepted");
-      const { jobs } = (await (await request(at, "POST", "/api/workers/w/claim", { max: 1 })).json()) as {
-        jobs: Job[];
-      };
-      for (const job of jobs) {
+      for (const job of (await workers.claim("w", { max: 1 })).jobs) {
         const report = { lease: job.lease, result: { said: job.prompt } };
-        const completed = await request(at, "POST", `/api/jobs/${job.id}/complete`, report);
-        if (completed.status === 200) acknowledged.set(job.id, "completed");
+        const { status } = await jobs.complete(job.id, report);
+        if (status === "completed") acknowledged.set(job.id, status);
       }
     }
   };
@@ -68,18 +52,14 @@ test("a server killed in the middle of work has every acknowledged job when it s
   await working;
 
   server = await startSelfHosted(dataDir);
-  const second = server;
-  expect(second.adminKey).toBe(first.adminKey);
+  const { jobs } = clientOf(server);
+  expect(server.adminKey).toBe(first.adminKey);
   for (const [id, state] of acknowledged) {
-    const answer = await request(second, "GET", `/api/jobs/${id}`);
-    expect(answer.status, `job ${id}, ${state}`).toBe(200);
-    const job = (await answer.json()) as Job;
+    const job = await jobs.get(id);
     if (state !== "completed") continue;
-    expect(job.status).toBe("completed");
-    expect(job.result).toEqual({ said: job.prompt });
+    expect(job).toMatchObject({ status: "completed", result: { said: job.prompt } });
   }
-  const list = (await (await request(second, "GET", "/api/jobs?limit=1")).json()) as { total: number };
-  expect(list.total).toBeGreaterThanOrEqual(acknowledged.size);
+  expect((await jobs.list({ limit: 1 })).total).toBeGreaterThanOrEqual(acknowledged.size);
 }, 120_000);
 
 test("SIGTERM ends the server with 0, and its secrets are its owner's alone", async () => {
@@ -91,18 +71,9 @@ test("SIGTERM ends the server with 0, and its secrets are its owner's alone", as
 
 test("the local worker of a first start takes a job and brings its result", async () => {
   server = await startSelfHosted(dataDir, { args: [], env: { SERVICE_RUNTIME_URL: "" } });
-  const at = server;
-  await expect
-    .poll(
-      async () => ((await (await request(at, "GET", "/presence")).json()) as { workers: unknown[] }).workers.length,
-      {
-        timeout: 20_000,
-      },
-    )
-    .toBe(1);
-  const created = (await (await request(at, "POST", "/api/jobs", { prompt: "say something" })).json()) as Job;
-  const done = (await (await request(at, "GET", `/api/jobs/${created.id}?wait=20`)).json()) as Job;
-  expect(done.status).toBe("completed");
-  expect(done.result).toMatchObject({ text: "say something" });
-  expect(await at.stop()).toBe(0);
+  const { workers, jobs } = clientOf(server);
+  await expect.poll(async () => (await workers.present()).workers.length, { timeout: 20_000 }).toBe(1);
+  const { id } = await jobs.create({ prompt: "say something" });
+  expect(await jobs.get(id, { wait: 20 })).toMatchObject({ status: "completed", result: { text: "say something" } });
+  expect(await server.stop()).toBe(0);
 }, 60_000);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { send } from "../support/requests.ts";
 import { freePort, type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const ROOT_KEY = "root-key-of-the-first-start-0123456789";
@@ -29,12 +30,8 @@ afterEach(async () => {
 
 const adminKey = (): string => readFileSync(path.join(dataDir, "default.admin.key"), "utf8").trim();
 
-const call = (url: string, key: string, method: string, route: string, body?: unknown): Promise<Response> =>
-  fetch(`${url}${route}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+const call = (url: string, key: string, method: string, route: string, body?: unknown) =>
+  send({ url, key }, method, route, body);
 
 /** Asks again and again, from before anything listens until the answer is 200; the statuses and bodies on the way. */
 const untilHealthy = async (url: string): Promise<{ status: number; body: unknown }[]> => {
@@ -59,10 +56,7 @@ const start = async <T>(args: string[], env: Record<string, string>, atOnce: (ur
   return watched;
 };
 
-const dispatch = async (url: string): Promise<{ status: number; body: Record<string, unknown> }> => {
-  const answer = await call(url, adminKey(), "POST", "/dispatch", { prompt: "hello" });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
-};
+const dispatch = (url: string) => call(url, adminKey(), "POST", "/dispatch", { prompt: "hello" });
 
 test("the first dispatch is taken the moment that the service is healthy, on the first start and on the next", async () => {
   for (const _ of ["first", "next"]) {
@@ -72,7 +66,7 @@ test("the first dispatch is taken the moment that the service is healthy, on the
     const starting = { status: 503, body: { status: "starting", version: expect.any(String) } };
     expect(before).toEqual(before.map(() => starting));
     const done = await call(url, adminKey(), "GET", `/api/jobs/${result.body.id}?wait=20`);
-    expect(await done.json()).toMatchObject({ status: "completed" });
+    expect(done.body).toMatchObject({ status: "completed" });
     expect(await server?.stop()).toBe(0);
   }
 }, 120_000);
@@ -125,18 +119,16 @@ test("a tenant of any jurisdiction is made, keeps its name for itself, and is th
     call(url, ROOT_KEY, "POST", "/admin/tenants", { tenant: "europe", jurisdiction: "eu" }),
   );
   expect(made.result.status).toBe(201);
-  const { admin_key: key } = (await made.result.json()) as { admin_key: string };
+  const { admin_key: key } = made.result.body;
   expect(key).toMatch(/^sbx_a-eu_europe_/);
   expect((await call(made.url, ROOT_KEY, "POST", "/admin/tenants", { tenant: "europe" })).status).toBe(409);
-  const job = (await (await call(made.url, key, "POST", "/api/jobs", { prompt: "stay here" })).json()) as {
-    id: string;
-  };
+  const { body: job } = await call(made.url, key, "POST", "/api/jobs", { prompt: "stay here" });
   await server?.kill();
 
   const again = await start(["--no-worker"], env, (url) => call(url, key, "GET", `/api/jobs/${job.id}`));
   expect(again.result.status).toBe(200);
   const listed = await call(again.url, key, "GET", "/api/jobs");
-  expect(await listed.json()).toMatchObject({ total: 1 });
+  expect(listed.body).toMatchObject({ total: 1 });
 }, 120_000);
 
 test("a provider file that cannot be used ends the start, by its name and with what to change", async () => {
@@ -150,6 +142,6 @@ test("a provider file that cannot be used ends the start, by its name and with w
   );
   writeFileSync(path.join(folder, "mine.yaml"), `${file}local: true\n`);
   const { result } = await start(["--no-worker"], env, (url) => call(url, adminKey(), "GET", "/catalog/providers"));
-  const { providers } = (await result.json()) as { providers: { provider: string }[] };
-  expect(providers.map(({ provider }) => provider)).toContain("mine");
+  const { providers } = result.body;
+  expect(providers.map(({ provider }: { provider: string }) => provider)).toContain("mine");
 }, 120_000);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -30,18 +31,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
-type Body = any;
-
-const call = async (server: SelfHosted, key: string, method: string, route: string, body?: unknown) => {
-  const answer = await fetch(`${server.url}${route}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  return { status: answer.status, body: (text === "" ? null : JSON.parse(text)) as Body };
-};
+const call = ({ url }: SelfHosted, key: string, method: string, route: string, body?: unknown) =>
+  send({ url, key }, method, route, body);
 
 const move = (...args: string[]) =>
   run(process.execPath, ["cli/main.ts", "move", ...args], {

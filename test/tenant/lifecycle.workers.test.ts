@@ -2,7 +2,7 @@
 // the stored record and firing the alarm; the alarm may come twice, early, late or for nothing.
 
 import { evictDurableObject } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { alarm, inStorage, newWorld } from "../support/workerd/client.ts";
 import { age, dispatch, fail, get, present, runningJob, start, typesOf } from "../support/workerd/job-steps.ts";
 
@@ -253,8 +253,11 @@ describe("retry", () => {
     await inStorage(world, (storage) => {
       storage.sql.exec("UPDATE jobs SET due_at = 1 WHERE id = ?", job.id);
     });
-    await alarm(world);
-    expect(await inStorage(world, (storage) => storage.sql.exec("SELECT id FROM jobs").toArray())).toEqual([]);
+    const stored = () => inStorage(world, (storage) => storage.sql.exec("SELECT id FROM jobs").toArray());
+    await vi.waitFor(async () => {
+      await alarm(world);
+      expect(await stored()).toEqual([]);
+    });
     await world.ok("POST", "/api/workers/w/pause");
     expect(await world.ok("POST", `/api/jobs/${job.id}/retry`)).toMatchObject({ status: "pending", prompt: "x" });
     expect(await get(world, job)).toMatchObject({ status: "pending" });

@@ -1,5 +1,6 @@
-// A folder that a release left behind, served by this checkout: everything reads as that release answered it, and goes
-// on from there. The tests of one fixture follow each other on one server, those that change something last.
+// A folder that a release left behind, served by this checkout: everything reads as that release answered it and as
+// this one promises, and goes on from there. The tests of one fixture follow each other on one server, those that change
+// something last.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VERSION } from "../../contract/version.ts";
 import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { type AnswerCheck, answerCheckOf, readsOf } from "./answers.ts";
 import { type Client, clientOf } from "./client.ts";
 import { historyFile, tenantFiles, use } from "./databases.ts";
 import {
@@ -24,6 +26,15 @@ const START_WITHIN_MS = 90_000;
 /** Longer than any lease or interval in a fixture that has just been recorded. */
 const SOON_MS = 25_000;
 
+/** What 0.1.0 wrote nothing for: it had no webhooks, its workers name no models, and an input is read under a lease. */
+const NOTHING_TO_READ: readonly string[] = [
+  "/api/jobs/{id}/input",
+  "/api/webhooks/{id}",
+  "/api/webhooks/{id}/deliveries",
+  "/v1/models/{model}",
+  "/v1/models/{owner}/{model}",
+];
+
 test(`the release of this checkout has its fixture (npm run fixture -- ${VERSION})`, () => {
   expect(isStored(VERSION)).toBe(true);
 });
@@ -38,9 +49,11 @@ describe.each(storedVersions())("what release %s wrote", (version) => {
   let expected: Expectations;
   let dataDir = "";
   let server: SelfHosted;
+  let check: AnswerCheck;
 
   const start = async (): Promise<void> => {
     server = await startSelfHosted(dataDir, { env: FIXTURE_ENVIRONMENT });
+    check = answerCheckOf((await as(server.adminKey).call("GET", "/openapi.json")).body);
   };
   const as = (key: string): Client => clientOf(server.url, key);
   const report = (client: Client, instance: string, provider: string, tags = ""): Promise<unknown> =>
@@ -54,6 +67,7 @@ describe.each(storedVersions())("what release %s wrote", (version) => {
       const answer = await as(key).call("GET", route);
       expect(answer.status, route).toBe(200);
       expect(answer.body, route).toMatchObject(body as object);
+      expect(check.mismatches(route, answer)).toEqual([]);
     }
   };
 
@@ -70,6 +84,20 @@ describe.each(storedVersions())("what release %s wrote", (version) => {
   });
 
   test("every resource answers as it did", readAll);
+
+  test("every endpoint that reads answers by its own schema, for all that there is", async () => {
+    const { steady, halted, scheduled } = expected;
+    const asked = new Set<string>();
+    const strays: string[] = [];
+    for (const key of [steady.admin_key, halted.key, scheduled.key]) {
+      for await (const { operation, route, answer } of readsOf(check, (target) => as(key).call("GET", target))) {
+        if (answer.status < 300) asked.add(operation);
+        strays.push(...check.mismatches(route, answer));
+      }
+    }
+    expect(strays).toEqual([]);
+    expect(check.reads.filter((operation) => !asked.has(operation)).sort()).toEqual(NOTHING_TO_READ);
+  });
 
   test(
     "starting once more changes nothing",

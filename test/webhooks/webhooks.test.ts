@@ -6,6 +6,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Body, send, succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { openReceiver, type Receiver, type Told } from "./receiver.ts";
 
@@ -27,19 +28,12 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
-type Body = any;
-
 const call = async (method: string, route: string, body?: unknown, expected?: number): Promise<Body> => {
-  const answer = await fetch(`${server.url}${route}`, {
-    method,
-    headers: { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  if (expected === undefined ? !answer.ok : answer.status !== expected)
-    throw new Error(`${method} ${route}: ${answer.status} ${text}`);
-  return text === "" ? null : JSON.parse(text);
+  const at = { url: server.url, key: server.adminKey };
+  if (expected === undefined) return succeed(at, method, route, body);
+  const answer = await send(at, method, route, body);
+  expect(answer.status).toBe(expected);
+  return answer.body;
 };
 
 const hook = (events: string[], more: object = {}): Promise<Body> =>

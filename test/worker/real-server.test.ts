@@ -12,6 +12,7 @@ import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
 import type { Outcome, Task } from "../../worker/runtimes/runtime.ts";
 import type { Opened, Session, SessionHost } from "../../worker/session.ts";
 import { openSocketSession } from "../../worker/socket-session.ts";
+import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { partsFor, quietProbe } from "./loop-fixture.ts";
 
@@ -41,13 +42,8 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function ask(method: string, route: string, body?: Given): Promise<Given> {
-  const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
-  const given = body === undefined ? {} : { body: JSON.stringify(body) };
-  const answer = await fetch(server.url + route, { method, headers, ...given });
-  expect(answer.status, await answer.clone().text()).toBeLessThan(300);
-  return (await answer.json()) as Given;
-}
+const ask = (method: string, route: string, body?: Given): Promise<Given> =>
+  succeed({ url: server.url, key: server.adminKey }, method, route, body);
 
 /** A worker that notes what it says, and runs each job by saying its prompt. */
 function startWorker(instance: string, { concurrency = 1, overSocket = true } = {}) {

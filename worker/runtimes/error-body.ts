@@ -41,7 +41,7 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
 };
 
 export function readErrorBody(body: unknown): ErrorBody {
-  const root = unwrapArray(typeof body === "string" ? parseJson(body) : body);
+  const root = unwrapArray(typeof body === "string" ? jsonOrText(body) : body);
   if (!isObject(root)) return { message: typeof root === "string" ? root.trim() : "", words: [] };
   const error = isObject(root.error) ? root.error : root;
   const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
@@ -88,7 +88,7 @@ function unwrapArray(value: unknown): unknown {
   return Array.isArray(value) && value.length > 0 ? value[0] : value;
 }
 
-function parseJson(text: string): unknown {
+function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

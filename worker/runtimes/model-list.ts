@@ -2,6 +2,7 @@
 // once. Null means that the runtime keeps no list; an empty list is a fact.
 
 import { APICallError } from "ai";
+import { reasonOf } from "./classify.ts";
 
 const FRESH_FOR_MS = 5_000;
 const LIST_TIMEOUT_MS = 10_000;
@@ -67,9 +68,4 @@ function namesOf(text: string): readonly string[] | null {
     .map((row) => row?.id ?? row?.name)
     .filter((name) => typeof name === "string" && name !== "")
     .map((name: string) => name.replace(/^models\//, ""));
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -117,7 +117,7 @@ export const JOURNAL_DUE = `SELECT MIN(due_at) AS at FROM (
     WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = change.value ->> '$.job.id') GROUP BY change.value ->> '$.job.id'
   ) WHERE status NOT IN ('completed', 'failed', 'cancelled')`;
 
-const ALARM_HELD_MS = 10_000;
+const LATER_MS = 3_600_000;
 
 /**
  * Moves instants of a stored job record back, as if that much time had passed for it. History has the job then; one
@@ -126,8 +126,8 @@ const ALARM_HELD_MS = 10_000;
 export const ageJob = async (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> => {
   await world.stub.drain();
   const hasStayed = await inStorage(world, async (storage) => {
-    // The platform's own alarm does not come before the test has gone on.
-    if ((await storage.getAlarm()) !== null) await storage.setAlarm(Date.now() + ALARM_HELD_MS);
+    // An alarm that was set for the next moment, to drain, must not come before the test's next step.
+    await storage.setAlarm(Date.now() + LATER_MS);
     const [row] = storage.sql.exec("SELECT record FROM jobs WHERE id = ?", id).toArray();
     if (row === undefined) return false;
     const job = JSON.parse(row.record as string) as Record<string, number | null>;

@@ -1,0 +1,58 @@
+// What of the fleet is shown: words, order and grouping as fields, and what else the address asks for, to be taken away.
+
+import { useState } from "preact/hooks";
+import { WORKER_SORTS, type WorkerSort } from "../../contract/values.ts";
+import { place, refine } from "../router.ts";
+import type { FleetFilter } from "../state/fleet-bulk.ts";
+import { Choice, SelectField, TextField } from "./form.tsx";
+
+const GROUPS = [
+  ["", "no group"],
+  ["provider", "provider"],
+  ["tag", "tag"],
+] as const;
+const SORT_NAMES: Record<WorkerSort, string> = {
+  registered_at: "newest",
+  instance: "name",
+  load: "fullest",
+  failure_rate: "most failing",
+  last_heartbeat: "longest silent",
+};
+
+export const GivenFilters = ({ filter }: { filter: FleetFilter }) => (
+  <>
+    {(["provider", "tag"] as const)
+      .filter((name) => filter[name] !== undefined)
+      .map((name) => (
+        <button key={name} type="button" class="button small" onClick={() => refine({ [name]: null, offset: null })}>
+          {name} {filter[name]} <span aria-hidden="true">×</span>
+          <span class="visually-hidden">, take away</span>
+        </button>
+      ))}
+  </>
+);
+
+export const FleetControls = ({ group, sort }: { group: string | undefined; sort: WorkerSort | undefined }) => {
+  const [sought, setSought] = useState(place.peek().query.get("find") ?? "");
+  const find = (text: string): void => {
+    setSought(text);
+    refine({ find: text || null, offset: null });
+  };
+  return (
+    <search class="filters">
+      <TextField label="Find by name, provider, tag or model" value={sought} onInput={find} />
+      <SelectField
+        label="First"
+        value={sort ?? "registered_at"}
+        options={WORKER_SORTS.map((one) => [one, SORT_NAMES[one]] as const)}
+        onInput={(next) => refine({ sort: next, offset: null })}
+      />
+      <Choice
+        label="Group by"
+        value={group ?? ""}
+        options={GROUPS}
+        onInput={(next) => refine({ group: next || null, offset: null })}
+      />
+    </search>
+  );
+};

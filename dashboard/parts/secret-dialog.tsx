@@ -1,0 +1,29 @@
+// A secret that is shown once. It lives in this dialog and goes with it.
+
+import { Dialog } from "./dialog.tsx";
+import { copy } from "./text-block.tsx";
+
+interface SecretProps {
+  title: string;
+  secret: string;
+  /** What it is for, beside that it is shown once. */
+  note?: string;
+  onClose: () => void;
+}
+
+export const SecretDialog = ({ title, secret, note, onClose }: SecretProps) => (
+  <Dialog title={title} onClose={onClose}>
+    <p>Copy it now: it is not shown again.{note === undefined ? "" : ` ${note}`}</p>
+    <p class="secret">
+      <code>{secret}</code>
+    </p>
+    <div class="dialog-foot">
+      <button type="button" class="button" onClick={() => copy(secret)}>
+        Copy
+      </button>
+      <button type="button" class="button primary" onClick={onClose}>
+        I have kept it
+      </button>
+    </div>
+  </Dialog>
+);

@@ -1,0 +1,62 @@
+// Every filter that the document names narrows its list: one that is added and that nobody reads fails here.
+
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Body, connectWorker, newWorld, type World } from "../support/workerd/client.ts";
+import { readDocument } from "../support/workerd/document.ts";
+
+/** Parameters that say which part of a list, in which order, how much of each item, with what beside it. */
+const OF_THE_PAGE = new Set(["limit", "offset", "cursor", "sort", "summary", "max_chars"]);
+const NEVER = { since: "2999-01-01T00:00:00Z", until: "2000-01-01T00:00:00Z" };
+
+interface Filter {
+  readonly path: string;
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
+const valuesOf = ({ name, schema }: Body): string[] =>
+  schema.enum ?? [NEVER[name as keyof typeof NEVER] ?? "nothing-is-called-so"];
+
+const isList = (operation: Body, root: Body): boolean => {
+  const schema = operation?.responses?.["200"]?.content?.["application/json"]?.schema;
+  const named =
+    schema?.$ref === undefined ? schema : root.components.schemas[String(schema.$ref).split("/").at(-1) ?? ""];
+  return named?.properties?.total !== undefined;
+};
+
+const filtersOf = (root: Body): Filter[] =>
+  Object.entries<Body>(root.paths)
+    .filter(([path, { get }]) => !path.includes("{") && isList(get, root))
+    .flatMap(([path, { get }]) =>
+      ((get.parameters ?? []) as Body[])
+        .filter((one) => one.in === "query" && !OF_THE_PAGE.has(one.name))
+        .map((one) => ({ path, name: one.name as string, values: valuesOf(one) })),
+    );
+
+describe("a list", () => {
+  let world: World;
+  let filters: Filter[] = [];
+
+  beforeAll(async () => {
+    world = await newWorld();
+    await connectWorker(world.key ?? "", { instance: "w", provider: "p", status: "idle", tags: "gpu" });
+    await world.ok("POST", "/api/jobs", { prompt: "waits", provider: "q", tags: ["gpu"] });
+    await world.ok("POST", "/api/schedules", { name: "nightly", cron: "0 3 * * *", prompt: "sweep" });
+    filters = filtersOf(await readDocument());
+  });
+
+  const totalOf = async (path: string): Promise<number> => (await world.ok("GET", path)).total as number;
+
+  it("has no filter that leaves it as it is", async () => {
+    const named = filters.map(({ path, name }) => `${path}?${name}`);
+    expect(named).toEqual(expect.arrayContaining(["/api/jobs?status", "/api/jobs?q", "/api/workers?state"]));
+    const idle: string[] = [];
+    for (const { path, name, values } of filters) {
+      const all = await totalOf(path);
+      expect(all, path).toBeGreaterThan(0);
+      const totals = await Promise.all(values.map((value) => totalOf(`${path}?${name}=${encodeURIComponent(value)}`)));
+      if (totals.every((total) => total === all)) idle.push(`${path}?${name}`);
+    }
+    expect(idle).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+// The requests of a worker without a socket, over the typed client: no answer, or one that nothing can be made of, ends
+// the line or counts against it; what remains is an answer of the service or its refusal.
+
+import { ApiProblem } from "../contract/client/problem.ts";
+import type { CallOptions } from "../contract/client/transport.ts";
+import { type Client, createClient } from "../contract/client.ts";
+import { reasonOf } from "./runtimes/classify.ts";
+import { type Ending, explainRefusal, isRefusal, type SessionSettings } from "./session.ts";
+
+const REQUEST_TIMEOUT_MS = 40_000;
+const MAX_FAILURES_IN_A_ROW = 3;
+
+export type HttpLineOptions = SessionSettings & { fetch?: typeof fetch };
+
+export type Answered<T> = { ok: true; value: T } | { ok: false; problem: ApiProblem };
+
+export class HttpLine {
+  /** Whether the coordinator has answered as one: until then a single failure ends the line. */
+  isKnown = false;
+  readonly #client: Client;
+  readonly #settings: SessionSettings;
+  readonly #end: (ending: Ending) => void;
+  readonly #closing = new AbortController();
+  #failures = 0;
+
+  constructor({ fetch, ...settings }: HttpLineOptions, end: (ending: Ending) => void) {
+    const { apiUrl: url, apiKey: key } = settings;
+    this.#client = createClient({ url, key, fetch, retries: 0, timeoutMs: REQUEST_TIMEOUT_MS });
+    this.#settings = settings;
+    this.#end = end;
+  }
+
+  /** Null where there is nothing to act on: the service is away or overloaded, or the line has ended. */
+  async ask<T>(request: (client: Client, options: CallOptions) => Promise<T>): Promise<Answered<T> | null> {
+    try {
+      const value = await request(this.#client, { signal: this.#closing.signal });
+      this.#failures = 0;
+      return { ok: true, value };
+    } catch (error) {
+      if (error instanceof ApiProblem) return this.#judge(error);
+      this.#end({ kind: "lost", reason: "closed" });
+      return null;
+    }
+  }
+
+  countFailure(reason: string): void {
+    this.#failures += 1;
+    if (!this.isKnown || this.#failures >= MAX_FAILURES_IN_A_ROW) this.#end({ kind: "lost", reason });
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  #judge(problem: ApiProblem): Answered<never> | null {
+    const { status, message } = problem;
+    if (isRefusal(status)) this.#end({ kind: "refused", reason: this.#explain(problem) });
+    // As when a socket closes: a new session starts with the presence and all that is unanswered.
+    else if (status === 0) this.#end({ kind: "lost", reason: reasonOf(problem.cause) || message });
+    else if (status < 300 || status === 408 || status === 429 || status >= 500)
+      this.countFailure(`HTTP ${status} ${message}`);
+    else {
+      this.#failures = 0;
+      return { ok: false, problem };
+    }
+    return null;
+  }
+
+  #explain({ status, code, message }: ApiProblem): string {
+    return code === "redirected"
+      ? `SERVICE_API_URL ${this.#settings.apiUrl}: ${message}`
+      : explainRefusal(status, message, this.#settings);
+  }
+}
