@@ -120,27 +120,41 @@ export const JOURNAL_DUE = `SELECT MIN(due_at) AS at FROM (
 const LATER_MS = 3_600_000;
 
 /**
- * Moves instants of a stored job record back, as if that much time had passed for it. History has the job then; one
- * that has ended may have left the object with that.
+ * Moves instants of stored jobs back, as if that much time had passed for them. History has them then; what has ended
+ * may have left the object with that.
  */
-export const ageJob = async (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> => {
+export const ageJobs = async (
+  world: World,
+  ids: readonly string[],
+  ms: number,
+  fields: readonly string[],
+): Promise<void> => {
+  // The alarm that drains would otherwise come while the jobs are older than they were.
+  await alarm(world);
   await world.stub.drain();
-  const hasStayed = await inStorage(world, async (storage) => {
-    // An alarm that was set for the next moment, to drain, must not come before the test's next step.
+  const left = await inStorage(world, async (storage) => {
     await storage.setAlarm(Date.now() + LATER_MS);
-    const [row] = storage.sql.exec("SELECT record FROM jobs WHERE id = ?", id).toArray();
-    if (row === undefined) return false;
-    const job = JSON.parse(row.record as string) as Record<string, number | null>;
-    for (const field of fields) if (typeof job[field] === "number") job[field] -= ms;
-    storage.sql.exec(
-      "UPDATE jobs SET record = ?, due_at = CASE WHEN due_at IS NULL THEN NULL ELSE due_at - ? END WHERE id = ?",
-      JSON.stringify(job),
-      ms,
-      id,
-    );
-    return true;
+    return ids.filter((id) => !ageRow(storage.sql, id, ms, fields));
   });
-  if (!hasStayed) await evictDurableObject(world.stub);
+  if (left.length > 0) await evictDurableObject(world.stub);
+};
+
+export const ageJob = (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> =>
+  ageJobs(world, [id], ms, fields);
+
+/** Answers whether the job stands in the table. */
+const ageRow = (sql: SqlStorage, id: string, ms: number, fields: readonly string[]): boolean => {
+  const [row] = sql.exec("SELECT record FROM jobs WHERE id = ?", id).toArray();
+  if (row === undefined) return false;
+  const job = JSON.parse(row.record as string) as Record<string, number | null>;
+  for (const field of fields) if (typeof job[field] === "number") job[field] -= ms;
+  sql.exec(
+    "UPDATE jobs SET record = ?, due_at = CASE WHEN due_at IS NULL THEN NULL ELSE due_at - ? END WHERE id = ?",
+    JSON.stringify(job),
+    ms,
+    id,
+  );
+  return true;
 };
 
 /** A worker silent for longer than `offline_after_seconds`, as after that much time. */
