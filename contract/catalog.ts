@@ -46,6 +46,7 @@ export const newSubscriptionRequest = z
 
 export const subscriptionPatchRequest = z
   .strictObject({ models_sync_schedule: syncSchedule.nullish(), models_sync_url: syncUrl.nullish() })
+  .refine((body) => Object.keys(body).length > 0, "give at least one of models_sync_schedule, models_sync_url")
   .meta({ id: "SubscriptionPatch" });
 
 export const subscriptionResource = z

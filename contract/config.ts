@@ -7,10 +7,10 @@ import {
   DEFAULT_RATE_LIMIT,
   DEFAULT_WEIGHTS,
   type ProviderConfig,
-  SCORE_PARTS,
   STRATEGIES,
 } from "../domain/config.ts";
 import { LOCAL_RUNTIME_NAMES } from "../domain/local-runtime.ts";
+import { SCORE_PARTS } from "../domain/score-part.ts";
 import { modelName, providerName, usd } from "./field.ts";
 import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 

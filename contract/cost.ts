@@ -120,7 +120,7 @@ export const costByProvider = z
       z.object({
         provider: z.string(),
         ...sums,
-        models: z.array(z.object({ model: z.string(), usd: z.number(), jobs: count, usage })),
+        models: z.array(z.object({ model: z.string().nullable(), usd: z.number(), jobs: count, usage })),
       }),
     ),
   })

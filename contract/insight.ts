@@ -93,7 +93,7 @@ export const presentAttempt = (attempt: Attempt): AttemptResource => {
     finished_at: toIsoOrNull(attempt.finishedAt),
     outcome,
     error: error === null ? null : { ...error },
-    usage: spending === null ? null : presentUsage(spending.usage),
+    usage: spending === null || spending.usage === null ? null : presentUsage(spending.usage),
     cost_usd: spending === null || spending.costNanoUsd === null ? null : usdFromNano(spending.costNanoUsd),
     price_source: spending?.source ?? null,
   };

@@ -56,12 +56,21 @@ export const metadata = z
     description: "at most 16 pairs of text; names to 64, values to 256 characters; lists and costs filter by them",
   });
 
+const isTextOrObject = (value: unknown): boolean =>
+  value == null || typeof value === "string" || (typeof value === "object" && !Array.isArray(value));
+
+/** What an object holds is for the job's runtime to judge, so the schema keeps every name. */
+export const jobInput = jsonWithin(MAX_INPUT_BYTES)
+  .refine(isTextOrObject, "must be text or an object")
+  .meta({
+    description: "text that follows the prompt, or an object of what a model call takes (see `JobInput`)",
+    anyOf: [{ type: "string" }, { type: "object" }, { type: "null" }],
+  });
+
 export const newJobRequest = z
   .strictObject({
     prompt: text(MAX_PROMPT_BYTES),
-    input: jsonWithin(MAX_INPUT_BYTES).optional().meta({
-      description: "text that follows the prompt, or an object of what a model call takes (see `JobInput`)",
-    }),
+    input: jobInput.optional(),
     provider: providerName.nullish(),
     model: modelName.nullish(),
     priority: priority.optional(),

@@ -37,6 +37,16 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Payload too large",
     detail: ({ limitBytes }) => `a body may have at most ${limitBytes} bytes`,
   },
+  uri_too_long: {
+    status: 414,
+    title: "URI too long",
+    detail: ({ limitBytes }) => `the address may have at most ${limitBytes} bytes`,
+  },
+  headers_too_large: {
+    status: 431,
+    title: "Request header fields too large",
+    detail: ({ limitBytes }) => `the address and the headers may have at most ${limitBytes} bytes together`,
+  },
   unsupported_media_type: {
     status: 415,
     title: "Unsupported media type",

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import type { JobError, Usage } from "../domain/job.ts";
-import { count, jsonWithin, label, MAX_PROGRESS_BYTES, MAX_RESULT_BYTES, usd } from "./field.ts";
+import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "./field.ts";
 import { toUsage, type UsageResource, usage } from "./job.ts";
 
 export const lease = count;
@@ -27,7 +27,7 @@ export const startFields = { lease };
 export const heartbeatFields = { lease, progress: jsonWithin(MAX_PROGRESS_BYTES).optional() };
 export const completeFields = {
   lease,
-  result: jsonWithin(MAX_RESULT_BYTES),
+  result: json,
   usage: usage.nullish(),
   cost_usd: usd.nullish(),
   model: label(256).nullish(),

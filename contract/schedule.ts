@@ -19,7 +19,7 @@ import {
   toIso,
   toIsoOrNull,
 } from "./field.ts";
-import { jobStatus, priority, tier } from "./job.ts";
+import { jobInput, jobStatus, priority, tier } from "./job.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
 /** `.` and `..` are steps in a path: a schedule of that name could not be addressed. */
@@ -36,7 +36,7 @@ const timing = {
 };
 
 const request = {
-  input: json.optional(),
+  input: jobInput.optional(),
   provider: providerName.nullish(),
   model: modelName.nullish(),
   priority: priority.optional(),

@@ -2,7 +2,7 @@
 // Free of zod, so that a browser or an SDK that imports them carries no schema.
 
 export { APIS, type Api } from "../domain/api.ts";
-export { BUDGET_ACTIONS, SCORE_PARTS, type ScorePart, STRATEGIES } from "../domain/config.ts";
+export { BUDGET_ACTIONS, STRATEGIES } from "../domain/config.ts";
 export { isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
 export type { Json } from "../domain/json.ts";
 export { ROLES, type Role } from "../domain/key.ts";
@@ -15,6 +15,7 @@ export {
 export { PERIODS, type Period } from "../domain/period.ts";
 export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/requirements.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
+export { SCORE_PARTS, type ScorePart } from "../domain/score-part.ts";
 export { WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/worker.ts";
 export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/worker-state.ts";

@@ -61,7 +61,7 @@ const presenceFields = {
   status: z.enum(["online", "idle", "busy"]).optional(),
   tags: tagList.optional(),
   provider: providerName,
-  concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional(),
+  concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional().meta({ default: 1 }),
   models: z.array(modelName).max(MAX_MODELS).nullish(),
   tier: z.enum(TIERS).nullish(),
   version: label(64).nullish(),
@@ -133,6 +133,8 @@ export const presenceAnswer = z
 
 export const workerDetail = workerResource
   .extend({
+    apis: z.array(z.enum(APIS)),
+    runtime_models: z.array(z.string()).nullable(),
     jobs: z.array(jobResource),
     recent_outcomes: z.array(
       z.object({

@@ -10,7 +10,8 @@ export interface AttemptSpending {
   readonly lease: number;
   readonly provider: string;
   readonly model: string | null;
-  readonly usage: Usage;
+  /** Null where none was reported. */
+  readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly source: string;
 }

@@ -5,12 +5,11 @@ import type { Budget } from "./budget.ts";
 import type { FrontDoorConfig } from "./front-door.ts";
 import type { PriceInUsd } from "./price.ts";
 import type { RequestLimits } from "./rate.ts";
+import type { ScorePart } from "./score-part.ts";
 
 export const STRATEGIES = ["score", "fallback", "least_loaded", "cheapest", "round_robin"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
-export const SCORE_PARTS = ["capacity", "tag_fit", "model_loaded", "success", "freshness", "cost", "tier"] as const;
-export type ScorePart = (typeof SCORE_PARTS)[number];
 export type Weights = Readonly<Record<ScorePart, number>>;
 
 export const DEFAULT_WEIGHTS: Weights = {

@@ -63,9 +63,13 @@ export const costOf = (price: ModelPrice, usage: Usage | null): number | null =>
   return total <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(total) : null;
 };
 
+/** Of a thousand tokens each: so a price by the request compares with a price by the token. */
+const REQUESTS_PER_MTOK = 1000;
+
 /** One rate to compare prices by, in nano-dollars per million tokens: three tokens in for each token out. */
 export const blendedRate = (price: ModelPrice): number =>
-  Math.round((3 * price.input_nano_per_mtok + price.output_nano_per_mtok) / 4);
+  Math.round((3 * price.input_nano_per_mtok + price.output_nano_per_mtok) / 4) +
+  REQUESTS_PER_MTOK * (price.request_nano ?? 0);
 
 const chargesTokens = (price: ModelPrice): boolean =>
   price.input_nano_per_mtok > 0 || price.output_nano_per_mtok > 0 || (price.cached_input_nano_per_mtok ?? 0) > 0;

@@ -105,6 +105,9 @@ const rateLimitOf = (job: Job, said: JobError): JobError =>
     ? { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true }
     : { ...said, status: said.status ?? 429, retryable: true };
 
+const tellingWhen = (job: Job, { retryAfterMs }: FailureReport): Job =>
+  job.frontDoor === null || retryAfterMs === null ? job : { ...job, frontDoor: { ...job.frontDoor, retryAfterMs } };
+
 /** A provider that said so rests, whatever becomes of the job. */
 const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Failure => {
   const limit = policy.rateLimit;
@@ -116,7 +119,9 @@ const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, now
   const backoffUntilAt = delayMs === null ? null : nowAt + delayMs;
   if (limit === null || delayMs === null || job.rateLimitRetries >= limit.maxRetries) {
     const goesOn = mayFallBack(job, policy, false);
-    const decision = goesOn ? fellBack(job, report, policy, nowAt) : failed(job, report, error, nowAt);
+    const decision = goesOn
+      ? fellBack(job, report, policy, nowAt)
+      : failed(tellingWhen(job, report), report, error, nowAt);
     return { ...decision, backoffUntilAt };
   }
   const next = requeueJob(

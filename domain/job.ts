@@ -46,6 +46,8 @@ export interface FrontDoorFacts {
   readonly isBodyHeld: boolean;
   /** Whether the worker that it was given to had the conversation's last turn; null until it was given. */
   readonly isSessionHit: boolean | null;
+  /** How long its client shall wait before it asks again, where the provider said so. */
+  readonly retryAfterMs?: number;
 }
 
 export interface NewJob extends JobPayload {

@@ -37,6 +37,8 @@ export type Refusal =
     }
   | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
   | { readonly code: "payload_too_large"; readonly limitBytes: number }
+  | { readonly code: "uri_too_long"; readonly limitBytes: number }
+  | { readonly code: "headers_too_large"; readonly limitBytes: number }
   | { readonly code: "unsupported_media_type"; readonly expected: string }
   | { readonly code: "request_timeout"; readonly afterMs: number }
   | { readonly code: "upgrade_required" }

@@ -3,9 +3,10 @@
 // its explanation by worker; a test holds both to the same numbers.
 
 import { type Offer, offerOf } from "./columns.ts";
-import { DEFAULT_WEIGHTS, SCORE_PARTS, type Weights } from "./config.ts";
+import { DEFAULT_WEIGHTS, type Weights } from "./config.ts";
 import { type Fleet, type Member, usedShareOf } from "./fleet.ts";
 import { type Priority, TIERS, type Tier } from "./requirements.ts";
+import { SCORE_PARTS } from "./score-part.ts";
 import type { Parts } from "./verdict.ts";
 import { successRateOf } from "./worker.ts";
 

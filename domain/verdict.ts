@@ -1,6 +1,6 @@
 // What the router says of one worker for one request.
 
-import type { ScorePart } from "./config.ts";
+import type { ScorePart } from "./score-part.ts";
 
 /** Each part of a score, in [0, 1]. */
 export type Parts = Record<ScorePart, number> & {

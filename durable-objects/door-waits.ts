@@ -51,7 +51,9 @@ export class DoorWaits {
     const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
     await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
     const job = await call(counted(credential), "follow", { id: asked.value.job.id });
-    return job.ok ? ok({ ...asked.value, job: job.value }) : job;
+    if (job.ok) return ok({ ...asked.value, job: job.value });
+    // A request repeated after its job has left: the edge finds it in history.
+    return job.error.code === "not_found" ? asked : job;
   }
 
   /** Where a job stands, as soon as that is not what the caller has seen, or the time is over. */

@@ -2,7 +2,7 @@
 // `-- --dry-run` does everything that needs no account. Order matters: a database before its migrations, migrations
 // before the code that needs them, secrets in the same upload as the code.
 
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -11,6 +11,7 @@ import { buildAll } from "./build.ts";
 import { ensureDatabase, missingSecrets, requireLogin } from "./deploy/remote.ts";
 import { ExitError, runScript } from "./exit-error.ts";
 import { ROOT, runCommand } from "./run-command.ts";
+import { keepSecret } from "./self-host/kept-secret.ts";
 
 /** Below .wrangler/, which git ignores. */
 const ROOT_KEY_FILE = path.join(ROOT, ".wrangler", "root.key");
@@ -49,11 +50,13 @@ async function deployWithSecrets(secrets: Record<string, string>): Promise<void>
   }
 }
 
-/** Before the upload: whatever fails after it, the key of the running service is not lost. No log shows it. */
-function keepRootKey(key: string): void {
+/**
+ * Before the upload: whatever fails after it, the key of the running service is not lost. No log shows it. A key that
+ * an earlier deploy kept is taken again: that deploy may have failed at any step.
+ */
+function keepRootKey(): string {
   mkdirSync(path.dirname(ROOT_KEY_FILE), { recursive: true, mode: 0o700 });
-  writeFileSync(ROOT_KEY_FILE, `${key}\n`, { mode: 0o600 });
-  chmodSync(ROOT_KEY_FILE, 0o600);
+  return keepSecret(undefined, ROOT_KEY_FILE);
 }
 
 async function deploy(): Promise<void> {
@@ -67,7 +70,7 @@ async function deploy(): Promise<void> {
       `${name} of the environment is ignored: the worker has that secret. Change it with \`wrangler secret put\`.`,
     );
   const isMade = secrets.SERVICE_ROOT_KEY !== undefined && !process.env.SERVICE_ROOT_KEY;
-  if (isMade) keepRootKey(secrets.SERVICE_ROOT_KEY ?? "");
+  if (isMade) secrets.SERVICE_ROOT_KEY = keepRootKey();
   await deployWithSecrets(secrets);
   if (isMade) console.log(`\nThe root key, which makes tenants (POST /admin/tenants), is kept in ${ROOT_KEY_FILE}.`);
 }

@@ -14,6 +14,8 @@ export interface CommandOptions {
   isQuiet?: boolean;
   /** Where it starts; the checkout's root by default. */
   cwd?: string;
+  /** After so long it is killed. */
+  timeoutMs?: number;
 }
 
 export interface CommandResult {
@@ -31,6 +33,8 @@ export function runCommand(command: string, args: string[], options: CommandOpti
   const output = options.isQuiet ? "pipe" : "inherit";
   const child = spawn(command, args, {
     cwd: options.cwd ?? ROOT,
+    killSignal: "SIGKILL",
+    ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
     env: toolEnvironment(options.env),
     stdio: [options.input === undefined ? "inherit" : "pipe", output, output],
   });

@@ -35,6 +35,9 @@ import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
+/** As on Cloudflare, which takes no longer one. */
+const MAX_ADDRESS_BYTES = 16 * 1024;
+
 const NOT_FOUND = 404;
 /** Files under /assets/ bear a hash of their content in their names; the page that names them is asked for each time. */
 const cached = (asset: Response, path: string): Response => {
@@ -101,6 +104,11 @@ app.use(async (c, next) => {
   const answer = secured(c.res, c.get("requestId"));
   if (answer !== c.res) c.res = answer;
   logRequest(c, startedAt);
+});
+
+app.use(async (c, next) => {
+  if (c.req.url.length > MAX_ADDRESS_BYTES) throw new Refused({ code: "uri_too_long", limitBytes: MAX_ADDRESS_BYTES });
+  await next();
 });
 
 app.onError((error, c) => {

@@ -16,7 +16,7 @@ import { HOSTED_PROVIDERS } from "./runtimes/providers.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import { readSettings, type Settings, USAGE } from "./settings.ts";
 import { openSocketSession } from "./socket-session.ts";
-import { openStreams } from "./streams/streams.ts";
+import { openStreams } from "./streams/open-streams.ts";
 
 /** Supervisors kill 10 s (Docker, `npm start`) to 30 s after SIGTERM: this leaves time to give back what is not done. */
 const GRACE_MS = 8_000;

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { instanceName, modelName, providerName, tags } from "../contract/field.ts";
+import { nearestOf } from "../contract/nearest.ts";
 import { localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
@@ -159,22 +160,6 @@ function defaultInstance(): string {
 }
 
 function didYouMean(name: string, known: readonly string[], prefix = ""): string {
-  const [best] = known
-    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate) }))
-    .sort((a, b) => a.distance - b.distance);
-  return best && best.distance <= Math.max(2, name.length / 3) ? `; did you mean ${prefix}${best.candidate}?` : "";
-}
-
-/** Levenshtein's, row by row. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
+  const nearest = nearestOf(name, known);
+  return nearest === null ? "" : `; did you mean ${prefix}${nearest}?`;
 }

@@ -30,8 +30,8 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
       <td class="num cell-wide">{count(provider.usage.output_tokens)}</td>
     </tr>
     {provider.models.map((model) => (
-      <tr key={model.model}>
-        <td class="cell-sub">{model.model}</td>
+      <tr key={model.model ?? ""}>
+        <td class="cell-sub">{model.model ?? "no model named"}</td>
         <td class="num">{usd(model.usd)}</td>
         <td class="cell-wide">
           <Share usd={model.usd} of={totalUsd} />

@@ -21,6 +21,7 @@ import type { Turn } from "./turn.ts";
 const MAX_UNDER_WAY = 5;
 /** Longer than a try takes: after this long without an outcome it is made again. */
 const TRY_LEASE_MS = 60_000;
+const LOOK_AGAIN_MS = 5_000;
 const KEPT_MS = 30 * 86_400_000;
 const REMOVED_A_SWEEP = 1_000;
 
@@ -66,8 +67,12 @@ const withLink = ({ origin }: Webhook, data: Json): Json => {
 /** Under a full halt only the killswitch's own events go out. */
 const sendable = (turn: Turn): string => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch.*" : "*");
 
-export const nextDeliveryAt = (turn: Turn): number | null =>
-  turn.memory.deliveriesUnderWay.size >= MAX_UNDER_WAY ? null : turn.store.deliveries.nextDueAt(sendable(turn));
+/** While as many are under way as may be, the end of each is the time to look; the alarm is for an object that dies. */
+export const nextDeliveryAt = (turn: Turn): number | null => {
+  const dueAt = turn.store.deliveries.nextDueAt(sendable(turn));
+  const isFull = turn.memory.deliveriesUnderWay.size >= MAX_UNDER_WAY;
+  return dueAt !== null && isFull ? Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS) : dueAt;
+};
 
 /** Hands what is due to the shell, as many as may be under way. */
 export const takeDeliveries = (turn: Turn): void => {

@@ -58,6 +58,7 @@ export interface Followed {
   readonly result: Json;
   readonly isSessionHit: boolean | null;
   readonly hasSpoken: boolean;
+  readonly retryAfterMs: number | null;
 }
 
 export interface Asked {
@@ -245,6 +246,7 @@ const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
   isSessionHit: job.frontDoor?.isSessionHit ?? null,
   hasSpoken: job.firstTokenAt !== null,
+  retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
 });
 
 /** A request that is repeated after its job has left: the edge reads it from history. */
@@ -258,6 +260,7 @@ const gone = (job: JobResource): Followed => ({
   result: null,
   isSessionHit: null,
   hasSpoken: false,
+  retryAfterMs: null,
 });
 
 /** How long the answer to a request may wait, and for what. */

@@ -80,7 +80,7 @@ export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchR
   const next = engage(before, { level, reason, by: by.name }, turn.nowAt);
   const workers = pauseFleet(turn);
   const jobs = haltWork(turn, level, next);
-  store(turn, { ...next, haltedJobs: next.haltedJobs + jobs, pausedWorkers: next.pausedWorkers + workers });
+  store(turn, { ...next, haltedJobs: next.haltedJobs + jobs, pausedWorkers: turn.memory.fleet.size });
   const detail = { reason, before: before.level, halted_jobs: jobs, paused_workers: workers };
   turn.audit("killswitch.activated", `level ${level}`, detail, by);
   return announce(turn);

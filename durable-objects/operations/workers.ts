@@ -84,6 +84,8 @@ export const getWorker = (turn: Turn, request: { instance: string }): Result<Wor
   if (member === undefined) return err(notFound("worker", request.instance));
   return ok({
     ...presentWorker(viewOf(turn, member)),
+    apis: [...member.worker.apis],
+    runtime_models: member.worker.runtimeModels === null ? null : [...member.worker.runtimeModels],
     jobs: turn.store.jobs
       .leasedBy(request.instance)
       .slice(0, MAX_LEASES_AN_ANSWER)

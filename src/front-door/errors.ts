@@ -35,7 +35,14 @@ export const errorOfRefusal = (refusal: Refusal): DoorError => {
   return { code: CODES[refusal.code] ?? refusal.code, message: detail, status, param: paramOf(refusal) };
 };
 
-const RETRY_AFTER_SECONDS: Readonly<Record<string, number>> = { no_eligible_workers: 5, rate_limit_exceeded: 1 };
+const TOO_MANY = 429;
+const NOBODY_THERE_SECONDS = 5;
+
+/** In seconds, where nobody says better. */
+const retryAfterOfError = ({ code, status }: DoorError): number | undefined => {
+  if (code === "no_eligible_workers") return NOBODY_THERE_SECONDS;
+  return status === TOO_MANY ? 1 : undefined;
+};
 
 export const errorResponse = (
   c: AppContext,
@@ -45,8 +52,8 @@ export const errorResponse = (
   hasSpoken = false,
 ): Response => {
   const requestId = c.get("requestId");
-  const retryAfter = RETRY_AFTER_SECONDS[error.code];
   const again = shouldRetry(error.code, hasSpoken);
+  const retryAfter = again === false ? undefined : retryAfterOfError(error);
   const headers = headersFor(requestId, {
     "content-type": "application/json",
     ...(api === "messages" ? { "request-id": requestId } : {}),
@@ -77,4 +84,7 @@ export const failureResponse = (
   api: Api,
   job: Followed,
   more: Readonly<Record<string, string>>,
-): Response => errorResponse(c, api, doorErrorOf(job.error), more, job.hasSpoken);
+): Response => {
+  const asked = job.retryAfterMs === null ? {} : { "retry-after": String(Math.ceil(job.retryAfterMs / 1000)) };
+  return errorResponse(c, api, doorErrorOf(job.error), { ...asked, ...more }, job.hasSpoken);
+};

@@ -2,6 +2,7 @@
 // and line feeds, which JSON allows, so that proxies keep the line and a lost client is noticed. A failure after that
 // breaks the connection: a 200 with an error in it passes for an answer.
 
+import type { DoorError } from "../../contract/dialect.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -10,7 +11,7 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { askTenant } from "../http/tenant.ts";
 import { watchClient } from "./client-gone.ts";
-import { failureResponse } from "./errors.ts";
+import { errorResponse, failureResponse } from "./errors.ts";
 import { standOf, watchUntil } from "./follow-job.ts";
 import { answerHeadersOf } from "./headers.ts";
 import type { DoorRequest } from "./request.ts";
@@ -25,7 +26,7 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   const { job } = asked;
   const headersOf = (followed: Followed): Record<string, string> =>
     answerHeadersOf(c, asking.api, asked, followed, startedAt);
-  const heldMs = asked.isReplayed ? 0 : Math.max(0, startedAt + asked.settings.commitAfterMs * COMMITS - Date.now());
+  const heldMs = Math.max(0, startedAt + asked.settings.commitAfterMs * COMMITS - Date.now());
   const ending = isFinal(job.status) ? Promise.resolve(job) : watchUntil(c, token, job, isOver, standOf(job));
   const ended = await Promise.race([ending, scheduler.wait(heldMs).then(() => null)]);
   if (ended === null) {
@@ -34,9 +35,18 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   }
   client.stop();
   if (ended.status !== "completed") return failureResponse(c, asking.api, ended, headersOf(ended));
+  if (asked.isReplayed && ended.result === null)
+    return errorResponse(c, asking.api, notKept(ended.id), headersOf(ended));
   const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(ended) });
   return new Response(JSON.stringify(ended.result), { headers });
 };
+
+/** `front_door.store: none` keeps nothing that could be answered again. */
+const notKept = (id: string): DoorError => ({
+  code: "not_found",
+  message: `the answer of job "${id}" was not kept (front_door.store): send the request with a new Idempotency-Key`,
+  status: 404,
+});
 
 const isOver = ({ status }: Followed): boolean => isFinal(status);
 

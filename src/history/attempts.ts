@@ -2,6 +2,7 @@
 
 import { type AttemptList, presentAttempt } from "../../contract/insight.ts";
 import { type AttemptSpending, attemptsOf } from "../../domain/attempt.ts";
+import type { Usage } from "../../domain/job.ts";
 import { readTimeline } from "./jobs.ts";
 import { readHistory } from "./store.ts";
 
@@ -35,16 +36,22 @@ export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise
     return { attempts: attemptsOf(timeline, results.map(spendingOf), job.model).map(presentAttempt) };
   });
 
+/** The sums are kept without null: no token at all is no report. */
+const usageOf = (row: SpendingRow): Usage | null =>
+  row.input_tokens + row.output_tokens === 0
+    ? null
+    : {
+        inputTokens: row.input_tokens,
+        outputTokens: row.output_tokens,
+        cachedInputTokens: row.cached_input_tokens,
+        reasoningTokens: row.reasoning_tokens,
+      };
+
 const spendingOf = (row: SpendingRow): AttemptSpending => ({
   lease: row.lease,
   provider: row.provider,
   model: row.model === "" ? null : row.model,
-  usage: {
-    inputTokens: row.input_tokens,
-    outputTokens: row.output_tokens,
-    cachedInputTokens: row.cached_input_tokens,
-    reasoningTokens: row.reasoning_tokens,
-  },
+  usage: usageOf(row),
   costNanoUsd: row.nano_usd,
   source: row.source,
 });

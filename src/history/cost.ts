@@ -166,7 +166,7 @@ export const costByProvider = (
         ...rowOf(sums),
         models: models.sort(mostFirst).map((row) => {
           const { unpriced_jobs: _unpriced, ...told } = rowOf(row);
-          return { model: row.model, ...told };
+          return { model: row.model === "" ? null : row.model, ...told };
         }),
       })),
     };

@@ -1,17 +1,17 @@
 // What the edge's own process gives it where that is not the platform's: self-hosted, Node stands in front of workerd.
 // On Cloudflare, and where workerd serves alone, there is none of it.
 
-import type { AppContext } from "./auth.ts";
+import type { Context } from "hono";
 import type { Lane } from "./lanes.ts";
 
 export interface Home {
   /** Has the app in workerd answer the request, as it came: for what needs a binding that Node lacks. */
-  readonly passOn: (c: AppContext) => Promise<Response>;
+  readonly passOn: (c: Context) => Promise<Response>;
   /** Whether every process that holds tenants answers. */
   readonly isWhole: () => boolean;
   readonly disk: () => Disk;
   /** Where the request came from. */
-  readonly addressOf: (c: AppContext) => string;
+  readonly addressOf: (c: Context) => string;
   /** Resolves when it is the tenant's turn; what it answers ends the turn. */
   readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void>;
 }

@@ -22,6 +22,7 @@ export const describeNeeds = (needs: Needs): string => {
 /** What an endpoint of this kind may answer beside what it lists itself. */
 const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] => [
   "invalid_request",
+  "uri_too_long",
   "rate_limited",
   ...(body === undefined && rawBody === undefined
     ? []

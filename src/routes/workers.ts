@@ -1,7 +1,7 @@
 // Presence, the fleet, and the worker protocol over HTTP.
 
 import * as z from "zod";
-import { waitQuery } from "../../contract/field.ts";
+import { MAX_RESULT_BYTES, utf8Bytes, waitQuery } from "../../contract/field.ts";
 import { jobResource } from "../../contract/job.ts";
 import {
   completeRequest,
@@ -34,7 +34,7 @@ import {
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import { notePresent } from "../http/readiness.ts";
-import { unwrap } from "../http/refused.ts";
+import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, claimWaiting } from "../http/tenant.ts";
 import { commandJob } from "./job-command.ts";
@@ -42,6 +42,8 @@ import { commandJob } from "./job-command.ts";
 const FLEET = "Workers";
 const PROTOCOL = "Worker protocol";
 const nothing = z.strictObject({});
+/** What a report holds beside its result. */
+const MAX_REPORT_BYTES = 64 * 1024;
 
 const report = endpoint(
   {
@@ -230,6 +232,7 @@ const complete = endpoint(
       "An assigned job may be completed directly. Repeated, it is answered as it was the first time. With `claim` the worker takes its next leases in the same call, without a wait.",
     query: completeQuery,
     body: completeRequest,
+    maxBodyBytes: MAX_RESULT_BYTES + MAX_REPORT_BYTES,
     answers: {
       200: {
         description: "The job; with `claim`, that and leases.",
@@ -238,6 +241,9 @@ const complete = endpoint(
     },
   },
   async (c, { params, query, body, token }) => {
+    // A result has a bound of its own, as in a worker's message.
+    if (utf8Bytes(JSON.stringify(body.result)) > MAX_RESULT_BYTES)
+      throw new Refused({ code: "payload_too_large", limitBytes: MAX_RESULT_BYTES });
     const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };
     const max = query.claim ?? 0;
     if (max > 0) return answer(c, await commandJob(c, token, "completeAndClaim", { ...request, max }));

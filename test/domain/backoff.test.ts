@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { rateLimitDelayMs, releaseDelayMs, retryDelayMs } from "../../domain/backoff.ts";
+import { attemptDelayMs, rateLimitDelayMs, releaseDelayMs, retryDelayMs } from "../../domain/backoff.ts";
 
 const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const ms = fc.integer({ min: 0, max: 86_400_000 });
@@ -49,6 +49,25 @@ describe("the wait after a rate limit", () => {
   test("differs from job to job", () => {
     expect(rateLimitDelayMs(0, 10_000, null, 0.5)).toBe(11_250);
     expect(rateLimitDelayMs(0, 10_000, 20_000, 0.5)).toBe(22_500);
+  });
+});
+
+describe("the wait for another attempt", () => {
+  test.each([
+    [0, 1_000, 300_000, 0, 1_000],
+    [1, 1_000, 300_000, 0, 1_000],
+    [2, 1_000, 300_000, 0, 2_000],
+    [3, 1_000, 300_000, 0, 4_000],
+    [3, 1_000, 300_000, 0.5, 4_500],
+    [9, 1_000, 300_000, 0, 256_000],
+    [10, 1_000, 300_000, 0, 300_000],
+    [9, 1_000, 300_000, 0.9, 300_000],
+    [21, 1, 1e12, 0, 2 ** 20],
+    [22, 1, 1e12, 0, 2 ** 20],
+    [3, 333, 300_000, 0.1, 1_366],
+    [5, 0, 300_000, 0.5, 0],
+  ])("after %d attempts, from %d ms to %d ms, with chance %d is %d ms", (attempts, base, most, chance, expected) => {
+    expect(attemptDelayMs(attempts, base, most, chance)).toBe(expected);
   });
 });
 

@@ -1,9 +1,26 @@
 import { describe, expect, test } from "vitest";
-import { describeReached, reachedBudget } from "../../domain/budget.ts";
+import { describeReached, reachedAtPace, reachedBudget } from "../../domain/budget.ts";
 
 const nowAt = Date.parse("2026-11-21T12:00:00Z");
 const USD = 1_000_000_000;
 const budget = { dayUsd: 5, monthUsd: 100 };
+
+describe("the pace", () => {
+  const midnight = Date.parse("2026-11-21T00:00:00Z");
+  const inHours = (hours: number): number => midnight + hours * 3_600_000;
+  test.each([
+    ["nothing spent", {}, 0, 0, null],
+    ["half of the day's limit at noon: just at its end, which is too late", { dayUsd: 2 }, 1, 1, null],
+    ["more than half of it", { dayUsd: 3 }, 2, 2, inHours(18)],
+    ["the day's limit reached", { dayUsd: 3 }, 3, 3, null],
+    ["no limit", { dayUsd: null }, 3, 3, null],
+    ["the month's limit", { monthUsd: 25 }, 0, 20.5, Date.parse("2026-11-26T00:00:00Z")],
+    ["both: the earlier", { dayUsd: 3, monthUsd: 25 }, 2, 20.5, inHours(18)],
+  ] as const)("with %s", (_, limits, day, month, expected) => {
+    const spending = { dayNanoUsd: day * USD, monthNanoUsd: month * USD };
+    expect(reachedAtPace(limits, spending, nowAt)).toBe(expected);
+  });
+});
 
 describe("a budget", () => {
   test.each([

@@ -55,6 +55,10 @@ describe("the cost of a request", () => {
     expect(blendedRate(mini)).toBe((3 * 150_000_000 + 600_000_000) / 4);
   });
 
+  test("are compared where they are charged by the request, too: a thousand requests for a million tokens", () => {
+    expect(blendedRate(flat)).toBe(10_000_000_000);
+  });
+
   test("agrees with exact rational arithmetic to half a nano-dollar", () => {
     const rate = fc.nat({ max: 10 ** 12 });
     const tokens = fc.nat({ max: 2_000_000 });

@@ -159,6 +159,8 @@ describe("a heartbeat", () => {
   test("of a worker that has a job and has not started it keeps the lease, and is no start", () => {
     const kept = keepLease(assignedJob(), BEAT_STORED_MS, LATER);
     expect(kept).toMatchObject({ job: { status: "assigned", attempts: 0, heartbeatAt: LATER }, events: [] });
+    const again = (afterMs: number) => keepLease(kept.job, BEAT_STORED_MS, LATER + afterMs).job.heartbeatAt;
+    expect([again(BEAT_STORED_MS - 1), again(BEAT_STORED_MS)]).toEqual([LATER, LATER + BEAT_STORED_MS]);
     expect(keepLease(kept.job, BEAT_STORED_MS, LATER + 1).job).toBe(kept.job);
   });
 });

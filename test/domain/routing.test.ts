@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SCORE_PARTS, STRATEGIES } from "../../domain/config.ts";
+import { STRATEGIES } from "../../domain/config.ts";
 import { choose, explain, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
+import { SCORE_PARTS } from "../../domain/score-part.ts";
 import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
 import { haltReasonOf } from "../../domain/worker.ts";
 import {

@@ -2,11 +2,12 @@
 
 import fc from "fast-check";
 import type { Api } from "../../domain/api.ts";
-import { DEFAULT_WEIGHTS, SCORE_PARTS, STRATEGIES, type Weights } from "../../domain/config.ts";
+import { DEFAULT_WEIGHTS, STRATEGIES, type Weights } from "../../domain/config.ts";
 import { Fleet, type Member } from "../../domain/fleet.ts";
 import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
 import { choose } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
+import { SCORE_PARTS } from "../../domain/score-part.ts";
 import type { Outcome, Worker } from "../../domain/worker.ts";
 import { NOON } from "./sample-jobs.ts";
 

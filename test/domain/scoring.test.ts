@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type DEFAULT_WEIGHTS, SCORE_PARTS } from "../../domain/config.ts";
+import type { DEFAULT_WEIGHTS } from "../../domain/config.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
 import { choose } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
+import { SCORE_PARTS } from "../../domain/score-part.ts";
 import { scoreOf, weightsFor } from "../../domain/scoring.ts";
 import { chosenOf, fleetOf, OFFLINE_AFTER_MS, outcomes, policy, request, type Spec } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";

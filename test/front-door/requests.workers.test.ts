@@ -1,6 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { newWorld } from "../support/workerd/client.ts";
+import { ageJob, alarm, newWorld } from "../support/workerd/client.ts";
 import { chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
 const CHAT = "/v1/chat/completions";
@@ -106,6 +106,20 @@ describe("a request that is not streamed", () => {
     }
   });
 
+  it("is told when to ask again as its provider said, or in a second", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (const [retry_after_seconds, told] of [
+      [9, "9"],
+      [undefined, "1"],
+    ] as const) {
+      const answering = post(world.key, CHAT, chat());
+      worker.fail(await worker.nextJob(), { code: "slow_down", status: 429, retry_after_seconds });
+      const { status, headers } = await answering;
+      expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([429, told, null]);
+    }
+  });
+
   it("rests no worker for what its clients asked, however often its runtime refuses it", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
@@ -144,6 +158,26 @@ describe("a request that is not streamed", () => {
     expect(JSON.parse(await second.whole)).toEqual(chatAnswer("hello"));
     expect((await post(world.key, CHAT, chat({ stream: true }), headers)).status).toBe(400);
     expect((await post(world.key, CHAT, chat({ seed: 1 }), headers)).status).toBe(422);
+  });
+
+  it("answers again when its job is in history alone, unless that keeps no answer", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (const [store, status] of [
+      ["result", 200],
+      ["none", 404],
+    ] as const) {
+      await world.ok("PUT", "/config", { front_door: { store } });
+      const headers = { "idempotency-key": store };
+      const first = post(world.key, CHAT, chat(), headers);
+      worker.complete(await worker.nextJob(), chatAnswer("hello"));
+      const id = (await first).headers.get("x-signalbox-job") ?? "";
+      await ageJob(world, id, 60_000, ["finishedAt", "updatedAt"]);
+      await alarm(world);
+      const second = await post(world.key, CHAT, chat(), headers);
+      expect([store, second.status, second.headers.get("idempotency-replayed")]).toEqual([store, status, "true"]);
+      if (status === 200) expect(JSON.parse(await second.whole)).toEqual(chatAnswer("hello"));
+    }
   });
 
   it("is refused in OpenAI's shape where it cannot be kept: stored responses, unknown paths, bad keys", async () => {
@@ -258,6 +292,8 @@ describe("the models", () => {
     await world.ok("PUT", "/config", { front_door: { aliases: { "claude-local": { model: "m1" } } } });
     await fakeWorker(world);
     await fakeWorker(world, { instance: "w2", models: null, runtime_models: ["org/r1"] });
+    const offer = { runtime_models: ["org/r1"], apis: expect.arrayContaining(["chat/completions", "messages"]) };
+    expect(await world.ok("GET", "/api/workers/w2")).toMatchObject(offer);
     const { body } = await world.get("/v1/models?limit=1000");
     expect(body).toMatchObject({ object: "list", has_more: false, first_id: "claude-local" });
     expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(["claude-local", "m1", "org/r1"]);

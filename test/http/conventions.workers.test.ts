@@ -35,6 +35,17 @@ describe("errors", () => {
     }
   });
 
+  it("say that an address is too long, in both dialects", async () => {
+    const long = "a".repeat(16 * 1024);
+    const answer = await world.get(`/api/jobs?q=${long}`);
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+    expect([answer.status, answer.body]).toMatchObject([414, { code: "uri_too_long", status: 414 }]);
+    expect(answer.headers.get("x-request-id")).toBe(answer.body.instance);
+    const door = await world.get(`/v1/models?q=${long}`);
+    expect([door.status, door.body.error.code]).toEqual([414, "uri_too_long"]);
+    expect((await world.get(`/api/jobs?q=${"a".repeat(200)}`)).status).toBe(200);
+  });
+
   it("name the allowed methods where the method is wrong", async () => {
     const allowed: Record<string, string> = {
       "/api/jobs": "POST, GET, HEAD",

@@ -96,6 +96,15 @@ describe("failures", () => {
 });
 
 describe("a job's attempts", () => {
+  test("have no usage where a worker told what one cost and nothing else", async () => {
+    const world = await newWorld();
+    await present(world, "w", { provider: "openai" });
+    const { id, lease } = await dispatch(world, {});
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: "ok", cost_usd: 0.25 });
+    const { attempts } = await world.ok("GET", `/api/jobs/${id}/attempts`);
+    expect(attempts).toMatchObject([{ usage: null, cost_usd: 0.25, price_source: "reported" }]);
+  });
+
   test("say who had it, how it ended and what it cost", async () => {
     const world = await newWorld();
     await world.ok("PUT", "/config", {

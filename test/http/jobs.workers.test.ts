@@ -248,6 +248,35 @@ describe("a job", () => {
     expect((await world.post(`/api/jobs/${id}/heartbeat`, { lease: 1 })).body.code).toBe("lease_lost");
   });
 
+  it("takes text or an object as its input, and nothing else; so does a schedule", async () => {
+    const world = await newWorld();
+    const bodies = [
+      ["/api/jobs", {}],
+      ["/api/schedules", { interval: "1h", name: "s" }],
+    ] as const;
+    for (const [path, more] of bodies) {
+      for (const input of [5, true, ["x"]]) {
+        const refused = await world.post(path, { prompt: "x", input, ...more });
+        expect([path, input, refused.status]).toEqual([path, input, 400]);
+        expect(refused.body.errors).toMatchObject([{ path: "input" }]);
+      }
+    }
+    for (const input of ["text", { seed: 1, anything: [1] }, null])
+      expect((await world.ok("POST", "/api/jobs", { prompt: "x", input })).input).toEqual(input);
+  });
+
+  it("may have a result of 1 MiB over HTTP as over a socket, and no larger one", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/presence", { instance: "w", status: "idle", provider: "p", tags: "" });
+    const { id, lease } = await world.ok("POST", "/dispatch", { prompt: "x" });
+    const complete = (characters: number) =>
+      world.post(`/api/jobs/${id}/complete`, { lease, result: "y".repeat(characters), model: "m" });
+    const refused = await complete(1024 * 1024 - 1);
+    expect([refused.status, refused.body.code]).toEqual([413, "payload_too_large"]);
+    expect((await complete(1024 * 1024 - 2)).status).toBe(200);
+    expect((await world.ok("GET", `/api/jobs/${id}`)).result).toHaveLength(1024 * 1024 - 2);
+  });
+
   it("that nobody made is unknown, whatever it looks like", async () => {
     for (const id of [
       "nope",

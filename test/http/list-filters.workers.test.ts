@@ -26,7 +26,7 @@ const isList = (operation: Body, root: Body): boolean => {
 
 const filtersOf = (root: Body): Filter[] =>
   Object.entries<Body>(root.paths)
-    .filter(([path, { get }]) => !path.includes("{") && isList(get, root))
+    .filter(([path, { get }]) => path.startsWith("/api/") && !path.includes("{") && isList(get, root))
     .flatMap(([path, { get }]) =>
       ((get.parameters ?? []) as Body[])
         .filter((one) => one.in === "query" && !OF_THE_PAGE.has(one.name))

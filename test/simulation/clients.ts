@@ -68,7 +68,7 @@ const hear = (world: World, creation: Creation, answer: Heard<JobResource>): Hea
   if (isKnown && jobId !== created.id) model.violate(`one idempotency key made two jobs: ${jobId} and ${created.id}`);
   if (created.prompt !== job.prompt) model.violate(`job ${created.id} was answered with another's prompt`);
   creation.jobId = created.id;
-  model.accepted.set(created.id, created.prompt);
+  model.accept(created.id, created.prompt);
   return answer;
 };
 
@@ -117,7 +117,7 @@ const createBatch: Action = async (world, chances) => {
   );
   const answer = await world.shell.call(world.admin, "createJobs", { jobs, idempotency: null });
   if (answer === null) return;
-  if (answer.ok) for (const job of answer.value.jobs) world.model.accepted.set(job.id, job.prompt);
+  if (answer.ok) for (const job of answer.value.jobs) world.model.accept(job.id, job.prompt);
   else for (const job of jobs) world.model.refused.add(job.prompt);
 };
 

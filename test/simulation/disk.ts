@@ -9,27 +9,40 @@ export class SimulatedFault extends Error {
   override readonly name = "SimulatedFault";
 }
 
+interface Prepared {
+  readonly statement: StatementSync;
+  /** The table that it writes; null where it only reads. */
+  readonly writes: string | null;
+}
+
+const WRITE = /^\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+(\w+)/i;
+
 export class Disk {
   readonly #db = new DatabaseSync(":memory:");
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new Map<string, Prepared>();
+  #written = new Set<string>();
   alarmAt: number | null = null;
+  /** Statements that may have written something. */
+  writeCount = 0;
 
   rows(query: string, ...bindings: SqlValue[]): Row[] {
-    let statement = this.#statements.get(query);
-    if (statement === undefined) {
-      statement = this.#db.prepare(query);
-      this.#statements.set(query, statement);
+    let prepared = this.#statements.get(query);
+    if (prepared === undefined) {
+      prepared = { statement: this.#db.prepare(query), writes: WRITE.exec(query)?.[1] ?? null };
+      this.#statements.set(query, prepared);
     }
-    return statement.all(...bindings) as Row[];
+    if (prepared.writes !== null) {
+      this.writeCount += 1;
+      this.#written.add(prepared.writes);
+    }
+    return prepared.statement.all(...bindings) as Row[];
   }
 
-  run(statement: string): void {
-    this.#db.exec(statement);
-  }
-
-  /** Grows with each row that is written. */
-  get changeCount(): number {
-    return this.rows("SELECT total_changes() AS count")[0]?.count as number;
+  /** The tables that may have been written since this was last asked. */
+  takeWritten(): ReadonlySet<string> {
+    const written = this.#written;
+    this.#written = new Set();
+    return written;
   }
 
   close(): void {
@@ -75,15 +88,15 @@ export class DiskHandle implements TenantStorage {
     this.#depth += 1;
     this.workCount += 1;
     const name = `level_${this.#depth}`;
-    this.#disk.run(`SAVEPOINT ${name}`);
+    this.#disk.rows(`SAVEPOINT ${name}`);
     try {
       const done = work();
       if (this.isDead) throw new SimulatedFault("the object has crashed");
-      this.#disk.run(`RELEASE ${name}`);
+      this.#disk.rows(`RELEASE ${name}`);
       return done as T;
     } catch (error) {
-      this.#disk.run(`ROLLBACK TO ${name}`);
-      this.#disk.run(`RELEASE ${name}`);
+      this.#disk.rows(`ROLLBACK TO ${name}`);
+      this.#disk.rows(`RELEASE ${name}`);
       this.#onUndone();
       throw error;
     } finally {

@@ -118,27 +118,42 @@ export const checkHistory = (_before: Snapshot, now: Snapshot, world: World): st
   return eventsAgree(world) ?? attemptsAgree(world) ?? linesAgree(world);
 };
 
+/** Each event is inserted once, and stands as it was told: only those that came since the last look are read. */
 const eventsAgree = ({ model, shell }: World): string | null => {
-  const rows = shell.history.rows("SELECT job_id, version, type FROM events WHERE tenant = ?", TENANT);
-  if (rows.length !== model.events.size) return `history has ${rows.length} events, and ${model.events.size} were told`;
+  const rows = shell.history.rows(
+    "SELECT rowid, job_id, version, type FROM events WHERE tenant = ? AND rowid > ?",
+    TENANT,
+    model.lastEventRow,
+  );
   for (const row of rows) {
     const key = `${row.job_id}/${row.version}`;
     if (model.events.get(key) !== row.type) return `history has event ${key} as ${row.type}`;
+    model.lastEventRow = Math.max(model.lastEventRow, row.rowid as number);
   }
-  return null;
+  model.eventCount += rows.length;
+  return model.eventCount === model.events.size
+    ? null
+    : `history has ${model.eventCount} events, and ${model.events.size} were told`;
 };
 
 const attemptsAgree = ({ model, shell }: World): string | null => {
-  const rows = shell.history.rows("SELECT job_id, lease, nano_usd FROM attempts WHERE tenant = ?", TENANT);
-  if (rows.length !== model.attempts.size) return `history has ${rows.length} attempts, not ${model.attempts.size}`;
-  const total = rows.reduce((sum, row) => sum + ((row.nano_usd as number | null) ?? 0), 0);
+  const [attempts] = shell.history.rows(
+    "SELECT COUNT(*) AS count, COALESCE(SUM(nano_usd), 0) AS nano_usd, COUNT(DISTINCT job_id) AS jobs FROM attempts WHERE tenant = ?",
+    TENANT,
+  );
+  if (attempts?.count !== model.attempts.size)
+    return `history has ${attempts?.count} attempts, not ${model.attempts.size}`;
+  if (attempts.nano_usd !== model.attemptedNanoUsd)
+    return `attempts cost ${model.attemptedNanoUsd}, and in history ${attempts.nano_usd}`;
   const [hours] = shell.history.rows(
     "SELECT COALESCE(SUM(nano_usd), 0) AS nano_usd, COALESCE(SUM(jobs), 0) AS jobs FROM cost_hours WHERE tenant = ?",
     TENANT,
   );
-  if (hours?.nano_usd !== total) return `the hours of history add up to ${hours?.nano_usd}, its attempts to ${total}`;
-  const jobs = new Set(rows.map((row) => row.job_id)).size;
-  return hours?.jobs === jobs ? null : `the hours of history count ${hours?.jobs} jobs, and there are ${jobs}`;
+  if (hours?.nano_usd !== attempts.nano_usd)
+    return `the hours of history add up to ${hours?.nano_usd}, its attempts to ${attempts.nano_usd}`;
+  return hours?.jobs === attempts.jobs
+    ? null
+    : `the hours of history count ${hours?.jobs} jobs, and there are ${attempts.jobs}`;
 };
 
 /** Each line of the audit and each run of a schedule is there, once. */

@@ -110,8 +110,8 @@ export class History {
 
   #apply({ statements }: Batch): void {
     this.appliedCount += 1;
-    this.#db.exec("BEGIN");
+    this.rows("BEGIN");
     for (const { sql, values } of statements) this.rows(sql, ...values);
-    this.#db.exec("COMMIT");
+    this.rows("COMMIT");
   }
 }

@@ -27,20 +27,21 @@ export type Check = (before: Snapshot, now: Snapshot, world: World) => string | 
 
 /** Leases that this step gave out. */
 const newLeases = (before: Snapshot, now: Snapshot): Job[] =>
-  [...now.jobs.values()]
+  now.changed
     .filter(({ job }) => isLeased(job) && job.lease !== before.jobs.get(job.id)?.job.lease)
     .map(({ job }) => job);
 
 const acceptedIsDurable: Check = (_before, now, { model }) => {
-  for (const [id, prompt] of model.accepted) {
-    if (now.jobs.has(id)) {
-      if (now.prompts.get(id) !== prompt) return `job ${id} is here without its prompt`;
-    } else if (!model.seen.has(id)) return `job ${id} was answered and never seen`;
+  for (const { job } of now.changed) {
+    const prompt = model.accepted.get(job.id);
+    if (prompt !== undefined && now.prompts.get(job.id) !== prompt) return `job ${job.id} is here without its prompt`;
   }
-  return null;
+  const lost = model.newlyAccepted.find((id) => !now.jobs.has(id) && !model.seen.has(id));
+  return lost === undefined ? null : `job ${lost} was answered and never seen`;
 };
 
-const nobodyAskedTwice: Check = (_before, now, { model }) => {
+const nobodyAskedTwice: Check = (before, now, { model }) => {
+  if (before !== now && before.prompts === now.prompts && before.jobs === now.jobs) return null;
   const prompts = new Map<string, string>();
   for (const [id, prompt] of now.prompts) {
     if (!now.jobs.has(id)) return `payload of job ${id} outlives it`;
@@ -61,7 +62,7 @@ const refusedLeavesNothing: Check = (_before, now, { model }) => {
 };
 
 const oneHolderALease: Check = (_before, now, { model }) => {
-  for (const { job, worker } of now.jobs.values()) {
+  for (const { job, worker } of now.changed) {
     if (isLeased(job) !== (worker !== null)) return `job ${job.id} is ${job.status} with worker ${worker} in its row`;
     if (!isLeased(job)) continue;
     const key = `${job.id}/${job.lease}`;
@@ -76,7 +77,7 @@ const oneHolderALease: Check = (_before, now, { model }) => {
 
 /** Under the lease that a result was reported for, and no other. */
 const lateReportsChangeNothing: Check = (_before, now, { model }) => {
-  for (const { job } of now.jobs.values()) {
+  for (const { job } of now.changed) {
     if (job.status !== "completed") continue;
     const result = JSON.parse(now.results.get(job.id) ?? "null") as { report: number } | null;
     const report = result === null ? undefined : model.reports[result.report];
@@ -150,7 +151,7 @@ const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) => {
 };
 
 const finalIsFinal: Check = (_before, now, { model }) => {
-  for (const { job } of now.jobs.values()) {
+  for (const { job } of now.changed) {
     const last = model.seen.get(job.id)?.job;
     if (last === undefined) continue;
     if (job.version < last.version) return `job ${job.id} went back from version ${last.version} to ${job.version}`;
@@ -165,28 +166,44 @@ const finalIsFinal: Check = (_before, now, { model }) => {
 };
 
 const completionsStand: Check = (_before, now, { model }) => {
-  for (const [id, lease] of model.completed) {
-    const job = now.jobs.get(id)?.job ?? model.seen.get(id)?.job;
-    if (job?.status !== "completed" || job.lease !== lease)
-      return `the completion of job ${id} was acknowledged, and it is ${job?.status} under lease ${job?.lease}`;
+  const isBroken = (job: Job | undefined, lease: number): boolean => job?.status !== "completed" || job.lease !== lease;
+  const tell = (id: string, job: Job | undefined): string =>
+    `the completion of job ${id} was acknowledged, and it is ${job?.status} under lease ${job?.lease}`;
+  for (const { job } of now.changed) {
+    const lease = model.completed.get(job.id);
+    if (lease !== undefined && isBroken(job, lease)) return tell(job.id, job);
   }
+  // What was acknowledged since the last look need not have changed since.
+  for (const id of model.newlyCompleted) {
+    const job = now.jobs.get(id)?.job ?? model.seen.get(id)?.job;
+    if (isBroken(job, model.completed.get(id) ?? 0)) return tell(id, job);
+  }
+  model.newlyCompleted = [];
   return null;
 };
 
 const FULL_HALT = 4;
 const MAX_UNDER_WAY = 5;
+/** A delivery that is due waits for room; an object that died with the room taken has lost count of it. */
+const ROOM_WITHIN_MS = 5_000;
 const HISTORY_RETRY_MAX_MS = 90_000;
 const FAILED_SWEEP_RETRY_MS = 5_000;
 
 /** The outbox may wait for its back-off, and what is overdue for a sweep that failed; nothing else for anything. */
 const dueMeansAlarm: Check = (_before, now, { shell }) => {
-  const dues = [...now.jobs.values()].map(({ dueAt }) => dueAt);
-  dues.push(...now.schedules.map(({ nextRunAt }) => nextRunAt), now.otherDueAt);
-  const isDelivering = now.killswitch.level < FULL_HALT && (shell.memory?.deliveriesUnderWay.size ?? 0) < MAX_UNDER_WAY;
-  if (isDelivering) dues.push(...[...now.deliveries.values()].map(({ nextAttemptAt }) => nextAttemptAt));
+  let dueAt = now.otherDueAt ?? Number.POSITIVE_INFINITY;
+  const note = (at: number | null): void => {
+    if (at !== null && at < dueAt) dueAt = at;
+  };
+  for (const row of now.jobs.values()) note(row.dueAt);
+  for (const { nextRunAt } of now.schedules) note(nextRunAt);
+  const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < MAX_UNDER_WAY;
+  const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : now.nowAt + ROOM_WITHIN_MS;
+  if (now.killswitch.level < FULL_HALT)
+    for (const { nextAttemptAt } of now.deliveries.values())
+      note(nextAttemptAt === null ? null : Math.max(nextAttemptAt, roomAt));
   if (now.outboxOldestAt !== null)
-    dues.push(Math.max(now.outboxOldestAt, now.nowAt, shell.clock.setBackFromAt) + HISTORY_RETRY_MAX_MS);
-  const dueAt = Math.min(...dues.filter((at) => at !== null));
+    note(Math.max(now.outboxOldestAt, now.nowAt, shell.clock.setBackFromAt) + HISTORY_RETRY_MAX_MS);
   if (!Number.isFinite(dueAt)) return null;
   // What was held back until now, or until just before the clock was set back, is overdue.
   const latestAt = Math.max(dueAt, now.nowAt, shell.clock.setBackFromAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
@@ -197,7 +214,7 @@ const dueMeansAlarm: Check = (_before, now, { shell }) => {
 
 /** Every job that may not run now and is not being run has an instant at which someone looks at it. */
 const everyJobGoesOn: Check = (_before, now) => {
-  for (const { job, orderKey, dueAt } of now.jobs.values()) {
+  for (const { job, orderKey, dueAt } of now.changed) {
     if (job.status === "pending" && orderKey === null && dueAt === null) return `job ${job.id} waits for nothing`;
     if (job.status !== "pending" && orderKey !== null) return `job ${job.id} is ${job.status}, and in the queue`;
     if (job.status === "assigned" && dueAt === null) return `job ${job.id} may stay assigned for ever`;
@@ -206,7 +223,8 @@ const everyJobGoesOn: Check = (_before, now) => {
 };
 
 const retriesAreBounded: Check = (before, now) => {
-  for (const { job } of now.jobs.values()) {
+  for (const { job } of now.changed) {
+    if (job.rateLimitRetries === 0) continue;
     const provider = job.workerProvider ?? before.jobs.get(job.id)?.job.workerProvider ?? null;
     const limits = [now, before].map(({ config }) =>
       provider === null ? null : (config.providers.get(provider)?.rateLimit?.maxRetries ?? 0),
@@ -219,10 +237,10 @@ const retriesAreBounded: Check = (before, now) => {
   return null;
 };
 
-const spendingEqualsAttempts: Check = (_before, now, { model }) => {
-  const attempted = [...model.attempts.values()].reduce<number>((sum, nanoUsd) => sum + (nanoUsd ?? 0), 0);
-  return attempted === now.spentNanoUsd ? null : `attempts cost ${attempted}, and ${now.spentNanoUsd} was spent`;
-};
+const spendingEqualsAttempts: Check = (_before, now, { model }) =>
+  model.attemptedNanoUsd === now.spentNanoUsd
+    ? null
+    : `attempts cost ${model.attemptedNanoUsd}, and ${now.spentNanoUsd} was spent`;
 
 const outboxOnlyGrows: Check = (before, now, { model }) => {
   if (now.drainedSeq < before.drainedSeq) return `history went back from row ${before.drainedSeq} to ${now.drainedSeq}`;

@@ -113,8 +113,11 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
   };
+  const asked = new Set<string>();
   for (const { job, orderKey } of now.jobs.values()) {
-    if (orderKey === null) continue;
+    // Those of a group ask for the same.
+    if (orderKey === null || asked.has(job.groupKey)) continue;
+    asked.add(job.groupKey);
     const eligible = explain(fleet, routeRequest({ memory, nowAt: now.nowAt }, job), policy).workers.find(
       ({ instance, eligible }) =>
         eligible && now.workers.get(instance)?.pause == null && !job.avoidedWorkers.includes(instance),

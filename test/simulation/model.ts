@@ -26,6 +26,8 @@ export class Model {
   readonly creations: Creation[] = [];
   /** Every job whose creation was answered, by its id, with its prompt. */
   readonly accepted = new Map<string, string>();
+  /** Those that were answered since the last look. */
+  newlyAccepted: string[] = [];
   /** Prompts that clients sent; schedules make jobs of their own. */
   readonly asked = new Set<string>();
   /** Those that were sent again after their key was forgotten: they may make two jobs. */
@@ -39,6 +41,7 @@ export class Model {
   readonly reports: { readonly jobId: string; readonly lease: number }[] = [];
   /** Completions that were answered with a good answer. */
   readonly completed = new Map<string, number>();
+  newlyCompleted: string[] = [];
   /** Jobs that someone asked to be tried again. */
   readonly retried = new Set<string>();
   /** Workers that an operator resumed by hand, under the killswitch too. */
@@ -49,9 +52,15 @@ export class Model {
   /** Events, attempts and runs of every outbox row there ever was, by their key in history. */
   readonly events = new Map<string, string>();
   readonly attempts = new Map<string, number | null>();
+  /** What they cost in all. */
+  attemptedNanoUsd = 0;
   readonly dueRuns = new Map<string, string>();
   readonly runsByHand = new Set<string>();
   lastSeq = 0;
+  /** How far the events of history were compared, and how many they are. */
+  lastEventRow = 0;
+  eventCount = 0;
+  lastDelivery = 0;
   auditCount = 0;
   runCount = 0;
   /** When the object last heard of a job from its holder, by `job/lease`. */
@@ -64,8 +73,8 @@ export class Model {
   readonly putBack = new Set<string>();
   /** The lease under which a job said its first word. */
   readonly spoke = new Map<string, number>();
-  /** What each attempt cost. */
-  readonly spent: { readonly provider: string; readonly at: number; readonly nanoUsd: number }[] = [];
+  /** What attempts cost, by day or month, and by provider or in all. */
+  readonly spent = new Map<string, number>();
   /** Providers whose budget was reached at the last look. */
   closedByMoney: ReadonlySet<string> = new Set();
   /** Every delivery to a webhook that there was. */
@@ -77,6 +86,16 @@ export class Model {
   readonly violations: string[] = [];
   /** Records as they were read, shared by all who read the same. */
   readonly parsed = new Parsed();
+
+  accept(id: string, prompt: string): void {
+    if (!this.accepted.has(id)) this.newlyAccepted.push(id);
+    this.accepted.set(id, prompt);
+  }
+
+  acknowledge(id: string, lease: number): void {
+    this.completed.set(id, lease);
+    this.newlyCompleted.push(id);
+  }
 
   violate(what: string): void {
     this.violations.push(what);

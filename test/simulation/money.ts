@@ -2,32 +2,53 @@
 
 import { mayCost } from "../../domain/cost.ts";
 import { isLeased } from "../../domain/job.ts";
+import type { Model } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";
 
 const NANO = 1_000_000_000;
 
-const dayOf = (at: number): number => Math.floor(at / 86_400_000);
-const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
+const DAY_MS = 86_400_000;
+
+const dayOf = (at: number): string => `day ${Math.floor(at / DAY_MS)}`;
+
+let lastDay = "";
+let lastMonth = "";
+
+/** Asked about the same day again and again. */
+const monthOf = (at: number): string => {
+  const day = dayOf(at);
+  if (day !== lastDay) {
+    lastDay = day;
+    lastMonth = `month ${new Date(at).toISOString().slice(0, 7)}`;
+  }
+  return lastMonth;
+};
+
+const keyOf = (period: string, provider: string | null): string => `${period} ${provider ?? "*"}`;
+
+export const noteSpent = ({ spent }: Model, provider: string, at: number, nanoUsd: number): void => {
+  for (const period of [dayOf(at), monthOf(at)])
+    for (const one of [provider, null]) {
+      const key = keyOf(period, one);
+      spent.set(key, (spent.get(key) ?? 0) + nanoUsd);
+    }
+};
+
+const spentIn = ({ model }: World, period: string, provider: string | null): number =>
+  model.spent.get(keyOf(period, provider)) ?? 0;
 
 interface Limits {
   readonly dayUsd?: number | null | undefined;
   readonly monthUsd?: number | null | undefined;
 }
 
-const spentSince = ({ model }: World, provider: string | null, isIn: (at: number) => boolean): number =>
-  model.spent
-    .filter((one) => (provider === null || one.provider === provider) && isIn(one.at))
-    .reduce((sum, { nanoUsd }) => sum + nanoUsd, 0);
-
 const isReached = (world: World, limits: Limits | null, provider: string | null, nowAt: number): boolean => {
   if (limits === null) return false;
   const { dayUsd = null, monthUsd = null } = limits;
-  const day = dayOf(nowAt);
-  const month = monthOf(nowAt);
   return (
-    (dayUsd !== null && spentSince(world, provider, (at) => dayOf(at) === day) >= Math.round(dayUsd * NANO)) ||
-    (monthUsd !== null && spentSince(world, provider, (at) => monthOf(at) === month) >= Math.round(monthUsd * NANO))
+    (dayUsd !== null && spentIn(world, dayOf(nowAt), provider) >= Math.round(dayUsd * NANO)) ||
+    (monthUsd !== null && spentIn(world, monthOf(nowAt), provider) >= Math.round(monthUsd * NANO))
   );
 };
 
@@ -44,7 +65,7 @@ export const closedByMoney = (world: World, now: Snapshot): Set<string> => {
   const month = monthOf(nowAt);
   for (const { provider } of workers.values()) {
     const costs = mayCost(provider, config.providers.get(provider)?.pricing);
-    if (costs || spentSince(world, provider, (at) => monthOf(at) === month) > 0) closed.add(provider);
+    if (costs || spentIn(world, month, provider) > 0) closed.add(provider);
   }
   return closed;
 };
@@ -57,7 +78,7 @@ export const budgetsHold = (before: Snapshot, now: Snapshot, world: World): stri
   const { onReached } = now.config.budget;
   if (onReached === "killswitch" && now.killswitch.level === 0 && isTenantsReached(world, now) && !world.isShared)
     return "the budget is reached, and its killswitch is not on";
-  for (const { job } of now.jobs.values()) {
+  for (const { job } of now.changed) {
     if (!isLeased(job) || before.jobs.get(job.id)?.job.lease === job.lease) continue;
     const provider = job.workerProvider ?? "";
     if (!world.isShared && closed.has(provider) && closedBefore.has(provider))

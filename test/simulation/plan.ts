@@ -83,12 +83,13 @@ export interface Plan {
 
 const JOINED_SHARE = 0.2;
 const SHORTEST = 20;
-const LONGEST = 160;
+const LONGEST = 900;
 
 export const planOf = (seed: number): Plan => {
   const random = new Random(seed);
   const kinds = Object.entries(STEP_WEIGHTS) as [StepKind, number][];
-  const count = SHORTEST + Math.floor(random.next() * (LONGEST - SHORTEST));
+  // Many short runs, each with a calm at its end, and some long ones.
+  const count = SHORTEST + Math.floor(random.next() ** 2 * (LONGEST - SHORTEST));
   const steps = Array.from({ length: count }, (): Step => {
     const kind = random.weighted(kinds);
     const chances = [random.next(), random.next(), random.next(), random.next(), random.next()] as const;

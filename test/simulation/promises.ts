@@ -17,7 +17,7 @@ const detailOf = (event: StoredEvent): Record<string, number> => event.detail as
 
 /** Jobs that waited before and were given out since, as they were and as they are. */
 const givenOut = (before: Snapshot, now: Snapshot): [Job, Job][] =>
-  [...now.jobs.values()].flatMap(({ job }): [Job, Job][] => {
+  now.changed.flatMap(({ job }): [Job, Job][] => {
     const was = before.jobs.get(job.id)?.job;
     return was?.status === "pending" && isLeased(job) && job.lease === was.lease + 1 ? [[was, job]] : [];
   });
@@ -101,7 +101,7 @@ export const nobodyIsReapedEarly: Check = (before, now, { model }) => {
 export const attemptsAreBounded: Check = (before, now, { model }) => {
   for (const { jobId } of eventsOf(now, "job.fell_back"))
     model.mostAttempts.set(jobId, (model.mostAttempts.get(jobId) ?? 0) + 1);
-  for (const { job } of now.jobs.values()) {
+  for (const { job } of now.changed) {
     if (before.jobs.get(job.id)?.job === job) continue;
     const most = Math.max(...[before, now].map(({ config }) => maxAttemptsOf(config, job)));
     const allowed = Math.max(most, model.mostAttempts.get(job.id) ?? 0);

@@ -166,7 +166,7 @@ const deliver = async (world: World, worker: WorkerActor, report: SentReport): P
   // A start that is repeated says nothing new.
   const isBeat = operation === "heartbeatJob" || (operation === "startJob" && !world.model.beats.has(key));
   if (answer?.ok && isBeat) world.model.beats.set(key, Math.min(askedAt, world.shell.clock.nowAt));
-  if (answer?.ok && operation === "completeJob") world.model.completed.set(request.id, request.lease);
+  if (answer?.ok && operation === "completeJob") world.model.acknowledge(request.id, request.lease);
 };
 
 /** The same report as a socket message: flat, in snake case. */

@@ -67,6 +67,7 @@ describe("subscriptions", () => {
     });
     expect((await world.ok("GET", "/catalog/subscriptions")).subscriptions).toEqual([created.body]);
     const path = `/catalog/subscriptions/${created.body.id}`;
+    expect((await world.patch(path, {})).status).toBe(400);
     expect(await world.ok("PATCH", path, { models_sync_schedule: "0 0 * * *", models_sync_url: MIRROR })).toMatchObject(
       {
         models_sync_schedule: "0 0 * * *",

@@ -114,13 +114,15 @@ describe("sums", () => {
     await run(world, "openai", { cost_usd: 0.5, model: "gpt-a-2026" }, "gpt-a");
     await run(world, "anthropic", { cost_usd: 4 }, "claude");
     await run(world, "mystery", { usage: usage(7, 7) }, "who");
+    await run(world, "mystery", { cost_usd: 0 });
     const { providers, total_usd } = await world.ok("GET", "/api/cost/providers?period=month");
     expect(total_usd).toBe(7.5);
     expect(providers.map((one: Body) => [one.provider, one.usd, one.jobs, one.unpriced_jobs])).toEqual([
       ["anthropic", 4, 1, 0],
       ["openai", 3.5, 3, 0],
-      ["mystery", 0, 1, 1],
+      ["mystery", 0, 2, 1],
     ]);
+    expect(providers[2].models.map((one: Body) => one.model)).toEqual(expect.arrayContaining(["who", null]));
     expect(providers[1].usage).toMatchObject({ input_tokens: 300, output_tokens: 30 });
     expect(providers[1].models.map((one: Body) => [one.model, one.usd])).toEqual([
       ["gpt-b", 2],

@@ -169,6 +169,14 @@ describe("the levels", () => {
 });
 
 describe("raising and lowering", () => {
+  it("counts a paused worker once, though it was resumed between two levels", async () => {
+    const { world } = await busyWorld();
+    await world.ok("POST", "/presence", offer("w2"));
+    expect(await engage(world, 1)).toMatchObject({ paused_workers: 2 });
+    await world.ok("POST", "/api/workers/w2/resume");
+    expect(await engage(world, 2)).toMatchObject({ paused_workers: 2 });
+  });
+
   it("does what the new level does", async () => {
     const { world, running } = await busyWorld();
     const first = await engage(world, 1, "one");

@@ -101,7 +101,7 @@ describe("a worker's socket", () => {
       worker: { instance: "w1", connected: true },
       jobs: [],
     });
-    const { id } = await create({ tags: ["gpu"], input: [1] });
+    const { id } = await create({ tags: ["gpu"], input: { seed: 1 } });
     const { job } = await assigned(socket, id);
     expect(job).toEqual(await read(id));
     socket.send({ type: "job.started", id: "1", job_id: id, lease: 1 });

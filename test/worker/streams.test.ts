@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { MAX_PART_BYTES, PART_SEPARATOR, readParts, type StreamPart } from "../../contract/data-line.ts";
 import { FrameGatherer } from "../../worker/streams/frame-gatherer.ts";
-import { openStreams, type Streams } from "../../worker/streams/streams.ts";
+import { openStreams } from "../../worker/streams/open-streams.ts";
+import type { Streams } from "../../worker/streams/streams.ts";
 
 class FakeRelay {
   readonly frames: { text: string; atMs: number }[] = [];

@@ -2,7 +2,7 @@
 // the worker's key becomes the worker's trouble: the client can do nothing about it.
 
 import { classifyError, classifyFailure, failureOf, type RuntimeFailure } from "./classify.ts";
-import { readErrorBody } from "./error-body.ts";
+import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import type { JobFailure } from "./runtime.ts";
 
 const MAX_MESSAGE_CHARS = 2000;
@@ -29,15 +29,17 @@ export function requestFailure(runtime: string, failure: RuntimeFailure, nowMs: 
     return { code: "provider_refused", message, status: 502, retryable: false };
   }
   const { status } = known;
-  if (status === undefined || status >= 500) return known;
   const body = readErrorBody(failure.body ?? "");
+  if (status === undefined && body.code !== undefined) return { ...known, ...inItsWords(known, body, known.code) };
+  if (status === undefined || status >= 500) return known;
   const fallback = CODE_OF.get(known.code) ?? CODE_OF_STATUS.get(status) ?? "invalid_request";
-  return {
-    ...known,
-    code: (body.code ?? fallback).replace(/\p{Cc}/gu, " ").slice(0, MAX_CODE_CHARS),
-    message: (body.message || known.message).slice(0, MAX_MESSAGE_CHARS),
-  };
+  return { ...known, ...inItsWords(known, body, fallback) };
 }
+
+const inItsWords = (known: JobFailure, body: ErrorBody, fallback: string): Pick<JobFailure, "code" | "message"> => ({
+  code: (body.code ?? fallback).replace(/\p{Cc}/gu, " ").slice(0, MAX_CODE_CHARS),
+  message: (body.message || known.message).slice(0, MAX_MESSAGE_CHARS),
+});
 
 /** The same of what the AI SDK throws. */
 export function requestFailureOf(runtime: string, error: unknown, nowMs: number): JobFailure {

@@ -1,9 +1,6 @@
-// Where running jobs write what their readers hear: the data line, or where no WebSocket can be had a request a job.
+// Where running jobs write what their readers hear.
 
 import type { StreamError } from "../../contract/data-line.ts";
-import type { SessionSettings } from "../session.ts";
-import { DataLine } from "./data-line.ts";
-import { HttpStreams } from "./http-streams.ts";
 
 export type StreamWriter = {
   /** A promise asks the writer to wait: the line takes no more for now. */
@@ -23,20 +20,3 @@ export type Streams = {
   /** Sends what is ready and hangs up. */
   close: () => void;
 };
-
-export function openStreams(settings: SessionSettings, log: (line: string) => void): Streams {
-  let streams: Streams;
-  const fallBack = () => {
-    log("streams go over HTTP: no WebSocket for the data line");
-    streams = new HttpStreams(settings);
-    return streams;
-  };
-  streams = new DataLine(settings, { log, fallBack });
-  return {
-    prepare: () => streams.prepare(),
-    open: (jobId, lease, whenGone) => streams.open(jobId, lease, whenGone),
-    end: (jobId, lease, error) => streams.end(jobId, lease, error),
-    drop: (jobId, lease) => streams.drop(jobId, lease),
-    close: () => streams.close(),
-  };
-}

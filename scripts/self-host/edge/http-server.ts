@@ -1,7 +1,7 @@
 // The HTTP server of the edge in Node: hono's adapter between sockets and the app, and around it what a server at the
 // edge of a network must do itself. Whatever it refuses on its own is a problem document, too, and never a 5xx.
 
-import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
@@ -24,26 +24,26 @@ const CHECK_EVERY_MS = 5_000;
 export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
 
 /** What the parser refuses, by Node's code for it. */
-const PARSER_REFUSALS: Record<string, { status: string; refusal: Refusal }> = {
-  HPE_HEADER_OVERFLOW: {
-    status: "431 Request Header Fields Too Large",
-    refusal: invalid("", "the headers are too large"),
-  },
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    status: "408 Request Timeout",
-    refusal: { code: "request_timeout", afterMs: HEADERS_WITHIN_MS },
-  },
+const PARSER_REFUSALS: Record<string, Refusal> = {
+  HPE_HEADER_OVERFLOW: { code: "headers_too_large", limitBytes: MAX_HEADER_BYTES },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: "request_timeout", afterMs: HEADERS_WITHIN_MS },
 };
-const MALFORMED = { status: "400 Bad Request", refusal: invalid("", "this is no HTTP/1.1 request") };
+const MALFORMED = invalid("", "this is no HTTP/1.1 request");
+/** No proxy: there is nothing to connect to. */
+const NO_CONNECT: Refusal = {
+  code: "method_not_allowed",
+  allow: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+};
 
-const rawProblem = (socket: Duplex, { status, refusal }: typeof MALFORMED | (typeof PARSER_REFUSALS)[string]): void => {
-  const problem = { ...presentRefusal(refusal, crypto.randomUUID()), status: Number(status.slice(0, 3)) };
+const rawProblem = (socket: Duplex, refusal: Refusal): void => {
+  const problem = presentRefusal(refusal, crypto.randomUUID());
   const body = JSON.stringify(problem);
   const head = [
-    `HTTP/1.1 ${status}`,
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     "content-type: application/problem+json",
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${problem.instance}`,
+    ...(refusal.code === "method_not_allowed" ? [`allow: ${refusal.allow.join(", ")}`] : []),
     "connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
@@ -117,7 +117,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     heads.set(incoming, head);
     void listener(incoming, outgoing);
   });
-  server.on("connect", (_incoming, socket) => rawProblem(socket, MALFORMED));
+  server.on("connect", (_incoming, socket) => rawProblem(socket, NO_CONNECT));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // What still comes of a request that was refused is dropped: cut off while it sends, the client would not hear why.
     if (refused.has(socket)) return;

@@ -49,10 +49,8 @@ export class Throw extends Step {
     if (model.level === 0) Object.assign(model, { haltedJobs: 0, pausedWorkers: 0 });
     model.level = this.#level;
     model.changeAll((job) => halted(job, this.#level));
-    for (const worker of model.workers.values()) {
-      if (!worker.isHalted) model.pausedWorkers += 1;
-      model.workers.set(worker.instance, { ...worker, isHalted: true });
-    }
+    for (const worker of model.workers.values()) model.workers.set(worker.instance, { ...worker, isHalted: true });
+    model.pausedWorkers = model.workers.size;
     model.haltedJobs = isSure ? model.haltedJobs + open.length : answer.halted_jobs;
     if (!isSure) return;
     for (const { id, lease, worker } of open) await system.isToldToDrop(worker ?? "", id, lease);

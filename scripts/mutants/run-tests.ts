@@ -1,0 +1,16 @@
+// Runs test files with `quick-vitest.ts` in the place of vitest: `node run-tests.ts <file> …`. A failure is exit code 1.
+
+import { registerHooks } from "node:module";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const QUICK = new URL("./quick-vitest.ts", import.meta.url).href;
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === "vitest" ? { url: QUICK, shortCircuit: true } : next(specifier, context),
+});
+
+for (const file of process.argv.slice(2)) await import(pathToFileURL(path.resolve(file)).href);
+const { runAll } = (await import(QUICK)) as typeof import("./quick-vitest.ts");
+await runAll();

@@ -1,0 +1,57 @@
+// What the HTTP server in Node refuses by itself, before the app: always a problem document with a request id.
+
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
+
+let server: Server;
+beforeAll(async () => {
+  server = edgeServer(() => new Response("from the app"), 100);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterAll(() => closeServer(server, 0));
+
+/** All that comes back until the server ends the connection. */
+const exchange = (sent: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1", () => socket.write(sent));
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => {
+      text += chunk;
+    });
+    socket.on("error", reject).on("end", () => {
+      socket.destroy();
+      resolve(text);
+    });
+  });
+
+const END = "\r\n\r\n";
+
+it.each([
+  ["CONNECT", `CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443${END}`, 405, "method_not_allowed"],
+  ["headers of 100 KB", `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${"a".repeat(100_000)}${END}`, 431, "headers_too_large"],
+  ["an address of 100 KB", `GET /${"a".repeat(100_000)} HTTP/1.1\r\nHost: x${END}`, 431, "headers_too_large"],
+  ["what is no HTTP", `hello${END}`, 400, "invalid_request"],
+  ["TLS", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", 400, "invalid_request"],
+  [
+    "a Content-Length that is no number",
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x${END}`,
+    400,
+    "invalid_request",
+  ],
+])("%s is refused with a problem document", async (_, sent, status, code) => {
+  const [head = "", body = ""] = (await exchange(sent)).split(END);
+  expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`));
+  expect(head.toLowerCase()).toContain("\r\ncontent-type: application/problem+json\r\n");
+  const problem = JSON.parse(body);
+  expect(problem).toMatchObject({ status, code });
+  expect(head).toContain(`x-request-id: ${problem.instance}`);
+  if (status === 405) expect(head).toMatch(/\r\nallow: GET, /);
+});
+
+it("after refusals the server goes on", async () => {
+  expect(await exchange(`GET / HTTP/1.1\r\nHost: x\r\nConnection: close${END}`)).toContain("from the app");
+});
