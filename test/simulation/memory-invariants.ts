@@ -24,7 +24,8 @@ export const wakingChangesNothing = (_before: Snapshot, now: Snapshot, { shell }
   const { memory, store } = shell;
   if (memory === null || store === null) return null;
   const due = new Set(store.jobs.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).map(({ id }) => id));
-  for (const [id, { job, dueAt }] of now.jobs) {
+  for (const { job, dueAt } of now.changed) {
+    const { id } = job;
     const known = store.jobs.find(id);
     if (known === null || !isDeepStrictEqual({ ...known }, { ...job }))
       return `job ${id} is ${known?.status} at version ${known?.version}, and would be ${job.status} at ${job.version}`;
