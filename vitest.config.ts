@@ -4,13 +4,46 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const ROOT = import.meta.dirname;
-/** A build machine that is busy for a moment is no failure; what is broken fails twice. */
+/** A busy build machine is not a failure; a real defect fails twice. */
 const RETRIES = process.env.CI ? 1 : 0;
 const IN_WORKERD = "test/**/*.workers.test.ts";
-/** Of both projects: one more than there are cores, as most tests wait for servers. A process runs many files. */
+/** For both projects: one more than there are cores, because most tests wait for servers. A process runs many files. */
 const POOL = { maxWorkers: availableParallelism() + 1, isolate: false };
 
-/** Two kinds of tests: plain Node, and real workerd (`*.workers.test.ts`) with the bindings of wrangler.toml. */
+/** What speaks HTTP alone, so that it can be asked of the app in either of its homes. */
+const OF_THE_API = ["test/http/**/*.workers.test.ts", "test/front-door/requests.workers.test.ts"];
+
+const inWorkerd = async (name: string, home: "node" | "workerd", include: string[]) => ({
+  plugins: [
+    cloudflareTest({
+      wrangler: { configPath: "./wrangler.toml" },
+      miniflare: {
+        bindings: {
+          TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
+          TEST_HOME: home,
+          MODEL_SEED: process.env.MODEL_SEED ?? "",
+          MODEL_RUNS: process.env.MODEL_RUNS ?? "",
+          SERVICE_LOG: "off",
+          SERVICE_ROOT_KEY: "root-key-of-the-tests",
+          SERVICE_SIGNING_SECRET: "signing-secret-of-the-tests",
+        },
+      },
+    }),
+  ],
+  test: {
+    name,
+    ...POOL,
+    retry: RETRIES,
+    include,
+    setupFiles: ["./test/support/migrate.ts"],
+    testTimeout: 30_000,
+  },
+});
+
+/**
+ * Plain Node; real workerd (`*.workers.test.ts`) with the bindings of wrangler.toml; and of those the tests of the API
+ * once more, asked of the app with the bindings that it has in Node, self-hosted.
+ */
 export default defineConfig(async () => ({
   test: {
     projects: [
@@ -24,31 +57,8 @@ export default defineConfig(async () => ({
           testTimeout: 30_000,
         },
       },
-      {
-        plugins: [
-          cloudflareTest({
-            wrangler: { configPath: "./wrangler.toml" },
-            miniflare: {
-              bindings: {
-                TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
-                MODEL_SEED: process.env.MODEL_SEED ?? "",
-                MODEL_RUNS: process.env.MODEL_RUNS ?? "",
-                SERVICE_LOG: "off",
-                SERVICE_ROOT_KEY: "root-key-of-the-tests",
-                SERVICE_SIGNING_SECRET: "signing-secret-of-the-tests",
-              },
-            },
-          }),
-        ],
-        test: {
-          name: "workerd",
-          ...POOL,
-          retry: RETRIES,
-          include: [IN_WORKERD],
-          setupFiles: ["./test/support/migrate.ts"],
-          testTimeout: 30_000,
-        },
-      },
+      await inWorkerd("workerd", "workerd", [IN_WORKERD]),
+      await inWorkerd("node-edge", "node", OF_THE_API),
     ],
   },
 }));

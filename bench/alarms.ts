@@ -1,5 +1,5 @@
-// Alarms that objects have set, read where workerd keeps them. One that is due when a server starts wakes its object
-// before anybody asks it anything.
+// Alarms that objects have set, read from workerd's files. An alarm that is due when a server starts wakes its object
+// before any request.
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const POLL_MS = 100;
 const GIVE_UP_MS = 60_000;
 
-/** Waits until no object below the folder has an alarm set. */
+/** Waits until no object below the folder has an alarm. */
 export async function untilNoAlarm(folder: string): Promise<void> {
   for (const giveUpAt = performance.now() + GIVE_UP_MS; alarmsBelow(folder) > 0; await pause(POLL_MS)) {
     if (performance.now() > giveUpAt) throw new Error("an object keeps setting alarms");

@@ -1,4 +1,4 @@
-// Workers on WebSockets that do nothing but show that they live: each sends one frame at a time and waits for its answer.
+// Workers on WebSockets that only send signs of life: each sends one frame at a time and waits for its answer.
 
 import { once } from "node:events";
 import WebSocket from "ws";
@@ -19,10 +19,10 @@ const presenceOf = (instance: string): string =>
 
 export class BeatingSockets {
   readonly #workers: Beating[] = [];
-  /** Hears every frame that any of them is sent, by the worker's number. */
+  /** Called with every frame that a worker receives, and the worker's number. */
   onFrame: (index: number, frame: string) => void = () => {};
 
-  /** All registered when it resolves. */
+  /** Resolves when all are registered. */
   static async connect(tenant: Tenant, count: number): Promise<BeatingSockets> {
     const all = new BeatingSockets();
     let next = 0;

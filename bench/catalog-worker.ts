@@ -1,4 +1,5 @@
-// The edge's side of the catalog bench: the real passes on the real D1, against a provider on the loopback.
+// The edge's part of the catalog benchmark: the real passes on the real D1, against a provider on the loopback
+// interface.
 
 import type { ProviderDefinition } from "../domain/catalog.ts";
 import { syncDueSubscriptions } from "../src/catalog/due.ts";

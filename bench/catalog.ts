@@ -1,7 +1,7 @@
 // How long a pass over the catalog takes, and whether memory stays flat: 5,000 subscriptions of 300 models each, on a
-// D1 that is kept on disk, against a provider on the loopback. Three rounds: every list is new; every list is the same;
-// one model in a hundred has changed. The runtime's memory climbs to a plateau of its own, whatever runs in it (a loop of
-// bare D1 reads does the same): look for growth after it. Run: node bench/catalog.ts [subscriptions] [models]
+// D1 on disk, against a provider on the loopback interface. Three rounds: every list is new; every list is the same;
+// one model in a hundred has changed. The runtime's memory rises to a plateau whatever runs in it (a loop of plain D1
+// reads does the same), so look for growth after that. Run: node bench/catalog.ts [subscriptions] [models]
 
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -18,7 +18,7 @@ const PASS_SIZE = 80;
 const subscriptionCount = Number(process.argv[2] ?? 5_000);
 const modelCount = Number(process.argv[3] ?? 300);
 
-/** A model list whose every hundredth model has the revision in its name. */
+/** A model list in which every hundredth model has the revision in its name. */
 function listOf(subscription: string, revision: number): string {
   const data = Array.from({ length: modelCount }, (_, index) => ({
     id: `vendor/model-${index}-of-${subscription}`,
@@ -29,7 +29,7 @@ function listOf(subscription: string, revision: number): string {
   return JSON.stringify({ object: "list", data });
 }
 
-/** The tables as drizzle describes them, without its own migrations: the bench needs columns, keys and indexes. */
+/** The tables from the drizzle schema, without migrations: the benchmark needs columns, keys and indexes. */
 function schemaOf(table: SQLiteTable): string[] {
   const { name, columns, primaryKeys, indexes } = getTableConfig(table);
   const lines = columns.map((column) => {
@@ -45,7 +45,7 @@ function schemaOf(table: SQLiteTable): string[] {
   return [create, ...created];
 }
 
-/** Resident memory of the runtime that this process has started, in MiB; null where `ps` cannot tell. */
+/** Resident memory of the runtime started by this process, in MiB; null if `ps` does not say. */
 function runtimeMemoryMib(): number | null {
   try {
     const rows = execFileSync("ps", ["-eo", "ppid=,rss=,comm="], { encoding: "utf8" }).split("\n");

@@ -1,5 +1,5 @@
-// An HTTP/1.1 connection that is kept alive and carries one request at a time. Written for the bench: it costs a
-// fraction of a general client, so that what is measured is the server.
+// An HTTP/1.1 keep-alive connection with one request at a time. Written for the benchmarks: it costs a fraction of a
+// general client, so that the server is measured.
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -42,7 +42,7 @@ export class Connection {
     });
   }
 
-  /** The JSON of an answer with the status that is expected. */
+  /** The JSON of an answer with the expected status. */
   async call(method: string, path: string, body?: unknown, expected: readonly number[] = [200, 201]): Promise<unknown> {
     const { status, text } = await this.request(method, path, body);
     if (!expected.includes(status)) throw new Error(`${method} ${path}: ${status} ${text.slice(0, 500)}`);
@@ -76,7 +76,7 @@ export class Connection {
   }
 }
 
-/** Null while it is not all here. */
+/** Null while it is incomplete. */
 const sizedBody = (received: Buffer, bodyAt: number, head: string): string | null => {
   const length = Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? 0);
   return received.length < bodyAt + length ? null : received.toString("utf8", bodyAt, bodyAt + length);

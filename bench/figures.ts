@@ -1,18 +1,18 @@
-// What a run found, as a table for people and as one JSON line for scripts. Compare figures of one run only.
-// The line is an object: the scale, the machine, and `figures`, an array of `Figure` with null for what a row has not;
-// fields may come to be added, none changes its meaning.
+// A run's results, as a table for people and one JSON line for scripts. Compare figures of one run only. The line is an
+// object: the scale, the machine, and `figures`, an array of `Figure` with null for missing values. Fields may be
+// added; none changes its meaning.
 
 export interface Figure {
   part: string;
   what: string;
   clients: number | null;
   unit: string;
-  /** The hand-written object's figure, where it has one. */
+  /** The figure of the minimal object, if it has one. */
   floor: number | null;
-  /** The figure of the peer that `what` names, where it names one. */
+  /** The figure of the peer named in `what`, if any. */
   peer: number | null;
   signalbox: number | null;
-  /** Signalbox to the peer where there is one, else to the floor; to what `note` says where it says so. */
+  /** Signalbox divided by the peer, if there is one, else by the floor; or by what `note` says. */
   ratio: number | null;
   note: string;
 }

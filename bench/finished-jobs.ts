@@ -1,14 +1,14 @@
-// Makes history: many jobs that go all the way, in batches, to workers on WebSockets.
+// Makes history: runs many jobs to the end, in batches, on workers with WebSockets.
 
 import { callEach, drainHistory, socketWire, type Tenant } from "./signalbox.ts";
 import { SocketWorkers } from "./socket-workers.ts";
 import { BATCH_JOBS } from "./workplace.ts";
 
 const WORKERS = 8;
-/** What the workers may hold together. */
+/** How many jobs the workers may hold together. */
 const AT_A_TIME = 4_000;
 
-/** All done, and history told of them, when it resolves; `body` must ask for the tag of socket workers. */
+/** Resolves when all are done and in history; `body` must ask for the socket workers' tag. */
 export async function finishJobs(tenant: Tenant, count: number, body: object): Promise<void> {
   const workers = await connectFinishers(tenant);
   for (let given = 0; given < count; ) {
@@ -21,7 +21,7 @@ export async function finishJobs(tenant: Tenant, count: number, body: object): P
   workers.close();
 }
 
-/** Workers that finish whatever waits for the tag of socket workers. */
+/** Workers that complete all waiting jobs with the socket workers' tag. */
 export const connectFinishers = (tenant: Tenant): Promise<SocketWorkers> =>
   SocketWorkers.connect(
     socketWire(tenant),

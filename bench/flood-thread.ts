@@ -1,5 +1,5 @@
-// The thread of `parts/flood.ts`: each client sends the same request again as soon as the last is answered, in a thread
-// of its own, so that what it costs to send does not slow what is measured.
+// The thread of `parts/flood.ts`: each client repeats its request as soon as the last is answered, in a separate
+// thread, so that sending does not slow the measurement.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";

@@ -1,4 +1,4 @@
-// Signalbox on a workerd that lets itself be inspected: the config that `npm start` has written, served once more.
+// Signalbox on a workerd with the inspector enabled: the config that `npm start` wrote, served once more.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -6,10 +6,10 @@ import { Inspector } from "./inspector.ts";
 import { freePort, type Served, startProcess, WORKERD } from "./processes.ts";
 import { servingEnvironment, startSignalbox } from "./signalbox.ts";
 
-/** As the config names the service that holds the edge and the objects. */
+/** The config's name for the service with the edge and the objects. */
 const SERVICE = "edge";
 
-/** What it runs, as the build left it. */
+/** The code that it runs, as the build wrote it. */
 export const bundleText = (): string =>
   readFileSync(path.resolve(import.meta.dirname, "../dist/worker/index.js"), "utf8");
 

@@ -1,4 +1,4 @@
-// A look into a running workerd, by the Chrome DevTools protocol: profiles, counts of calls, the heap.
+// Inspects a running workerd with the Chrome DevTools protocol: profiles, counts of calls, the heap.
 
 import { once } from "node:events";
 import WebSocket from "ws";
@@ -17,7 +17,7 @@ export interface CpuProfile {
 
 const SAMPLE_EVERY_MICROSECONDS = 200;
 
-/** One service's isolate, as DevTools would speak to it. */
+/** One service's isolate, over the DevTools protocol. */
 export class Inspector {
   readonly #socket: WebSocket;
   #lastId = 0;
@@ -52,7 +52,7 @@ export class Inspector {
     });
   }
 
-  /** A CPU profile of what runs while `work` goes on. */
+  /** A CPU profile during `work`. */
   async profiled(work: () => Promise<void>): Promise<CpuProfile> {
     await this.send("Profiler.enable");
     await this.send("Profiler.setSamplingInterval", { interval: SAMPLE_EVERY_MICROSECONDS });
@@ -62,7 +62,7 @@ export class Inspector {
     return profile as CpuProfile;
   }
 
-  /** How often each of the functions was entered while `work` went on: exact, by breakpoints that count and go on. */
+  /** How often each of the functions was called during `work`: exact, by breakpoints that count and continue. */
   async entriesInto(functions: readonly Place[], work: () => Promise<void>): Promise<Map<string, number>> {
     const counts = new Map(functions.map(({ name }) => [name, 0]));
     const hear = (frame: WebSocket.RawData) => {
@@ -87,7 +87,7 @@ export class Inspector {
     return counts;
   }
 
-  /** The JavaScript heap in use, bytes, garbage included. */
+  /** The JavaScript heap in use, in bytes, including garbage. */
   async heapBytes(): Promise<number> {
     return (await this.send("Runtime.getHeapUsage")).usedSize as number;
   }
@@ -124,7 +124,7 @@ export interface Share {
   total: number;
 }
 
-/** Each function's share of the samples, by itself and with what it calls, the greatest first. */
+/** Each function's share of the samples, alone and with what it calls, greatest first. */
 export function sharesOf({ nodes, samples }: CpuProfile, source: string): Share[] {
   const lines = source.split("\n");
   const byId = new Map(nodes.map((node) => [node.id, node]));
@@ -150,7 +150,7 @@ export function sharesOf({ nodes, samples }: CpuProfile, source: string): Share[
 
 const BUILT_IN = -1;
 
-/** The bundler names functions by a call around them, which the profiler does not see: their line tells. */
+/** The bundler names functions by a call around them, which the profiler does not see; the line identifies them. */
 function nameOf(
   { functionName, lineNumber, columnNumber }: ProfileNode["callFrame"],
   lines: readonly string[],

@@ -1,4 +1,4 @@
-// Whole jobs a second in one or more workplaces, in the three ways a job can go.
+// Whole jobs per second in one or more workplaces, in the three ways a job can go.
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Connection } from "./connection.ts";
@@ -7,15 +7,15 @@ import { SocketWorkers } from "./socket-workers.ts";
 import { BATCH_JOBS, type HttpWorkplace, type Workplace } from "./workplace.ts";
 
 const SOCKETS = 8;
-/** Clients hold back while so many jobs of theirs are unfinished: below what the workers may hold together. */
+/** Clients pause while this many of their jobs are unfinished: less than the workers may hold together. */
 const MAX_UNFINISHED = 4_000;
 const HOLD_BACK_MS = 1;
 
 export interface Rate {
   jobsPerSecond: number;
-  /** Done in all, the warm-up with it. */
+  /** Jobs done in total, including the warm-up. */
   jobs: number;
-  /** How far the background was behind when the load ended, ms. */
+  /** How far background work was behind when the load ended, in ms. */
   behindMs: number;
 }
 
@@ -33,7 +33,7 @@ const target = (places: readonly HttpWorkplace[]) => ({
 const behindMs = async (places: readonly HttpWorkplace[]): Promise<number> =>
   Math.max(...(await Promise.all(places.map((place) => place.settle()))));
 
-/** Create, claim, complete: three HTTP calls a job. */
+/** Create, claim, complete: three HTTP calls per job. */
 export async function httpJobs(places: readonly HttpWorkplace[], clients: number, pace: Pace): Promise<Rate> {
   await Promise.all(places.map((place) => place.enrol(clients)));
   let jobs = 0;
@@ -45,7 +45,7 @@ export async function httpJobs(places: readonly HttpWorkplace[], clients: number
   return { jobsPerSecond, jobs, behindMs: await behindMs(places) };
 }
 
-/** Given out by HTTP, one or many in a call, to workers on WebSockets; counted when their completion is stored. */
+/** Created over HTTP, one or many per call, for workers on WebSockets; counted when their completion is stored. */
 export async function socketJobs(
   places: readonly Workplace[],
   clients: number,

@@ -1,5 +1,5 @@
-// Load: a number of clients, each on a connection of its own, each sending its next request when the last is answered.
-// What counts is what happened between the end of the warm-up and the end of the measurement.
+// Load: a number of clients, each on its own connection, each sending its next request when the last is answered.
+// Counts what happens between the end of the warm-up and the end of the measurement.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { Connection } from "./connection.ts";
@@ -16,7 +16,7 @@ export interface Load {
   /** The Authorization header of a client's connection. */
   authorizationOf?: (client: number) => string;
   step: (connection: Connection, client: number) => Promise<unknown>;
-  /** What has been done so far, where that is not the number of steps. */
+  /** What has been done so far, if that is not the number of steps. */
   done?: () => number;
 }
 
@@ -57,7 +57,7 @@ export const percentile = (values: readonly number[], share: number): number => 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 };
 
-/** The same measurement of several targets, taken in turns so that a noisy machine is unfair to none; medians. */
+/** The same measurement of several targets, alternating so that a noisy machine affects all equally; medians. */
 export async function interleaved(rounds: number, measurements: readonly (() => Promise<number>)[]): Promise<number[]> {
   const taken = measurements.map((): number[] => []);
   for (let round = 0; round < rounds; round += 1) {

@@ -1,6 +1,6 @@
-// `npm run bench`: how fast Signalbox is, as a share of what one object written by hand reaches in the same run on the
-// same machine. Prints a table and one JSON line. Times are never asserted: machines differ, ratios differ less.
-// Usage: npm run bench [-- --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>]
+// `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
+// table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
+// --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>]
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -122,7 +122,7 @@ async function runCatalog(): Promise<void> {
   await once(child, "exit");
 }
 
-/** A part that fails costs its own figures only; the run then ends with exit code 1. */
+/** A part that fails costs only its own figures; the run then ends with exit code 1. */
 async function attempt(name: string, part: Part, bench: Bench): Promise<void> {
   try {
     await part(bench);
@@ -162,7 +162,7 @@ async function main(): Promise<void> {
   console.log(table(bench.figures));
   const machine = { scale, node: process.version, cpu: cpus()[0]?.model ?? "", cores: cpus().length };
   console.log(jsonLine(machine, bench.figures));
-  // Sockets of a part that failed may still be open.
+  // Sockets of a failed part may still be open.
   process.exit();
 }
 

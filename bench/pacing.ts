@@ -1,9 +1,9 @@
-// A load of so many a second, whether or not the server keeps up: each step has its own instant, and one that comes late
-// counts from when it was due.
+// A load at a fixed rate, whether or not the server keeps up: each step has its own instant, and a late step counts
+// from when it was due.
 
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Waits for the next step's turn; answers when it was due, on the clock of `performance.now()`. */
+/** Waits for the next step; returns when it was due, on the clock of `performance.now()`. */
 export function paced(perSecond: number): () => Promise<number> {
   const startedAt = performance.now();
   let taken = 0;

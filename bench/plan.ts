@@ -1,4 +1,4 @@
-// What every part is given: the servers, how long to measure, how large to go.
+// What every part gets: the servers, how long to measure, how large to go.
 
 import type { Figure } from "./figures.ts";
 import type { Pace } from "./load.ts";
@@ -8,7 +8,7 @@ export type Scale = "quick" | "usual" | "full";
 
 export interface Bench {
   scale: Scale;
-  /** A folder of this run's own, removed at its end. */
+  /** A folder of this run, removed at its end. */
   folder: string;
   floor: Served;
   signalbox: Served;
@@ -16,7 +16,7 @@ export interface Bench {
   clients: readonly number[];
   sizes: Sizes;
   soakMinutes: number;
-  /** Figures so far; the parts before have put theirs in. */
+  /** The figures so far, including those of earlier parts. */
   figures: Figure[];
   say: (figure: Figure) => void;
 }

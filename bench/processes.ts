@@ -1,4 +1,4 @@
-// The servers under test, each a process of its own on a free loopback port. Nothing outlives the bench.
+// The servers under test, each a process on a free loopback port. None outlives the benchmark.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,10 +15,10 @@ const STOP_WITHIN_MS = 8_000;
 const KEPT_OUTPUT_CHARS = 4_000;
 
 export interface Running extends Usage {
-  /** From its start until it was ready: until its first answer to GET /health, where it serves HTTP. */
+  /** From its start until it was ready: its first answer to GET /health, if it serves HTTP. */
   readyMs: number;
   stop: () => Promise<void>;
-  /** Settles when it is gone, for whatever reason. */
+  /** Settles when it has ended, for whatever reason. */
   exited: Promise<void>;
 }
 
@@ -38,11 +38,11 @@ export interface Start extends Command {
 }
 
 export interface Run extends Command {
-  /** Asked again and again, with what it has printed. */
+  /** Called repeatedly with the output so far. */
   isReady: (output: string) => boolean | Promise<boolean>;
   /** The account it runs under, if not ours. */
   account?: { uid: number; gid: number };
-  /** How it is asked to stop, and how it is made to. */
+  /** The signals that ask it to stop and that force it. */
   signals?: { stop: NodeJS.Signals; kill: NodeJS.Signals };
 }
 
@@ -69,7 +69,7 @@ export async function startProcess({ port, ...command }: Start): Promise<Served>
   return { port, ...(await runProcess({ ...command, isReady: () => isHealthy(port) })) };
 }
 
-/** Starts a process and waits until it is ready; what it printed is shown only if it does not get there. */
+/** Starts a process and waits until it is ready; its output is only shown if it fails. */
 export async function runProcess({ command, args, isReady, account, signals = SIGNALS, ...where }: Run) {
   const startedAt = performance.now();
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...account, ...where });

@@ -1,14 +1,14 @@
-// Waiting for a server to have nothing left to do, and measuring what it does while nobody asks it anything.
+// Waits until a server has nothing left to do, and measures what it does when idle.
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Served } from "./processes.ts";
 
-/** Ten seconds after its last event an object sleeps, and closing its database writes once more. */
+/** An object sleeps ten seconds after its last event, and closing its database writes once more. */
 const QUIET_MS = 12_000;
 const POLL_MS = 250;
 const GIVE_UP_MS = 120_000;
 const MINUTE_MS = 60_000;
-/** The Cron Trigger's own work is over by then, and what it woke sleeps again. */
+/** By then the Cron Trigger's work is done, and what it woke sleeps again. */
 const CRON_MS = 12_500;
 
 /** Everything sleeps: nothing has been written for longer than it takes to fall asleep. */
@@ -25,12 +25,12 @@ export async function untilQuiet(served: Served): Promise<void> {
 
 export interface Spent {
   seconds: number;
-  /** Of CPU, ms; null where the system does not tell. */
+  /** CPU in ms; null if the system does not say. */
   cpuMs: number | null;
   writtenBytes: number | null;
 }
 
-/** What the server spends in so long a time, none of it on the Cron Trigger, which runs each full minute. */
+/** What the server uses in this time, none of it for the Cron Trigger, which runs each full minute. */
 export async function spentIn(served: Served, windowMs: number): Promise<Spent> {
   await betweenMinutes(windowMs);
   const cpu = served.cpuMicroseconds();
@@ -46,7 +46,7 @@ export async function spentIn(served: Served, windowMs: number): Promise<Spent> 
   };
 }
 
-/** Waits, if it must, until so long a time fits between two runs of the Cron Trigger. */
+/** Waits, if necessary, until a window of this length fits between two runs of the Cron Trigger. */
 export async function betweenMinutes(windowMs: number): Promise<void> {
   const into = Date.now() % MINUTE_MS;
   if (into < CRON_MS) await pause(CRON_MS - into);

@@ -1,4 +1,4 @@
-// Signalbox as `npm start` serves it, and one of its tenants as a workplace. Speaks only the wire.
+// Signalbox as `npm start` serves it, and one of its tenants as a workplace. Uses only the API.
 
 import { randomBytes } from "node:crypto";
 import path from "node:path";
@@ -24,7 +24,7 @@ export async function startSignalbox(dataDir: string, port?: number, args: reado
   });
 }
 
-/** Ours, without any settings of the operator's own service. */
+/** Our environment without settings of the operator's own service. */
 export const servingEnvironment = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SERVICE_"))),
   SERVICE_ROOT_KEY: ROOT_KEY,
@@ -60,7 +60,7 @@ export async function callEach(
   await Promise.all(lanes);
 }
 
-/** Reading history waits until the object has told it everything; answers how long that took, ms. */
+/** Reading history waits until the object has sent it everything; returns how long that took, in ms. */
 export async function drainHistory(tenant: Tenant): Promise<number> {
   const connection = await Connection.open(tenant.port, tenant.authorization);
   const startedAt = performance.now();
@@ -128,5 +128,5 @@ export async function openSignalbox(port: number, tenant?: Tenant): Promise<Work
   };
 }
 
-/** Each client's own worker has its own tag, so that it claims what it created. */
+/** Each client's worker has its own tag, so that it claims what its client created. */
 const tagOf = (client: number): string => `client-${client}`;

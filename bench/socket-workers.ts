@@ -1,4 +1,4 @@
-// Workers on WebSockets that finish a job the moment they have it: one frame in, one frame out.
+// Workers on WebSockets that complete a job as soon as they have it: one frame in, one frame out.
 
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,19 +10,19 @@ export interface Wire {
   authorization?: string;
   /** The first frame a worker sends, if any. */
   hello?: (instance: string) => unknown;
-  /** The message that completes a job, for a message that brings one; null for any other. */
+  /** The message that completes a message's job; null if it has none. */
   completionOf: (message: never) => unknown;
-  /** Whether a message says that a completion is stored. Throws on one that says that it is not. */
+  /** Whether a message says that a completion is stored. Throws if it says that it was refused. */
   isStored: (message: never) => boolean;
 }
 
 const SETTLE_POLL_MS = 2;
 
 export class SocketWorkers {
-  /** Jobs that came, and completions that were acknowledged. */
+  /** Jobs received, and completions acknowledged. */
   assigned = 0;
   stored = 0;
-  /** Hears of each frame that brings jobs. */
+  /** Called for each frame with jobs. */
   onAssigned: () => void = () => {};
   readonly #sockets: WebSocket[] = [];
 
@@ -36,7 +36,7 @@ export class SocketWorkers {
     const headers = wire.authorization === undefined ? {} : { authorization: wire.authorization };
     const socket = new WebSocket(wire.url(instance), { headers, perMessageDeflate: false });
     this.#sockets.push(socket);
-    // Heard from the first: two frames that arrive together are told in the same breath.
+    // The listener is added at once: two frames that arrive together are delivered in the same tick.
     let greeted = (): void => {};
     const isGreeted = new Promise<void>((resolve) => {
       greeted = resolve;
@@ -44,7 +44,7 @@ export class SocketWorkers {
     let hear = (frame: string): void => {
       if (!frame.includes('"ack"')) return;
       hear = (next) => this.#hear(wire, socket, next);
-      // The frame that acknowledges the greeting may bring jobs, too; the greeting itself is no completion.
+      // The frame that acknowledges the greeting may contain jobs; the greeting itself is not a completion.
       this.stored -= 1;
       this.#hear(wire, socket, frame);
       greeted();
@@ -71,7 +71,7 @@ export class SocketWorkers {
     socket.send(JSON.stringify(replies));
   }
 
-  /** Waits until so few of the jobs given out are unfinished. */
+  /** Waits until at most this many of the jobs given out are unfinished. */
   async settleTo(given: number, unfinished: number): Promise<void> {
     while (given - this.stored > unfinished) await pause(SETTLE_POLL_MS);
   }

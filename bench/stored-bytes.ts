@@ -1,5 +1,5 @@
-// What the databases below a folder hold, read after their server has stopped: pages in use, so that neither a
-// write-ahead log nor pages that wait to be used again count.
+// The size of the databases below a folder, read after their server has stopped: pages in use, without write-ahead logs
+// and free pages.
 
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -8,9 +8,9 @@ import { DatabaseSync } from "node:sqlite";
 export interface Stored {
   /** Bytes in pages in use. */
   usedBytes: number;
-  /** Bytes of the files, free pages included. */
+  /** Bytes of the files, including free pages. */
   fileBytes: number;
-  /** By table, bytes in its pages and those of its indexes. */
+  /** Bytes by table, including its indexes. */
   byTable: ReadonlyMap<string, number>;
 }
 
@@ -35,7 +35,7 @@ export function storedBelow(folder: string): Stored {
 const BY_TABLE = `SELECT COALESCE(sqlite_schema.tbl_name, dbstat.name) AS name, SUM(pgsize) AS bytes
   FROM dbstat LEFT JOIN sqlite_schema ON sqlite_schema.name = dbstat.name GROUP BY 1`;
 
-/** Bytes of the database files below a folder, logs and all, while their server runs. */
+/** Bytes of the database files below a folder, including logs, while their server runs. */
 export const databaseFilesBelow = (folder: string): number =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.sqlite(-wal)?$/.test(name))

@@ -1,5 +1,5 @@
-// A model's runtime that costs next to nothing: it streams as many words as it is asked for, at the pace that it is
-// asked for, and tells when a client hangs up.
+// A model runtime that costs next to nothing: it streams the requested number of words at the requested pace, and
+// reports when a client disconnects.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -15,7 +15,7 @@ export interface Said {
 
 export interface StreamingRuntime {
   readonly url: string;
-  /** Resolves when a client hangs up on an answer that is not whole. */
+  /** Resolves when a client disconnects before its answer is complete. */
   readonly hungUp: () => Promise<void>;
   readonly stop: () => void;
 }

@@ -11,7 +11,7 @@ export interface Heard {
 export interface OpenStream {
   /** Resolves with the first bytes of the answer. */
   readonly begun: Promise<void>;
-  /** Resolves at the end, however it came. */
+  /** Resolves at the end, however it comes. */
   readonly heard: Promise<Heard>;
   /** Events with data so far. */
   readonly chunks: () => number;

@@ -1,4 +1,4 @@
-// What a process and its children have used, as Linux's /proc tells; null on systems without it.
+// What a process and its children have used, from Linux's /proc; null on other systems.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -6,15 +6,15 @@ import path from "node:path";
 export interface Usage {
   /** CPU time used so far, µs. */
   cpuMicroseconds: () => number | null;
-  /** The same by process, by what it does. */
+  /** The same by process, named by its role. */
   cpuByProcess: () => ReadonlyMap<string, number>;
-  /** Handed to the disk so far, bytes: the kernel counts whole pages, once each time they become dirty. */
+  /** Bytes written to disk so far: the kernel counts whole pages, once each time they become dirty. */
   writtenBytes: () => number | null;
-  /** Resident memory of the workerd among them, bytes. */
+  /** Resident memory of the workerd processes among them, in bytes. */
   residentBytes: () => number | null;
 }
 
-/** The kernel counts in hundredths of a second, whatever the machine. */
+/** The kernel counts in hundredths of a second on every machine. */
 const TICK_MICROSECONDS = 10_000;
 const KIB = 1024;
 
@@ -38,7 +38,7 @@ function childrenOf(pid: number): number[] {
   return children.map(Number).flatMap((child) => [child, ...childrenOf(child)]);
 }
 
-/** What workerd serves is told by its config's name. */
+/** The role of a workerd process follows from its config's name. */
 function nameOf(pid: number): string {
   const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").filter(Boolean);
   const config = words.find((word) => word.endsWith(".capnp"));

@@ -1,5 +1,5 @@
-// The thread of `viewers.ts`. Each viewer keeps what the dashboard would: which jobs it takes to be open, and which it
-// has been shown the end of. Most frames are the same for many viewers and are parsed once.
+// The thread of `viewers.ts`. Each viewer tracks what the dashboard would: which jobs are open, and which ends it has
+// seen. Most frames are the same for many viewers and are parsed once.
 
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -65,7 +65,7 @@ class Viewer {
     }
   }
 
-  /** What it has not been shown: the end of a job, neither by itself nor by a snapshot that no longer has it open. */
+  /** A job whose end it was not shown, neither by itself nor by a snapshot without the job. */
   mistake(ended: Ended): string | null {
     if (this.socket.readyState !== WebSocket.OPEN) return "its socket has closed";
     if (this.gaps > 0) return `${this.gaps} gaps in seq`;

@@ -1,11 +1,11 @@
-// Viewers of /live on a thread of their own, so that watching costs the load beside it nothing but the server's time.
+// Viewers of /live on a thread of their own, so that watching costs the load only the server's time.
 
 import { once } from "node:events";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Tenant } from "./signalbox.ts";
 
-/** The same on every thread, ms. */
+/** The same on every thread, in ms. */
 export const sharedNow = (): number => performance.timeOrigin + performance.now();
 
 export interface Watching {
@@ -14,22 +14,22 @@ export interface Watching {
   viewers: number;
 }
 
-/** Jobs that have ended, each with when that was answered to its worker, by `sharedNow`. */
+/** Ended jobs, each with the time at which that was answered to its worker, by `sharedNow`. */
 export type Ended = ReadonlyMap<string, number>;
 
-/** What the viewers saw of jobs that have ended. */
+/** What the viewers saw of ended jobs. */
 export interface Seen {
-  /** Of the viewer that got fewest, and of the one that got most. */
+  /** Of the viewers with the fewest and the most frames. */
   fewestFrames: number;
   mostFrames: number;
-  /** Received by all together. */
+  /** Received by all viewers together. */
   bytes: number;
-  /** From the answer to a job's completion to the frame that shows it, ms. */
+  /** From the answer to a job's completion to the frame that shows it, in ms. */
   p50Ms: number;
   p99Ms: number;
-  /** Snapshots beside the first, all viewers together: somebody was too far behind for single changes. */
+  /** Snapshots after the first, all viewers together: a viewer was too far behind for single changes. */
   laterSnapshots: number;
-  /** How a viewer's picture is wrong at the end; null where none is. */
+  /** How a viewer's picture is wrong at the end; null if none is. */
   mistake: string | null;
 }
 
@@ -40,7 +40,7 @@ export class Viewers {
     this.#thread = thread;
   }
 
-  /** All have their first snapshot when it resolves. */
+  /** Resolves when all have their first snapshot. */
   static async open({ port, authorization }: Tenant, viewers: number): Promise<Viewers> {
     const workerData: Watching = { port, authorization, viewers };
     const thread = new Worker(path.join(import.meta.dirname, "viewers-thread.ts"), { workerData });
@@ -48,7 +48,7 @@ export class Viewers {
     return new Viewers(thread);
   }
 
-  /** Waits until everybody has been shown the end of every one of these jobs, or has had time enough for it. */
+  /** Waits until every viewer has seen the end of all these jobs, or has had enough time for it. */
   async seen(ended: Ended): Promise<Seen> {
     this.#thread.postMessage(ended);
     const [seen] = await once(this.#thread, "message");

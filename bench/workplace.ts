@@ -1,5 +1,5 @@
-// A place where jobs are done, the same calls on the floor, on Signalbox and on a peer: an object or queue of its own for
-// each measurement, so that none inherits the rows of another.
+// A place where jobs are done, with the same calls on the floor, on Signalbox and on a peer: a new object or queue for
+// each measurement, so that none has the rows of another.
 
 import { randomBytes } from "node:crypto";
 import type { Connection } from "./connection.ts";
@@ -9,15 +9,15 @@ export const BATCH_JOBS = 500;
 export const PROMPT = "Summarise this in one line.";
 export const RESULT = "A line.";
 
-/** Where jobs go by HTTP alone: all that a peer has. */
+/** Jobs over HTTP alone, which is all that a peer has. */
 export interface HttpWorkplace {
   readonly port: number;
   readonly authorization: string;
-  /** Makes ready for `threeCalls` by so many clients. */
+  /** Prepares for `threeCalls` by this many clients. */
   enrol: (clients: number) => Promise<void>;
   /** One job: create, claim, complete. */
   threeCalls: (connection: Connection, client: number) => Promise<void>;
-  /** Waits for what goes on in the background; answers how long that took, ms. */
+  /** Waits for background work; returns how long that took, in ms. */
   settle: () => Promise<number>;
 }
 

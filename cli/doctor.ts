@@ -1,5 +1,5 @@
-// What stands between here and a finished job, asked in the order in which a job meets it. The first thing that is wrong
-// ends the questions that depend on it.
+// Checks everything a job needs, in the order in which a job needs it. A failed check skips the checks that depend on
+// it.
 
 import { ApiProblem } from "../contract/client/problem.ts";
 import { createClient } from "../contract/client.ts";
@@ -26,7 +26,7 @@ const good = (what: Check["what"], says: string): Check => ({ what, verdict: "go
 const warning = (what: Check["what"], says: string): Check => ({ what, verdict: "warning", says });
 const bad = (what: Check["what"], says: string): Check => ({ what, verdict: "bad", says });
 
-/** npx keeps what it fetched from an address for ever: the version in the query makes it another address. */
+/** npx caches a package by its address; the version in the query makes the address new. */
 export const packageAt = (url: string, version: string): string => `${url}/signalbox.tgz?${version}`;
 
 export async function* examine(
@@ -50,11 +50,11 @@ export async function* examine(
     if (runsJob) yield await checkJob(client, wanted, signal);
   } catch (error) {
     if (!(error instanceof ApiProblem) || error.status !== 403) throw error;
-    yield warning("worker", "this key may run jobs, but not look at the fleet: use a standard key to go on");
+    yield warning("worker", "this key may run jobs but not list workers: use a standard key for the other checks");
   }
 }
 
-/** The service's clock comes with its answer. */
+/** The service's clock is read from the answer's Date header. */
 const checkAddress = async (url: string, signal: AbortSignal): Promise<Check[]> => {
   let date: string | null = null;
   const noting: typeof fetch = async (input, init) => {
@@ -76,7 +76,7 @@ const checkAddress = async (url: string, signal: AbortSignal): Promise<Check[]> 
 };
 
 const checkClock = (date: string | null): Check => {
-  if (date === null) return warning("clock", "the service does not tell its time");
+  if (date === null) return warning("clock", "the service sends no Date header");
   const skewMs = Date.now() - Date.parse(date);
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return good("clock", "agrees with the service's");
@@ -100,7 +100,7 @@ const checkKillswitch = async (client: Signalbox, signal: AbortSignal): Promise<
   return bad("killswitch", `at level ${level} (${reason}): \`signalbox killswitch off --resume-all\` clears it`);
 };
 
-/** A worker says why it can take nothing, in releases that have the field. */
+/** Workers of older releases do not have this field. */
 type AbleWorker = WorkerResource & { readonly unavailable?: string | null };
 
 const checkWorkers = (workers: readonly AbleWorker[]): Check[] => {
@@ -122,7 +122,7 @@ const checkModel = async (client: Signalbox, { tags, ...wanted }: Wanted, signal
   const what = wanted.model ?? "a job without a model";
   if (found.selected !== null) return good("model", `${found.selected} would get ${what}`);
   const reasons = found.workers.map(({ instance, reasons }) => `${instance}: ${reasons.join(", ")}`);
-  return bad("model", `nobody would get ${what}: ${[...found.notes, ...reasons].join("; ")}`);
+  return bad("model", `no worker would get ${what}: ${[...found.notes, ...reasons].join("; ")}`);
 };
 
 const checkJob = async (client: Signalbox, { tags, ...wanted }: Wanted, signal: AbortSignal): Promise<Check> => {
@@ -136,6 +136,6 @@ const checkJob = async (client: Signalbox, { tags, ...wanted }: Wanted, signal: 
     signal.throwIfAborted();
     if (!inTime.aborted) throw error;
     const { status, waiting_reason } = await client.jobs.cancel(created.id, { signal });
-    return bad("job", `${created.id} was not done within a minute (${waiting_reason ?? status}); it is cancelled`);
+    return bad("job", `${created.id} was not done within a minute (${waiting_reason ?? status}) and was cancelled`);
   }
 };

@@ -1,4 +1,4 @@
-// Help, out of the same table as the parser.
+// Help, made from the same table as the parser.
 
 import { COMMON_FLAGS, shownArgument } from "./parse.ts";
 import type { Flag, Verb } from "./verb.ts";

@@ -1,11 +1,11 @@
-// What was typed after a verb, by name.
+// The arguments and flags typed after a command, by name.
 
 import { UsageError } from "./failure.ts";
 
 export class Input {
   readonly #args: Readonly<Record<string, readonly string[]>>;
   readonly #flags: Readonly<Record<string, readonly string[]>>;
-  /** What a verb that passes on got, unread. */
+  /** Unparsed arguments, for commands that pass them on. */
   readonly rest: readonly string[];
 
   constructor(
@@ -18,7 +18,7 @@ export class Input {
     this.rest = rest;
   }
 
-  /** An argument that the verb must have. */
+  /** A required argument. */
   arg(name: string): string {
     return this.#args[name]?.[0] ?? "";
   }
@@ -59,7 +59,7 @@ export class Input {
     throw new UsageError(`--${flag} is one of ${values.join(", ")}, not "${text}"`);
   }
 
-  /** The flags of these names that were given, under the wire's names: `error-code` is `error_code`. */
+  /** The given flags of these names, under the API's names: `error-code` is `error_code`. */
   given(...names: readonly string[]): Record<string, string> {
     return Object.fromEntries(
       names.flatMap((name) => {

@@ -1,5 +1,5 @@
-// The address and key that `signalbox login` keeps, readable by their owner alone. The environment goes before them; a
-// kept key is used at the address that it was kept for, and nowhere else.
+// The address and key saved by `signalbox login`, readable by their owner alone. Environment variables take precedence.
+// A saved key is only used at the address it was saved for.
 
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -29,12 +29,12 @@ const readLogin = (env: Environment): Login | null => {
     const { url, key } = JSON.parse(text) as Partial<Login>;
     if (typeof url === "string" && typeof key === "string") return { url, key };
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new Failure(`${loginFile(env)} is not what \`signalbox login\` writes: run it again.`);
+  throw new Failure(`${loginFile(env)} is damaged: run \`signalbox login\` again.`);
 };
 
-/** Whole or not at all, and never readable by others, not even for a moment. */
+/** Written atomically, and never readable by others, not even briefly. */
 export const keepLogin = (env: Environment, login: Login): string => {
   const file = loginFile(env);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -45,7 +45,7 @@ export const keepLogin = (env: Environment, login: Login): string => {
   return file;
 };
 
-/** Where to call, and by which key; no key where none is known for that address. */
+/** The address to call and the key to use; no key if none is known for that address. */
 export const loginOf = (env: Environment): { url: string; key: string | undefined } => {
   const given = { url: env.SERVICE_API_URL || undefined, key: env.SERVICE_API_KEY || undefined };
   if (given.url !== undefined && given.key !== undefined) return { url: given.url, key: given.key };

@@ -1,5 +1,5 @@
-// `signalbox`: reads what was typed, runs the verb, and says how it went by its exit code: 0 done, 1 refused or failed,
-// 2 not understood, 130 interrupted.
+// `signalbox`: parses the arguments and runs the command. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130
+// interrupted.
 
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
@@ -33,7 +33,7 @@ const readInput = (file: string): Promise<string> =>
 const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
   const { env } = process;
   const out = sinkOver(process.stdout);
-  // NO_COLOR counts where it is set and not empty (no-color.org).
+  // NO_COLOR counts if it is set and not empty (no-color.org).
   const hasColour = out.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   return {
     client: () => new Signalbox(loginOf(env)),
@@ -44,7 +44,7 @@ const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
   };
 };
 
-/** What went wrong, in words; a problem's fields each on a line. */
+/** What went wrong, as text; a problem's fields each on a line. */
 const wordsOf = (error: ApiProblem | Failure): string => {
   if (!(error instanceof ApiProblem)) return error.message;
   const what = error.message === error.title ? error.title : `${error.title}: ${error.message}`;
@@ -56,12 +56,12 @@ const wordsOf = (error: ApiProblem | Failure): string => {
 
 const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
   const interrupted = new AbortController();
-  // A worker ends its jobs itself, on the same signals.
+  // A worker handles the same signals itself, to finish its jobs.
   if (parsed.verb.passesOn !== true) process.once("SIGINT", () => interrupted.abort());
   const context = contextOf(parsed.isJson, interrupted.signal);
   try {
     const code = (await parsed.verb.run(context, parsed.input)) ?? EXIT.done;
-    // A worker that has ended leaves sockets behind that need not be waited for.
+    // Sockets of a worker that has ended may stay open; do not wait for them.
     if (parsed.verb.passesOn === true) process.exit(code);
     return code;
   } catch (error) {
@@ -81,12 +81,12 @@ const main = async (argv: readonly string[]): Promise<number> => {
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\nsignalbox --help tells what there is.\n`);
+    process.stderr.write(`${error.message}\nsignalbox --help lists all commands.\n`);
     return EXIT.misunderstood;
   }
 };
 
-// The reader of a pipe may leave early (`| head`): that is no failure.
+// The reader of a pipe may close it early (`| head`); that is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(EXIT.done);
   throw error;

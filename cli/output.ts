@@ -1,5 +1,5 @@
-// What a verb has to show: data on stdout, words on stderr. Tables on a terminal, tabs between fields elsewhere, JSON
-// with --json. Nothing that came from a server reaches a terminal as a control sequence.
+// What a command prints: data on stdout, messages on stderr. Data is a table on a terminal, tab-separated elsewhere,
+// JSON with --json. Text from a server never reaches a terminal as a control sequence.
 
 export interface Column<Row> {
   readonly title: string;
@@ -25,7 +25,7 @@ const PLAIN = "\u001b[0m";
 const NARROW = 80;
 const LEAST_LAST_COLUMN = 12;
 
-/** Without control characters: a prompt or a worker's name could otherwise repaint the reader's screen. */
+/** Without control characters: a prompt or a worker's name could otherwise rewrite the terminal. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
 
 const asCell = (value: unknown): string => {
@@ -48,27 +48,27 @@ export class Output {
     return this.#options.isJson;
   }
 
-  /** Words about what happens: never data. */
+  /** Messages about progress, never data. */
   say(words: string): void {
     this.#options.err.write(`${words}\n`);
   }
 
-  /** One value: `text` is how a person reads it. */
+  /** One value; `text` is the form for people. */
   value(value: unknown, text: string): void {
     this.#options.out.write(this.#options.isJson ? `${JSON.stringify(value, null, 2)}\n` : withEnd(text));
   }
 
-  /** One of many that come over time: a line each, also as JSON. */
+  /** One of many values that arrive over time: one line each, also as JSON. */
   line(value: unknown, text: string): void {
     this.#options.out.write(this.#options.isJson ? `${JSON.stringify(value)}\n` : withEnd(text));
   }
 
-  /** Text as it comes, without an end of its own. */
+  /** Text as it arrives, without a line end. */
   raw(text: string): void {
     this.#options.out.write(text);
   }
 
-  /** `whole` is what --json prints: the answer, not the rows alone. */
+  /** `whole` is what --json prints: the whole answer, not only its rows. */
   table<Row>(whole: unknown, rows: readonly Row[], columns: readonly Column<Row>[]): void {
     const { out, isJson } = this.#options;
     const cells = rows.map((row) => columns.map((column) => asCell(column.of(row))));
@@ -79,7 +79,7 @@ export class Output {
     else out.write(this.#aligned(cells, titles));
   }
 
-  /** A record, a field a line. */
+  /** A record, one field per line. */
   record(value: object, fields: readonly (readonly [title: string, value: unknown])[]): void {
     const shown = fields.filter(([, field]) => field !== null && field !== undefined && field !== "");
     const width = Math.max(0, ...shown.map(([title]) => title.length));

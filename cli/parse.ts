@@ -1,20 +1,19 @@
-// What was typed, as a verb and its input, by the table of verbs. What is not in the table is refused, with the nearest
-// name that is.
+// Parses the arguments by the table of commands. Unknown names are refused, with the nearest known name.
 
 import { nearestOf } from "../contract/nearest.ts";
 import { UsageError } from "./failure.ts";
 import { Input } from "./input.ts";
 import type { Argument, Flag, Verb } from "./verb.ts";
 
-/** Of every verb. */
+/** The flags of every command. */
 export const COMMON_FLAGS: Readonly<Record<string, Flag>> = {
-  json: { takes: null, says: "print the answer as JSON" },
-  help: { takes: null, says: "what it does and takes" },
+  json: { takes: null, says: "prints the answer as JSON" },
+  help: { takes: null, says: "explains the command and its flags" },
 };
 
 export type Parsed =
   | { readonly kind: "run"; readonly verb: Verb; readonly input: Input; readonly isJson: boolean }
-  /** Null: of the command as a whole; a text: of the verbs that begin with it. */
+  /** null: about all commands; text: about the commands that begin with it. */
   | { readonly kind: "help"; readonly about: Verb | string | null };
 
 const KEY_FLAGS = ["key", "api-key", "token"];
@@ -40,7 +39,7 @@ export const parse = (argv: readonly string[], verbs: readonly Verb[]): Parsed =
   return { kind: "run", verb, input, isJson: flags.json !== undefined };
 };
 
-/** The longest name that the words begin with. */
+/** The longest command name that the words begin with. */
 const findVerb = (words: readonly string[], verbs: readonly Verb[]): { verb: Verb; rest: readonly string[] } | null => {
   for (const length of [2, 1]) {
     const verb =
@@ -97,8 +96,8 @@ const noValue = (name: string, inline: string | undefined): string => {
 };
 
 const unknownFlag = (name: string, known: readonly string[]): string => {
-  // Arguments are seen by every process of the machine, and stay in the shell's history.
-  if (KEY_FLAGS.includes(name)) return "a key is never an argument: set SERVICE_API_KEY, or use `signalbox login`";
+  // Every process on the machine can see arguments, and they stay in the shell's history.
+  if (KEY_FLAGS.includes(name)) return "keys are never arguments: set SERVICE_API_KEY, or use `signalbox login`";
   const nearest = nearestOf(name, known);
   return `there is no flag --${name}${nearest === null ? "" : `; did you mean --${nearest}?`}`;
 };
@@ -113,7 +112,7 @@ const readArguments = ({ args = [] }: Verb, given: readonly string[]): Record<st
     if (taken.length > 0) read[argument.name] = taken;
     left = left.slice(taken.length);
   }
-  if (left.length > 0) throw new UsageError(`"${left[0]}" is one argument too many`);
+  if (left.length > 0) throw new UsageError(`unexpected argument "${left[0]}"`);
   return read;
 };
 

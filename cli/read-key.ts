@@ -1,4 +1,4 @@
-// A key from stdin: a line of a pipe, or typed at a terminal without being shown.
+// Reads a key from stdin: a line of a pipe, or typed at a terminal without echo.
 
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
@@ -7,15 +7,15 @@ import type { Output } from "./output.ts";
 
 export const readKey = async (output: Output, signal: AbortSignal): Promise<string> => {
   const isTerminal = process.stdin.isTTY === true;
-  if (isTerminal) output.say("The key (it is not shown):");
-  // Readline echoes what is typed into its output: this one keeps nothing.
+  if (isTerminal) output.say("The key (it is not displayed):");
+  // Readline echoes typed text to its output; this output discards it.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: isTerminal });
   try {
     const leave = new Promise<never>((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
     );
-    // In raw mode the terminal sends no SIGINT by itself.
+    // In raw mode the terminal does not send SIGINT itself.
     lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
     const line = new Promise<string>((resolve) => {
       lines.once("line", resolve);

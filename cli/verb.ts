@@ -1,5 +1,4 @@
-// A verb of the command line: one row says its name, what it takes, its words and what it does. Parser, help and tests
-// read the same row.
+// One row per command: its name, arguments, help text and what it does. Parser, help and tests use the same row.
 
 import type { Signalbox } from "../sdk/signalbox.ts";
 import type { Input } from "./input.ts";
@@ -16,7 +15,7 @@ export interface Argument {
   readonly name: string;
   readonly says: string;
   readonly isOptional?: boolean;
-  /** Takes all that are left. */
+  /** Takes all remaining arguments. */
   readonly isMany?: boolean;
 }
 
@@ -35,8 +34,8 @@ export interface Verb {
   readonly says: string;
   readonly args?: readonly Argument[];
   readonly flags?: Readonly<Record<string, Flag>>;
-  /** Its arguments are another command's, passed on unread. */
+  /** Its arguments belong to another program and are passed on unparsed. */
   readonly passesOn?: boolean;
-  /** An exit code other than 0 is a failure that the verb has told. */
+  /** Returns an exit code other than 0 after a failure that it has reported itself. */
   readonly run: (context: Context, input: Input) => Promise<number | undefined> | Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The table of verbs, in the order in which help tells them.
+// The table of commands, in the order of the help.
 
 import type { Verb } from "./verb.ts";
 import { administrationCommands } from "./verbs/administration.ts";

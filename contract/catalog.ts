@@ -18,7 +18,7 @@ export const providerResource = z
     auth: z
       .object({ header: z.string(), ref: z.string() })
       .nullable()
-      .meta({ description: "null: no key is needed. The ref names a key in the vault and is none itself" }),
+      .meta({ description: "null: no key is needed. `ref` names a key in the vault; it is not the key itself" }),
     local: z.boolean(),
   })
   .meta({ id: "CatalogProvider" });
@@ -26,15 +26,14 @@ export const providerResource = z
 export const providerList = z.object({ providers: z.array(providerResource) }).meta({ id: "CatalogProviderList" });
 
 const syncSchedule = z.string().min(1, "must not be empty").max(MAX_CRON_CHARACTERS).meta({
-  description: "five-field cron in UTC; each subscription runs up to half an hour after it",
+  description: "five-field cron in UTC; each subscription runs up to half an hour after the time it gives",
   example: "0 */6 * * *",
 });
 
-const syncUrl = z
-  .string()
-  .min(1, "must not be empty")
-  .max(MAX_URL_CHARACTERS)
-  .meta({ description: "where the list is, instead of the provider's list_url; https, fetched without key elsewhere" });
+const syncUrl = z.string().min(1, "must not be empty").max(MAX_URL_CHARACTERS).meta({
+  description:
+    "where the list is, if not at the provider's list_url; https; on another host it is fetched without the key",
+});
 
 export const newSubscriptionRequest = z
   .strictObject({

@@ -1,5 +1,5 @@
-// The typed client of the API: what dashboard, CLI, SDK, scripts and tests call the service by. Its types are those of
-// the schemas, imported as types alone, so that it bundles without zod.
+// The typed client of the API, used by dashboard, CLI, SDK, scripts and tests. It imports the schemas as types only, so
+// it bundles without zod.
 
 import { catalogVerbs } from "./client/catalog.ts";
 import { frontDoorVerbs } from "./client/front-door.ts";
@@ -30,5 +30,5 @@ export const clientOver = (transport: Transport) => ({
 
 export type Client = ReturnType<typeof clientOver>;
 
-/** @throws ApiProblem from every verb that is not answered with a success. */
+/** Every method throws ApiProblem if the answer is not a success. */
 export const createClient = (options: ClientOptions): Client => clientOver(new Transport(options));

@@ -1,4 +1,5 @@
-// The tenant's configuration as a document: what PUT /config takes and GET /config gives, with every default visible.
+// The tenant's configuration as a document: what PUT /config takes and GET /config returns, with all defaults filled
+// in.
 
 import * as z from "zod";
 import {
@@ -48,7 +49,7 @@ const provider = z.strictObject({
   budget: z
     .strictObject(limits)
     .nullish()
-    .meta({ description: "what this provider may cost: once reached, it takes no new job until the period ends" }),
+    .meta({ description: "what this provider may cost; once reached, it gets no new jobs until the period ends" }),
 });
 
 const requests = z.int().min(1).max(MAX_REQUESTS);
@@ -75,9 +76,9 @@ export const configDocument = z
         accept_within_seconds: seconds(0.1, DAY_SECONDS).default(30),
         retry: z
           .strictObject({
-            backoff_seconds: seconds(0, DAY_SECONDS)
-              .default(1)
-              .meta({ description: "the wait after a job's first failed attempt; it doubles with each further one" }),
+            backoff_seconds: seconds(0, DAY_SECONDS).default(1).meta({
+              description: "seconds to wait after a job's first failed attempt; doubles with each further one",
+            }),
             max_backoff_seconds: seconds(0, DAY_SECONDS).default(300),
           })
           .prefault({}),
@@ -89,7 +90,7 @@ export const configDocument = z
         offline_after_seconds: seconds(0.2, DAY_SECONDS).default(60),
         forget_after_seconds: seconds(1, MAX_FORGET_SECONDS)
           .default(7 * DAY_SECONDS)
-          .meta({ description: "a worker that is offline for so long is forgotten" }),
+          .meta({ description: "seconds after which an offline worker is forgotten" }),
       })
       .prefault({}),
     providers: bounded(providerName, provider, MAX_PROVIDERS).prefault({}),
@@ -101,7 +102,7 @@ export const configDocument = z
       })
       .refine((routing) => routing.strategy !== "fallback" || routing.chain.length > 0, {
         path: ["chain"],
-        message: "name at least one provider: the fallback strategy goes down this chain",
+        message: "name at least one provider: the fallback strategy tries the providers of this chain in order",
       })
       .prefault({}),
     budget: z
@@ -121,7 +122,7 @@ export const configDocument = z
           .prefault({})
           .meta({
             description:
-              "of each key; above one is 429, null is no limit. The killswitch, job reports and heartbeats do not count",
+              "limits of each key, null for none; a request above a limit is 429. The killswitch, job reports and heartbeats do not count",
           }),
       })
       .prefault({}),
@@ -134,7 +135,7 @@ export const configDocument = z
           .max(36_500)
           .nullable()
           .default(null)
-          .meta({ description: "finished jobs are deleted after so many days; null keeps them for ever" }),
+          .meta({ description: "days after which finished jobs are deleted; null keeps them for ever" }),
       })
       .prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
@@ -154,7 +155,7 @@ const toMsOrNull = (value: number | null): number | null => (value === null ? nu
 
 export const DEFAULT_CONFIG_DOCUMENT: ConfigDocument = configDocument.parse({});
 
-/** The document as the rules read it. */
+/** The document in the form that the rules read. */
 export const toConfig = (document: ConfigDocument): Config => ({
   jobs: {
     timeoutMs: toMsOrNull(document.jobs.timeout_seconds),

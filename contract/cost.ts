@@ -9,8 +9,10 @@ const DAY_MS = 86_400_000;
 export const costQuery = z
   .strictObject({
     period: z.enum(PERIODS).optional().meta({ description: "a calendar period in UTC; default: day" }),
-    from: instant.optional().meta({ description: "instead of a period: the beginning of the hour that it lies in" }),
-    to: instant.optional().meta({ description: "with `from`: the end of the hour that it lies in; default: now" }),
+    from: instant.optional().meta({ description: "start of the span, rounded down to the hour; instead of a period" }),
+    to: instant
+      .optional()
+      .meta({ description: "end of the span, rounded up to the hour; only with `from`; default: now" }),
   })
   .superRefine(({ period, from, to }, ctx) => {
     const refuse = (path: string, message: string): void => ctx.addIssue({ code: "custom", path: [path], message });
@@ -22,7 +24,7 @@ export const costQuery = z
     if (toAt - fromAt > MAX_SPAN_DAYS * DAY_MS) refuse("to", `must be at most ${MAX_SPAN_DAYS} days after from`);
   });
 
-/** What cost is grouped by. */
+/** The dimension that cost is grouped by. */
 export const costGroupParam = z.strictObject({
   by: z
     .string()
@@ -33,7 +35,7 @@ export const costGroupParam = z.strictObject({
     ),
 });
 
-/** Sums of what attempts reported: what bounds one of them does not bound their sum. */
+/** Sums over attempts: the limits of a single attempt do not apply to them. */
 const usage = z
   .object({
     input_tokens: count,
@@ -44,18 +46,21 @@ const usage = z
   .meta({ id: "UsageTotal" });
 
 const bounds = {
-  period: z.enum(PERIODS).nullable().meta({ description: "null where from and to were given" }),
+  period: z.enum(PERIODS).nullable().meta({ description: "null if from and to were given" }),
   from: instant,
   to: instant,
 };
 const sums = {
   usd: z.number(),
   jobs: count,
-  unpriced_jobs: count.meta({ description: "jobs with an attempt of unknown cost; not in the sums" }),
+  unpriced_jobs: count.meta({ description: "jobs with an attempt of unknown cost, which the sums do not include" }),
   usage,
 };
 
-/** The tenant's budget; `reached_at_pace` is when it is reached if spending goes on as it has in its period so far. */
+/**
+ * The tenant's budget. `reached_at_pace` is the time at which it will be reached if spending continues at the rate of
+ * its period so far.
+ */
 export const budgetState = z
   .object({
     day_usd: z.number().nullable(),
@@ -65,7 +70,7 @@ export const budgetState = z
     reached: z.boolean(),
     reached_at_pace: instant
       .nullable()
-      .meta({ description: "null where it is reached already, or would not be before its period ends" }),
+      .meta({ description: "null if it is already reached, or will not be reached before its period ends" }),
   })
   .meta({ id: "BudgetState" });
 
@@ -84,7 +89,7 @@ export const costSummary = z
 
 export const MAX_COST_ROWS = 1_000;
 
-/** As many rows as one picture can tell apart. */
+/** As many rows as one chart can show distinctly. */
 export const MAX_COST_SERIES = 7;
 
 export const costByGroup = z
@@ -99,12 +104,14 @@ export const costByGroup = z
     previous_total_usd: z.number(),
     rows: z
       .array(z.object({ value: z.string().nullable(), ...sums }))
-      .meta({ description: `most expensive first, at most ${MAX_COST_ROWS}; value null: of what has none` }),
+      .meta({ description: `most expensive first, at most ${MAX_COST_ROWS}; value null: jobs without this field` }),
     rows_total: count,
     series: z
       .array(z.object({ at: instant, rows: z.array(z.object({ value: z.string().nullable(), usd: z.number() })) }))
-      .meta({ description: `the same over time, of the first ${MAX_COST_SERIES} rows; what cost nothing is left out` }),
-    adds_up: z.boolean().meta({ description: "false by tag: a job of several tags counts in each" }),
+      .meta({
+        description: `cost in US dollars over time, for the first ${MAX_COST_SERIES} rows; values without cost are left out`,
+      }),
+    adds_up: z.boolean().meta({ description: "false for tags, because a job with several tags counts in each" }),
   })
   .meta({ id: "CostByGroup" });
 

@@ -1,11 +1,11 @@
-// The data line: the second WebSocket of a worker, which carries what its jobs write while they write it. A frame is text:
-// parts divided by U+001E, each a head line (job, lease, perhaps `end`) and a body. A body is whole SSE events as the client
-// shall have them, or with `end` nothing or the error that ended the stream.
+// The data line: a worker's second WebSocket, which carries the output of its jobs while they run. A frame is text:
+// parts separated by U+001E, each a head line (job, lease, optionally `end`) and a body. The body is whole SSE events
+// in the form the client gets them; after `end` it is empty or the error that ended the stream.
 
 import * as z from "zod";
 
 export const PART_SEPARATOR = "\u001e";
-/** Frames beyond the first of a stream are this far apart: what is ready by then travels together. */
+/** Minimum time between frames after the first of a stream; everything ready by then goes in one frame. */
 export const FRAME_EVERY_MS = 20;
 export const MAX_PART_BYTES = 1024 * 1024;
 export const MAX_DATA_FRAME_BYTES = 4 * 1024 * 1024;
@@ -18,7 +18,7 @@ export type StreamPart =
 
 const streamError = z.object({ code: z.string(), message: z.string(), status: z.int().optional() });
 
-/** Coordinator → worker: nobody reads this stream any more. `job.halted` follows on the other socket. */
+/** Coordinator → worker: this stream has no reader any more. `job.halted` follows on the other socket. */
 export const readerGone = z.object({ type: z.literal("reader.gone"), job_id: z.string(), lease: z.int() });
 export type ReaderGone = z.infer<typeof readerGone>;
 
@@ -29,7 +29,7 @@ export const writePart = (part: StreamPart): string =>
 
 const HEAD = /^([A-Za-z0-9_-]{1,64}) (\d{1,15})( end)?\n/;
 
-/** The parts of a frame, in order; what is no part is left out. */
+/** The parts of a frame, in order; malformed parts are skipped. */
 export const readParts = (frame: string): StreamPart[] =>
   frame.split(PART_SEPARATOR).flatMap((text): StreamPart[] => {
     const head = HEAD.exec(text);
@@ -41,7 +41,7 @@ export const readParts = (frame: string): StreamPart[] =>
   });
 
 const readError = (text: string): StreamError => {
-  const unknown = { code: "internal", message: "the worker ended the stream without saying why" };
+  const unknown = { code: "internal", message: "the worker ended the stream without giving a reason" };
   try {
     const { code, message, status } = streamError.parse(JSON.parse(text));
     return { code, message, ...(status === undefined ? {} : { status }) };

@@ -1,12 +1,12 @@
-// The words of the APIs that the front door speaks: an error in each, in an answer and in a stream, and how a stream of
-// each says that it is whole.
+// The formats of the APIs that the front door offers: how each writes an error, in an answer and in a stream, and how
+// each marks the end of a stream.
 
 import type { Api } from "../domain/api.ts";
 
 export interface DoorError {
   readonly code: string;
   readonly message: string;
-  /** Of the answer, where it has not begun yet. */
+  /** Status of the answer, if the answer has not begun yet. */
   readonly status: number;
   readonly param?: string | null;
 }
@@ -35,7 +35,7 @@ const typeOf = (status: number): ErrorType => TYPES[status] ?? (status >= FIRST_
 
 export const isAnthropic = (api: Api | null): boolean => api === "messages";
 
-/** The body of an answer that is an error. */
+/** The body of an error answer. */
 export const errorBody = (api: Api | null, error: DoorError, requestId: string): object => {
   const { openai, anthropic } = typeOf(error.status);
   const { message, code, param = null } = error;
@@ -44,7 +44,7 @@ export const errorBody = (api: Api | null, error: DoorError, requestId: string):
     : { error: { message, type: openai, param, code } };
 };
 
-/** The last event of a stream that broke. */
+/** The last event of a stream that broke off. */
 export const errorEvent = (api: Api | null, error: DoorError): string => {
   const { openai, anthropic } = typeOf(error.status);
   const { message, code, param = null } = error;
@@ -61,8 +61,11 @@ const ENDS: Readonly<Record<Api, RegExp>> = {
   responses: /"type": ?"(response\.(completed|failed|incomplete)|error)"|^data: ?\{"error"/m,
 };
 
-/** Whether the last events of a stream say that it is over; without that, two of four clients take a cut one for whole. */
+/**
+ * Whether the last events of a stream mark its end. Without that mark, two of four clients take a truncated answer for
+ * a complete one.
+ */
 export const saysItsEnd = (api: Api, lastEvents: string): boolean => ENDS[api].test(lastEvents);
 
-/** The event that only carries usage, which the client did not ask for. */
+/** The event that carries only usage; it is removed if the client did not ask for it. */
 export const isUsageOnly = (event: string): boolean => event.includes('"usage"') && /"choices": ?\[\s*\]/.test(event);

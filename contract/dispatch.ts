@@ -9,7 +9,7 @@ import { tagList } from "./worker.ts";
 
 export const dispatchQuery = z.strictObject({ queue: z.enum(["true", "false"]).default("false") });
 
-/** As many as a tenant may have. */
+/** The most workers that a tenant may have. */
 const MAX_EXPLAINED_WORKERS = 20_000;
 
 export const explainQuery = z.strictObject({
@@ -33,6 +33,7 @@ export const workerVerdict = z
     score: z.number().nullable(),
     breakdown: z.record(z.string(), z.number()),
     reasons: z.array(z.string()),
+    note: z.string().optional().meta({ description: "why it comes after others, whatever its score" }),
   })
   .meta({ id: "WorkerVerdict" });
 
@@ -49,10 +50,10 @@ export const explanation = z
     selected: z.string().nullable(),
     weights: z
       .record(z.string(), z.number())
-      .meta({ description: "points of each part; score = sum of part x weight" }),
-    notes: z.array(z.string()).meta({ description: "what holds for the whole request, e.g. an active killswitch" }),
-    eligible: count.meta({ description: "how many might have it" }),
-    total: count.meta({ description: "how many were looked at" }),
+      .meta({ description: "points of each part (0 to 100 in all); score = sum of part x weight" }),
+    notes: z.array(z.string()).meta({ description: "what applies to the whole request, e.g. an active killswitch" }),
+    eligible: count.meta({ description: "number of workers that could take it" }),
+    total: count.meta({ description: "number of workers considered" }),
     workers: z.array(workerVerdict),
   })
   .meta({ id: "Explanation" });
@@ -61,7 +62,7 @@ export type WorkerVerdictResource = z.infer<typeof workerVerdict>;
 export type ExplainQuery = z.infer<typeof explainQuery>;
 export type Explanation = z.infer<typeof explanation>;
 
-export const presentVerdict = (verdict: WorkerVerdict): WorkerVerdictResource => ({
+export const presentVerdict = (verdict: WorkerVerdict): Omit<WorkerVerdictResource, "note"> => ({
   instance: verdict.instance,
   provider: verdict.provider,
   eligible: verdict.eligible,
@@ -84,5 +85,8 @@ export const presentExplanation = (routing: Routing): Explanation => ({
   notes: [...routing.notes],
   eligible: routing.eligibleCount,
   total: routing.totalCount,
-  workers: routing.workers.map(presentVerdict),
+  workers: routing.workers.map((verdict) => ({
+    ...presentVerdict(verdict),
+    ...(verdict.note === undefined ? {} : { note: verdict.note }),
+  })),
 });

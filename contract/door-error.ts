@@ -1,4 +1,4 @@
-// An error of the front door, in OpenAI's shape and in Anthropic's.
+// Errors of the front door, in OpenAI's and in Anthropic's format.
 
 import * as z from "zod";
 

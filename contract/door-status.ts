@@ -1,9 +1,9 @@
-// How a job's end looks to a client of the front door: a status, a code, and whether to try again.
+// How a job's end is reported to a client of the front door: status, code, and whether to try again.
 
 import type { JobError } from "../domain/job.ts";
 import type { DoorError } from "./dialect.ts";
 
-/** Signalbox's own codes; a code that is not here is the worker's or its runtime's. */
+/** Signalbox's own codes; any other code comes from the worker or its runtime. */
 const STATUS: Readonly<Record<string, number>> = {
   invalid_request: 400,
   bad_request: 400,
@@ -35,7 +35,7 @@ const STATUS: Readonly<Record<string, number>> = {
   first_token_timeout: 504,
 };
 
-/** The worker's words for what these APIs call otherwise. */
+/** Worker codes that these APIs call by another name. */
 const RENAMED: Readonly<Record<string, string>> = {
   context_length: "context_length_exceeded",
   rate_limited: "rate_limit_exceeded",
@@ -44,7 +44,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 
 const isOwnRefusal = (status: number | undefined): status is number =>
   status !== undefined && status >= 400 && status < 500;
-/** About the worker's key, not the client's. */
+/** A refusal of the worker's provider key, not of the client's. */
 const isAboutTheKey = (status: number | undefined): boolean => status === 401 || status === 403 || status === 407;
 
 export const doorErrorOf = (error: Pick<JobError, "code" | "message" | "status"> | null): DoorError => {
@@ -58,6 +58,6 @@ export const doorErrorOf = (error: Pick<JobError, "code" | "message" | "status">
 
 const NEVER_AGAIN = new Set(["insufficient_quota", "killswitch_active", "budget_reached", "timeout", "queue_timeout"]);
 
-/** `x-should-retry`; null leaves it to the client. Once something was said another try would say it twice. */
+/** `x-should-retry`; null leaves it to the client. After the first token a retry would repeat output. */
 export const shouldRetry = (code: string, hasSpoken: boolean): boolean | null =>
   NEVER_AGAIN.has(code) || hasSpoken ? false : null;

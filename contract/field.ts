@@ -1,4 +1,4 @@
-// Building blocks of the wire: hostile text stops here, so no NUL, lone surrogate or overlong value gets further.
+// Building blocks of the schemas. Text is checked here: no NUL, lone surrogate or overlong value gets further.
 
 import * as z from "zod";
 import type { Json } from "../domain/json.ts";
@@ -52,14 +52,14 @@ export const instant = z.iso
   .datetime({ offset: true, error: "must be an RFC 3339 time with its zone, as in 2026-01-31T09:00:00Z" })
   .meta({ description: "RFC 3339 time" });
 export const count = z.int().min(0);
-/** Far beyond any context window, and small enough to add up for ever. */
+/** Far beyond any context window, and small enough that sums never overflow. */
 export const tokenCount = z.int().min(0).max(1_000_000_000_000);
 export const usd = z.number().min(0).max(9_000_000).meta({ description: "decimal US dollars" });
 
 /** Any JSON value; depth and size are bounded by the body that carried it. */
 export const json: z.ZodType<Json> = z.any().meta({ description: "any JSON value" });
 
-/** Numbers may grow when they are written again: what is stored is what counts. */
+/** JSON may get longer when it is serialised again; the limit is on the stored form. */
 export const jsonWithin = (maxBytes: number): z.ZodType<Json> =>
   json.refine((value) => value === undefined || utf8Bytes(JSON.stringify(value)) <= maxBytes, {
     message: `must be at most ${maxBytes} bytes as JSON`,
@@ -69,14 +69,14 @@ export const toIso = (at: number): string => new Date(at).toISOString();
 export const toIsoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 export const fromIso = (iso: string): number => Date.parse(iso);
 
-/** A query parameter that is a whole number, written in digits: `1e2`, `0x10` or nothing at all are none. */
+/** A whole number in a query parameter, digits only: `1e2`, `0x10` and the empty string are refused. */
 export const digits = (min: number, max: number) =>
   z.preprocess(
     (given) => (typeof given === "string" && /^\d{1,9}$/.test(given) ? Number(given) : given),
     z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max),
   );
 
-/** What part of a list is asked for. */
+/** The page of a list that is asked for. */
 export interface PageRequest {
   readonly limit: number;
   readonly offset: number;

@@ -1,5 +1,5 @@
-// The fleet in sums, by provider. The coordinator adds up all workers; the console the few that it knows, as it also
-// hears of those that fall silent while the coordinator sleeps. Free of zod.
+// The fleet summed up by provider. The coordinator sums all workers; the dashboard sums the few it knows, because it
+// also notices workers that fall silent while the coordinator sleeps. Free of zod.
 
 import type { ProviderFleet } from "./live.ts";
 import type { WorkerStatus } from "./values.ts";
@@ -23,7 +23,7 @@ const nobodyOf = (provider: string): ProviderFleet => ({
   load: 0,
 });
 
-/** By the provider's name. A worker counts once: as offline, else paused, else unavailable, else with its places. */
+/** Totals by provider name. A worker counts once: as offline, else paused, else unavailable, else with its places. */
 export const fleetByProvider = (workers: Iterable<CountedWorker>): ProviderFleet[] => {
   const fleets = new Map<string, ProviderFleet>();
   for (const { provider, status, paused, unavailable, concurrency, current_load: load } of workers) {

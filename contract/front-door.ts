@@ -30,18 +30,22 @@ export const frontDoorConfig = z
   .strictObject({
     queue_seconds: seconds(0, MAX_QUEUE_SECONDS)
       .default(30)
-      .meta({ description: "how long a request waits for a worker" }),
-    commit_after_seconds: seconds(0.1, 60)
-      .default(5)
-      .meta({ description: "until then a failure has a status; after it the answer has begun" }),
+      .meta({ description: "seconds that a request waits for a worker" }),
+    commit_after_seconds: seconds(0.1, 60).default(5).meta({
+      description:
+        "seconds until the answer begins; until then a failure has its own status, after that it is an error in the stream",
+    }),
     keep_alive_seconds: seconds(0.1, 60)
       .default(5)
-      .meta({ description: "silence on a stream that is broken by a comment" }),
+      .meta({ description: "seconds of silence after which a comment is written to the stream" }),
     first_token_seconds: seconds(0.1, 3600)
       .nullable()
       .default(null)
-      .meta({ description: "an attempt that says nothing for so long goes to another worker" }),
-    store: z.enum(KEPT_TEXTS).default("result").meta({ description: "what history keeps of requests and answers" }),
+      .meta({ description: "seconds after which an attempt without output goes to another worker; null: no limit" }),
+    store: z
+      .enum(KEPT_TEXTS)
+      .default("result")
+      .meta({ description: "what history keeps of finished requests: nothing, the answer, or all" }),
     aliases: z
       .record(modelName, alias)
       .refine((given) => Object.keys(given).length <= MAX_ALIASES, `must have at most ${MAX_ALIASES} entries`)

@@ -1,4 +1,4 @@
-// What an operator asks first, on the wire: what waits and why, what fails and where, and how a job's attempts went.
+// The operator's first questions: what waits and why, what fails and where, and how a job's attempts ended.
 
 import * as z from "zod";
 import { APIS } from "../domain/api.ts";
@@ -16,10 +16,10 @@ export const queueGroup = z
     model: z.string().nullable(),
     tags: z.array(z.string()),
     api: z.enum(APIS).nullable(),
-    excluded_providers: z.array(z.string()).meta({ description: "that a fallback has left behind" }),
+    excluded_providers: z.array(z.string()).meta({ description: "providers that a fallback has already tried" }),
     count,
-    oldest_at: instant.meta({ description: "when the first in line was created" }),
-    reason: z.string().meta({ description: "what the first in line waits for" }),
+    oldest_at: instant.meta({ description: "when the oldest job of the group was created" }),
+    reason: z.string().meta({ description: "what the oldest job of the group waits for" }),
   })
   .meta({ id: "QueueGroup" });
 
@@ -27,8 +27,8 @@ export const queueView = z
   .object({
     groups: z.array(queueGroup).meta({ description: `oldest first, at most ${MAX_QUEUE_GROUPS}` }),
     groups_total: count,
-    total: count.meta({ description: "jobs that wait and may run now" }),
-    delayed: count.meta({ description: "pending jobs beside them that may not run yet: run_at, or a back-off" }),
+    total: count.meta({ description: "jobs that wait and could run now" }),
+    delayed: count.meta({ description: "other pending jobs, which may not run yet (`run_at`, or a back-off)" }),
   })
   .meta({ id: "Queue" });
 
@@ -43,10 +43,10 @@ export const failure = z
     provider: z.string().nullable(),
     model: z.string().nullable(),
     count,
-    previous_count: count.meta({ description: "in the span of the same length before" }),
+    previous_count: count.meta({ description: "failures in the span of the same length before" }),
     last_at: instant,
-    message: z.string().meta({ description: "of the last one" }),
-    job_id: z.string().meta({ description: "the last one" }),
+    message: z.string().meta({ description: "message of the last failure" }),
+    job_id: z.string().meta({ description: "the job that failed last" }),
   })
   .meta({ id: "Failure" });
 
@@ -64,11 +64,14 @@ export const attemptResource = z
     started_at: instant.nullable(),
     first_token_at: instant.nullable(),
     finished_at: instant.nullable(),
-    outcome: z.string().nullable().meta({ description: "the event that ended it; null while it goes on" }),
+    outcome: z.string().nullable().meta({ description: "the event that ended the attempt; null while it runs" }),
     error: jobError.nullable(),
     usage: usage.nullable(),
     cost_usd: z.number().nullable(),
-    price_source: z.string().nullable().meta({ description: "reported, config, catalog, table, local or unknown" }),
+    price_source: z
+      .string()
+      .nullable()
+      .meta({ description: "where the price comes from: reported, config, catalog, table, local or unknown" }),
   })
   .meta({ id: "Attempt" });
 

@@ -1,5 +1,5 @@
-// What a job's `input` may hold when it is an object: the settings of a model call, in OpenAI's words. The worker reads
-// it; the coordinator stores any JSON and looks at none of it.
+// What a job's `input` may contain when it is an object: the parameters of a model call, with OpenAI's names. The
+// worker reads it; the coordinator stores any JSON without looking at it.
 
 import * as z from "zod";
 
@@ -10,7 +10,7 @@ const anyObject = z.looseObject({});
 
 export const jobInput = z
   .object({
-    system: z.string().optional().meta({ description: "the instructions: the first turn" }),
+    system: z.string().optional().meta({ description: "the system prompt" }),
     messages: z.array(turn).max(MAX_MESSAGES).optional().meta({ description: "the turns before the prompt" }),
     temperature: z.number().min(0).max(2).optional(),
     max_tokens: z.int().positive().optional(),
@@ -26,11 +26,11 @@ export const jobInput = z
     tools: z.array(anyObject).optional(),
     tool_choice: z.union([z.string(), anyObject]).optional(),
     parallel_tool_calls: z.boolean().optional(),
-    response_format: anyObject.optional().meta({ description: "such as a JSON schema that the answer must fit" }),
+    response_format: anyObject.optional().meta({ description: "for example a JSON schema that the answer must match" }),
     reasoning_effort: z.string().optional(),
   })
   .meta({
     id: "JobInput",
     description:
-      "What `input` may hold when it is an object and a model runs the job. Text as `input` follows the prompt. A field that the runtime cannot carry fails the job with `unsupported_input`, which names it",
+      "What `input` may contain when it is an object and a model runs the job. If `input` is text, it follows the prompt. A field that the runtime does not support fails the job with `unsupported_input`, which names the field",
   });

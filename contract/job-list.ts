@@ -1,4 +1,4 @@
-// Lists of jobs on the wire: one filter for the list, for bulk changes and for what the dashboard saves.
+// Lists of jobs: one filter for the list, for bulk changes and for the dashboard's saved views.
 
 import * as z from "zod";
 import {
@@ -16,30 +16,30 @@ import {
 } from "./field.ts";
 import { jobResource, jobStatus, metadataName, metadataValue } from "./job.ts";
 
-/** Counting stops here: a list that is longer says so. */
+/** Counting stops here; a longer list is marked as capped. */
 export const MAX_COUNTED = 10_000;
 export const JOB_SORTS = ["created_at", "finished_at", "cost_usd"] as const;
 export type JobSort = (typeof JOB_SORTS)[number];
 
-/** A page of jobs stays within memory: longer values are shortened, and the job says which. */
+/** Keeps a page of jobs within memory: longer values are shortened, and the job says which. */
 export const MAX_LISTED_CHARS = 16_384;
 
 const METADATA_PREFIX = "metadata.";
 
 const filterFields = {
   status: jobStatus.optional(),
-  provider: providerName.optional().meta({ description: "what was asked for, or what ran it" }),
+  provider: providerName.optional().meta({ description: "the provider that the job asked for or that ran it" }),
   ran_provider: providerName.optional(),
-  model: modelName.optional().meta({ description: "what was asked for, or what ran it" }),
+  model: modelName.optional().meta({ description: "the model that the job asked for or that ran it" }),
   tag: z.string().max(64).optional(),
   schedule: z.string().max(64).optional(),
   worker: instanceName.optional(),
   key: z.string().max(64).optional().meta({ description: "the id of the key that created it" }),
-  error_code: label(64).optional().meta({ description: "or the HTTP status that the error has, e.g. 500" }),
-  unpriced: z
-    .enum(["true", "false"])
-    .optional()
-    .meta({ description: "whether an attempt's cost is unknown: those that `unpriced_jobs` of the cost counts" }),
+  error_code: label(64).optional().meta({ description: "the error's code or HTTP status, e.g. 500" }),
+  unpriced: z.enum(["true", "false"]).optional().meta({
+    description:
+      "true: only jobs with an attempt of unknown cost, as `unpriced_jobs` counts them; false: only the others",
+  }),
   since: instant.optional().meta({ description: "created at this time or later" }),
   until: instant.optional().meta({ description: "created before this time" }),
   q: z
@@ -48,12 +48,10 @@ const filterFields = {
     .max(200)
     .refine(isCleanText, CLEAN_TEXT)
     .optional()
-    .meta({ description: "the beginning of an id, or beginnings of words of the prompt and of the error" }),
+    .meta({ description: "the beginning of an id, or beginnings of words in the prompt or the error" }),
 };
 
-export type JobFilterName = keyof typeof filterFields;
-
-/** Beside its own fields it takes `metadata.<name>`; any other name is unknown, as in a strict object. */
+/** Adds `metadata.<name>` to the fields of the shape; any other unknown name is refused, as in a strict object. */
 const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .object(shape)
@@ -64,7 +62,7 @@ const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
         if (!name.startsWith(METADATA_PREFIX)) {
           ctx.addIssue({ code: "unrecognized_keys", keys: [name], input: given });
         } else if (!metadataName.safeParse(name.slice(METADATA_PREFIX.length)).success) {
-          ctx.addIssue({ code: "custom", path: [name], message: "a name of metadata has 1 to 64 characters" });
+          ctx.addIssue({ code: "custom", path: [name], message: "metadata names have 1 to 64 characters" });
         } else if (!metadataValue.safeParse(value).success) {
           ctx.addIssue({ code: "custom", path: [name], message: "must be text of at most 256 characters" });
         }
@@ -82,22 +80,25 @@ export const jobListQuery = withMetadata({
   sort: z
     .enum([...JOB_SORTS, ...JOB_SORTS.map((name) => `-${name}` as const)])
     .default("created_at")
-    .meta({ description: "newest or most expensive first; with `-` the other way; what has no value comes last" }),
+    .meta({ description: "newest or most expensive first; `-` reverses the order; jobs without the value come last" }),
   cursor: z
     .string()
     .max(512)
     .optional()
-    .meta({ description: "`next_cursor` of the page before; goes on past offset 10 000" }),
-  max_chars: digits(0, MAX_LISTED_CHARS)
-    .default(MAX_LISTED_CHARS)
-    .meta({ description: "a longer prompt is cut here, a longer input or result left out; `truncated` says which" }),
+    .meta({ description: "`next_cursor` of the previous page; works beyond offset 10 000" }),
+  max_chars: digits(0, MAX_LISTED_CHARS).default(MAX_LISTED_CHARS).meta({
+    description:
+      "characters after which a prompt is cut; a longer input or result is left out; `truncated` lists what was shortened",
+  }),
 });
 
 export const jobList = z
   .object({
     jobs: z.array(jobResource),
     ...page,
-    total_is_capped: z.boolean().meta({ description: `there are more than ${MAX_COUNTED}; counting stopped there` }),
+    total_is_capped: z
+      .boolean()
+      .meta({ description: `true if there are more than ${MAX_COUNTED} jobs, where counting stops` }),
     next_cursor: z.string().nullable().meta({ description: "null on the last page" }),
   })
   .meta({ id: "JobList" });
@@ -110,7 +111,10 @@ export const bulkRequest = z
   .strictObject({
     action: z.enum(BULK_ACTIONS),
     filter: jobFilter,
-    expected: count.optional().meta({ description: "refused with `count_changed` where another number matches" }),
+    expected: count.optional().meta({
+      description:
+        "the number of jobs that must match; if another number matches, the call is refused with `count_changed`",
+    }),
   })
   .meta({ id: "BulkRequest" });
 
@@ -118,23 +122,24 @@ export const bulkReport = z
   .object({
     matched: count,
     changed: count,
-    refused: z.record(z.string(), count).meta({ description: "how many, by the refusal's code" }),
-    remaining: count.meta({ description: "not looked at in this call: call again" }),
+    refused: z.record(z.string(), count).meta({ description: "number of refused jobs by refusal code" }),
+    remaining: count.meta({ description: "jobs not handled in this call: call again" }),
   })
   .meta({ id: "BulkReport" });
 
-/** The named fields of a loose object, and what else it takes. */
+/** The named fields of a loose object, and its metadata fields. */
 type AndMetadata<T> = { [Name in keyof T as string extends Name ? never : Name]: T[Name] } & {
   readonly [name: `metadata.${string}`]: string | undefined;
 };
 
 export type JobFilter = AndMetadata<z.infer<typeof jobFilter>>;
+export type JobFilterName = Exclude<keyof JobFilter, `metadata.${string}`>;
 export type JobListQuery = AndMetadata<z.infer<typeof jobListQuery>>;
 export type JobList = z.infer<typeof jobList>;
 export type BulkRequest = Omit<z.infer<typeof bulkRequest>, "filter"> & { readonly filter: JobFilter };
 export type BulkReport = z.infer<typeof bulkReport>;
 
-/** The pairs of metadata that a filter asks for. */
+/** The metadata pairs of a filter. */
 export const metadataOf = (filter: Readonly<Record<string, unknown>>): [name: string, value: string][] =>
   Object.entries(filter)
     .filter(([name, value]) => name.startsWith(METADATA_PREFIX) && typeof value === "string")

@@ -1,4 +1,5 @@
-// Jobs on the wire: requests in, the Job resource out. Snake_case and RFC 3339 stand here; inside it is camelCase and ms.
+// Jobs on the wire: requests in, the Job resource out. The wire has snake_case and RFC 3339; the code has camelCase and
+// milliseconds.
 
 import * as z from "zod";
 import { APIS } from "../domain/api.ts";
@@ -47,23 +48,24 @@ export const usage = z
 export const metadataName = label(64);
 export const metadataValue = z.string().max(256).refine(isCleanText, CLEAN_TEXT);
 
-/** What its owner wants to find and to group it by. */
+/** Pairs by which the caller can find jobs and group costs. */
 export const metadata = z
   .record(metadataName, metadataValue)
   .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS, `must have at most ${MAX_METADATA_PAIRS} pairs`)
   .meta({
     id: "Metadata",
-    description: "at most 16 pairs of text; names to 64, values to 256 characters; lists and costs filter by them",
+    description:
+      "at most 16 pairs of text (names up to 64, values up to 256 characters); lists and costs can filter by them",
   });
 
 const isTextOrObject = (value: unknown): boolean =>
   value == null || typeof value === "string" || (typeof value === "object" && !Array.isArray(value));
 
-/** What an object holds is for the job's runtime to judge, so the schema keeps every name. */
+/** The job's runtime checks the fields of an object, so the schema keeps every name. */
 export const jobInput = jsonWithin(MAX_INPUT_BYTES)
   .refine(isTextOrObject, "must be text or an object")
   .meta({
-    description: "text that follows the prompt, or an object of what a model call takes (see `JobInput`)",
+    description: "text that follows the prompt, or an object of model parameters (see `JobInput`)",
     anyOf: [{ type: "string" }, { type: "object" }, { type: "null" }],
   });
 
@@ -81,11 +83,11 @@ export const newJobRequest = z
     run_at: instant.nullish(),
     max_attempts: z.int().min(1).max(100).nullish(),
     metadata: metadata.optional(),
-    stream: z.boolean().optional().meta({ description: "its text can be read while it is written" }),
+    stream: z.boolean().optional().meta({ description: "true: the output can be read while it is written" }),
   })
   .refine((body) => body.priority === undefined || body.urgency === undefined || body.priority === body.urgency, {
     path: ["urgency"],
-    message: "differs from priority; give one of the two",
+    message: "differs from priority; give only one of the two",
   })
   .meta({ id: "NewJob" });
 
@@ -124,14 +126,20 @@ export const jobResource = z
     progress: json,
     usage: usage.nullable(),
     cost_usd: z.number().nullable(),
-    ran_provider: z.string().nullable().meta({ description: "what ran the last attempt; null until one started" }),
+    ran_provider: z
+      .string()
+      .nullable()
+      .meta({ description: "the provider that ran the last attempt; null until one started" }),
     ran_model: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
-    api: z.enum(APIS).nullable().meta({ description: "the API of the front door that it came in by" }),
+    api: z
+      .enum(APIS)
+      .nullable()
+      .meta({ description: "the front-door API that the request came in by; null for ordinary jobs" }),
     stream: z.boolean(),
     first_token_at: instant.nullable(),
     schedule: z.string().nullable(),
-    traceparent: z.string().nullable().meta({ description: "W3C Trace Context of the request that made it" }),
+    traceparent: z.string().nullable().meta({ description: "W3C Trace Context of the request that created it" }),
     timeout_seconds: z.number().nullable(),
     max_attempts: z.int().nullable(),
     waiting_reason: z.string().nullable(),
@@ -144,7 +152,7 @@ export const jobResource = z
     truncated: z
       .array(z.enum(["prompt", "input", "result"]))
       .optional()
-      .meta({ description: "only in lists: long values that were shortened; read the job itself for them" }),
+      .meta({ description: "only in lists: the values that were shortened; read the job itself for the whole text" }),
   })
   .meta({ id: "Job" });
 
@@ -152,7 +160,7 @@ export const jobBatch = z.object({ jobs: z.array(jobResource) }).meta({ id: "Job
 
 const scored = { provider: z.string(), score: z.number(), breakdown: z.record(z.string(), z.number()) };
 
-/** The detail of an assignment. What earlier releases stored lacks the runner-up. */
+/** The detail of an assignment. Earlier releases stored no runner-up. */
 export const routingDecision = z
   .looseObject({
     ...scored,
@@ -240,12 +248,12 @@ type Inside =
   | "heartbeatAt"
   | "excludedProviders"
   | "avoidedWorkers";
-/** Told in another unit. */
+/** Given in another unit. */
 type Renamed = { costNanoUsd: "cost_usd"; timeoutMs: "timeout_seconds" };
-/** Every other field is on the wire: a new one is in the resource or inside, or this does not compile. */
+/** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Job, Inside, Renamed, JobResource>;
 
-/** The Job resource of a record, its payload, its result, and why it waits (null unless pending). */
+/** The Job resource. `waitingReason` is null unless the job is pending. */
 export const presentJob = (
   job: Job,
   payload: JobPayload,

@@ -1,4 +1,4 @@
-// Keys on the wire. A secret is in the answer that makes it and nowhere else.
+// Keys on the wire. Only the answer that creates a secret contains it.
 
 import * as z from "zod";
 import { type KeyRecord, ROLES } from "../domain/key.ts";
@@ -11,7 +11,7 @@ export const role = z.enum(ROLES);
 export const keyLimits = z
   .strictObject({
     requests_per_minute: z.int().min(1).max(1_000_000).nullish(),
-    concurrent: z.int().min(1).max(100_000).nullish().meta({ description: "open jobs at a time" }),
+    concurrent: z.int().min(1).max(100_000).nullish().meta({ description: "jobs that may be open at the same time" }),
     day_usd: usd.nullish(),
     month_usd: usd.nullish(),
     models: z
@@ -19,9 +19,9 @@ export const keyLimits = z
       .min(1)
       .max(200)
       .nullish()
-      .meta({ description: "models that it may name; `*` stands for any characters" }),
+      .meta({ description: "models that the key may use; `*` matches any characters" }),
   })
-  .meta({ id: "KeyLimits", description: "held in the step that creates a job" });
+  .meta({ id: "KeyLimits", description: "limits of the key, checked in the transaction that creates a job" });
 
 export const newKeyRequest = z
   .strictObject({ name: label(100), role, limits: keyLimits.nullish() })
@@ -35,7 +35,12 @@ export const rotateKeyRequest = z
   .meta({ id: "RotateKey" });
 
 export const keyAnswer = z
-  .object({ id: z.string(), name: z.string(), role, key: z.string().meta({ description: "shown this once" }) })
+  .object({
+    id: z.string(),
+    name: z.string(),
+    role,
+    key: z.string().meta({ description: "the secret; shown only once" }),
+  })
   .meta({ id: "KeyWithSecret" });
 
 export const keyResource = z
@@ -68,7 +73,7 @@ export const toKeyLimits = (body: z.infer<typeof keyLimits>): KeyLimits => ({
   models: body.models ?? null,
 });
 
-/** Only the limits that there are. */
+/** Only the limits that are set. */
 const presentLimits = (limits: KeyLimits): z.infer<typeof keyLimits> => ({
   ...(limits.requestsPerMinute === null ? {} : { requests_per_minute: limits.requestsPerMinute }),
   ...(limits.concurrent === null ? {} : { concurrent: limits.concurrent }),

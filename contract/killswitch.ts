@@ -13,7 +13,7 @@ export const killswitchRequest = z
 
 export const clearKillswitchQuery = z.strictObject({ resume_all: z.enum(["true", "false"]).default("false") });
 
-/** What a worker is told. */
+/** The state as workers see it. */
 export const killswitchState = z
   .object({
     level: z.int().min(0).max(4),
@@ -29,14 +29,14 @@ export const killswitchState = z
 
 const unconfirmedWorker = z.object({ instance: z.string(), status: z.enum(WORKER_STATUSES), last_heartbeat: instant });
 
-/** What an operator is told: also who has not acknowledged the halt. */
+/** The state as operators see it: also which workers have not confirmed the halt. */
 export const killswitchResource = killswitchState
   .extend({
     workers_to_confirm: count.meta({
-      description: "who acknowledged the halt, and who may yet: an offline worker is not waited for",
+      description: "workers that have confirmed the halt or still can; offline workers are not waited for",
     }),
     unconfirmed: z.array(unconfirmedWorker).meta({
-      description: `who has not acknowledged it, at most ${MAX_UNCONFIRMED}, offline ones last`,
+      description: `workers that have not confirmed the halt, at most ${MAX_UNCONFIRMED}, offline ones last`,
     }),
   })
   .meta({ id: "Killswitch" });

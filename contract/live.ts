@@ -1,5 +1,5 @@
-// The dashboard's WebSocket: a snapshot first, then the latest state of what changed. A frame is one message or an
-// array; `seq` grows by one a message, so a gap means that a new snapshot is needed (reconnect).
+// The dashboard's WebSocket: a snapshot first, then the latest state of everything that changes. A frame is one message
+// or an array. `seq` grows by one per message; after a gap the client reconnects for a new snapshot.
 
 import * as z from "zod";
 import { count, instant } from "./field.ts";
@@ -9,16 +9,14 @@ import { killswitchResource } from "./killswitch.ts";
 import { scheduleResource } from "./schedule.ts";
 import { workerResource } from "./worker.ts";
 
-/** Resources a frame carries at most; beyond that a viewer is told how many there are, and pages through the API. */
+/** Most resources in one frame. If there are more, the viewer gets their number and reads the pages from the API. */
 export const MAX_LIVE_RESOURCES = 200;
 
-const counts = z
-  .record(jobStatus, count)
-  .meta({ description: "jobs by status: the open ones now, the final ones in all" });
+const counts = z.record(jobStatus, count).meta({ description: "jobs by status: open jobs now, final jobs in total" });
 
-/** A job in the live view: without its long values, which the job's own page reads. */
+/** A job in the live view, without its long values; the job's own page reads those. */
 export const liveJob = jobResource.omit({ prompt: true, input: true, result: true, truncated: true }).extend({
-  prompt_start: z.string().meta({ description: "the first 200 characters" }),
+  prompt_start: z.string().meta({ description: "the first 200 characters of the prompt" }),
 });
 
 const removedModels = z
@@ -29,7 +27,10 @@ const removedModels = z
     workers: z.array(z.string()),
     schedules: z.array(z.string()),
   })
-  .meta({ description: "models that the provider's catalog lists no more, and who still names them" });
+  .meta({
+    description:
+      "models that are no longer in the provider's catalog, and the workers and schedules that still name them",
+  });
 
 const budgetReached = z.object({
   period: z.enum(["day", "month"]),
@@ -41,10 +42,10 @@ const budgetReached = z.object({
 const costState = { today_usd: z.number(), budget_reached: budgetReached.nullable() };
 const catalogState = { removed_models: z.array(removedModels) };
 
-/** What happened to jobs in the minute that began then; minutes in which nothing did are left out. */
+/** What happened to jobs in the minute that starts at `at`; minutes without events are left out. */
 const activityMinute = z.object({ at: instant, created: count, completed: count, failed: count, cancelled: count });
 
-/** A provider's workers in sums: each is offline, else paused, else unavailable, else gives its places. */
+/** A provider's workers. Each counts once: as offline, else paused, else unavailable, else with its places. */
 const providerFleet = z.object({
   provider: z.string(),
   workers: count,
@@ -52,7 +53,7 @@ const providerFleet = z.object({
   paused: count,
   unavailable: count,
   places: count,
-  load: count.meta({ description: "of the places, how many are taken" }),
+  load: count.meta({ description: "how many of the places are in use" }),
 });
 
 export const liveMessage = z
@@ -63,12 +64,12 @@ export const liveMessage = z
       jobs: z.array(liveJob),
       workers: z.array(workerResource),
       workers_total: count,
-      fleet: z.array(providerFleet).meta({ description: "all workers in sums, by provider" }),
+      fleet: z.array(providerFleet).meta({ description: "all workers, summed up by provider" }),
       schedules: z.array(scheduleResource),
       killswitch: killswitchResource,
       counts,
       queue: queueView,
-      minutes: z.array(activityMinute).meta({ description: "the last hour" }),
+      minutes: z.array(activityMinute).meta({ description: "minutes of the last hour" }),
       ...costState,
       ...catalogState,
     }),
@@ -83,7 +84,7 @@ export const liveMessage = z
     z.object({ type: z.literal("queue.updated"), queue: queueView }),
     z.object({
       type: z.literal("activity.updated"),
-      minutes: z.array(activityMinute).meta({ description: "this one and the one before" }),
+      minutes: z.array(activityMinute).meta({ description: "this hour and the one before" }),
     }),
   ])
   .meta({ id: "LiveMessage" });

@@ -1,5 +1,5 @@
-// The service's log: one line an event, as text for people or as JSON for collectors. Lines bear names, ids and codes;
-// never a key, a body, a prompt or a result. Errors of our own are logged with their stack.
+// The service's log: one line per event, as text for people or JSON for collectors. Lines contain names, ids and codes,
+// never a key, a body, a prompt or a result. Internal errors are logged with their stack.
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -11,7 +11,7 @@ export interface LogFields {
   readonly tenant?: string | undefined;
   readonly key_id?: string | null | undefined;
   readonly method?: string;
-  /** The endpoint's path with its parameters' names, e.g. `/api/jobs/:id`. */
+  /** The endpoint's path with parameter names, e.g. `/api/jobs/:id`. */
   readonly route?: string;
   readonly status?: number;
   readonly ms?: number;
@@ -21,12 +21,12 @@ export interface LogFields {
   /** What an audited event is about. */
   readonly target?: string;
   readonly actor?: string;
-  /** The row of the timetable that failed, the file that cannot be read, … */
+  /** The periodic task that failed, the file that cannot be read, … */
   readonly what?: string;
   readonly detail?: string;
 }
 
-/** A line that is not written yet: what a turn leaves to be logged after its commit. */
+/** A line that is logged after the turn's commit. */
 export interface LogLine {
   readonly level: LogLevel;
   readonly event: string;
@@ -48,15 +48,16 @@ let output: Output = { format: "json", level: "info" };
 const isFormat = (given: string | undefined): given is LogFormat => LOG_FORMATS.some((one) => one === given);
 const isLevel = (given: string | undefined): given is LogLevel => LOG_LEVELS.some((one) => one === given);
 
-/** What is wrong with the settings, or null. */
+/** What is wrong with the log settings, or null. */
 export const logProblem = ({ SERVICE_LOG, SERVICE_LOG_LEVEL }: LogSettings): string | null => {
-  if (SERVICE_LOG && !isFormat(SERVICE_LOG)) return `SERVICE_LOG=${SERVICE_LOG} is none of ${LOG_FORMATS.join(", ")}.`;
+  if (SERVICE_LOG && !isFormat(SERVICE_LOG))
+    return `SERVICE_LOG=${SERVICE_LOG} is not one of ${LOG_FORMATS.join(", ")}.`;
   if (SERVICE_LOG_LEVEL && !isLevel(SERVICE_LOG_LEVEL))
-    return `SERVICE_LOG_LEVEL=${SERVICE_LOG_LEVEL} is none of ${LOG_LEVELS.join(", ")}.`;
+    return `SERVICE_LOG_LEVEL=${SERVICE_LOG_LEVEL} is not one of ${LOG_LEVELS.join(", ")}.`;
   return null;
 };
 
-/** Settings that are not given, or not known, leave what they are about as it is. */
+/** A setting that is missing or unknown changes nothing. */
 export const configureLog = ({ SERVICE_LOG, SERVICE_LOG_LEVEL }: LogSettings): void => {
   output = {
     format: isFormat(SERVICE_LOG) ? SERVICE_LOG : output.format,

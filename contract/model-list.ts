@@ -1,4 +1,4 @@
-// The models that the front door offers: OpenAI's fields and Anthropic's in one.
+// The models that the front door offers, with OpenAI's and Anthropic's fields in one object.
 
 import * as z from "zod";
 import { instant } from "./field.ts";
@@ -8,7 +8,7 @@ export const modelResource = z
     id: z.string(),
     object: z.literal("model"),
     type: z.literal("model"),
-    created: z.int().meta({ description: "seconds since 1970" }),
+    created: z.int().meta({ description: "seconds since 1970; when the model was first seen" }),
     created_at: instant,
     owned_by: z.string().meta({ description: "the provider of the worker that offers it, or `alias`" }),
     display_name: z.string(),

@@ -1,9 +1,10 @@
-// A tenant's move to another deployment, as the two ends speak of it. The command `signalbox move` carries the rows.
+// A tenant's move to another deployment: the requests and answers of both ends. The command `signalbox move` carries
+// the rows.
 
 import * as z from "zod";
 import { instant } from "./field.ts";
 
-/** A part stays well below what a body may have, but for a single row that is larger. */
+/** A part stays well below the size limit of a body, unless a single row is larger. */
 export const PART_CHARS = 512 * 1024;
 export const MAX_PART_BYTES = 8 * 1024 * 1024;
 
@@ -11,7 +12,9 @@ const cell = z.union([z.string(), z.number(), z.null()]);
 const place = z.enum(["object", "history"]);
 
 export const moveRequest = z
-  .strictObject({ to: z.url().max(2048).meta({ description: "where the tenant goes: its keys are told" }) })
+  .strictObject({
+    to: z.url().max(2048).meta({ description: "the base URL of the new deployment; requests to this one are told it" }),
+  })
   .meta({ id: "Move" });
 
 export const moveAnswer = z

@@ -11,7 +11,7 @@ export const nearestOf = (given: string, known: readonly string[]): string | nul
   return best !== null && best.distance <= Math.max(2, given.length * MAX_DISTANCE_SHARE) ? best.name : null;
 };
 
-/** Levenshtein, one row at a time; both words are short. */
+/** Levenshtein distance, one row at a time; both words are short. */
 const editDistance = (from: string, to: string): number => {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i += 1) {

@@ -1,8 +1,8 @@
-// How deep JSON from a stranger may nest, over HTTP and over a socket.
+// The depth limit for JSON from outside, over HTTP and over a socket.
 
 export const MAX_JSON_DEPTH = 64;
 
-/** Counts brackets outside of strings, so that no parser recurses into a bomb. */
+/** Counts brackets outside strings before parsing, so that no parser recurses too deeply. */
 export const isTooDeep = (text: string): boolean => {
   let depth = 0;
   let isInString = false;

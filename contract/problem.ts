@@ -1,4 +1,4 @@
-// RFC 9457 problem documents: every error of the service is one.
+// RFC 9457 problem documents, the form of every error except those of the front door.
 
 import * as z from "zod";
 import { json } from "./field.ts";
@@ -12,7 +12,10 @@ export const problemResource = z
     instance: z.string().meta({ description: "the request id" }),
     code: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-    workers: z.array(json).optional().meta({ description: "with `no_eligible_workers`: each worker and why not" }),
+    workers: z
+      .array(json)
+      .optional()
+      .meta({ description: "with `no_eligible_workers`: each worker and why it cannot take the job" }),
   })
   .meta({ id: "Problem" });
 

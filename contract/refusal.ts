@@ -1,5 +1,5 @@
-// Refusal → wire: one row a code, so that a refusal without its status does not compile. Titles carry the
-// specification's own words where it has any.
+// Refusal → HTTP: one row per code; a code without a row does not compile. Titles are the specification's words where
+// it has any.
 
 import type { Refusal, RefusalCode, RefusalOf } from "../domain/refusal.ts";
 import { presentVerdict } from "./dispatch.ts";
@@ -25,17 +25,17 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   not_found: {
     status: 404,
     title: "Not found",
-    detail: ({ kind, id }) => `no ${kind} ${JSON.stringify(id.slice(0, 128))} here`,
+    detail: ({ kind, id }) => `${kind} ${JSON.stringify(id.slice(0, 128))} not found`,
   },
   method_not_allowed: {
     status: 405,
     title: "Method not allowed",
-    detail: ({ allow }) => `this path takes ${allow.join(", ")}`,
+    detail: ({ allow }) => `use ${allow.join(" or ")} for this path`,
   },
   payload_too_large: {
     status: 413,
     title: "Payload too large",
-    detail: ({ limitBytes }) => `a body may have at most ${limitBytes} bytes`,
+    detail: ({ limitBytes }) => `the body is larger than ${limitBytes} bytes`,
   },
   uri_too_long: {
     status: 414,
@@ -60,17 +60,17 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   upgrade_required: {
     status: 426,
     title: "Upgrade required",
-    detail: () => "this is a WebSocket: connect with Upgrade: websocket",
+    detail: () => "this address is a WebSocket: connect with Upgrade: websocket",
   },
   job_completed: {
     status: 409,
     title: "Job is completed",
-    detail: ({ id }) => `job ${id} is completed: its metadata is final`,
+    detail: ({ id }) => `job ${id} is completed: its tags, priority and tier are final`,
   },
   job_state: {
     status: 409,
     title: "Job state forbids it",
-    detail: ({ id, status, command }) => `job ${id} is ${status}, which does not allow to ${command} it`,
+    detail: ({ id, status, command }) => `cannot ${command} job ${id}: it is ${status}`,
   },
   lease_lost: {
     status: 409,
@@ -84,22 +84,22 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     status: 409,
     title: "Count changed",
     detail: ({ expected, matched }) =>
-      `${matched} jobs match, not ${expected}: look again, then repeat with expected ${matched}`,
+      `${matched} jobs match, not ${expected}: check the filter, then repeat with expected ${matched}`,
   },
   too_many_workers: {
     status: 409,
     title: "Too many workers",
-    detail: ({ limit }) => `this tenant has ${limit} workers, the most it may: forget some that are offline first`,
+    detail: ({ limit }) => `this tenant has ${limit} workers, which is the maximum: delete offline workers first`,
   },
   worker_not_offline: {
     status: 409,
     title: "Worker is not offline",
-    detail: ({ instance }) => `worker ${instance} still sends heartbeats: stop it first`,
+    detail: ({ instance }) => `worker ${instance} is not offline: stop it first`,
   },
   last_admin_key: {
     status: 409,
     title: "Last admin key",
-    detail: () => "this is the tenant's last admin key: create another one first",
+    detail: () => "this is the tenant's last admin key: create another admin key first",
   },
   key_inactive: { status: 409, title: "Key is revoked", detail: ({ id }) => `key ${id} was revoked: create a new one` },
   tenant_moved: {
@@ -111,29 +111,34 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   schedule_exists: {
     status: 409,
     title: "Schedule exists",
-    detail: ({ name }) => `schedule "${name}" exists: change it with PUT, or choose another name`,
+    detail: ({ name }) => `schedule "${name}" already exists: change it with PUT, or choose another name`,
   },
   subscription_exists: {
     status: 409,
     title: "Subscription exists",
-    detail: ({ provider }) => `provider "${provider}" is subscribed to with this url`,
+    detail: ({ provider }) => `a subscription for provider "${provider}" with this url already exists`,
   },
   sync_in_progress: {
     status: 409,
     title: "Sync in progress",
-    detail: ({ id }) => `subscription ${id} is being synced: try again when it is done`,
+    detail: ({ id }) => `subscription ${id} is being synced: try again when that has finished`,
   },
   etag_mismatch: {
     status: 412,
     title: "Precondition failed",
-    detail: ({ current }) => `the config has changed, its ETag is now ${current}: read it again`,
+    detail: ({ current }) => `the config has changed; its ETag is now ${current}: read it again`,
   },
   idempotency_key_reused: {
     status: 422,
     title: "Idempotency key reused",
-    detail: () => "this Idempotency-Key came with another body before: use a new one",
+    detail: () => "this Idempotency-Key was used with a different request: use a new key",
   },
-  rate_limited: { status: 429, title: "Too many requests", detail: () => "slow down", retryAfter: seconds },
+  rate_limited: {
+    status: 429,
+    title: "Too many requests",
+    detail: () => "too many requests: wait for the seconds in Retry-After, then try again",
+    retryAfter: seconds,
+  },
   rate_limit_exceeded: {
     status: 429,
     title: "Rate limit exceeded",
@@ -152,9 +157,9 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   stream_gone: {
     status: 410,
     title: "Stream gone",
-    detail: () => "what came after that event is no longer kept: read the job",
+    detail: () => "the stream is no longer stored from that event on: read the job instead",
   },
-  reader_gone: { status: 409, title: "Reader gone", detail: () => "nobody reads this stream any more: stop" },
+  reader_gone: { status: 409, title: "Reader gone", detail: () => "this stream has no reader any more: stop writing" },
   provider_failed: { status: 502, title: "Provider failed", detail: ({ detail }) => detail },
   no_eligible_workers: {
     status: 503,
@@ -172,29 +177,34 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   history_backlog: {
     status: 503,
     title: "History backlog",
-    detail: () => "as much waits as may be stored, in the queue or for the history store: no new jobs until it is less",
+    detail: () => "too many jobs wait in the queue or for the history store: try again when there are fewer",
     retryAfter: seconds,
   },
   history_unavailable: {
     status: 503,
     title: "History unavailable",
-    detail: () => "the history store does not answer; dispatch goes on",
+    detail: () => "the history store does not answer; dispatch still works",
     retryAfter: seconds,
   },
   storage_full: {
     status: 503,
     title: "Storage full",
-    detail: () => "the disk that holds the data has no room for more: free some space; nothing was changed",
+    detail: () => "the disk that holds the data is full: free some space. Nothing was changed",
     retryAfter: seconds,
   },
   tenant_unavailable: {
     status: 503,
     title: "Tenant unavailable",
     detail: () =>
-      "the tenant's process does not answer now. A request that creates something may have been carried out: repeat it with its Idempotency-Key",
+      "the tenant's process does not answer. A request that creates something may have been carried out: repeat it with its Idempotency-Key",
     retryAfter: seconds,
   },
-  overloaded: { status: 503, title: "Overloaded", detail: () => "this tenant is at its limit", retryAfter: seconds },
+  overloaded: {
+    status: 503,
+    title: "Overloaded",
+    detail: () => "this tenant is at its limit: try again later",
+    retryAfter: seconds,
+  },
 };
 
 const PROBLEM_BASE = "/docs#problem-";
@@ -204,7 +214,7 @@ const wireOf = <Code extends RefusalCode>(code: Code): Wire<Code> => WIRE[code];
 export const retryAfterOf = (refusal: Refusal): number | null =>
   wireOf(refusal.code).retryAfter?.(refusal as never) ?? null;
 
-/** The problem document of a refusal; `instance` is the request's or message's id. */
+/** The problem document of a refusal; `instance` is the id of the request or message. */
 export const presentRefusal = (refusal: Refusal, instance: string): ProblemResource => {
   const wire = wireOf(refusal.code);
   return {

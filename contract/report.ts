@@ -1,4 +1,4 @@
-// What a worker says about its jobs, over HTTP and over the socket: one set of fields for both.
+// What a worker reports about its jobs, over HTTP and over the socket, with the same fields.
 
 import * as z from "zod";
 import type { JobError, Usage } from "../domain/job.ts";
@@ -10,7 +10,7 @@ const firstTokenMs = z
   .int()
   .min(0)
   .nullish()
-  .meta({ description: "milliseconds from the call of the runtime to the first event with content" });
+  .meta({ description: "milliseconds from the call to the runtime until the first event with content" });
 const errorMessage = z.string().max(8192);
 
 export const reportedError = z
@@ -56,7 +56,7 @@ export type FailRequest = z.infer<typeof failRequest>;
 export type ReleaseRequest = z.infer<typeof releaseRequest>;
 export type ReportedErrorBody = z.infer<typeof reportedError>;
 
-/** What a report says it spent, as the rules take it. */
+/** Usage and cost of a report, as the rules take them. */
 export const toSpent = (body: {
   usage?: UsageResource | null | undefined;
   cost_usd?: number | null | undefined;
@@ -71,7 +71,7 @@ export const toSpent = (body: {
 
 const isRetryableStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
-/** A reported error; whether it may be retried follows from its status where the worker does not say. */
+/** A reported error. If the worker does not say whether it is retryable, the status decides. */
 export const toReportedFailure = (body: ReportedErrorBody): { error: JobError; retryAfterMs: number | null } => ({
   error: {
     code: body.code,

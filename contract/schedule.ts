@@ -22,10 +22,10 @@ import {
 import { jobInput, jobStatus, priority, tier } from "./job.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
-/** `.` and `..` are steps in a path: a schedule of that name could not be addressed. */
+/** `.` and `..` mean directories in a URL path, so a schedule of that name could not be addressed. */
 export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -").refine(
   (name) => !/^\.{1,2}$/.test(name),
-  "must not be . or ..: no address could name it",
+  "must not be . or .., which no URL path can contain",
 );
 export const scheduleNameParam = z.object({ name: scheduleName });
 
@@ -50,7 +50,7 @@ export const newScheduleRequest = z
   .strictObject({ name: scheduleName, ...timing, prompt: text(MAX_PROMPT_BYTES), ...request })
   .meta({ id: "NewSchedule" });
 
-/** `name` may be given as it is; a schedule keeps its name. */
+/** `name` may be repeated unchanged; a schedule cannot be renamed. */
 export const editScheduleRequest = z
   .strictObject({ name: scheduleName.optional(), ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request })
   .refine((body) => Object.keys(body).length > 0, "give at least one field to change")
@@ -80,7 +80,10 @@ export const scheduleResource = z
     next_run_at: instant.nullable(),
     last_run_at: instant.nullable(),
     created_at: instant,
-    warning: z.string().nullable().meta({ description: "what keeps its jobs from running, such as a removed model" }),
+    warning: z
+      .string()
+      .nullable()
+      .meta({ description: "why its jobs cannot run, e.g. a model that no longer exists; null if nothing is wrong" }),
     next_runs: z.array(instant).optional().meta({ description: "with ?preview=<n>" }),
   })
   .meta({ id: "Schedule" });
@@ -114,7 +117,7 @@ export const toNewSchedule = (body: z.infer<typeof newScheduleRequest>): NewSche
 export const toSchedulePatch = ({ name: _name, ...patch }: z.infer<typeof editScheduleRequest>): SchedulePatch =>
   patch as SchedulePatch;
 
-/** Every field but the instant that intervals count from is on the wire: a new one is, too, or this does not compile. */
+/** Every field except the anchor of intervals must be in the resource, or this does not compile. */
 true satisfies EveryFieldIsTold<Schedule, "anchorAt", Record<never, never>, ScheduleResource>;
 
 export const presentSchedule = (

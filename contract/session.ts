@@ -1,4 +1,4 @@
-// The dashboard's session on the wire.
+// The dashboard's session.
 
 import * as z from "zod";
 import { instant } from "./field.ts";

@@ -1,5 +1,5 @@
-// The worker's WebSocket: flat JSON messages, one or an array of them in a frame, both ways.
-// `ping` (bare text) is answered `pong` by the platform and counts as a heartbeat.
+// The worker's WebSocket: flat JSON messages, one or an array of them per frame, in both directions. The platform
+// answers the text `ping` with `pong`, which counts as a heartbeat.
 
 import * as z from "zod";
 import { killswitchState } from "./killswitch.ts";
@@ -8,10 +8,10 @@ import { completeFields, failFields, heartbeatFields, releaseFields, spentFields
 import { leasedJob, presenceAnswer, presenceRequest } from "./worker.ts";
 
 export const MAX_FRAME_MESSAGES = 1000;
-/** A frame may carry one result of the largest size, or many small ones. */
+/** Large enough for one result of the largest size, or many small ones. */
 export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
 
-/** Repeated in the `ack` of the message. */
+/** The message's `ack` repeats it. */
 const messageId = z.string().min(1).max(64);
 const report = { id: messageId, job_id: z.string().min(1).max(64) };
 
@@ -28,7 +28,7 @@ export const workerMessage = z
   ])
   .meta({ id: "WorkerMessage" });
 
-/** `presence` is acknowledged with the fields of its HTTP answer beside `ok`. */
+/** The `ack` of `presence` also has the fields of its HTTP answer. */
 const acknowledgement = z.object({
   type: z.literal("ack"),
   id: z.string(),

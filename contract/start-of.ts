@@ -1,8 +1,8 @@
-// The start of a long text, cut between characters.
+// The beginning of a long text, cut between characters.
 
 const ZERO_WIDTH_JOINER = "\u200d";
 
-/** At most `most` UTF-16 units; a character outside the basic plane is whole or left out. */
+/** At most `most` UTF-16 units; never cuts a surrogate pair. */
 export const startOf = (text: string, most: number): string => {
   if (text.length <= most) return text;
   const last = text.charCodeAt(most - 1);

@@ -6,7 +6,7 @@ import { identifier, instant, label } from "./field.ts";
 export const tenantName = identifier(
   /^[a-z0-9][a-z0-9-]{0,62}$/,
   63,
-  "1 to 63 characters from a-z 0-9 -, not beginning with -",
+  "1 to 63 characters from a-z 0-9 -, not starting with -",
 );
 
 const LOCATION_HINTS = [

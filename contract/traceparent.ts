@@ -1,4 +1,4 @@
-// W3C Trace Context: the header that ties a job to the trace of its caller.
+// W3C Trace Context: the header that links a job to its caller's trace.
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
@@ -7,7 +7,7 @@ export interface TraceContext {
   readonly spanId: string;
 }
 
-/** null where the header is missing or not what the standard says: then it is ignored (W3C Trace Context, 3.2.2). */
+/** null if the header is missing or malformed, which the standard says to ignore (W3C Trace Context, 3.2.2). */
 export const readTraceparent = (header: string | null | undefined): TraceContext | null => {
   const [, traceId, spanId] = TRACEPARENT.exec(header ?? "") ?? [];
   return traceId === undefined || spanId === undefined ? null : { traceId, spanId };
@@ -21,7 +21,7 @@ const hex = (bytes: Uint8Array): string => {
   return text;
 };
 
-/** Drawn for many at a time: a draw costs what the rest of such a header costs ten times over. */
+/** Random bytes for many headers at once: one call per header would cost ten times as much as the rest. */
 const pool = new Uint8Array(1_536);
 const ID_BYTES = 24;
 let usedBytes = pool.length;
@@ -35,7 +35,7 @@ const randomId = (): Uint8Array => {
   return pool.subarray(usedBytes - ID_BYTES, usedBytes);
 };
 
-/** The caller's, or a new one. */
+/** The caller's header, or a new one. */
 export const traceparentOf = (header: string | null | undefined): string => {
   if (header != null && readTraceparent(header) !== null) return header;
   const bytes = randomId();

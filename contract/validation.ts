@@ -1,5 +1,5 @@
-// What is wrong with a body, field by field, in words that say what to change. An unknown field is named with the
-// nearest known one, so that a typo never routes a job to the wrong worker.
+// What is wrong with a body, field by field, and what to change. For an unknown field it names the nearest known one,
+// so that a typo never routes a job to the wrong worker.
 
 import type * as z from "zod";
 import type { FieldError, RefusalOf } from "../domain/refusal.ts";
@@ -11,7 +11,7 @@ const MAX_NAME = 64;
 export const fieldErrorsOf = (schema: z.ZodType, error: z.ZodError, given: unknown): FieldError[] =>
   error.issues.flatMap((issue) => describe(schema, issue, given)).slice(0, MAX_ERRORS);
 
-/** The refusal of a body, a query or a message; `where` names it in faults that are of no single field. */
+/** The refusal of a body, a query or a message. `where` is used for faults that belong to no field. */
 export const refusalOf = (
   schema: z.ZodType,
   error: z.ZodError,
@@ -42,7 +42,7 @@ const unknownField = (key: string, known: readonly string[]): string => {
   const nearest = nearestOf(key, known);
   const name = JSON.stringify(key);
   if (nearest !== null) return `unknown field ${name}; did you mean "${nearest}"?`;
-  return known.length === 0 ? `unknown field ${name}` : `unknown field ${name}; known are ${known.join(", ")}`;
+  return known.length === 0 ? `unknown field ${name}` : `unknown field ${name}; known fields are ${known.join(", ")}`;
 };
 
 const join = (path: string, key: string): string =>
@@ -80,7 +80,7 @@ const keysAt = (schema: z.ZodType, path: readonly PropertyKey[], given: unknown)
   return inner === undefined ? [] : keysAt(inner, rest, value);
 };
 
-/** Looks through optional, default and the like, and picks the member of a union that the value names. */
+/** Unwraps optional, default and the like, and picks the union member that the value selects. */
 const unwrap = (schema: z.ZodType, given: unknown): z.ZodType => {
   const { innerType, options, discriminator } = definitionOf(schema);
   if (innerType !== undefined) return unwrap(innerType, given);

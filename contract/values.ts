@@ -1,5 +1,5 @@
-// The words and numbers of the wire that clients use as values, not only as types: statuses, priorities, close codes.
-// Free of zod, so that a browser or an SDK that imports them carries no schema.
+// The values of the API that clients use at run time, not only as types: statuses, priorities, close codes. Free of
+// zod, so a browser or SDK that imports them bundles no schema.
 
 export { APIS, type Api } from "../domain/api.ts";
 export { BUDGET_ACTIONS, STRATEGIES } from "../domain/config.ts";
@@ -22,7 +22,7 @@ export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "
 
 export const KILLSWITCH_LEVELS = [0, 1, 2, 3, 4] as const;
 
-/** Seconds that one request may hold its answer back. */
+/** Longest time, in seconds, that a request may wait for its answer. */
 export const MAX_WAIT_SECONDS = 25;
 export const MAX_PAGE = 200;
 export const MAX_OFFSET = 10_000;
@@ -31,10 +31,10 @@ export const MAX_BATCH_JOBS = 500;
 export const closeCodes = {
   /** The key was revoked or rotated. */
   keyEnded: 4401,
-  /** Another connection of the same instance took over. */
+  /** Another connection of the same instance replaced this one. */
   replaced: 4409,
-  /** A frame that is too large, not JSON, or of too many messages. */
+  /** A frame is too large, is not JSON, or has too many messages. */
   badFrame: 4400,
-  /** More messages were sent than may be under way at once: connect again, later. */
+  /** More messages are in progress than allowed: reconnect later. */
   tooManyMessages: 4429,
 } as const;

@@ -1,2 +1,2 @@
-// The release, as `GET /health` tells it; a test holds it against package.json.
+// The release, as `GET /health` returns it; a test compares it with package.json.
 export const VERSION = "0.1.0";

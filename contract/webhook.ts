@@ -7,13 +7,15 @@ import { count, identifier, instant, label, listQuery, page, tags, toIso, toIsoO
 const MAX_URL_CHARACTERS = 2048;
 
 const url = z.string().min(1, "must not be empty").max(MAX_URL_CHARACTERS).meta({
-  description: "an https address that is reached from the Internet; redirects are not followed",
+  description: "a public https address; redirects are not followed",
 });
 const events = z
   .array(z.enum(WEBHOOK_EVENTS))
   .min(1, "must name at least one event")
-  .meta({ description: "what the endpoint is told" });
-const jobTags = tags.meta({ description: "only jobs that bear all of these; other events are told in any case" });
+  .meta({ description: "the events that the endpoint gets" });
+const jobTags = tags.meta({
+  description: "only jobs that have all of these tags; events that are not about jobs are always sent",
+});
 const description = label(500);
 
 export const newWebhookRequest = z
@@ -26,7 +28,7 @@ export const patchWebhookRequest = z
     events: events.optional(),
     tags: jobTags.optional(),
     description: description.nullish(),
-    enabled: z.boolean().optional().meta({ description: "true takes a disabled webhook up again" }),
+    enabled: z.boolean().optional().meta({ description: "true enables a disabled webhook again" }),
   })
   .refine((body) => Object.keys(body).length > 0, "give at least one of url, events, tags, description, enabled")
   .meta({ id: "WebhookPatch" });
@@ -47,14 +49,14 @@ export const webhookResource = z
   .meta({ id: "Webhook" });
 
 export const webhookWithSecret = webhookResource
-  .extend({ secret: z.string().meta({ description: "`whsec_…`; shown this once" }) })
+  .extend({ secret: z.string().meta({ description: "`whsec_…`; shown only once" }) })
   .meta({ id: "WebhookWithSecret" });
 
 export const webhookList = z.object({ webhooks: z.array(webhookResource) }).meta({ id: "WebhookList" });
 
 export const deliveryResource = z
   .object({
-    id: z.string().meta({ description: "the `webhook-id` header, the same over all tries" }),
+    id: z.string().meta({ description: "the `webhook-id` header, the same for all tries" }),
     event: z.enum([...WEBHOOK_EVENTS, "webhook.test"]),
     at: instant,
     attempts: count,

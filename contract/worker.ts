@@ -37,7 +37,7 @@ const MAX_REPORTED_JOBS = 1000;
 const MAX_PRESENT = 1000;
 const MAX_OFFSET = 100_000;
 
-/** The tags of a presence report: comma-separated, spaces around them ignored, kept as given. */
+/** The tags of a presence report: comma-separated, surrounding spaces ignored, stored as given. */
 export const tagList = z
   .string()
   .max(MAX_TAGS * 66)
@@ -69,15 +69,15 @@ const presenceFields = {
     .array(z.enum(APIS))
     .max(APIS.length)
     .optional()
-    .meta({ description: "APIs that it answers in their own dialect; none: it takes ordinary jobs only" }),
+    .meta({ description: "the front-door APIs that it answers; none: it takes ordinary jobs only" }),
   runtime_models: z
     .array(modelName)
     .max(MAX_MODELS)
     .optional()
-    .meta({ description: "what its runtime lists now; informs, never filters" }),
+    .meta({ description: "the models that its runtime lists now; for information, not used for routing" }),
   unavailable: label(500)
     .nullish()
-    .meta({ description: "why it can take nothing now, e.g. that its runtime does not answer" }),
+    .meta({ description: "why it can take no jobs now, e.g. because its runtime does not answer; null when it can" }),
   jobs: z.array(z.string().min(1).max(64)).max(MAX_REPORTED_JOBS).optional(),
 };
 
@@ -96,13 +96,16 @@ export const workerResource = z
     paused: z.boolean(),
     pause_reason: z.string().nullable(),
     halt_confirmed: z.boolean().nullable().meta({
-      description: "whether it has acknowledged the killswitch's halt; null while nothing is halted",
+      description: "whether it has confirmed the killswitch's halt; null while nothing is halted",
     }),
-    unavailable: z.string().nullable().meta({ description: "why it says that it can take nothing now" }),
-    failure_rate: z
-      .number()
+    unavailable: z
+      .string()
       .nullable()
-      .meta({ description: "share of its recent jobs that failed by its own fault; null before it has finished any" }),
+      .meta({ description: "why it can take no jobs now, in its own words; null when it can" }),
+    failure_rate: z.number().nullable().meta({
+      description:
+        "share of its recent jobs that failed through its own fault, 0 to 1; null before it has finished any",
+    }),
     last_heartbeat: instant,
     connected: z.boolean(),
     version: z.string().nullable(),
@@ -110,12 +113,12 @@ export const workerResource = z
   })
   .meta({ id: "Worker" });
 
-/** A job as its worker gets it. A body that is too large for a message is fetched: then `input` is null. */
+/** A job in the form its worker gets. An input too large for a message is fetched: then `input` is null. */
 export const leasedJob = jobResource
   .extend({
-    input_url: z.string().optional().meta({ description: "where its input is, if that is over 1 MiB" }),
+    input_url: z.string().optional().meta({ description: "where to fetch the input, if it is over 1 MiB" }),
     headers: z.record(z.string(), z.string()).optional().meta({
-      description: "headers of the request that are meant for the runtime: anthropic-version, anthropic-beta",
+      description: "request headers for the runtime: anthropic-version, anthropic-beta",
     }),
   })
   .meta({ id: "LeasedJob" });
@@ -154,15 +157,15 @@ export const presenceListQuery = z.strictObject({
 export const presenceList = z.object({ workers: z.array(workerResource), total: count }).meta({ id: "PresenceList" });
 export const workerListQuery = z.strictObject({
   ...listQuery,
-  q: label(128).optional().meta({ description: "a part of the name, the provider, a tag or a model" }),
+  q: label(128).optional().meta({ description: "part of the name, the provider, a tag or a model" }),
   state: z.enum(WORKER_STATES).optional(),
   provider: providerName.optional(),
   tag: tag.optional(),
   sort: z
     .enum(WORKER_SORTS)
     .default("registered_at")
-    .meta({ description: "newest, name, fullest, most failing or longest silent first" }),
-  summary: z.enum(["true", "false"]).default("false").meta({ description: "adds sums over the whole fleet" }),
+    .meta({ description: "newest, by name, highest load, highest failure rate or longest silent first" }),
+  summary: z.enum(["true", "false"]).default("false").meta({ description: "true adds totals over the whole fleet" }),
 });
 
 export const MAX_FLEET_GROUPS = 200;
@@ -170,8 +173,8 @@ export const MAX_FLEET_GROUPS = 200;
 export const fleetGroup = z.object({
   value: z.string(),
   workers: count,
-  places: count.meta({ description: "of the workers that are not offline" }),
-  load: count.meta({ description: "of the places, how many are taken" }),
+  places: count.meta({ description: "places of the workers that are not offline" }),
+  load: count.meta({ description: "places in use" }),
   failing: count,
   offline: count,
   paused: count,
@@ -179,11 +182,16 @@ export const fleetGroup = z.object({
 
 export const fleetSums = z
   .object({
-    states: z.record(z.enum(WORKER_STATES), count).meta({ description: "a worker counts in each state that it is in" }),
+    states: z
+      .record(z.enum(WORKER_STATES), count)
+      .meta({ description: "workers in each state; a worker may be in several" }),
     providers: z.array(fleetGroup),
-    tags: z.array(fleetGroup).meta({ description: "a worker of several tags counts in each" }),
+    tags: z.array(fleetGroup).meta({ description: "a worker with several tags counts in each" }),
   })
-  .meta({ id: "FleetSums", description: `of the whole fleet; the largest ${MAX_FLEET_GROUPS} groups` });
+  .meta({
+    id: "FleetSums",
+    description: `totals over the whole fleet; at most the ${MAX_FLEET_GROUPS} largest groups`,
+  });
 
 export const workerList = z
   .object({ workers: z.array(workerResource), ...page, summary: fleetSums.optional() })
@@ -202,7 +210,7 @@ export const claimAnswer = z
 
 export const completeQuery = z.strictObject({
   claim: digits(0, MAX_CONCURRENCY).optional().meta({
-    description: "take leases for up to so many jobs in the same call: the answer is then {job, jobs, skipped}",
+    description: "also take leases for up to this many jobs: the answer is then {job, jobs, skipped}",
   }),
 });
 export const completeAndClaimAnswer = claimAnswer.extend({ job: jobResource }).meta({ id: "CompleteAndClaimAnswer" });
@@ -240,7 +248,7 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   jobs: body.jobs ?? null,
 });
 
-/** A job as its worker gets it; a body that it must fetch is named, not brought. */
+/** A job in the form its worker gets; a large input is given as a URL. */
 export const presentLease = (job: Job, payload: JobPayload): LeasedJob => {
   const { isBodyHeld = false, headers = {} } = job.frontDoor ?? {};
   return {
@@ -255,7 +263,7 @@ export const toPause = (body: z.infer<typeof pauseRequest>): { reason: string | 
   untilAt: body.until == null ? null : fromIso(body.until),
 });
 
-/** Fields of a record that stay inside the service, or make up what is told: the pause, the failure rate. */
+/** Fields of a record that stay inside the service, or from which others are computed: the pause, the failure rate. */
 type Inside =
   | "tags"
   | "apis"
@@ -270,7 +278,7 @@ type Inside =
   | "expiredLeases"
   | "rests";
 type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
-/** Every other field is on the wire: a new one is in the resource or inside, or this does not compile. */
+/** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
 export const presentWorker = (view: WorkerView): WorkerResource => ({

@@ -1,4 +1,4 @@
-// The words of a model's answer, whichever API's shape it has; null where there are none to find.
+// The text of a model's answer, in any API's format; null if there is none.
 
 type Shape = Record<string, unknown>;
 
@@ -27,7 +27,7 @@ export const answerText = (value: unknown): string | null => {
   return textOfParts(value.content ?? value.output);
 };
 
-/** What one event of a stream adds to the text. */
+/** The text that one event of a stream adds. */
 export const deltaText = (data: unknown): string => {
   if (typeof data === "string") return "";
   if (!isShape(data)) return "";

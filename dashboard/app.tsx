@@ -1,4 +1,4 @@
-// The shell: sign-in for who is nobody, else the bars, the banners and the page that the address names.
+// The shell: the sign-in page, or the bars, the banners and the page of the address.
 
 import { useEffect } from "preact/hooks";
 import { pageAt } from "./pages/page-at.tsx";
@@ -43,7 +43,7 @@ export const App = () => {
   if (who === undefined)
     return (
       <p class="starting" role="status">
-        Opening the box …
+        Connecting …
       </p>
     );
   if (who === null || !mayOperate.value || offeredKey.value !== null) return <SignIn />;

@@ -1,8 +1,8 @@
-// How numbers, money, durations and instants read. Times are the reader's; UTC is always at hand.
+// Formats numbers, money, durations and instants. Times are in the reader's zone; UTC is in the title.
 
 export const count = (value: number): string => value.toLocaleString("en-US");
 
-/** Small sums keep the digits that tell them from nothing. */
+/** Small sums keep enough digits to differ from zero. */
 export const usd = (value: number): string => {
   if (value === 0) return "$0.00";
   const digits = Math.abs(value) >= 0.1 ? 2 : Math.abs(value) >= 0.001 ? 4 : 6;
@@ -35,7 +35,7 @@ const STEPS: readonly [limitSeconds: number, unitSeconds: number, name: string][
 export const relative = (at: number, now: number): string => {
   const seconds = Math.round((at - now) / 1000);
   const away = Math.abs(seconds);
-  // Two clocks never agree to the second: what has just happened is not in the future.
+  // Clocks differ by seconds, so an instant slightly in the future counts as now.
   if (away < 1 || (seconds > 0 && seconds < 3)) return "now";
   const [, unit, name] = STEPS.find(([limit]) => away < limit) ?? [0, 86_400, "d"];
   const amount = `${Math.round(away / unit)} ${name}`;
@@ -58,7 +58,7 @@ export const dateTime = (at: number, timeZone?: string): string =>
     ...(timeZone === undefined ? {} : { timeZone }),
   });
 
-/** For a title: the instant in full, in the reader's zone and in UTC. */
+/** For a title: the full instant, in the reader's zone and in UTC. */
 export const bothZones = (at: number): string =>
   `${zoned(at, { dateStyle: "medium", timeStyle: "long" })} · ${new Date(at).toISOString().replace("T", " ").replace("Z", " UTC")}`;
 
@@ -78,9 +78,9 @@ export const plural = (value: number, one: string, many = `${one}s`): string =>
 
 const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
 
-/** The service writes instants in UTC into its reasons: here they read like every other time, the reader's own. */
+/** The service's reasons contain instants in UTC; here they are shown in the reader's zone, like all others. */
 export const withLocalTimes = (text: string): string => text.replace(INSTANT, (iso) => dateTime(Date.parse(iso)));
 
-/** Any JSON value as text to read: strings as they are, the rest indented. */
+/** A JSON value as text: strings unchanged, everything else indented. */
 export const jsonText = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);

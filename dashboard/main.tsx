@@ -1,4 +1,4 @@
-// The entry: theme first, then who is signed in, then the page.
+// The entry: theme, then session, then the page.
 
 import { render } from "preact";
 import { App } from "./app.tsx";
@@ -29,7 +29,7 @@ import "./styles/figures.css";
 
 applyTheme();
 startClock();
-// Before the address is followed: it may bear a key, which must be out of it first.
+// Before the router reads the address: it may contain a key, which must be removed first.
 void openSession();
 followAddress();
 keepScroll();

@@ -1,5 +1,5 @@
-// Where the reader is: the part of the address behind `#`, so that every view is a link and any static server serves it.
-// Shape: `#/jobs/<id>?tab=x`; filters live in the address too, so that a view can be sent to a colleague.
+// The current page: the part of the address behind `#`, so that every view is a link and any static server works. Form:
+// `#/jobs/<id>?tab=x`. Filters are in the address too, so a view can be shared.
 
 import { batch, computed, signal } from "@preact/signals";
 
@@ -23,11 +23,11 @@ export const parsePlace = (hash: string): Place => {
 
 const hash = signal(globalThis.location?.hash ?? "");
 export const place = computed(() => parsePlace(hash.value));
-/** Names the entry of the browser's history that is shown; the same again when Back returns to it. */
+/** Identifies the current entry of the browser's history; the same value again after Back. */
 export const entry = signal(0);
 /** Whether Back or Forward led here. */
 export const isReturn = signal(false);
-/** Changes when another page is shown, not when a filter changes. */
+/** Changes with the page, not with its filters. */
 export const pagePath = computed(() => place.value.segments.join("/"));
 
 export const href = (segments: readonly string[], query: Record<string, string | null | undefined> = {}): string => {
@@ -40,7 +40,7 @@ export const go = (address: string): void => {
   location.hash = address;
 };
 
-/** Changes the filters of the page shown; no new entry in the history for each key typed. */
+/** Changes the filters of the current page without a new history entry per key press. */
 export const refine = (changes: Record<string, string | null>): void => {
   const { segments, query } = place.peek();
   const next = { ...Object.fromEntries(query), ...changes };

@@ -1,9 +1,9 @@
-// Builds the page into static files that a strict CSP admits: no inline script or style, no polyfill, nothing external.
+// Builds the page into static files that a strict CSP allows: no inline script or style, no polyfill, nothing external.
 
 import preact from "@preact/preset-vite";
 import { defineConfig } from "vite";
 
-/** `vite dashboard` works on the page against a coordinator that runs on its own. */
+/** `vite dashboard` serves the page against a coordinator that runs separately. */
 const COORDINATOR = "http://127.0.0.1:8787";
 
 export default defineConfig({

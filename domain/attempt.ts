@@ -1,16 +1,16 @@
-// A job's attempts, read from its timeline: one for each lease, from its assignment to whatever ended it, with what it
-// is known to have spent.
+// A job's attempts, read from its timeline: one for each lease, from its assignment to the event that ended it, with
+// its recorded cost.
 
 import type { JobEvent, JobEventType } from "./event.ts";
 import { RATE_LIMIT_MESSAGE } from "./failure.ts";
 import type { JobError, Usage } from "./job.ts";
 
-/** What a worker reported that an attempt spent. */
+/** What a worker reported about an attempt's usage and cost. */
 export interface AttemptSpending {
   readonly lease: number;
   readonly provider: string;
   readonly model: string | null;
-  /** Null where none was reported. */
+  /** Null if none was reported. */
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly source: string;
@@ -25,7 +25,7 @@ export interface Attempt {
   readonly startedAt: number | null;
   readonly firstTokenAt: number | null;
   readonly finishedAt: number | null;
-  /** The event that ended it, without `job.`; null while it goes on. */
+  /** The event that ended it, without `job.`; null while it runs. */
   readonly outcome: string | null;
   readonly error: JobError | null;
   readonly spending: AttemptSpending | null;
@@ -33,7 +33,7 @@ export interface Attempt {
 
 type Part = "opens" | "starts" | "speaks" | "ends" | "none";
 
-/** What an event is to the attempt of its lease. */
+/** What an event means for the attempt of its lease. */
 const PART_OF: Readonly<Record<JobEventType, Part>> = {
   "job.created": "none",
   "job.updated": "none",
@@ -55,7 +55,7 @@ const PART_OF: Readonly<Record<JobEventType, Part>> = {
   "job.fell_back": "ends",
 };
 
-/** Ends that a worker reports: it has worked, whether its start was told or not. */
+/** Ends reported by the worker: the attempt ran, even if its start was never reported. */
 const REPORTED: ReadonlySet<JobEventType> = new Set([
   "job.completed",
   "job.failed",
@@ -66,7 +66,7 @@ const REPORTED: ReadonlySet<JobEventType> = new Set([
 
 type TimelineEvent = Omit<JobEvent, "jobId">;
 
-/** Oldest first, as `timeline` is. `askedModel` is the job's own. */
+/** Oldest first, like `timeline`. `askedModel` is the job's own. */
 export const attemptsOf = (
   timeline: readonly TimelineEvent[],
   spendings: readonly AttemptSpending[],
@@ -102,7 +102,7 @@ const opened = ({ lease, worker, at, detail }: TimelineEvent, model: string | nu
 });
 
 const advanced = (attempt: Attempt, event: TimelineEvent): Attempt => {
-  // What comes after its end is not about it: a cancelled job may have had leases before.
+  // Later events do not belong to it: a cancelled job may have had other leases.
   if (attempt.outcome !== null) return attempt;
   const part = PART_OF[event.type];
   if (part === "starts") return { ...attempt, startedAt: event.at };
@@ -113,7 +113,7 @@ const advanced = (attempt: Attempt, event: TimelineEvent): Attempt => {
   return { ...attempt, startedAt, finishedAt: event.at, outcome, error: errorOf(event) };
 };
 
-/** What an ending says went wrong, in its detail or by its kind. */
+/** The error of an ending event, from its detail or its type. */
 const errorOf = ({ type, detail }: TimelineEvent): JobError | null => {
   if (type === "job.rate_limited")
     return { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true };

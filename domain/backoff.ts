@@ -1,4 +1,4 @@
-// Growing, jittered delays. Chance is an argument in [0, 1).
+// Delays that grow, with jitter. Randomness is an argument in [0, 1).
 
 const MAX_DELAY_MS = 15 * 60_000;
 
@@ -23,12 +23,14 @@ export const rateLimitDelayMs = (
 export const attemptDelayMs = (attempts: number, baseMs: number, maxMs: number, jitter: number): number =>
   Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(0, attempts - 1), 20) * (1 + jitter / 4)));
 
-/** Half jitter for retries of our own (history store, reconnects), in ms: between half the grown delay and all of it. */
+/** Half jitter for our own retries (history store, reconnects), in ms: between half the grown delay and all of it. */
 export const retryDelayMs = (failures: number, baseMs: number, maxMs: number, jitter: number): number =>
   Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(failures, 20)) * (0.5 + jitter / 2));
 
 const MAX_RELEASE_DELAY_MS = 60_000;
 
-/** A job given back once goes to the next worker at once; again and again, it waits, so that it does not go round. */
+/**
+ * The first release goes to the next worker at once; further ones wait, so that a job does not circulate among workers.
+ */
 export const releaseDelayMs = (releases: number): number =>
   releases <= 1 ? 0 : Math.min(MAX_RELEASE_DELAY_MS, 1_000 * 2 ** Math.min(releases - 2, 20));

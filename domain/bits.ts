@@ -1,5 +1,5 @@
-// A growing set of small integers, one bit each: ten thousand workers are 313 words, so intersecting what a job
-// requires costs less than looking at a single worker.
+// A growing set of small integers, one bit each: ten thousand workers are 313 words, so intersecting the sets of a
+// job's requirements costs less than examining one worker.
 
 export class Bits {
   #words: Uint32Array;
@@ -33,7 +33,7 @@ export class Bits {
     return new Bits(this.#words.slice());
   }
 
-  /** Keeps what the other set has, too; a missing set is an empty one. */
+  /** Keeps the members that the other set also has; a missing set counts as empty. */
   intersect(other: Bits | undefined): this {
     const ours = this.#words;
     const theirs = other?.words ?? NONE;
@@ -65,7 +65,7 @@ export class Bits {
     return this;
   }
 
-  /** Takes out what the test refuses; looks only at what is in `within`, too, where that is given. */
+  /** Removes the members that fail the test; tests only members of `within`, if given. */
   keepIf(test: (index: number) => boolean, within: Bits | null = null): this {
     const words = this.#words;
     for (let word = 0; word < words.length; word += 1) {
@@ -79,13 +79,13 @@ export class Bits {
     return this;
   }
 
-  /** Whether both have a member in common. */
+  /** Whether the sets have a member in common. */
   meets(other: Bits | undefined): boolean {
     const theirs = other?.words ?? NONE;
     return this.#words.some((word, index) => (word & (theirs[index] ?? 0)) !== 0);
   }
 
-  /** The smallest member; -1 where there is none. */
+  /** The smallest member, or -1. */
   first(): number {
     for (let word = 0; word < this.#words.length; word += 1) {
       const rest = this.#words[word] ?? 0;
@@ -104,7 +104,7 @@ export class Bits {
     return total;
   }
 
-  /** All members in order: a loop over them costs a fraction of a call for each. */
+  /** All members in order, as an array, because iterating it costs far less than a callback per member. */
   members(): Uint32Array {
     const words = this.#words;
     const found = new Uint32Array(this.count());
@@ -124,7 +124,7 @@ export class Bits {
 
 const NONE = new Uint32Array(0);
 
-/** A word that is known to be there. */
+/** A word whose index is in range. */
 const at = (words: Uint32Array, word: number): number => words[word] as number;
 
 const popcount = (word: number): number => {

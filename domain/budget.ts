@@ -1,5 +1,5 @@
-// Whether a tenant's spending has reached its budget. Spending is known exactly; attempts of unknown cost are not in it.
-// Invariant: a reached budget resets by itself when its calendar period (UTC) ends.
+// Whether a tenant's spending has reached its budget. Attempts of unknown cost do not count. Invariant: a reached
+// budget resets when its calendar period (UTC) ends.
 
 import { periodAt } from "./period.ts";
 import { nanoFromUsd, usdFromNano } from "./price.ts";
@@ -17,7 +17,7 @@ export interface PeriodSpending {
 }
 
 export interface BudgetReached {
-  /** Whose budget it is: a provider's, or (null) the tenant's. */
+  /** The provider with this budget, or null for the tenant's. */
   readonly provider: string | null;
   readonly period: "day" | "month";
   readonly limitNanoUsd: number;
@@ -25,7 +25,7 @@ export interface BudgetReached {
   readonly resetsAt: number;
 }
 
-/** The limit that holds longest among those reached, or null. Spending exactly the limit reaches it. */
+/** The reached limit that lasts longest, or null. Spending exactly the limit reaches it. */
 export const reachedBudget = (
   budget: Budget,
   spending: PeriodSpending,
@@ -39,7 +39,7 @@ export const reachedBudget = (
   return null;
 };
 
-/** When the first limit is reached if spending goes on as in its period so far; null if that is not before its end. */
+/** When the first limit will be reached at the spending rate of its period so far; null if its period ends earlier. */
 export const reachedAtPace = (budget: Budget, spending: PeriodSpending, nowAt: number): number | null => {
   let earliest: number | null = null;
   for (const { period, limitNanoUsd, spentNanoUsd } of limitsOf(budget, spending)) {
@@ -51,7 +51,7 @@ export const reachedAtPace = (budget: Budget, spending: PeriodSpending, nowAt: n
   return earliest;
 };
 
-/** The longer period first. */
+/** Longer period first. */
 const limitsOf = (budget: Budget, spending: PeriodSpending) =>
   (
     [

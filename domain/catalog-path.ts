@@ -1,5 +1,5 @@
-// The dotted paths of a provider's file: `limits.max_input_tokens`, `providers.0.context_length`.
-// Own properties and array indexes only, so that no path reaches a prototype, whatever a provider's JSON is called.
+// The dotted paths of a provider file: `limits.max_input_tokens`, `providers.0.context_length`. Only own properties and
+// array indexes, so no path reaches a prototype.
 
 export const PATH_MAX_SEGMENTS = 8;
 
@@ -11,12 +11,12 @@ export function isFieldPath(path: string): boolean {
   return FIELD_PATH.test(path);
 }
 
-/** `data[]`, `result.models[]`, or `[]` for an answer that is itself the list. */
+/** `data[]`, `result.models[]`, or `[]` if the answer itself is the list. */
 export function isListPath(path: string): boolean {
   return LIST_PATH.test(path);
 }
 
-/** The value at the path, or undefined where any step of it is missing. */
+/** The value at the path, or undefined if a step is missing. */
 export function readPath(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>(ownKey, value);
 }

@@ -1,6 +1,6 @@
-// Prices out of a provider's list, as integers: nano-dollars per million tokens, nano-dollars per request.
-// Read digit by digit from decimals, never by multiplying floats. A price that cannot be read exactly, that is
-// negative (providers write -1 for "varies") or beyond a safe integer is unknown, and unknown is never zero.
+// Reads prices from a provider's list as integers: nano-dollars per million tokens, nano-dollars per request. Read
+// digit by digit from decimals, never by multiplying floats. A price that cannot be read exactly, is negative
+// (providers write -1 for "varies") or exceeds a safe integer is unknown, and unknown is never zero.
 
 import { readPath } from "./catalog-path.ts";
 
@@ -19,11 +19,11 @@ export type ModelPrice = {
   request_nano?: number;
 };
 
-/** Powers of ten from one unit of the provider's number to nano-dollars per million tokens. */
+/** Powers of ten from the provider's unit to nano-dollars per million tokens. */
 const UNIT_EXPONENT = { per_token: 15, per_1m: 9, cents_per_100m: 5 } as const;
 const USD_EXPONENT = 9;
 
-/** The price of a row, or undefined unless both its input and its output price are known. */
+/** The price of a row, or undefined unless both its input and output prices are known. */
 export function readPrice(row: unknown, pricing: ProviderPricing): ModelPrice | undefined {
   const exponent = UNIT_EXPONENT[pricing.unit];
   const input = scaledInteger(readPath(row, pricing.input), exponent);
@@ -41,7 +41,7 @@ export function readPrice(row: unknown, pricing: ProviderPricing): ModelPrice | 
   };
 }
 
-/** decimal × 10^exponent as an integer, rounded half up; a number is read by its shortest decimal form (6e-7). */
+/** decimal × 10^exponent as an integer, rounded half up; numbers are read in their shortest decimal form (6e-7). */
 export function scaledInteger(value: unknown, exponent: number): number | undefined {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text !== "string" || text.length > 40) return undefined;

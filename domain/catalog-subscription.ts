@@ -1,4 +1,4 @@
-// A tenant's wish to follow a provider's model list, and what following it has found.
+// A tenant's subscription to a provider's model list, and its results.
 
 import type { CatalogModel } from "./catalog.ts";
 import type { ModelPrice } from "./catalog-price.ts";
@@ -16,10 +16,10 @@ export interface Subscription {
   readonly createdAt: number;
 }
 
-/** The models of the last good sync, ordered by id. */
+/** The models of the last successful sync, ordered by id. */
 export interface ModelsSnapshot {
   readonly models: readonly CatalogModel[];
-  /** By model id; of those whose price the provider tells. */
+  /** By model id, for models whose price the provider lists. */
   readonly prices: ReadonlyMap<string, ModelPrice>;
   readonly modelsSyncedAt: number | null;
 }
@@ -34,7 +34,7 @@ export interface ModelsHistoryEntry {
   readonly priceAfter: ModelPrice | null;
 }
 
-/** Model ids by what happened to them. `removed` is what pending jobs, schedules and workers may still name. */
+/** Model ids by change. Pending jobs, schedules and workers may still name the removed ones. */
 export interface SyncReport {
   readonly subscriptionId: string;
   readonly provider: string;
@@ -42,7 +42,7 @@ export interface SyncReport {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly updated: readonly string[];
-  /** Listed as before, at another price: routing and cost read it. */
+  /** Listed as before but with another price, which routing and cost use. */
   readonly repriced: readonly string[];
   readonly modelsSyncedAt: number;
 }

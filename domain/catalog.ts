@@ -1,14 +1,14 @@
 // What a provider's model list means: rows become {id, name, context_window}, and two snapshots are compared by id.
-// Pure and total: no fetch, no clock, and no answer of a provider, however hostile, makes anything here throw.
-// A list is either understood whole or refused: a wrong shape never passes for an empty list, because an empty list
-// removes every model. Only the three normalised fields take part in the comparison; everything else churns.
+// Pure and total: no fetch, no clock, and no answer, however hostile, makes it throw. A list is either understood
+// completely or refused; a wrong format never counts as an empty list, because that would remove every model. Only the
+// three normalised fields are compared, because the others change constantly.
 
 import { ownKey, readPath } from "./catalog-path.ts";
 import { type ModelPrice, type ProviderPricing, readPrice } from "./catalog-price.ts";
 
 export type ProviderAuth = { header: string; ref: string };
 
-/** One file of providers/catalog, as validated; the keys are those of the file. */
+/** One file of providers/catalog, validated; the keys are those of the file. */
 export type ProviderDefinition = {
   provider: string;
   list_url: string;
@@ -26,16 +26,16 @@ export type ProviderDefinition = {
 
 export type CatalogModel = { id: string; name: string; context_window?: number };
 
-/** A model as a sync keeps it. A price that moves is a change of its own: it changes no list. */
+/** A model as a sync stores it. A changed price is a change of its own and does not change the list. */
 export type ListedModel = CatalogModel & { price?: ModelPrice };
 
-/** Longer ids are skipped: no job could name them. */
+/** Longer ids are skipped, because no job could name them. */
 export const MODEL_ID_MAX_CHARACTERS = 128;
 export const MODEL_NAME_MAX_CHARACTERS = 256;
 
 export type RowsReading = { ok: true; rows: readonly unknown[] } | { ok: false; reason: string };
 
-/** The rows of one page. An array or null at the path is a list; anything else is a provider that did not answer. */
+/** The rows of one page. An array or null at the path is a list; anything else is a failure. */
 export function readRows(body: unknown, responsePath: string): RowsReading {
   const complaint = reportedError(body);
   if (complaint !== null) return { ok: false, reason: complaint };
@@ -47,7 +47,7 @@ export function readRows(body: unknown, responsePath: string): RowsReading {
   return { ok: true, rows: found.value };
 }
 
-/** Gateways answer 200 with an error inside; its words are not repeated, because nobody knows what they hold. */
+/** Gateways answer 200 with an error inside. Its text is not repeated, because it may contain anything. */
 function reportedError(body: unknown): string | null {
   const error = ownKey(body, "error");
   const errors = ownKey(body, "errors");
@@ -56,7 +56,7 @@ function reportedError(body: unknown): string | null {
   return hasError || hasErrors ? "the provider answered with an error inside a successful response" : null;
 }
 
-/** A path that leads to undefined is absent; JSON has no undefined of its own. */
+/** A path that leads to undefined is absent; JSON has no undefined. */
 function lookUp(body: unknown, path: string): { found: boolean; value: unknown } {
   const value = readPath(body, path);
   return { found: value !== undefined, value };
@@ -64,11 +64,11 @@ function lookUp(body: unknown, path: string): { found: boolean; value: unknown }
 
 export type PageEnd = { kind: "end" } | { kind: "next"; cursor: string } | { kind: "broken"; reason: string };
 
-/** Where a page leads. A list that says it goes on, to a config that cannot follow, is broken and not short. */
+/** The next page. A list that continues, without pagination configured, is an error, not a short list. */
 export function nextPage(body: unknown, pagination: ProviderDefinition["pagination"]): PageEnd {
   if (pagination === undefined) {
     if (!saysMore(body)) return { kind: "end" };
-    return { kind: "broken", reason: "the list has more pages, and the provider's file has no pagination key" };
+    return { kind: "broken", reason: "the list has more pages, and the provider file has no pagination key" };
   }
   const cursor = readPath(body, pagination.cursor_path);
   const isBlank = cursor === undefined || cursor === null || cursor === "";
@@ -88,7 +88,7 @@ function saysMore(body: unknown): boolean {
   });
 }
 
-/** Null for a row that names no usable model: it is skipped, and of rows with the same id the first stands. */
+/** Null for a row without a usable model id, which is skipped; of rows with the same id the first counts. */
 export function normaliseRow(row: unknown, config: ProviderDefinition): ListedModel | null {
   const id = modelId(readPath(row, config.fields.id), config.strip_prefix);
   if (id === null) return null;
@@ -116,12 +116,12 @@ function modelName(value: unknown, id: string): string {
   return [...value].slice(0, MODEL_NAME_MAX_CHARACTERS).join("");
 }
 
-/** Not blank, and nothing that hides or reorders what a reader sees: no controls, line breaks or direction marks. */
+/** Not blank, and without characters that hide or reorder text: controls, line breaks, direction marks. */
 function isCleanText(text: string): boolean {
   return text.trim() !== "" && text.isWellFormed() && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text);
 }
 
-/** 163840, "163840" and 256000.0 count; 0, null, -1 and NaN are providers' ways to say "unknown". */
+/** 163840, "163840" and 256000.0 count; providers write 0, null, -1 or NaN for "unknown". */
 function positiveInteger(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{1,16}(\.0+)?$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number > 0 ? number : undefined;
@@ -132,7 +132,7 @@ export type CatalogChange =
   | { kind: "removed"; model_id: string; before: ListedModel; after: null }
   | { kind: "changed"; model_id: string; before: ListedModel; after: ListedModel };
 
-/** What turns one snapshot into the other, ordered by id, whatever the order in which the provider lists. */
+/** The changes from one snapshot to the other, ordered by id, independent of the provider's order. */
 export function diffModels(
   before: ReadonlyMap<string, ListedModel>,
   after: ReadonlyMap<string, ListedModel>,
@@ -153,7 +153,7 @@ function isSameModel(a: CatalogModel, b: CatalogModel): boolean {
   return a.id === b.id && a.name === b.name && a.context_window === b.context_window;
 }
 
-/** Models that are listed as before, at another price; ordered by id. */
+/** Models that are listed as before, with another price; ordered by id. */
 export function priceMoves(
   before: ReadonlyMap<string, ListedModel>,
   after: ReadonlyMap<string, ListedModel>,

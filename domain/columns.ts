@@ -1,12 +1,12 @@
-// What a scan reads of every worker, slot by slot in flat arrays: ten thousand objects would be as many cache misses.
-// An index like the sets beside it, kept by the fleet; an explanation of a score reads the worker itself.
+// What a scan of all workers reads, in flat arrays by slot: ten thousand objects would be as many cache misses. An
+// index like the sets, kept by the fleet; an explanation reads the workers themselves.
 
 import type { Tier } from "./requirements.ts";
 import type { Worker } from "./worker.ts";
 
 const FIRST_LENGTH = 64;
 
-/** What of a worker's offer its score depends on. */
+/** The part of a worker's offer that its score depends on. */
 export interface Offer {
   readonly provider: string;
   readonly tagCount: number;
@@ -22,16 +22,16 @@ export const offerOf = ({ provider, tags, models, tier }: Worker): Offer => ({
 });
 
 export class Columns {
-  /** Load by concurrency, in [0, 1]. */
+  /** Load divided by concurrency, in [0, 1]. */
   usedShare = new Float64Array(FIRST_LENGTH);
   successRate = new Float64Array(FIRST_LENGTH);
-  /** Last sign of life, epoch ms; infinity while it can be told of a job at once. */
+  /** Last sign of life, epoch ms; infinity while the worker can be reached at once. */
   seenAt = new Float64Array(FIRST_LENGTH);
   /** When it was last given a job: a number that grows with each assignment in the fleet. */
   lastTurn = new Float64Array(FIRST_LENGTH);
-  /** Its place in `offers`. */
+  /** Index into `offers`. */
   offer = new Uint32Array(FIRST_LENGTH);
-  /** The different offers there are; places that nobody has any more are taken again. */
+  /** The distinct offers; unused indexes are reused. */
   readonly offers: Offer[] = [];
   readonly #placeOf = new Map<string, number>();
   readonly #holders: number[] = [];
@@ -51,7 +51,7 @@ export class Columns {
     this.offer[slot] = place;
   }
 
-  /** What `setOffer` gave the slot last goes. */
+  /** Removes the slot's offer. */
   dropOffer(slot: number): void {
     const place = this.offer[slot] as number;
     const offer = this.offers[place];

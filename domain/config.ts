@@ -1,5 +1,5 @@
-// The tenant's configuration as the rules see it, with its defaults. Durations in ms, prices and
-// budgets in dollars, as they were written.
+// The tenant's configuration in the form that the rules use, with its defaults. Durations in ms, prices and budgets in
+// dollars, as given.
 
 import type { Budget } from "./budget.ts";
 import type { FrontDoorConfig } from "./front-door.ts";
@@ -33,9 +33,9 @@ export interface RateLimit {
 
 export interface ProviderConfig {
   readonly rateLimit: RateLimit | null;
-  /** By model name; `*` stands for any other model. */
+  /** By model name; `*` matches all other models. */
   readonly pricing: Readonly<Record<string, PriceInUsd>>;
-  /** What this provider alone may cost. */
+  /** The budget of this provider alone. */
   readonly budget: Budget | null;
 }
 
@@ -53,16 +53,16 @@ export interface Config {
   readonly presence: {
     readonly heartbeatIntervalMs: number;
     readonly offlineAfterMs: number;
-    /** A worker that is offline for so long is forgotten. */
+    /** An offline worker is deleted after this time. */
     readonly forgetAfterMs: number;
   };
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };
-  /** Of each key. */
+  /** Limits of each key. */
   readonly requestLimits: RequestLimits;
   readonly frontDoor: FrontDoorConfig;
-  /** For how many days finished jobs are kept; null: for ever. */
+  /** How many days finished jobs are kept; null: for ever. */
   readonly history: { readonly keepDays: number | null };
 }
 
@@ -74,7 +74,10 @@ export const timeoutOf = (config: Config, job: { timeoutMs: number | null }): nu
 export const maxAttemptsOf = (config: Config, job: { maxAttempts: number | null }): number =>
   job.maxAttempts ?? config.jobs.maxAttempts;
 
-/** A stored heartbeat is renewed once it is this share of its deadline old: so much later may a reload notice silence. */
+/**
+ * A stored heartbeat is renewed when it is this fraction of its deadline old; after a reload silence may be noticed
+ * that much later.
+ */
 const STORED_BEAT_SHARE = 120;
 
 export const storeBeatAfterMs = (deadlineMs: number | null): number =>

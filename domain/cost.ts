@@ -1,13 +1,13 @@
-// What an attempt cost, and how that is known. The source and the price are kept with the attempt, so that
-// later prices never rewrite history.
-// Invariant: unknown is null, never 0; all arithmetic is on integers and rounds once, half up, at the end.
+// What an attempt cost, and where that value comes from. Source and price are stored with the attempt, so later prices
+// never change history. Invariant: unknown is null, never 0; all arithmetic is on integers and rounds once, half up, at
+// the end.
 
 import type { ModelPrice } from "./catalog-price.ts";
 import type { Usage } from "./job.ts";
 import { isLocalProvider } from "./local-runtime.ts";
 import { nanoFromUsd, type PriceInUsd } from "./price.ts";
 
-/** Whether work on a provider may cost money: all but a local runtime, and what the config prices at nothing. */
+/** Whether work on a provider may cost money: not on a local runtime, nor where the config sets all prices to zero. */
 export const mayCost = (provider: string, pricing: Readonly<Record<string, PriceInUsd>> = {}): boolean => {
   if (Object.values(pricing).some((price) => Object.values(price).some((usd) => (usd ?? 0) > 0))) return true;
   return !isLocalProvider(provider) && !Object.hasOwn(pricing, "*");
@@ -18,7 +18,7 @@ export type CostSource = "reported" | "config" | "catalog" | "table" | "local" |
 export interface AttemptCost {
   readonly costNanoUsd: number | null;
   readonly source: CostSource;
-  /** The price that was applied; null if the cost did not come from one. */
+  /** The price that was applied; null if the cost has another source. */
   readonly price: ModelPrice | null;
 }
 
@@ -27,12 +27,12 @@ export interface AttemptFacts {
   readonly reportedCostUsd: number | string | null;
   readonly configPrice: ModelPrice | null;
   readonly catalogPrice: ModelPrice | null;
-  /** An estimate: a public list knows nothing of discounts. */
+  /** An estimate: a public list has no discounts. */
   readonly tablePrice: ModelPrice | null;
   readonly isLocal: boolean;
 }
 
-/** The first source, in this order, that knows: the worker, the config, the catalog, the table, a local runtime. */
+/** The first source that knows: the worker, the config, the catalog, the table, a local runtime. */
 export const priceAttempt = (facts: AttemptFacts): AttemptCost => {
   const reported = facts.reportedCostUsd === null ? null : nanoFromUsd(facts.reportedCostUsd);
   if (reported !== null) return { costNanoUsd: reported, source: "reported", price: null };
@@ -49,11 +49,13 @@ export const priceAttempt = (facts: AttemptFacts): AttemptCost => {
   return { costNanoUsd: null, source: "unknown", price: null };
 };
 
-/** One request at a price, in nano-dollars; null if tokens are charged and nobody counted them, or beyond a safe integer. */
+/**
+ * The cost of one request in nano-dollars; null if tokens are charged but were not counted, or beyond a safe integer.
+ */
 export const costOf = (price: ModelPrice, usage: Usage | null): number | null => {
   const perRequest = BigInt(price.request_nano ?? 0);
   if (usage === null) return chargesTokens(price) ? null : Number(perRequest);
-  // A worker may count more cached tokens than input tokens; never charge less than nothing for the rest.
+  // A worker may report more cached tokens than input tokens; the rest must not be charged as negative.
   const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
   const tokens =
     BigInt(usage.inputTokens - cached) * BigInt(price.input_nano_per_mtok) +
@@ -63,10 +65,10 @@ export const costOf = (price: ModelPrice, usage: Usage | null): number | null =>
   return total <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(total) : null;
 };
 
-/** Of a thousand tokens each: so a price by the request compares with a price by the token. */
+/** Assumes requests of a thousand tokens, so that prices per request and per token are comparable. */
 const REQUESTS_PER_MTOK = 1000;
 
-/** One rate to compare prices by, in nano-dollars per million tokens: three tokens in for each token out. */
+/** One rate for comparing prices, in nano-dollars per million tokens: three input tokens for each output token. */
 export const blendedRate = (price: ModelPrice): number =>
   Math.round((3 * price.input_nano_per_mtok + price.output_nano_per_mtok) / 4) +
   REQUESTS_PER_MTOK * (price.request_nano ?? 0);

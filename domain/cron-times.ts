@@ -1,12 +1,11 @@
-// When a cron expression is due, in a time zone whose clocks may jump.
-// A time that a jump forward skips is due once, at the first moment after the gap. A time that a jump back
-// repeats is due the first time only. An expression that names every hour follows elapsed time instead:
-// due at each moment whose wall clock matches, both times round, with nothing to make up for a gap.
+// When a cron expression is due, in a time zone whose clocks may jump. A time skipped by a jump forward is due once, at
+// the first moment after the gap. A time repeated by a jump back is due only the first time. An expression with every
+// hour follows elapsed time instead: it is due whenever the wall clock matches, both times, and makes up for no gap.
 
 import { type Cron, matchesBetween, parseCron } from "./cron.ts";
 import { DAY_MS, pieces } from "./timezone.ts";
 
-/** 29 February skips a century that is no leap year: eight years and a margin bound every search. */
+/** 29 February skips century years that are not leap years: eight years and a margin bound every search. */
 const SEARCH_MS = (8 * 366 + 1) * DAY_MS;
 
 export interface CronTiming {
@@ -20,13 +19,13 @@ interface DueStretch {
   readonly lastAt: number;
 }
 
-/** The first due time after an instant; null if there is none in eight years. */
+/** The first due time after an instant; null if there is none within eight years. */
 export const nextCronAt = ({ cron, timezone }: CronTiming, afterAt: number): number | null => {
   for (const stretch of dueStretches(parsed(cron), timezone, afterAt, afterAt + SEARCH_MS)) return stretch.firstAt;
   return null;
 };
 
-/** The due times in (afterAt, untilAt]: how many, and the last of them. Costs one step per day, not per due time. */
+/** The due times in (afterAt, untilAt]: their number, and the last one. Costs one step per day, not per due time. */
 export const cronRunsBetween = (
   { cron, timezone }: CronTiming,
   afterAt: number,
@@ -43,14 +42,17 @@ export const cronRunsBetween = (
 
 function parsed(text: string): Cron {
   const cron = parseCron(text);
-  if (!cron.ok) throw new Error(`a cron expression was stored that is not one: ${cron.error}`);
+  if (!cron.ok) throw new Error(`a stored cron expression is invalid: ${cron.error}`);
   return cron.value;
 }
 
-/** The due times in (afterAt, untilAt], summed up by stretches of steady clocks; stretches without any are left out. */
+/**
+ * The due times in (afterAt, untilAt], summed up per piece with a constant offset; pieces without due times are left
+ * out.
+ */
 function* dueStretches(cron: Cron, timezone: string, afterAt: number, untilAt: number): Generator<DueStretch> {
   let wallReached: number | null = null;
-  // A day earlier than asked, to know whether the first moments repeat a wall time.
+  // Starts a day early, to know whether the first moments repeat a wall time.
   for (const { startAt, endAt, offsetMs } of pieces(timezone, afterAt - DAY_MS, untilAt + 1)) {
     const wallStart = startAt + offsetMs;
     const wallEnd = endAt + offsetMs;

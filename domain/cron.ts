@@ -1,19 +1,18 @@
-// Five-field cron: read, and matched against the wall clock.
-// Invariant: a Cron fires at least once in eight years, at whole minutes of the wall clock.
-// Accepted as in classic cron: numbers, *, lists, ranges, steps on * or a range, names (JAN, MON) in any
-// case, 0 and 7 for Sunday. If day of month and day of week are both restricted, either one will do.
+// Five-field cron: parsing, and matching against the wall clock. Invariant: a Cron fires at least once in eight years,
+// at whole minutes of the wall clock. Accepts classic cron: numbers, *, lists, ranges, steps on * or a range, names
+// (JAN, MON) in any case, 0 and 7 for Sunday. If day of month and day of week are both restricted, either one matches.
 
 import { err, ok, type Result } from "./result.ts";
 import { DAY_MS } from "./timezone.ts";
 
 export const MAX_CRON_LENGTH = 128;
 const NAMED_TWICE = "cron names a value twice in one field (0 and 7 are both Sunday): leave the repetition out";
-const NEVER_FIRES = "cron never fires: none of its months has such a day; change the day of month or the month";
+const NEVER_FIRES = "cron never fires: none of its months has that day; change the day of month or the month";
 
-/** A parsed expression: which days fire, and at which minutes of them (0–1439, ascending). */
+/** A parsed expression: which days fire, and at which minutes of the day (0–1439, ascending). */
 export interface Cron {
   readonly minutesOfDay: readonly number[];
-  /** The hour field names all 24: the schedule follows elapsed time, not hours of the clock. */
+  /** The hour field contains all 24 hours: the schedule follows elapsed time, not the clock. */
   readonly everyHour: boolean;
   readonly months: ReadonlySet<number>;
   readonly daysOfMonth: ReadonlySet<number>;
@@ -40,7 +39,7 @@ const FIELDS: readonly FieldRule[] = [
   { label: "day of week", min: 0, max: 7, names: WEEKDAYS },
 ];
 
-/** The expression's meaning, or a message that says what to change. */
+/** The parsed expression, or a message that says what to change. */
 export function parseCron(text: string): Result<Cron, string> {
   if (text.length > MAX_CRON_LENGTH) {
     return err(`cron has ${text.length} characters: at most ${MAX_CRON_LENGTH} are allowed`);
@@ -88,7 +87,7 @@ const ascending = (values: readonly number[]): number[] => values.toSorted((one,
 /** In a leap year. */
 const daysIn = (month: number): number => new Date(Date.UTC(2024, month, 0)).getUTCDate();
 
-/** Every value that a sound field names, in its order. */
+/** The values of a valid field, in order. */
 function valuesOf(field: string, rule: FieldRule): number[] {
   return field.split(",").flatMap((item) => {
     const [range = "", step = "1"] = item.split("/");
@@ -96,7 +95,7 @@ function valuesOf(field: string, rule: FieldRule): number[] {
     const low = range === "*" ? rule.min : (fieldValue(first, rule, false) ?? rule.min);
     const high = range === "*" ? rule.max : (fieldValue(last, rule, range.includes("-")) ?? rule.max);
     const values = new Set<number>();
-    // 0 and 7 are both Sunday: one range may reach from one to the other.
+    // 0 and 7 are both Sunday, so a range may contain both.
     for (let value = low; value <= high; value += Number(step)) values.add(rule.names === WEEKDAYS ? value % 7 : value);
     return [...values];
   });
@@ -113,7 +112,7 @@ export function firesOnDay(cron: Cron, wallMidnight: number): boolean {
   return dayOfMonthFits || dayOfWeekFits;
 }
 
-/** The matching minutes in the stretch [fromWall, untilWall) of the wall clock: how many, the first and the last. */
+/** The matching minutes in the wall-clock span [fromWall, untilWall): their number, the first and the last. */
 export function matchesBetween(cron: Cron, fromWall: number, untilWall: number) {
   let count = 0;
   let firstWall: number | null = null;
@@ -166,7 +165,7 @@ function fieldProblem(field: string, rule: FieldRule): string | null {
   return null;
 }
 
-/** The number that a field's value stands for; SUN at the end of a range is 7, so that FRI-SUN works. */
+/** The number of a field's value; SUN at the end of a range is 7, so that FRI-SUN works. */
 function fieldValue(text: string, rule: FieldRule, endsRange: boolean): number | null {
   if (/^[0-9]+$/.test(text)) {
     const value = Number(text);

@@ -1,20 +1,20 @@
-// Which model a client of the front door means by the name that it sends.
+// Which model a client of the front door means by a name.
 
 import { modelKeyOf } from "./model-name.ts";
 import type { Tier } from "./requirements.ts";
 
-/** Equal, or equal but for `:latest` and an owner that one side leaves out. */
+/** Equal, except for `:latest` and an owner that one side omits. */
 export const isSameModel = (one: string, other: string): boolean => {
   const [left, right] = [modelKeyOf(one), modelKeyOf(other)];
   if (left === right) return true;
-  // Two different owners of one name are two models; a missing owner is only left out.
+  // Different owners mean different models; a missing owner matches any.
   const isOwnerLeftOut = left.includes("/") !== right.includes("/");
   return isOwnerLeftOut && withoutOwner(left) === withoutOwner(right);
 };
 
 const withoutOwner = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
 
-/** A name of the tenant's own for a model; what else it sets binds as if the client had asked for it. */
+/** A name that the tenant defines for a model; its other settings apply as if the client had sent them. */
 export interface Alias {
   readonly model: string;
   readonly provider: string | null;
@@ -22,10 +22,10 @@ export interface Alias {
   readonly tier: Tier | null;
 }
 
-/** What a registered worker says of models. */
+/** What a registered worker offers. */
 export interface ModelOffer {
   readonly provider: string;
-  /** null where it takes any. */
+  /** null: it takes any model. */
   readonly models: readonly string[] | null;
   readonly runtimeModels: readonly string[] | null;
   readonly isOffline: boolean;
@@ -34,7 +34,7 @@ export interface ModelOffer {
 const namesOf = ({ models, runtimeModels }: ModelOffer): readonly string[] => models ?? runtimeModels ?? [];
 const takesAny = ({ models, isOffline }: ModelOffer): boolean => models === null && !isOffline;
 
-/** As a list writes it; an equal name goes before one that is only nearly equal. */
+/** The name as the list has it; an equal name takes precedence over a similar one. */
 const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null => {
   let near: string | null = null;
   for (const offer of offers) {
@@ -48,7 +48,7 @@ const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null =
 
 const plain = (model: string, provider: string | null = null): Alias => ({ model, provider, tags: [], tier: null });
 
-/** `<provider>/<model>` of a registered provider that has it, or takes any. */
+/** `<provider>/<model>` for a registered provider that has the model or takes any. */
 const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | null => {
   const [first = "", ...rest] = asked.split("/");
   const model = rest.join("/");
@@ -58,9 +58,9 @@ const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | 
 };
 
 /**
- * The first that fits: an alias; a model that somebody offers by this very name; `<provider>/<model>` of a registered
- * provider; a model that is offered by nearly this name; any name, where a worker takes any. null: nobody has such a
- * model. A provider goes before a near name, as `local/m1` would else be anybody's `m1`, with an owner that was left out.
+ * The first match of: an alias; a model offered under exactly this name; `<provider>/<model>` of a registered provider;
+ * a model offered under a similar name; any name, if a worker takes any. null: no worker has such a model. The provider
+ * comes before similar names, because otherwise `local/m1` would match anyone's `m1` with its owner omitted.
  */
 export const resolveModel = (
   asked: string,

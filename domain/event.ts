@@ -1,4 +1,4 @@
-// What happened to a job. The same value is the outbox row, the line of the job's timeline and the row in D1.
+// What happened to a job. The same value is the outbox row, the timeline entry and the row in D1.
 
 import type { Json } from "./json.ts";
 
@@ -34,13 +34,13 @@ export interface JobEvent {
   readonly detail: Json;
 }
 
-/** Who did an administrative thing: a key, a session of a key, or the service itself. */
+/** Who made an administrative change: a key, a session of a key, or the service itself. */
 export interface Actor {
   readonly keyId: string | null;
   readonly name: string;
 }
 
-/** One line of the audit log. `detail` never holds a secret. */
+/** One entry of the audit log. `detail` never contains a secret. */
 export interface AuditEntry {
   readonly at: number;
   readonly actor: Actor;

@@ -1,9 +1,9 @@
-// What a failure leads to: another try, the next provider of a chain, a rest for the provider, or the job's end. Each
-// rule answers with a decision; an attempt that failed is spent, a rate limit has its own count.
+// What a failure leads to: another attempt, the next provider of a chain, a back-off of the provider, or the job's end.
+// Each rule returns a decision. A failed attempt counts against max_attempts; rate limits are counted separately.
 //
-//   rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
-//   retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
-//   all else, and whatever comes after the client heard the first word ──▶ failed
+// rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
+// retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
+// any other, and every failure after the client got output ──▶ failed
 
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
 import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
@@ -11,17 +11,17 @@ import { type AttemptSpending, asRunning, failed, hasSpoken, holds, leaseLost, u
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 
-/** The specification's own words for a provider that will take no more. */
+/** The specification's words for a provider's rate limit. */
 export const RATE_LIMIT_MESSAGE = "429 Too Many Requests / Rate limit exceeded";
-/** Of the workers that failed a job so many are remembered, the latest. */
+/** How many workers that failed a job are remembered, the latest first. */
 const MAX_AVOIDED_WORKERS = 16;
 
 export interface FailurePolicy {
   readonly maxAttempts: number;
   readonly retry: { readonly backoffMs: number; readonly maxBackoffMs: number };
-  /** Of the provider that the job ran on; null where none is configured. */
+  /** Of the provider that the job ran on; null if not configured. */
   readonly rateLimit: { readonly retryAfterMs: number; readonly maxRetries: number } | null;
-  /** Providers that a fallback may still try after this one; empty under any other strategy. */
+  /** Providers that a fallback may still try; empty under other strategies. */
   readonly fallbackProviders: readonly string[];
   /** Those of them that no registered worker offers. */
   readonly unservedProviders: readonly string[];
@@ -64,13 +64,13 @@ export const failJob = (
   return ok({ ...decision, backoffUntilAt: null });
 };
 
-/** To a provider that nobody serves a job goes only where it has no other chance. */
+/** A job goes to a provider without workers only if it has no other chance. */
 const mayFallBack = (job: Job, policy: FailurePolicy, mayRetry: boolean): boolean => {
   if (job.provider !== null || policy.fallbackProviders.length === 0) return false;
   return !mayRetry || policy.fallbackProviders.some((next) => !policy.unservedProviders.includes(next));
 };
 
-/** Waits, and then another worker has it, where there is one; at the end of a chain it starts from the top. */
+/** Waits, then goes to another worker if there is one; after the end of a chain it starts from the top. */
 const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
   const { maxAttempts, retry, jitter, unservedProviders } = policy;
   const delayMs = attemptDelayMs(job.attempts, retry.backoffMs, retry.maxBackoffMs, jitter);
@@ -99,7 +99,7 @@ const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: 
   return { job: next, events: [event] };
 };
 
-/** In the specification's words; a client of the front door hears the runtime's own. */
+/** In the specification's words; a front-door client gets the runtime's own words. */
 const rateLimitOf = (job: Job, said: JobError): JobError =>
   job.api === null
     ? { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true }
@@ -108,7 +108,7 @@ const rateLimitOf = (job: Job, said: JobError): JobError =>
 const tellingWhen = (job: Job, { retryAfterMs }: FailureReport): Job =>
   job.frontDoor === null || retryAfterMs === null ? job : { ...job, frontDoor: { ...job.frontDoor, retryAfterMs } };
 
-/** A provider that said so rests, whatever becomes of the job. */
+/** A provider that reported a rate limit backs off, whatever happens to the job. */
 const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Failure => {
   const limit = policy.rateLimit;
   const error = rateLimitOf(job, report.error);
@@ -144,7 +144,7 @@ const fellBack = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt:
   const left = job.workerProvider;
   const next = requeueJob(job, nowAt, null, {
     excludedProviders: left === null ? job.excludedProviders : [...job.excludedProviders, left],
-    // `max_retries` is each provider's own: the next one starts counting from zero.
+    // `max_retries` applies to each provider: the next one starts from zero.
     rateLimitRetries: 0,
     settledBy: "failed",
     error: report.error,

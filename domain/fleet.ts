@@ -1,6 +1,5 @@
-// The fleet in memory: every registered worker with its load, indexed by what it offers. It is an index over stored
-// records, rebuilt on waking; what it answers depends on nothing else. Liveness is computed on demand; cached bits only
-// tell which workers can be skipped.
+// The fleet in memory: every registered worker with its load, indexed by its offer. An index over stored records,
+// rebuilt on waking. Liveness is computed on demand; cached bits only say which workers can be skipped.
 
 import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
@@ -11,11 +10,11 @@ import type { Requirements } from "./requirements.ts";
 import { SharedLists } from "./shared.ts";
 import { pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
 
-/** How a worker can be told of a job at once. */
+/** Whether a worker can be told of a job at once. */
 export interface Reach {
   /** Its socket is open. */
   readonly isConnected: boolean;
-  /** A claim of it waits. */
+  /** One of its claims is waiting. */
   readonly isClaiming: boolean;
 }
 
@@ -24,17 +23,17 @@ export interface Member extends Reach {
   readonly worker: Worker;
   /** Jobs assigned to it or running on it. */
   readonly load: number;
-  /** Last sign of life in this object's memory, epoch ms. */
+  /** Last sign of life known in memory, epoch ms. */
   readonly lastSeenAt: number;
   /** Grows with each assignment in the fleet; the smallest was given a job longest ago. */
   readonly lastTurn: number;
-  /** Leases that a claim handed to it and that it has not started, by job: when. */
+  /** Leases that a claim returned and that it has not started: job → time. */
   readonly handedAt: ReadonlyMap<string, number>;
 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 type Slot = Mutable<Omit<Member, "handedAt">> & { handedAt: Map<string, number> };
-/** Most workers hold nothing unstarted: they share one map, which stays empty. */
+/** Most workers have none, so they share one map, which stays empty. */
 const NONE_HANDED = new Map<string, number>();
 
 export class Fleet {
@@ -53,11 +52,11 @@ export class Fleet {
   readonly #withRoom = new Bits();
   readonly #connected = new Bits();
   readonly #cutOff = new Bits();
-  /** Not heard of since the last look at the whole fleet; everybody else was heard of at `#heardAt` or later. */
+  /** Not heard of when the whole fleet was last examined; all others were heard of at `#heardAt` or later. */
   readonly #unheard = new Bits();
   #heardAt = Number.POSITIVE_INFINITY;
   readonly #loadByProvider = new Map<string, number>();
-  /** Tags and models, kept once for all workers that have the same. */
+  /** Lists of tags and models, stored once for all workers with equal lists. */
   readonly #lists = new SharedLists();
   #turn = 0;
 
@@ -84,12 +83,12 @@ export class Fleet {
     return this.#byProvider.values();
   }
 
-  /** Jobs assigned to or running at a provider: the one that the worker offered when it was given the job. */
+  /** Jobs assigned to or running at a provider: the provider that the worker offered when it got the job. */
   providerLoad(provider: string): number {
     return this.#loadByProvider.get(provider) ?? 0;
   }
 
-  /** Adds a worker or takes over its new record; its load and last sign of life stay. */
+  /** Adds a worker or replaces its record; its load and last sign of life stay. */
   put(given: Worker, nowAt: number): Member {
     const known = this.#byInstance.get(given.instance);
     const worker = this.#sharing(given, known?.worker);
@@ -126,7 +125,7 @@ export class Fleet {
     return member;
   }
 
-  /** A sign of life. */
+  /** Records a sign of life. */
   noteSeen(instance: string, at: number): void {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
@@ -136,7 +135,7 @@ export class Fleet {
     if (at < this.#heardAt) this.#heardAt = at;
   }
 
-  /** A claim handed it a lease, or (null) the lease is started or over. */
+  /** Records that a claim returned a lease, or (null) that the lease has started or ended. */
   noteHanded(instance: string, jobId: string, at: number | null): void {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
@@ -145,7 +144,7 @@ export class Fleet {
     else member.handedAt.set(jobId, at);
   }
 
-  /** Its socket opened or closed, its claim waits or is over. */
+  /** Records that its socket opened or closed, or that its claim began or stopped waiting. */
   noteReach(instance: string, reach: Partial<Reach>): void {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
@@ -168,7 +167,7 @@ export class Fleet {
     this.#freeSlots.push(member.slot);
   }
 
-  /** `provider` is the one that the worker offered when it was given the jobs. */
+  /** `provider` is what the worker offered when it got the jobs. */
   addLoad(instance: string, provider: string, change: number): void {
     const providerLoad = this.providerLoad(provider) + change;
     if (providerLoad === 0) this.#loadByProvider.delete(provider);
@@ -184,7 +183,7 @@ export class Fleet {
     }
   }
 
-  /** Sets for the routing filters; the caller must not change them. */
+  /** Sets for the routing filters; callers must not change them. */
   get registered(): Bits {
     return this.#registered;
   }
@@ -193,7 +192,7 @@ export class Fleet {
     return this.#paused;
   }
 
-  /** Those that say they can take nothing now. */
+  /** Workers that report they can take no jobs now. */
   get unavailable(): Bits {
     return this.#unavailable;
   }
@@ -207,8 +206,8 @@ export class Fleet {
   }
 
   /**
-   * Everybody not heard of since then, and perhaps some who were: the rest need not be asked about. Most calls answer
-   * from what the last look found; the whole fleet is looked at about once in the time that passes until `since`.
+   * A superset of the workers not heard of since then; the others need no check. Most calls use the last examination;
+   * the whole fleet is examined about once in the time that passes until `since`.
    */
   maybeSilent(since: number): Bits {
     if (since <= this.#heardAt) return this.#unheard;
@@ -220,7 +219,7 @@ export class Fleet {
     return this.#unheard;
   }
 
-  /** Workers whose socket is open and that were not heard of since then, as far as memory knows. */
+  /** Workers with an open socket that were not heard of since then, as far as memory knows. */
   silentButConnected(since: number): Bits {
     return this.#connected.copy().intersect(this.maybeSilent(since));
   }
@@ -233,7 +232,7 @@ export class Fleet {
     return this.#byTag.with(tag);
   }
 
-  /** Workers that answer the API in its own dialect. */
+  /** Workers that offer the API. */
   answering(api: Api): Bits | undefined {
     return this.#byApi.with(api);
   }
@@ -243,7 +242,7 @@ export class Fleet {
     return this.#anyModel.copy().union(this.#byModel.with(modelKeyOf(model)));
   }
 
-  /** Workers that offer all that is required, whatever their state. */
+  /** Workers that offer everything required, whatever their state. */
   offering(asked: Requirements): Bits {
     const bits = this.#registered.copy();
     if (asked.provider !== null) bits.intersect(this.ofProvider(asked.provider));
@@ -266,7 +265,7 @@ export class Fleet {
     for (const model of worker.models ?? []) this.#byModel.place(modelKeyOf(model), slot, isPresent);
   }
 
-  /** The worker with lists that others have, too; those of the record before go back where they differ. */
+  /** Replaces the worker's lists by shared ones, and gives back those of the previous record that differ. */
   #sharing(worker: Worker, before: Worker | undefined): Worker {
     if (before !== undefined && before.tags === worker.tags && before.models === worker.models) return worker;
     const tags = this.#lists.take(worker.tags);
@@ -297,11 +296,11 @@ export class Fleet {
   }
 }
 
-/** How much of its concurrency is taken, in [0, 1]. */
+/** Share of its concurrency in use, in [0, 1]. */
 export const usedShareOf = ({ worker, load }: Member): number =>
   worker.concurrency === 0 ? 1 : Math.min(1, load / worker.concurrency);
 
-/** Its socket dropped: it keeps its leases, but would not hear of a new one. */
+/** Its socket dropped: it keeps its leases, but cannot be told of a new one. */
 export const isCutOff = ({ worker, isConnected, isClaiming }: Member): boolean =>
   worker.viaSocket && !isConnected && !isClaiming;
 

@@ -1,4 +1,4 @@
-// Jobs that came in by the front door: somebody waits for the answer on an open connection, so they end rather than wait.
+// Jobs of the front door: a client waits for the answer on an open connection, so these jobs end instead of waiting.
 
 import type { Alias } from "./door-model.ts";
 import { changeJob, type Decision, type Job, type JobError, type JobPayload, jobEvent, requeueJob } from "./job.ts";
@@ -6,7 +6,7 @@ import { failed } from "./lease-fence.ts";
 import type { Refusal } from "./refusal.ts";
 
 export const KEPT_TEXTS = ["none", "result", "all"] as const;
-/** What history keeps of what was asked and answered. */
+/** What history keeps of requests and answers. */
 export type KeptTexts = (typeof KEPT_TEXTS)[number];
 
 const KEEPS: Readonly<Record<KeptTexts, (payload: JobPayload) => JobPayload>> = {
@@ -15,7 +15,7 @@ const KEEPS: Readonly<Record<KeptTexts, (payload: JobPayload) => JobPayload>> = 
   all: (payload) => payload,
 };
 
-/** What was asked, as far as it is kept. */
+/** The payload, as far as it is kept. */
 export const keptPayload = (kept: KeptTexts, payload: JobPayload): JobPayload => KEEPS[kept](payload);
 export const keepsResult = (kept: KeptTexts): boolean => kept !== "none";
 
@@ -23,14 +23,14 @@ export interface FrontDoorConfig {
   readonly queueMs: number;
   readonly commitAfterMs: number;
   readonly keepAliveMs: number;
-  /** An attempt that says nothing for so long goes to another worker; null turns it off. */
+  /** An attempt without output for this long goes to another worker; null: no limit. */
   readonly firstTokenMs: number | null;
   readonly store: KeptTexts;
   readonly aliases: Readonly<Record<string, Alias>>;
   readonly corsOrigins: readonly string[];
 }
 
-/** Its time in the queue is over: nobody could take it, or those who could were full. */
+/** Its time in the queue is over: no worker could take it, or those that could were full. */
 export const giveUpWaiting = (job: Job, reason: string, isFull: boolean, nowAt: number): Decision => {
   const seconds = (job.frontDoor?.queueMs ?? 0) / 1000;
   const error: JobError = {
@@ -46,7 +46,7 @@ export const giveUpWaiting = (job: Job, reason: string, isFull: boolean, nowAt: 
   return { job: next, events: [jobEvent(next, "job.failed", nowAt, { ...error })] };
 };
 
-/** It has said nothing for so long that another worker tries, while there are attempts left. */
+/** Without output for too long: another worker tries, while attempts are left. */
 export const moveOn = (job: Job, firstTokenMs: number, maxAttempts: number, nowAt: number): Decision => {
   const error: JobError = {
     code: "first_token_timeout",
@@ -83,13 +83,13 @@ export const killswitchError = (level: number, reason: string | null): JobError 
 
 const FIRST_CLIENT_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
-/** Of the worker's key or its time, though the client is told of a refusal. */
+/** About the worker's key or time, although the client gets a refusal. */
 const WORKERS_OWN = new Set([401, 403, 407, 408]);
 
-/** The runtime refused what the client asked for: that says nothing about the worker. */
+/** The runtime refused the client's request, which says nothing about the worker. */
 export const isClientsFault = ({ api }: Pick<Job, "api">, { status = 0 }: JobError): boolean =>
   api !== null && status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR && !WORKERS_OWN.has(status);
 
-/** Who waited for a job of the front door is gone, so it cannot be tried again by itself. */
+/** The client of a front-door job is gone, so the job cannot be tried again alone. */
 export const refuseRetry = (job: Job): Refusal | null =>
   job.api === null ? null : { code: "job_state", id: job.id, status: job.status, command: "retry" };

@@ -1,5 +1,5 @@
-// Intervals: `<integer><s|m|h|d>`, counted from an anchor.
-// Invariant: every due time is anchorAt + k × intervalMs, k ≥ 1, so a late run never shifts the next (no drift).
+// Intervals: `<integer><s|m|h|d>`, counted from an anchor. Invariant: every due time is anchorAt + k × intervalMs, k ≥
+// 1, so a late run never shifts the next (no drift).
 
 import { err, ok, type Result } from "./result.ts";
 
@@ -7,7 +7,7 @@ const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 export const MIN_INTERVAL_MS = UNIT_MS.s;
 export const MAX_INTERVAL_MS = 366 * UNIT_MS.d;
 
-/** "90s" → 90 000. A day is always 24 hours: for a local time of day, use cron with a time zone. */
+/** "90s" → 90 000. A day is always 24 hours; for a local time of day use cron with a time zone. */
 export function parseInterval(text: string): Result<number, string> {
   const match = /^([0-9]{1,9})([smhd])$/.exec(text);
   if (match === null) {
@@ -25,7 +25,7 @@ export function nextIntervalAt(anchorAt: number, intervalMs: number, afterAt: nu
   return anchorAt + (runsSoFar + 1) * intervalMs;
 }
 
-/** The due times in (afterAt, untilAt]: how many, and the last of them. */
+/** The due times in (afterAt, untilAt]: their number, and the last one. */
 export function intervalRunsBetween(
   anchorAt: number,
   intervalMs: number,

@@ -1,10 +1,10 @@
-// A job's record as an earlier release stored it, read with what it lacks. History keeps records for ever, and the
-// object's journal some; rows of its tables get new fields by a step of the schema.
+// A job's record as an earlier release stored it, with missing fields filled in. History keeps records for ever,
+// the object's journal for a moment; rows of the object's tables get new fields by a schema step.
 
 import type { Job } from "./job.ts";
 import type { Json } from "./json.ts";
 
-/** A job as history has it, brought along for a command on one that has left the object. */
+/** A job from history, sent along with a command on a job that has left the object. */
 export interface Archived {
   readonly job: Job;
   readonly prompt: string;
@@ -12,15 +12,15 @@ export interface Archived {
   readonly result: Json;
 }
 
-/** It comes with the instant at which the object said that it has no such job: a later one may have overtaken it. */
+/** Includes the instant at which the object said that it has no such job; a later record may have replaced it. */
 export interface Brought extends Archived {
   readonly absentAt: number;
 }
 
-/** So often is history asked for a job that the object does not have; each look is soon enough but for a stall. */
+/** How often history is read for a job that the object does not have; one read is enough unless the edge stalls. */
 export const MAX_HISTORY_LOOKS = 3;
 
-/** Fields that every record has. A field that is added to a job later goes to `LATER_FIELDS`, or does not compile. */
+/** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
 type FirstField =
   | "id"
   | "version"
@@ -56,7 +56,7 @@ type FirstField =
   | "tags"
   | "excludedProviders";
 
-/** Fields that came after the first release, as a job has them that never used them. */
+/** Fields added after the first release, with the values of a job that never used them. */
 const LATER_FIELDS = {
   api: null,
   stream: false,

@@ -1,9 +1,9 @@
-// A job: what was asked, where it stands, who holds it. Records are immutable; every change is a new version.
+// A job: what was asked, its status, who holds it. Records are immutable; every change is a new version.
 //
-//   pending ──assign──▶ assigned ──start──▶ running ──complete──▶ completed
-//      ▲  ▲                │                  │  ├──fail, timeout──▶ failed ──retry──▶ pending
-//      │  └─accept expired─┘                  │  └──cancel──▶ cancelled
-//      └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
+// pending ──assign──▶ assigned ──start──▶ running ──complete──▶ completed
+//  ▲  ▲                │                  │  ├──fail, timeout──▶ failed ──retry──▶ pending
+//  │  └─accept expired─┘                  │  └──cancel──▶ cancelled
+//  └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
 
 import type { Api } from "./api.ts";
 import type { JobEvent } from "./event.ts";
@@ -34,19 +34,19 @@ export interface JobPayload {
   readonly input: Json;
 }
 
-/** What a request that came in by the front door asks beside the job itself. */
+/** What a front-door request has beyond the job itself. */
 export interface FrontDoorFacts {
-  /** Names the conversation; null where it has none. */
+  /** Names the conversation; null if there is none. */
   readonly session: string | null;
-  /** Of the request, for the runtime. */
+  /** Headers of the request for the runtime. */
   readonly headers: Readonly<Record<string, string>>;
   /** How long it waits in the queue for a worker. */
   readonly queueMs: number;
-  /** Its body is too large for a row of the tenant: the worker fetches it. */
+  /** Its body is too large for the tenant's database: the worker fetches it. */
   readonly isBodyHeld: boolean;
-  /** Whether the worker that it was given to had the conversation's last turn; null until it was given. */
+  /** Whether its worker had the conversation's previous turn; null until it was assigned. */
   readonly isSessionHit: boolean | null;
-  /** How long its client shall wait before it asks again, where the provider said so. */
+  /** How long its client should wait before it tries again, if the provider says so. */
   readonly retryAfterMs?: number;
 }
 
@@ -60,11 +60,11 @@ export interface NewJob extends JobPayload {
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
   readonly schedule: string | null;
-  /** Its owner's own words on it, to find and to group it by; a schedule's job has none. */
+  /** The caller's own pairs for searching and grouping; a schedule's job has none. */
   readonly metadata?: Metadata;
-  /** W3C Trace Context of the request that made it. */
+  /** W3C Trace Context of the request that created it. */
   readonly traceparent?: string | null;
-  /** Its text may be read while it is written. */
+  /** Its output can be read while it is written. */
   readonly stream?: boolean;
   readonly api?: Api;
   readonly frontDoor?: FrontDoorFacts;
@@ -75,7 +75,7 @@ export type Metadata = Readonly<Record<string, string>>;
 /** Why a pending job may not run yet. */
 export type Delay = "run_at" | "retry" | "rate_limit" | "release";
 
-/** How a lease ended, so that a report that is repeated is known again. */
+/** How a lease ended, so that a repeated report is recognised. */
 export type Settlement = "completed" | "failed" | "released";
 
 /** Instants are epoch milliseconds, durations milliseconds, money integer nano-dollars. */
@@ -86,27 +86,27 @@ export interface Job extends Requirements {
   readonly priority: Priority;
   readonly tier: Tier | null;
   readonly groupKey: string;
-  /** Place in the queue; null unless the job is pending and may run now. */
+  /** Position in the queue; null unless the job is pending and may run now. */
   readonly orderKey: number | null;
   readonly assignedWorker: string | null;
   readonly workerProvider: string | null;
   readonly lease: number;
   readonly settledBy: Settlement | null;
-  /** Attempts spent or under way since creation or the last explicit retry. */
+  /** Attempts made or in progress since creation or the last explicit retry. */
   readonly attempts: number;
   readonly rateLimitRetries: number;
-  /** How often workers gave it back unworked, since its creation or last explicit retry. */
+  /** How often workers gave it back unworked, since creation or the last explicit retry. */
   readonly releases: number;
   readonly error: JobError | null;
   readonly progress: Json;
   readonly stream: boolean;
-  /** When the attempt under way, or the last one, said its first word. */
+  /** When the current or last attempt sent its first event with content. */
   readonly firstTokenAt: number | null;
-  /** Set exactly where `api` is: somebody waits for the answer on an open connection. */
+  /** Set exactly if `api` is: a client waits for the answer on an open connection. */
   readonly frontDoor: FrontDoorFacts | null;
-  /** A pending job of the front door is given up then. */
+  /** When a pending front-door job is given up. */
   readonly queueUntilAt: number | null;
-  /** The key that created it; null for a schedule's. */
+  /** The key that created it; null for a schedule's job. */
   readonly keyId: string | null;
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
@@ -131,17 +131,17 @@ export interface Job extends Requirements {
   readonly updatedAt: number;
 }
 
-/** A change of one job: what to store and what to tell. Nothing else is written. */
+/** A change of one job: what to store and which events to record. Nothing else is written. */
 export interface Decision {
   readonly job: Job;
   readonly events: readonly JobEvent[];
-  /** Set when the change brings a result (or clears one). */
+  /** Set if the change brings a result (or clears one). */
   readonly result?: Json;
-  /** Set on creation only. */
+  /** Set only on creation. */
   readonly payload?: JobPayload;
 }
 
-/** What a job is found by and may have several of, each once. */
+/** The labels that a job is found by; each appears once. */
 export const labelsOf = (job: Job): (readonly [name: string, value: string])[] => [
   ...job.tags.map((tag) => ["tag", tag] as const),
   ...Object.entries(job.metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
@@ -154,7 +154,7 @@ const named = (name: string, value: string | null): (readonly [string, string])[
 
 export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
 
-/** The next version of a job. Every rule that changes one goes through here. */
+/** The next version of a job. Every rule that changes a job goes through here. */
 export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job => ({
   ...job,
   ...changes,
@@ -171,7 +171,7 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
   detail,
 });
 
-/** `keyId`: of the key that asks for it. */
+/** `keyId` is the key that creates it. */
 export const createJob = (request: NewJob, id: string, nowAt: number, keyId: string | null = null): Decision => {
   const { prompt, input, runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = request;
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
@@ -220,13 +220,13 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
   return { job, payload: { prompt, input }, events: [jobEvent(job, "job.created", nowAt)] };
 };
 
-/** Until when a job is kept back, and why. */
+/** Until when a job is delayed, and why. */
 export interface Delayed {
   readonly until: number;
   readonly by: Delay;
 }
 
-/** Back to the queue: the lease is over, its number stays, so that late reports of it are refused. */
+/** Back to the queue: the lease has ended, its number stays, so that late reports are refused. */
 export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, changes: Partial<Job> = {}): Job => {
   const delayed = delay !== null && delay.until > nowAt ? delay : null;
   return changeJob(
@@ -251,13 +251,13 @@ export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, chang
   );
 };
 
-/** A delayed job whose time has come takes its place in the queue; no new version, for nothing happened to it. */
+/** A delayed job whose time has come enters the queue. The version stays, because nothing else changes. */
 export const makeReady = (job: Job): Decision => ({
   job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null, delayedBy: null },
   events: [],
 });
 
-/** Where a job stands in line: from its creation, or from the instant before which it was not to run. */
+/** A job's position counts from its creation, or from the instant before which it must not run. */
 const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runAt ?? 0);
 
 export interface JobPatch {
@@ -282,7 +282,7 @@ export const patchJob = (job: Job, patch: JobPatch, nowAt: number): Result<Decis
   return ok({ job: next, events: [jobEvent(next, "job.updated", nowAt, detail)] });
 };
 
-/** `error` says who ended it, where that was not its owner. */
+/** `error` says who ended it, if not its owner. */
 export const cancelJob = (
   job: Job,
   nowAt: number,
@@ -308,8 +308,7 @@ export const cancelJob = (
 };
 
 /**
- * Failed, or stuck with its worker: back to pending with a fresh count of attempts.
- * `isStuck` says that the lease is stale or its worker offline.
+ * Failed or stuck: back to pending with a fresh count of attempts. `isStuck`: the lease is stale or its worker offline.
  */
 export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Decision, Refusal> => {
   const isRetryable = job.status === "failed" || (isLeased(job) && isStuck);

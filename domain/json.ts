@@ -1,3 +1,3 @@
-// What a client may put into `input`, `result` and `progress`: any JSON value, kept and given back as it is.
+// The type of `input`, `result` and `progress`: any JSON value, stored and returned unchanged.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

@@ -1,12 +1,12 @@
-// What a key may ask for, beside its role. Every limit is null where there is none.
+// The limits of a key, besides its role; null means no limit.
 
 export interface KeyLimits {
   readonly requestsPerMinute: number | null;
-  /** Open jobs at a time. */
+  /** Jobs open at the same time. */
   readonly concurrent: number | null;
   readonly dayNanoUsd: number | null;
   readonly monthNanoUsd: number | null;
-  /** Names that it may use; `*` stands for any characters. */
+  /** Models that it may use; `*` matches any characters. */
   readonly models: readonly string[] | null;
 }
 
@@ -24,7 +24,9 @@ export const windowAt = (known: RequestWindow | null, nowAt: number): RequestWin
 export const mayUseModel = (patterns: readonly string[], model: string): boolean =>
   patterns.some((pattern) => matches(pattern, model));
 
-/** Without a regular expression: a pattern is a stranger's. Each piece between stars is found after the one before it. */
+/**
+ * Without a regular expression, because patterns are user input. Finds each piece between stars after the previous one.
+ */
 const matches = (pattern: string, text: string): boolean => {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();

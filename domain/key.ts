@@ -1,4 +1,4 @@
-// Keys of a tenant: roles, what each may do, and when a key ends.
+// A tenant's keys: roles, what each role may do, and when a key ends.
 
 import type { KeyLimits } from "./key-limits.ts";
 import type { Refusal } from "./refusal.ts";
@@ -16,28 +16,28 @@ export interface KeyRecord {
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
-  /** After a rotation: the hash it had before, valid until `previousUntilAt`. */
+  /** After a rotation: the previous hash, valid until `previousUntilAt`. */
   readonly previousHash: string | null;
   readonly previousUntilAt: number | null;
-  /** null where it may ask for as much as it likes. */
+  /** null: no limits. */
   readonly limits: KeyLimits | null;
 }
 
-/** A permission is held by the roles in its row. */
+/** Each row lists the roles that have a permission. */
 const HOLDERS = {
   /** catalog, keys, config writes, audit */
   administer: ["admin"],
   /** changing jobs, schedules, workers and the killswitch */
   operate: ["admin", "standard"],
-  /** reading all of that, cost, metrics and the live view */
+  /** reading all of these, cost, metrics and the live view */
   observe: ["admin", "standard", "viewer"],
   /** presence and the worker protocol */
   work: ["admin", "standard", "worker"],
-  /** reading config and who is present; a session of the dashboard; MCP, whose tools ask again */
+  /** reading config and presence; dashboard sessions; MCP, whose tools check again */
   consult: ["admin", "standard", "viewer", "worker"],
-  /** the front door, and cancelling: a client's own jobs */
+  /** the front door, and cancelling a client's own jobs */
   ask: ["admin", "standard", "client"],
-  /** reading a job and its stream: a worker's and a client's own */
+  /** reading a job and its stream, for workers and clients only their own */
   follow: ["admin", "standard", "viewer", "worker", "client"],
 } as const satisfies Record<string, readonly Role[]>;
 
@@ -45,7 +45,7 @@ export type Permission = keyof typeof HOLDERS;
 
 export const PERMISSIONS = Object.keys(HOLDERS) as Permission[];
 
-/** The roles that hold a permission, the smallest first. */
+/** The roles that have a permission, the smallest first. */
 export const rolesWith = (permission: Permission): readonly Role[] => [...HOLDERS[permission]].reverse();
 
 export const authorize = (role: Role, needed: Permission): Result<Role, Refusal> => {
@@ -55,7 +55,7 @@ export const authorize = (role: Role, needed: Permission): Result<Role, Refusal>
   return err({ code: "forbidden", detail });
 };
 
-/** Compares two digests of equal length without telling by time where they differ. */
+/** Compares two digests of equal length in constant time. */
 const isSameDigest = (left: string, right: string): boolean => {
   if (left.length !== right.length) return false;
   let difference = 0;
@@ -68,7 +68,7 @@ export const AUTHENTICATION_FAILED: Refusal = {
   detail: "no valid key: send `Authorization: Bearer <key>` with a key of this service",
 };
 
-/** Whether a presented key (by its hash) is the one on record, and still lives. */
+/** Whether a presented key (by its hash) matches the record and is active. */
 export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number): Result<KeyRecord, Refusal> => {
   if (key === null) return err(AUTHENTICATION_FAILED);
   const isCurrent = isSameDigest(key.hash, hash);
@@ -79,14 +79,14 @@ export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number)
   return nowAt < (key.previousUntilAt ?? 0) ? ok(key) : err({ code: "key_rotated" });
 };
 
-/** Digests of the secrets that still open this key: what was opened with any other has ended. */
+/** Digests of the secrets that are still valid; whatever was opened with another one has ended. */
 export const liveHashes = (key: KeyRecord, nowAt: number): string[] => {
   if (key.revokedAt !== null) return [];
   const isPreviousLive = key.previousHash !== null && nowAt < (key.previousUntilAt ?? 0);
   return isPreviousLive ? [key.hash, key.previousHash] : [key.hash];
 };
 
-/** The same digest again is the same request, repeated: it changes nothing. */
+/** Rotating to the same digest is a repeated request and changes nothing. */
 export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: number): Result<KeyRecord, Refusal> => {
   if (key.revokedAt !== null) return err({ code: "key_inactive", id: key.id });
   if (key.hash === hash) return ok(key);

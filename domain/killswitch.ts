@@ -1,8 +1,7 @@
-// The killswitch: one level for the tenant. While it is active nobody is given anything; each level does what the
-// one before does, too.
+// The killswitch: one level for the tenant. While it is active no job is assigned. Each level includes the lower ones:
 //
-//   1 work goes back to pending, nothing is assigned    2 schedules create nothing
-//   3 creating jobs is refused                           4 work is cancelled, every other write is refused
+// 1 work goes back to pending, nothing is assigned    2 schedules create no jobs
+// 3 creating jobs is refused                           4 work is cancelled, every other write is refused
 
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
@@ -14,9 +13,9 @@ export interface Killswitch {
   readonly activatedBy: string | null;
   /** Grows with each activation from level 0; workers confirm an activation by its number. */
   readonly haltActivation: number;
-  /** Grows with each order to pause; a worker is paused by it while neither it nor all were resumed since. */
+  /** Grows with each order to pause; a worker is paused by it unless it, or all workers, were resumed since. */
   readonly pauseEpoch: number;
-  /** The last epoch after which all were resumed. */
+  /** The last epoch after which all workers were resumed. */
   readonly resumedEpoch: number;
   readonly haltedJobs: number;
   readonly pausedWorkers: number;
@@ -36,7 +35,7 @@ export const KILLSWITCH_OFF: Killswitch = {
 
 export const FULL_HALT = 4;
 
-/** What a write does, to tell at which level it is refused. */
+/** The kind of a write, which decides at which level it is refused. */
 export type WriteKind = "dispatch" | "create" | "other" | "exempt";
 
 const REFUSED_FROM: Record<WriteKind, number> = { dispatch: 1, create: 3, other: 4, exempt: Number.POSITIVE_INFINITY };
@@ -46,11 +45,11 @@ export const permit = (killswitch: Killswitch, kind: WriteKind): Result<null, Re
     ? err({ code: "killswitch_active", level: killswitch.level, reason: killswitch.reason ?? "" })
     : ok(null);
 
-/** Whether a worker that was resumed last after `resumedEpoch` is paused by the killswitch. */
+/** Whether the killswitch pauses a worker that was last resumed after `resumedEpoch`. */
 export const isHaltedBy = (killswitch: Killswitch, resumedEpoch: number): boolean =>
   Math.max(resumedEpoch, killswitch.resumedEpoch) < killswitch.pauseEpoch;
 
-/** For a worker that registers now: paused with all others while the killswitch is active. */
+/** For a new worker: paused like all others while the killswitch is active. */
 export const epochOfNewWorker = ({ level, pauseEpoch }: Killswitch): number =>
   level > 0 ? pauseEpoch - 1 : pauseEpoch;
 
@@ -58,8 +57,8 @@ export const stopsSchedules = (killswitch: Killswitch): boolean => killswitch.le
 export const cancelsWork = (killswitch: Killswitch): boolean => killswitch.level >= FULL_HALT;
 
 /**
- * First activation, raising or lowering. What it halts and pauses is counted by the caller; counts add up while one
- * activation lasts. Nothing is given out while one lasts, so workers confirm it once.
+ * First activation, raising or lowering. The caller counts what it halts and pauses; counts add up during one
+ * activation. No job is assigned during an activation, so workers confirm it once.
  */
 export const engage = (
   current: Killswitch,

@@ -1,4 +1,4 @@
-// What the rules of an attempt share: the fence of its lease, its start, and its failure.
+// What the rules of an attempt share: checking its lease, its start, its failure.
 
 import {
   changeJob,
@@ -12,7 +12,7 @@ import {
 } from "./job.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** Its client has heard the beginning of an answer: no other attempt may continue or repeat it. */
+/** The client has received part of an answer: no other attempt may continue or repeat it. */
 export const hasSpoken = (job: Job): boolean => job.api !== null && job.stream && job.firstTokenAt !== null;
 
 export const leaseLost = (job: Job, lease: number): Refusal => ({
@@ -25,7 +25,7 @@ export const leaseLost = (job: Job, lease: number): Refusal => ({
 
 export const holds = (job: Job, lease: number): boolean => isLeased(job) && job.lease === lease;
 
-/** Nothing to change: the same report was taken before, or the beat brings nothing new. */
+/** Nothing to change: a repeated report, or a heartbeat without news. */
 export const unchanged = (job: Job): Decision => ({ job, events: [] });
 
 export const started = (job: Job, nowAt: number): Job =>
@@ -42,12 +42,12 @@ export const started = (job: Job, nowAt: number): Job =>
     nowAt,
   );
 
-/** A job that is reported on is being worked on, whether its start was told or lost. */
+/** A report means that the job is being worked on, even if its start was never reported. */
 export const asRunning = (job: Job, nowAt: number): Job => (job.status === "assigned" ? started(job, nowAt) : job);
 
 export interface AttemptSpending {
   readonly usage: Usage | null;
-  /** The model that answered, where the worker says so. */
+  /** The model that answered, if the worker says so. */
   readonly model?: string | null;
   readonly costNanoUsd: number | null;
 }

@@ -1,5 +1,5 @@
-// The lease: who holds a job, and what its holder may report. A (job, lease) pair is handed to one worker once;
-// a report with any other lease changes nothing (409 lease_lost), and a report repeated is answered again.
+// The lease: who holds a job, and what the holder may report. A (job, lease) pair is given to one worker once. A report
+// with any other lease changes nothing (409 lease_lost); a repeated report is answered again.
 
 import { releaseDelayMs } from "./backoff.ts";
 import { changeJob, type Decision, type Delayed, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
@@ -52,8 +52,8 @@ export const startJob = (job: Job, lease: number, nowAt: number): Result<Decisio
 };
 
 /**
- * Keeps a job from being reaped. The beat is stored only when it brings progress or the stored one is older
- * than `storeAfterMs`; it is no new version of the job, so history hears nothing of it.
+ * Keeps a job from being reaped. The heartbeat is stored only if it brings progress or the stored one is older than
+ * `storeAfterMs`. It makes no new version, so history gets nothing.
  */
 export const heartbeatJob = (
   job: Job,
@@ -69,19 +69,19 @@ export const heartbeatJob = (
   return ok({ job: { ...job, heartbeatAt: nowAt, progress: progress ?? job.progress }, events: [] });
 };
 
-/** Work that is told of before its start was. */
+/** A report on work whose start was not reported. */
 const startedBy = (job: Job, progress: Json | undefined, nowAt: number): Decision => {
   const next = { ...started(job, nowAt), progress: progress ?? null };
   return { job: next, events: [jobEvent(next, "job.started", nowAt)] };
 };
 
-/** Its worker says that it has an assigned job: the lease lives on for as long as it says so. */
+/** The worker says that it has an assigned job: the lease lasts as long as it says so. */
 export const keepLease = (job: Job, storeAfterMs: number, nowAt: number): Decision => {
   const keptAt = job.heartbeatAt ?? job.assignedAt ?? nowAt;
   return nowAt - keptAt < storeAfterMs ? unchanged(job) : { job: { ...job, heartbeatAt: nowAt }, events: [] };
 };
 
-/** The first event with content: from here on what the client hears comes from this attempt or from none. */
+/** The first event with content: from now on the client's output comes from this attempt or from none. */
 export const speakFirst = (job: Job, lease: number, nowAt: number): Result<Decision, Refusal> => {
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   if (job.firstTokenAt !== null) return ok(unchanged(job));
@@ -114,7 +114,7 @@ export const completeJob = (
   return ok({ job: next, result: report.result, events: [jobEvent(next, "job.completed", nowAt)] });
 };
 
-/** Failed by the service, not by its worker: a report that comes after all is late, not repeated. */
+/** Failed by the service, not by the worker: a later report is late, not repeated. */
 const failedUnreported = (job: Job, error: JobError, nowAt: number): Decision =>
   failed(job, { usage: null, costNanoUsd: null }, error, nowAt, null);
 
@@ -142,11 +142,11 @@ export const releaseJob = (job: Job, lease: number, reason: string, nowAt: numbe
   return ok(givenBack(job, "job.released", reason, nowAt, delay, { settledBy: "released", releases }));
 };
 
-/** The end of an attempt whose worker is gone, and that its client has heard the beginning of. */
+/** Ends an attempt whose worker is gone after the client received part of the answer. */
 const loseSpoken = (job: Job, reason: string, nowAt: number): Decision =>
   failedUnreported(job, { code: "worker_lost", message: `the worker was lost: ${reason}`, retryable: true }, nowAt);
 
-/** The same of a job that has left that worker since: with what the worker said, where it said anything. */
+/** The same for a job that has left that worker since, with the worker's error if it reported one. */
 export const failHeard = (job: Job, nowAt: number): Decision => {
   const waiting = { ...job, readyAt: null, delayedBy: null };
   return job.error === null
@@ -154,13 +154,13 @@ export const failHeard = (job: Job, nowAt: number): Decision => {
     : failedUnreported(waiting, job.error, nowAt);
 };
 
-/** The worker's own list of jobs no longer names this one, or the worker is gone. */
+/** The worker's own job list no longer names this job, or the worker is gone. */
 export const loseJob = (job: Job, maxAttempts: number, nowAt: number): Decision => {
   const reason = "its worker no longer works on it";
   return workerLost(job, maxAttempts, { type: "job.lost", says: "its worker lost it", detail: { reason } }, nowAt);
 };
 
-/** The killswitch, below full halt: back to the queue. */
+/** The killswitch below level 4: back to the queue. */
 export const haltJob = (job: Job, level: number, nowAt: number): Decision =>
   givenBack(job, "job.halted", `killswitch level ${level}`, nowAt);
 
@@ -177,7 +177,7 @@ export const reapJob = (job: Job, maxAttempts: number, nowAt: number): Decision 
   return workerLost(job, maxAttempts, { type: "job.reaped", says: "its worker fell silent", detail }, nowAt);
 };
 
-/** An attempt whose worker was lost is spent: back to the queue while there are others left, else the job has failed. */
+/** An attempt whose worker was lost counts: back to the queue while attempts are left, else the job fails. */
 const workerLost = (
   job: Job,
   maxAttempts: number,

@@ -1,9 +1,9 @@
-// The local model runtimes: their names, the other names that people give them, where they listen by default. Cost,
-// config, the worker and its discovery derive from this list; a test holds the catalog's `local: true` files to it.
+// The local model runtimes: names, aliases and default addresses. Cost, config, worker and discovery derive from this
+// list; a test compares it with the catalog's `local: true` files.
 
 interface LocalRuntime {
   readonly aliases: readonly string[];
-  /** Null: nothing to reach, it answers by itself. */
+  /** Null: it runs inside the worker. */
   readonly address: string | null;
   /** A worker without `--runtime` looks for it on its machine, in the order of this list. */
   readonly isSought: boolean;
@@ -22,7 +22,7 @@ export const LOCAL_RUNTIMES = {
   sglang: { ...AT_HOME, address: "http://127.0.0.1:30000" },
   tgi: { ...AT_HOME, address: "http://127.0.0.1:8080" },
   nim: { ...AT_HOME, address: "http://127.0.0.1:8000" },
-  /** Any other server of this API, at SERVICE_RUNTIME_URL. */
+  /** Any other server with this API, at SERVICE_RUNTIME_URL. */
   "openai-compatible": { aliases: ["local"], address: "http://127.0.0.1:8000", isSought: false },
 } as const satisfies Record<string, LocalRuntime>;
 
@@ -34,13 +34,13 @@ const canonicalNames: ReadonlyMap<string, LocalRuntimeName> = new Map(
   entries.flatMap(([name, { aliases }]) => [name, ...aliases].map((one) => [one, name] as const)),
 );
 
-/** All names, with the aliases. */
+/** All names, including aliases. */
 export const LOCAL_RUNTIME_NAMES: readonly string[] = [...canonicalNames.keys()];
 
-/** The runtime that a name or an alias means; null if it means none of this list. */
+/** The runtime of a name or alias; null if it is not in this list. */
 export const localRuntimeOf = (name: string): LocalRuntimeName | null => canonicalNames.get(name) ?? null;
 
-/** Whether a provider's models run on the owner's own machines: they cost nothing unless someone says otherwise. */
+/** Whether a provider runs on the owner's machines: it costs nothing unless another source says otherwise. */
 export const isLocalProvider = (provider: string): boolean => canonicalNames.has(provider);
 
 export const SOUGHT_RUNTIMES: readonly LocalRuntimeName[] = entries

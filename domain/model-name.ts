@@ -1,4 +1,4 @@
-// When two names mean one model: a local runtime that is asked for `llama3.2` lists it as `llama3.2:latest`.
+// When two names mean one model: a local runtime lists `llama3.2` as `llama3.2:latest`.
 
 const DEFAULT_TAG = ":latest";
 

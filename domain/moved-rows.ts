@@ -1,4 +1,4 @@
-// Rows of a tenant's tables on their way to another deployment.
+// Rows of a tenant's tables, on the way to another deployment.
 
 export interface TableRows {
   readonly columns: readonly string[];
@@ -6,7 +6,7 @@ export interface TableRows {
 }
 
 export interface TablePage extends TableRows {
-  /** Where the next page begins; null after the last. */
+  /** The first row of the next page; null after the last page. */
   readonly next: number | null;
 }
 
@@ -18,8 +18,8 @@ const sizeOf = (cells: readonly Cell[]): number =>
   cells.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : 8), 0);
 
 /**
- * The page that begins at row `from`, out of the at most ROWS_A_PAGE rows that were found there: at least one row where
- * there is any, and about `maxChars` in all. Columns of `own` stay where they are.
+ * The page that begins at row `from`, made from the at most ROWS_A_PAGE rows found there: at least one row if there is
+ * any, and about `maxChars` in total. Columns of `own` are left out.
  */
 export const pageOf = (
   found: readonly Readonly<Record<string, Cell>>[],

@@ -1,5 +1,5 @@
-// Calendar periods in UTC: the day, the ISO week (from Monday), the month.
-// Invariant: periods of a kind tile time: each instant lies in exactly one, and each period's slots tile it.
+// Calendar periods in UTC: the day, the ISO week (from Monday), the month. Invariant: each instant is in exactly one
+// period of a kind, and in exactly one of its slots.
 
 export const PERIODS = ["day", "week", "month"] as const;
 
@@ -17,19 +17,19 @@ export interface PeriodBounds {
   readonly toAt: number;
 }
 
-/** A span of time with the one before it, in slots to draw. */
+/** A span of time with the one before it, divided into slots for a chart. */
 export interface Span extends PeriodBounds {
   readonly previous: PeriodBounds;
-  /** Where its slots begin. */
+  /** The start of each slot. */
   readonly slots: readonly number[];
   readonly slotMs: number;
 }
 
 export const MAX_SPAN_DAYS = 92;
-/** Longer spans are drawn by days. */
+/** Longer spans have slots of days. */
 const MAX_SPAN_IN_HOURS_MS = 2 * DAY_MS;
 
-/** Any span, widened to whole hours; the span before is as long. */
+/** A span widened to whole hours; the span before has the same length. */
 export const spanOf = (fromAt: number, toAt: number): Span => {
   const from = Math.floor(fromAt / HOUR_MS) * HOUR_MS;
   const to = Math.ceil(toAt / HOUR_MS) * HOUR_MS;
@@ -39,7 +39,7 @@ export const spanOf = (fromAt: number, toAt: number): Span => {
   return { fromAt: from, toAt: to, previous: { fromAt: from - (to - from), toAt: from }, slots, slotMs };
 };
 
-/** The calendar period that an instant lies in, as a span. */
+/** The calendar period of an instant, as a span. */
 export const calendarSpan = (period: Period, at: number): Span => ({
   ...periodAt(period, at),
   previous: previousPeriod(period, at),
@@ -47,7 +47,7 @@ export const calendarSpan = (period: Period, at: number): Span => ({
   slotMs: slotMsOf(period),
 });
 
-/** The period that an instant lies in. */
+/** The period of an instant. */
 export const periodAt = (period: Period, at: number): PeriodBounds => {
   if (period === "day") return evenPeriod(0, DAY_MS, at);
   if (period === "week") return evenPeriod(FIRST_MONDAY_AT, WEEK_MS, at);
@@ -59,14 +59,14 @@ export const periodAt = (period: Period, at: number): PeriodBounds => {
 export const previousPeriod = (period: Period, at: number): PeriodBounds =>
   periodAt(period, periodAt(period, at).fromAt - 1);
 
-/** Where the slots of the period's series begin: the hours of a day, the days of a week or month. */
+/** The slots of a period: the hours of a day, the days of a week or month. */
 export const slotStarts = (period: Period, at: number): number[] => {
   const { fromAt, toAt } = periodAt(period, at);
   const slotMs = slotMsOf(period);
   return Array.from({ length: (toAt - fromAt) / slotMs }, (_, index) => fromAt + index * slotMs);
 };
 
-/** The start of the slot that an instant falls into. */
+/** The start of the slot of an instant. */
 export const slotAt = (period: Period, at: number): number => Math.floor(at / slotMsOf(period)) * slotMsOf(period);
 
 export const slotMsOf = (period: Period): number => (period === "day" ? HOUR_MS : DAY_MS);

@@ -1,5 +1,5 @@
-// Which workers have one feature: a short list of slots while they are few, a set of bits once they are many, so that a
-// tag of a single worker costs a few bytes however many workers there are.
+// Which workers have a feature: a short list of slots while they are few, a set of bits once they are many, so that a
+// tag of one worker takes a few bytes.
 
 import { Bits } from "./bits.ts";
 
@@ -47,7 +47,7 @@ export class Postings {
     return this.#byValue.keys();
   }
 
-  /** The caller must not change it. */
+  /** Callers must not change it. */
   with(value: string): Bits | undefined {
     return this.#byValue.get(value)?.bits;
   }

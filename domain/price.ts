@@ -1,13 +1,13 @@
-// Prices and money: integer nano-dollars (10⁻⁹ USD); rates are nano-dollars per million tokens.
-// Invariant: decimals are read and written digit by digit, never by multiplying floats, so that
-// nanoFromUsd(usdFromNano(n)) is n below 2²³ dollars: from there on a JSON number has no room for the nano.
+// Prices and money: integer nano-dollars (10⁻⁹ USD); rates are nano-dollars per million tokens. Invariant: decimals are
+// read and written digit by digit, never by multiplying floats, so nanoFromUsd(usdFromNano(n)) is n below 2²³ dollars;
+// above that a JSON number cannot hold nano-dollars.
 
 import { type ModelPrice, scaledInteger } from "./catalog-price.ts";
 
 const NANO_EXPONENT = 9;
 const NANO_PER_USD = 1_000_000_000;
 
-/** A price as the config states it, in US dollars. A rate that is left out is 0, if any other is given. */
+/** A price in the config, in US dollars. A missing rate is 0 if any other is given. */
 export interface PriceInUsd {
   readonly inputPerMtok?: number | undefined;
   readonly outputPerMtok?: number | undefined;
@@ -18,7 +18,7 @@ export interface PriceInUsd {
 /** Dollars, as a number or a decimal string ("0.25", "6E-7"), in nano-dollars; null unless it is an amount ≥ 0. */
 export const nanoFromUsd = (usd: number | string): number | null => scaledInteger(usd, NANO_EXPONENT) ?? null;
 
-/** Nano-dollars in dollars: the number whose shortest decimal form is the amount. */
+/** Nano-dollars to dollars: the number whose shortest decimal form is the amount. */
 export const usdFromNano = (nanoUsd: number): number => {
   const whole = Math.trunc(nanoUsd / NANO_PER_USD);
   const fraction = Math.abs(nanoUsd % NANO_PER_USD);
@@ -26,7 +26,7 @@ export const usdFromNano = (nanoUsd: number): number => {
   return Number(`${sign}${whole}.${String(fraction).padStart(NANO_EXPONENT, "0")}`);
 };
 
-/** A configured price in nano-dollars; null if it states nothing, or an amount that is out of range. */
+/** A configured price in nano-dollars; null if it has no rate, or one that is out of range. */
 export const priceFromUsd = (price: PriceInUsd): ModelPrice | null => {
   const { inputPerMtok, outputPerMtok, cachedInputPerMtok, perRequest } = price;
   const given = [inputPerMtok, outputPerMtok, cachedInputPerMtok, perRequest].filter((usd) => usd !== undefined);
@@ -40,7 +40,7 @@ export const priceFromUsd = (price: PriceInUsd): ModelPrice | null => {
   };
 };
 
-/** `providers.<provider>.pricing`: the model's own entry, else that of `*`. */
+/** `providers.<provider>.pricing`: the entry of the model, else that of `*`. */
 export const configuredPrice = (
   pricing: Readonly<Record<string, PriceInUsd>> | undefined,
   model: string | null,

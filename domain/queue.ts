@@ -1,12 +1,12 @@
-// The queue: requirement groups, and one order key with ageing. Jobs that ask the same stand in one group, so a
-// match looks at the heads of groups and never at the jobs behind them. A group's key is its requirements.
+// The queue: requirement groups, and one order key with ageing. Jobs with equal requirements form one group, whose key
+// is the requirements, so matching looks only at the first job of each group.
 
 import type { Api } from "./api.ts";
 import type { Priority, Requirements } from "./requirements.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A higher priority starts as if it had been enqueued earlier; a lower one is overtaken for this long at most. */
+/** A higher priority counts as enqueued earlier; a lower one can be overtaken for at most this long. */
 export const HEAD_START_MS: Record<Priority, number> = {
   low: 0,
   normal: 5 * MINUTE_MS,
@@ -17,7 +17,7 @@ export const HEAD_START_MS: Record<Priority, number> = {
 /** Smaller is earlier. `enqueuedAt` in epoch ms. */
 export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => enqueuedAt - HEAD_START_MS[priority];
 
-/** What few jobs have stands last and only where there is any, so that older keys stay what they were. */
+/** Rare requirements come last and only if they are set, so that older keys stay the same. */
 export const groupKeyOf = (asked: Requirements): string => {
   const { provider, model, tags, excludedProviders, api, avoidedWorkers } = asked;
   const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
@@ -37,7 +37,7 @@ export const requirementsOf = (groupKey: string): Requirements => {
   return { provider, model, tags, excludedProviders, api, avoidedWorkers };
 };
 
-/** A waiting job's place: smaller keys first, then the older id. */
+/** A waiting job's position: smaller keys first, then the older id. */
 export interface Place {
   readonly id: string;
   readonly orderKey: number;
@@ -51,18 +51,18 @@ export interface Group {
   readonly requirements: Requirements;
   /** Jobs that wait and may run now. */
   count: number;
-  /** The first of them; null while it has to be looked up. */
+  /** The first of them; null if it must be looked up. */
   head: Place | null;
 }
 
-/** What a worker may take is found through one feature that the group requires and the worker must have. */
+/** The one required feature under which a group is indexed; every worker for the group must have it. */
 const anchorOf = (asked: Requirements): string => {
   const tag = asked.tags[0];
   if (tag !== undefined) return `tag ${tag}`;
   return asked.provider === null ? "" : `provider ${asked.provider}`;
 };
 
-/** The waiting groups in memory, found by worker without visiting the groups that nobody offers anything for. */
+/** The waiting groups in memory, indexed so that a worker finds its groups without visiting the others. */
 export class Queue {
   readonly #groups = new Map<string, Group>();
   readonly #byAnchor = new Map<string, Set<Group>>();
@@ -78,7 +78,7 @@ export class Queue {
     return this.#groups;
   }
 
-  /** Groups whose jobs some worker had and failed. */
+  /** Groups with jobs that some workers have failed. */
   get avoiding(): ReadonlySet<Group> {
     return this.#avoiding;
   }
@@ -110,7 +110,7 @@ export class Queue {
     if (group.count <= 0) this.#forget(group);
   }
 
-  /** Groups whose anchor the worker has; the caller's filters decide on the rest. */
+  /** Groups whose indexed feature the worker has; the caller applies the filters. */
   *groupsNear(worker: { provider: string; tags: readonly string[] }): Generator<Group> {
     yield* this.#byAnchor.get("") ?? [];
     yield* this.#byAnchor.get(`provider ${worker.provider}`) ?? [];

@@ -1,5 +1,5 @@
-// How much a key may ask for: so many requests a second, in bursts, and so many under way. A token bucket that is
-// filled when it is looked at, so no timer runs for it.
+// How much a key may ask for: requests per second, with bursts, and requests in progress. A token bucket that is
+// refilled when it is read, so it needs no timer.
 
 import type { RefusalOf } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
@@ -7,7 +7,7 @@ import { err, ok, type Result } from "./result.ts";
 /** null: no limit. */
 export interface RequestLimits {
   readonly requestsPerSecond: number | null;
-  /** How many may come at once after a quiet time; null: as many as a second allows, and one at least. */
+  /** How many may come at once after a pause; null: as many as per second, at least one. */
   readonly burst: number | null;
   readonly inFlight: number | null;
 }
@@ -24,7 +24,7 @@ const IN_FLIGHT_RETRY_SECONDS = 1;
 const burstOf = ({ burst, requestsPerSecond }: RequestLimits): number =>
   burst ?? Math.max(1, Math.ceil(requestsPerSecond ?? 1));
 
-/** The bucket after one more request of a key that has `underWay` of them, this one included. */
+/** The bucket after one more request of a key that has `underWay` requests in progress, including this one. */
 export const takeRequest = (
   limits: RequestLimits,
   bucket: Bucket | undefined,

@@ -1,5 +1,5 @@
-// Every way the service says no, with its facts. `contract/refusal.ts` maps each code to the wire; that table
-// does not compile while a code is missing. Messages say what to change; no secret ever stands in one.
+// Every way the service refuses, with the facts. `contract/refusal.ts` maps each code to HTTP; a missing code does not
+// compile. Messages say what to change and never contain a secret.
 
 import type { JobStatus } from "./job-status.ts";
 import type { WorkerVerdict } from "./verdict.ts";
@@ -32,7 +32,7 @@ export type Refusal =
       readonly code: "not_found";
       readonly kind: ResourceKind;
       readonly id: string;
-      /** Of a job: when the tenant's object had none, by its own clock. History may have it. */
+      /** For a job: when the tenant's object did not have it, by the object's clock. History may have it. */
       readonly absentAt?: number;
     }
   | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
@@ -49,7 +49,7 @@ export type Refusal =
       readonly id: string;
       readonly lease: number;
       readonly current: number;
-      /** Of the job; null where only the lease was asked about. */
+      /** The job's status; null if only the lease was checked. */
       readonly status: JobStatus | null;
     }
   | { readonly code: "too_many_workers"; readonly limit: number }
@@ -69,7 +69,7 @@ export type Refusal =
       readonly code: "rate_limit_exceeded";
       readonly detail: string;
       readonly retryAfterSeconds: number;
-      /** null: it is not about requests a minute. */
+      /** null: another limit than requests per minute. */
       readonly requestsPerMinute: number | null;
     }
   | { readonly code: "insufficient_quota"; readonly detail: string }

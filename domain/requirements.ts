@@ -1,4 +1,4 @@
-// What a job asks of a worker. Jobs that ask the same stand in one requirement group of the queue.
+// What a job requires of a worker. Jobs with equal requirements form one group of the queue.
 
 import type { Api } from "./api.ts";
 
@@ -12,10 +12,10 @@ export interface Requirements {
   readonly provider: string | null;
   readonly model: string | null;
   readonly tags: readonly string[];
-  /** The API whose dialect the worker must answer in; null for an ordinary job. */
+  /** The API that the worker must offer; null for an ordinary job. */
   readonly api: Api | null;
-  /** Providers that a fallback has left behind. */
+  /** Providers that a fallback has already tried. */
   readonly excludedProviders: readonly string[];
-  /** Instances on which it failed: others come first, as long as one of them may have it. */
+  /** Workers on which it failed: others are preferred while one of them is eligible. */
   readonly avoidedWorkers: readonly string[];
 }

@@ -1,4 +1,4 @@
-// Outcomes are values: a rule answers with what it decided or with the refusal that explains why not.
+// Outcomes are values: a rule returns its decision, or the refusal that explains why not.
 
 export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 

@@ -1,5 +1,5 @@
-// The filters of the router: whether a worker may have a job. A row states its refusal of one worker, the same question
-// to the whole fleet, and why no worker is left. All are evaluated; the first that refuses is counted.
+// The router's filters: whether a worker may have a job. A row states how it refuses one worker, how it narrows the
+// whole fleet, and how it explains that no worker is left. All are evaluated; the first that refuses is counted.
 
 import { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
@@ -11,11 +11,11 @@ import { ECHO, isOffline, pauseReasonOf } from "./worker.ts";
 export interface RouteRequest extends Requirements {
   readonly tier: Tier | null;
   readonly urgency: Priority;
-  /** The conversation that it belongs to, and who had its last turn; absent where it belongs to none. */
+  /** The job's conversation and the worker of its previous turn; absent without a conversation. */
   readonly session?: { readonly worker: string | null } | undefined;
 }
 
-/** What the tenant's state says about routing at one instant. */
+/** The tenant's state for routing, at one instant. */
 export interface RoutePolicy {
   readonly nowAt: number;
   readonly offlineAfterMs: number;
@@ -27,11 +27,11 @@ export interface RoutePolicy {
   /** Another worker than the built-in echo has registered: echo answers only jobs that ask for it. */
   readonly isEchoAside: boolean;
   readonly priceOf: (provider: string, model: string | null) => number | null;
-  /** The last sign of life of a worker that memory thinks silent: its socket may have answered pings meanwhile. */
+  /** The last sign of life of a worker that memory considers silent; its socket may have answered pings since. */
   readonly lastSignOf: (member: Member) => number;
 }
 
-/** A filter left no worker: those it had to look at, and the question. */
+/** A filter left no worker: the workers it examined, and the request. */
 interface Nobody {
   readonly before: Bits;
   readonly fleet: Fleet;
@@ -41,13 +41,13 @@ interface Nobody {
 
 interface Filter {
   readonly name: string;
-  /** Why this worker may not have this job; null where it may. */
+  /** Why this worker may not have this job; null if it may. */
   readonly refuses: (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet) => string | null;
-  /** Whether it refuses anybody at all, from what is asked and the policy alone. */
+  /** Whether it can refuse any worker at all, given the request and the policy. */
   readonly applies?: (asked: Requirements, policy: RoutePolicy) => boolean;
-  /** The same question to the whole fleet: takes out of `left` those it refuses. */
+  /** The same check for the whole fleet: removes refused workers from `left`. */
   readonly narrow: (left: Bits, fleet: Fleet, asked: Requirements, policy: RoutePolicy) => void;
-  /** Why no worker may have this job, in one line, if this filter refused the last of them. */
+  /** Why no worker may have this job, in one line, if this filter refused the last ones. */
   readonly whyNobody: (nobody: Nobody) => string;
 }
 
@@ -62,7 +62,7 @@ const whoIs = (nobody: Nobody): string => {
   return many === 1 ? `worker "${firstOf(nobody).worker.instance}" is` : `all ${many} matching workers are`;
 };
 
-/** Whether this worker may be given a job, but for what it has on its hands now. */
+/** Whether this worker could be given the job, ignoring its current load. */
 const MAY_EVER: readonly Filter[] = [
   {
     name: "provider",
@@ -163,7 +163,7 @@ const MAY_EVER: readonly Filter[] = [
       return reason === null ? null : `paused: ${reason}`;
     },
     narrow: (left, fleet, _asked, policy) => {
-      // A pause ends at its instant, whether or not the sweep has come to it yet.
+      // A pause ends at its instant, even before the sweep handles it.
       left.keepIf((slot) => pauseReasonOf(fleet.at(slot).worker, policy.nowAt) === null, fleet.paused);
     },
     whyNobody: (nobody) => {
@@ -191,7 +191,7 @@ const MAY_EVER: readonly Filter[] = [
   },
 ];
 
-/** In the order in which a refusal is counted: first what a worker can never do, last what only time changes. */
+/** In the order in which refusals are counted: first what never changes, last what only time changes. */
 export const FILTERS: readonly Filter[] = [
   ...MAY_EVER,
   {
@@ -217,7 +217,7 @@ export const FILTERS: readonly Filter[] = [
   },
 ];
 
-/** Providers that a fallback has left behind; where nothing of the chain would remain, none counts as left. */
+/** Providers that a fallback has tried; if the chain has no other, none counts as tried. */
 const leftBehind = (asked: Requirements, { strategy, chain }: RoutePolicy): readonly string[] =>
   strategy === "fallback" && chain.some((provider) => !asked.excludedProviders.includes(provider))
     ? asked.excludedProviders
@@ -232,7 +232,7 @@ const avoidedIn = (fleet: Fleet, asked: Requirements): Bits => {
   return avoided;
 };
 
-/** Whether any of these is a worker that takes jobs at all and has not failed this one. */
+/** Whether one of these workers takes jobs and has not failed this one. */
 const hasOthers = (among: Bits, fleet: Fleet, asked: Requirements): boolean => {
   const others = among.copy().subtract(avoidedIn(fleet, asked));
   return others.members().some((slot) => fleet.at(slot).worker.concurrency > 0);
@@ -254,13 +254,13 @@ const isSilent = (member: Member, policy: RoutePolicy): boolean =>
   isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt) &&
   isOffline(policy.lastSignOf(member), policy.offlineAfterMs, policy.nowAt);
 
-/** Every reason why a worker may not have a job; empty where it may. */
+/** Every reason why a worker may not have a job; empty if it may. */
 export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string[] =>
   applicable(FILTERS, asked, policy)
     .map((filter) => filter.refuses(member, asked, policy, fleet))
     .filter((reason) => reason !== null);
 
-/** The first reason, as a worker's `skipped` counts it. */
+/** The first reason, as counted in a worker's `skipped`. */
 export const firstRefusal = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string | null => {
   for (const filter of FILTERS) {
     if (filter.applies?.(asked, policy) === false) continue;

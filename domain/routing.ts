@@ -1,5 +1,5 @@
 // Who gets a job, and why: the filters, a score for the workers that pass, one choice. Dispatch, explain, a pending
-// job's waiting_reason, a worker's `skipped` and the stored decision all come from here.
+// job's waiting_reason, a worker's `skipped` and the stored decision all use it.
 
 import { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
@@ -15,13 +15,13 @@ export interface Routing {
   readonly weights: Weights;
   readonly selected: string | null;
   readonly notes: readonly string[];
-  /** Best first, then those that are refused, the closest first; at most a limit of each. */
+  /** Best first, then the refused workers, those that passed most filters first; at most a limit of each. */
   readonly workers: readonly WorkerVerdict[];
   readonly eligibleCount: number;
   readonly totalCount: number;
 }
 
-/** A worker that may have the job, and how good it is for it. */
+/** A worker that may have the job, and its score. */
 export interface Candidate {
   readonly member: Member;
   readonly score: number;
@@ -29,16 +29,16 @@ export interface Candidate {
 }
 
 export interface Choice extends Candidate {
-  /** Who would get it without the chosen one; null where nobody else may have it. */
+  /** Who would get it otherwise; null if no other worker may have it. */
   readonly runnerUp: Candidate | null;
-  /** How many workers each filter turned away, each counted under the first one that did. */
+  /** How many workers each filter refused, each counted under the first one that did. */
   readonly refused: Readonly<Record<string, number>>;
 }
 
 interface Contender {
   member: Member;
   score: number;
-  /** What the strategy looks at before the score; greater is better. */
+  /** The strategy's criterion, compared before the score; greater is better. */
   rank: number;
 }
 
@@ -60,7 +60,7 @@ const rankOf = (member: Member, asked: RouteRequest, policy: RoutePolicy): numbe
 
 const isBetter = (one: Contender, other: Contender): boolean => {
   const [a, b] = [one.member, other.member];
-  // A worker that let leases expire gets the next one only where nobody else may have it.
+  // A worker that let leases expire is chosen only if no other may have it.
   if (a.worker.expiredLeases !== b.worker.expiredLeases) return a.worker.expiredLeases < b.worker.expiredLeases;
   if (one.rank !== other.rank) return one.rank > other.rank;
   if (one.score !== other.score) return one.score > other.score;
@@ -68,7 +68,7 @@ const isBetter = (one: Contender, other: Contender): boolean => {
   return a.slot < b.slot;
 };
 
-/** Before rounding, by slot. */
+/** By slot, before rounding. */
 type Score = (slot: number) => number;
 
 const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, scoreOf: Score): Contender => ({
@@ -77,7 +77,7 @@ const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, s
   rank: rankOf(member, asked, policy),
 });
 
-/** The worker that gets the job, with the decision to store; null where nobody may have it. */
+/** The worker that gets the job, with the decision to store; null if no worker may have it. */
 export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): Choice | null => {
   const left = fleet.registered.copy();
   const refused: Record<string, number> = {};
@@ -99,7 +99,9 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
   return { ...candidateOf(best), runnerUp: second === null ? null : candidateOf(second), refused };
 };
 
-/** One pass over all that may have the job; `left` is not empty. Three records serve the whole pass. */
+/**
+ * One pass over all workers that may have the job; `left` is not empty. Three records are reused for the whole pass.
+ */
 const bestTwoOf = (
   left: Bits,
   fleet: Fleet,
@@ -116,7 +118,7 @@ const bestTwoOf = (
   for (const slot of left.members()) {
     if (slot === first) continue;
     const score = scoreOf(slot);
-    // Most need no closer look: a later one in the pass must score higher than the second, or have waited longer.
+    // Fast path: a later worker in the pass must have a higher score than the second, or have waited longer.
     if (second !== null && isByScore && second.member.worker.expiredLeases === 0) {
       const isWorse = score < second.score - SCORE_STEP;
       const isLater = score < second.score + SCORE_STEP / 2 && (lastTurn[slot] as number) >= second.member.lastTurn;
@@ -133,9 +135,9 @@ const bestTwoOf = (
 };
 
 export interface Scope {
-  /** Bounds the eligible workers that are named, and the refused ones: those that came closest. */
+  /** Bounds the eligible workers listed, and the refused ones that passed most filters. */
   readonly limit?: number;
-  /** Names this worker alone. */
+  /** Only this worker. */
   readonly instance?: string;
 }
 
@@ -170,7 +172,7 @@ export const explain = (
   };
 };
 
-/** The reasoning on a job that may not run yet: nobody may have it, for one more reason. */
+/** The reasoning for a job that may not run yet: no worker may have it, for one more reason. */
 export const heldBack = (routing: Routing, reason: string): Routing => ({
   ...routing,
   selected: null,
@@ -186,8 +188,8 @@ export const heldBack = (routing: Routing, reason: string): Routing => ({
 });
 
 /**
- * Why nobody may have a job, by those that came closest to it, at most `limit` of them: a filter that all others passed
- * turned them away. Looks at no more workers than it answers with.
+ * Why no worker may have a job, explained by at most `limit` workers that passed most filters. Examines no more workers
+ * than it returns.
  */
 export const explainClosest = (
   fleet: Fleet,
@@ -207,9 +209,9 @@ const onlyOne = (fleet: Fleet, instance: string): Bits => {
 };
 
 interface Sifted {
-  /** Who may have the job. */
+  /** Workers that may have the job. */
   readonly left: Bits;
-  /** Whom each filter turned away, the last filter's first. */
+  /** The workers that each filter refused, the last filter's first. */
   readonly turnedAway: readonly Bits[];
 }
 
@@ -257,9 +259,12 @@ const toVerdict = (
   score,
   breakdown,
   reasons,
+  ...(reasons.length === 0 && member.worker.expiredLeases > 0 ? { note: LETS_EXPIRE } : {}),
 });
 
-/** Whether somebody would have a job, if there were room. */
+const LETS_EXPIRE = "did not start the last job it was given: it comes after the others";
+
+/** Whether a worker would get a job if it had a free place. */
 export const isOnlyFull = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): boolean => {
   const left = fleet.registered.copy();
   for (const filter of FILTERS) {
@@ -269,7 +274,7 @@ export const isOnlyFull = (fleet: Fleet, asked: Requirements, policy: RoutePolic
   return left.count() > 0;
 };
 
-/** Why nobody may have a job now, in one line; null where somebody may. */
+/** Why no worker may have a job now, in one line; null if one may. */
 export const whyWaiting = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): string | null => {
   const left = fleet.registered.copy();
   if (fleet.size === 0) return "no worker is registered";

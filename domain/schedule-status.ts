@@ -3,6 +3,6 @@
 export const SCHEDULE_STATUSES = ["active", "paused"] as const;
 export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
 
-/** `skip`: no run while the job of the last one is open. */
+/** `skip`: no run while the previous run's job is open. */
 export const OVERLAPS = ["allow", "skip"] as const;
 export type Overlap = (typeof OVERLAPS)[number];

@@ -1,7 +1,6 @@
-// A schedule: what to ask for, and when. active ⇄ paused; a paused schedule is never due.
-// Invariants: nextRunAt is the first due time that has not been decided, or null while paused;
-// a due time is decided once, as created or skipped, and nextRunAt then lies after it.
-// Nothing that fell due while paused counts as missed. An edit of the timing starts it afresh.
+// A schedule: what to ask for, and when. active ⇄ paused; a paused schedule is never due. Invariants: nextRunAt is the
+// first undecided due time, or null while paused; a due time is decided once, as created or skipped, and nextRunAt is
+// then later. Due times during a pause do not count as missed. Changing the timing restarts it.
 
 import { parseCron } from "./cron.ts";
 import { parseInterval } from "./interval.ts";
@@ -25,9 +24,9 @@ export interface Schedule extends ScheduledRequest {
   readonly overlap: Overlap;
   readonly status: ScheduleStatus;
   readonly nextRunAt: number | null;
-  /** When it last created a job, due or by hand. */
+  /** When it last created a job, due or run manually. */
   readonly lastRunAt: number | null;
-  /** The instant intervals count from: creation, resumption or the last change of the timing. */
+  /** The instant from which intervals count: creation, resumption or the last change of timing. */
   readonly anchorAt: number;
   readonly createdAt: number;
 }
@@ -51,12 +50,12 @@ export type RunPlan = {
 );
 
 export interface RunCircumstances {
-  /** Whether the job that the schedule last created is not final yet. */
+  /** Whether the schedule's last job is not final yet. */
   readonly openJob: boolean;
   readonly killswitchLevel: number;
 }
 
-/** The timing that the fields describe, or every field that is wrong. */
+/** The timing of the fields, or every field that is wrong. */
 export const timingOf = (fields: TimingFields, anchorAt: number): Result<Timing, RefusalOf<"invalid_request">> => {
   const { cron, interval, timezone } = fields;
   if (cron !== null && interval !== null) return err(invalid("interval", "give either cron or interval, not both"));
@@ -98,8 +97,8 @@ export const createSchedule = (input: NewSchedule, nowAt: number): Result<Schedu
 };
 
 /**
- * Takes any of the fields but the name. Giving cron takes the place of an interval, and the other way round.
- * Decide a run that is already due before editing: a changed timing knows nothing of the old one's due times.
+ * Takes any field except the name. cron replaces an interval and vice versa. Decide a run that is already due before
+ * editing, because a changed timing does not know the old due times.
  */
 export const editSchedule = (
   schedule: Schedule,
@@ -117,7 +116,7 @@ export const editSchedule = (
   return keepsTiming(schedule, replaced) ? ok(replaced) : restarted(replaced, nowAt);
 };
 
-/** The run that is due, or null. Calling it again with the schedule it answers gives null until the next due time. */
+/** The run that is due, or null. Called again with the returned schedule it gives null until the next due time. */
 export const planRun = (schedule: Schedule, nowAt: number, circumstances: RunCircumstances): RunPlan | null => {
   const { status, nextRunAt } = schedule;
   if (status === "paused" || nextRunAt === null || nextRunAt > nowAt) return null;
@@ -135,7 +134,7 @@ export const planRun = (schedule: Schedule, nowAt: number, circumstances: RunCir
   };
 };
 
-/** A run by hand: whether paused or still busy, and without touching the next due time; the killswitch still holds. */
+/** A manual run: works while paused or busy and does not change the next due time; the killswitch still applies. */
 export const planRunNow = (schedule: Schedule, nowAt: number, killswitchLevel: number): RunPlan => {
   const run = { scheduledFor: nowAt, missed: 0 };
   const reason = skipReason({ ...schedule, overlap: "allow" }, { openJob: false, killswitchLevel });
@@ -149,7 +148,7 @@ export const planRunNow = (schedule: Schedule, nowAt: number, killswitchLevel: n
   };
 };
 
-/** The timing of a schedule that was validated when it was stored. */
+/** The timing of a stored schedule, which was validated when it was stored. */
 export const storedTiming = (schedule: Schedule): Timing => {
   const timing = timingOf(schedule, schedule.anchorAt);
   if (!timing.ok)
@@ -163,11 +162,11 @@ const skipReason = (schedule: Schedule, { openJob, killswitchLevel }: RunCircums
   return null;
 };
 
-/** Due times counted from now on, validated on the way; none while paused. */
+/** Due times counted from now on, validated; none while paused. */
 const restarted = (schedule: Schedule, nowAt: number): Result<Schedule, RefusalOf<"invalid_request">> => {
   const timing = timingOf(schedule, nowAt);
   if (!timing.ok) return timing;
-  // A clock that was set back must not make a due time come round again.
+  // If the clock was set back, a due time must not come again.
   const afterAt = Math.max(nowAt, schedule.lastRunAt ?? nowAt);
   const nextRunAt = nextDueAt(timing.value, afterAt);
   if (nextRunAt === null)

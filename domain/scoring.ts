@@ -1,6 +1,6 @@
-// How good a worker is for a job: named parts in [0,1], weighted by the tenant and by urgency. The score is the weighted
-// mean, 0 to 100. A turn of a conversation scores higher on the worker that had the last one. The choice scores by slot,
-// its explanation by worker; a test holds both to the same numbers.
+// How good a worker is for a job: named parts in [0,1], weighted by the tenant and by urgency. The score is the
+// weighted mean, 0 to 100. A conversation's next turn scores higher on the worker of the previous turn. The choice
+// computes scores by slot, the explanation by worker; a test checks that they agree.
 
 import { type Offer, offerOf } from "./columns.ts";
 import { DEFAULT_WEIGHTS, type Weights } from "./config.ts";
@@ -10,7 +10,7 @@ import { SCORE_PARTS } from "./score-part.ts";
 import type { Parts } from "./verdict.ts";
 import { successRateOf } from "./worker.ts";
 
-/** Critical wants the freest and most reliable worker; low packs workers that are busy already, and saves money. */
+/** Critical prefers the freest and most reliable worker; low prefers busy workers, and cheap ones. */
 const URGENCY_FACTORS: Record<Priority, Partial<Weights>> = {
   low: { cost: 3, success: 0.5, freshness: 0.5 },
   normal: {},
@@ -18,7 +18,7 @@ const URGENCY_FACTORS: Record<Priority, Partial<Weights>> = {
   critical: { capacity: 1.5, success: 2, freshness: 1.5, cost: 0 },
 };
 
-/** Weights for one urgency, scaled so that they add up to 100. */
+/** Weights for one urgency, scaled to a sum of 100. */
 export const weightsFor = (urgency: Priority, configured: Weights = DEFAULT_WEIGHTS): Weights => {
   const known = scaledWeights.get(configured) ?? new Map<Priority, Weights>();
   scaledWeights.set(configured, known);
@@ -27,7 +27,7 @@ export const weightsFor = (urgency: Priority, configured: Weights = DEFAULT_WEIG
   return weights;
 };
 
-/** Configured weights are immutable, so what follows from them holds for as long as they do. */
+/** Configured weights are immutable, so scaled weights are cached with them. */
 const scaledWeights = new WeakMap<Weights, Map<Priority, Weights>>();
 
 const scaled = (urgency: Priority, configured: Weights): Weights => {
@@ -38,7 +38,7 @@ const scaled = (urgency: Priority, configured: Weights): Weights => {
   return Object.fromEntries(raw.map(([part, weight]) => [part, weight * scale])) as unknown as Weights;
 };
 
-/** What affinity has of the 100 for a request that belongs to a conversation; the other weights shrink. */
+/** The share of affinity in the 100 points of a request in a conversation; the other weights shrink. */
 const AFFINITY_WEIGHT = 20;
 
 export type PartWeights = Weights & { readonly affinity?: number };
@@ -69,11 +69,11 @@ export interface ScoringRequest {
 export interface ScoringFacts {
   readonly nowAt: number;
   readonly offlineAfterMs: number;
-  /** Blended price in nano-dollars per million tokens; null where unknown. */
+  /** Blended price in nano-dollars per million tokens; null if unknown. */
   readonly priceOf: (provider: string, model: string | null) => number | null;
 }
 
-/** A dollar per million tokens is middling: it costs half of this part. */
+/** A price of one dollar per million tokens loses half of this part. */
 const MIDDLING_PRICE_NANO = 1_000_000_000;
 const UNKNOWN = 0.5;
 const FRESHNESS_STEPS = 4;
@@ -88,7 +88,7 @@ export const scoreParts = (member: Member, asked: ScoringRequest, facts: Scoring
   ...(asked.session === undefined ? {} : { affinity: asked.session.worker === member.worker.instance ? 1 : 0 }),
 });
 
-/** The parts that all workers with the same offer share. */
+/** The parts that depend only on the offer. */
 const offerParts = (offer: Offer, asked: ScoringRequest, facts: ScoringFacts): OfferParts => {
   const price = facts.priceOf(offer.provider, asked.model);
   return {
@@ -104,7 +104,7 @@ const capacityOf = (usedShare: number, asked: ScoringRequest): number =>
 
 const freshnessOf = (lastSeenAt: number, facts: ScoringFacts): number => {
   const age = Math.max(0, facts.nowAt - lastSeenAt);
-  // Between two heartbeats a worker is as fresh as ever; only a missed one tells it from its peers.
+  // Freshness changes in steps of a heartbeat, so that only a missed one distinguishes workers.
   const missed = Math.floor((FRESHNESS_STEPS * age) / facts.offlineAfterMs);
   return Math.max(0, 1 - missed / FRESHNESS_STEPS);
 };
@@ -125,7 +125,7 @@ const stateScore = (capacity: number, success: number, freshness: number, weight
   capacity * weights.capacity + success * weights.success + freshness * weights.freshness;
 
 const STEPS = 1000;
-/** Scores that differ by less are one. */
+/** Scores that differ by less count as equal. */
 export const SCORE_STEP = 1 / STEPS;
 export const rounded = (score: number): number => Math.round(score * STEPS) / STEPS;
 

@@ -1,10 +1,12 @@
-// Which of several object processes a tenant lives in. The answer names the folder that holds the tenant's data: a
-// change of this rule loses every tenant that it moves.
+// In which of several object processes a tenant lives. The result names the folder with the tenant's data, so a change
+// of this rule loses every tenant that it moves.
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a of the tenant's name (ASCII), then MurmurHash3's last mix, for FNV's low bits are few; modulo `count`. */
+/**
+ * FNV-1a of the tenant's name (ASCII), then MurmurHash3's final mix, because FNV's low bits are weak; modulo `count`.
+ */
 export const shareOf = (tenant: string, count: number): number => {
   let hash = FNV_OFFSET;
   for (let at = 0; at < tenant.length; at += 1) hash = Math.imul(hash ^ tenant.charCodeAt(at), FNV_PRIME);
@@ -20,10 +22,10 @@ export interface Share {
 
 export const WHOLE: Share = { index: 0, count: 1 };
 
-/** `<index>/<count>`, as a process is told its share. */
+/** `<index>/<count>`, the form in which a process gets its share. */
 export const shareText = ({ index, count }: Share): string => `${index}/${count}`;
 
-/** Everything where no share is given. */
+/** Everything if no share is given. */
 export const readShare = (text: string | undefined): Share => {
   const [index = 0, count = 1] = (text ?? "").split("/").filter(Boolean).map(Number);
   return { index, count };

@@ -1,5 +1,5 @@
-// Lists that many workers have in common, kept once: ten thousand workers of one kind share one list of models. Each
-// taken must be given back; a list that nobody has any more is forgotten.
+// Stores lists that many workers have in common once: ten thousand workers of one kind share one list of models. Every
+// list taken must be given back; an unused list is removed.
 
 interface Kept {
   readonly list: readonly string[];
@@ -17,7 +17,7 @@ export class SharedLists {
     return this.#byKey.size;
   }
 
-  /** The list that equals this one. */
+  /** The stored list that equals this one. */
   take(list: readonly string[]): readonly string[] {
     const key = list.join(SEPARATOR);
     const kept = this.#byKey.get(key) ?? { list: [...list], key, takers: 0 };

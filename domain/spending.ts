@@ -1,5 +1,5 @@
-// What a tenant has spent, by calendar day (UTC) and provider: an index over stored sums, so that asking costs no read.
-// Invariant: it holds at least the days of the current month, and adds up to what the table holds of them.
+// What a tenant has spent, by calendar day (UTC) and provider: an index over stored sums, so reading it costs no query.
+// Invariant: it has at least the days of the current month, with the table's sums.
 
 import { type Period, periodAt } from "./period.ts";
 
@@ -33,7 +33,7 @@ export class Spending {
     day.byProvider.set(provider, (day.byProvider.get(provider) ?? 0) + nanoUsd);
   }
 
-  /** Nano-dollars of the period that an instant lies in: of one provider, or (null) of all. */
+  /** Nano-dollars of the period that an instant lies in, for one provider or (null) all. */
   of(period: Exclude<Period, "week">, at: number, provider: string | null = null): number {
     const { fromAt, toAt } = periodAt(period, at);
     let sum = 0;

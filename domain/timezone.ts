@@ -1,6 +1,5 @@
-// Wall clocks of IANA time zones, read from the runtime's own zone data (Intl).
-// Invariant: pieces() covers a stretch of time without holes or overlaps, and inside one piece the
-// zone's offset does not change, so that wall time = instant + offset and clocks neither jump nor repeat.
+// Wall clocks of IANA time zones, from the runtime's zone data (Intl). Invariant: pieces() covers a span without gaps
+// or overlaps, and within a piece the zone's offset is constant, so wall time = instant + offset.
 
 import { err, ok, type Result } from "./result.ts";
 
@@ -8,14 +7,14 @@ export const DAY_MS = 86_400_000;
 const MAX_NAME_LENGTH = 64;
 const MAX_CACHED_FORMATTERS = 256;
 
-/** A stretch [startAt, endAt) of at most a day in which the zone's offset from UTC stays the same. */
+/** A piece [startAt, endAt) of at most a day with a constant offset from UTC. */
 export interface Piece {
   readonly startAt: number;
   readonly endAt: number;
   readonly offsetMs: number;
 }
 
-// Making a formatter costs a hundred times what using it does. The cache changes no answer.
+// Creating a formatter costs a hundred times more than using one.
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 function formatterFor(timezone: string): Intl.DateTimeFormat {
@@ -50,7 +49,7 @@ export function parseTimezone(name: string): Result<string, string> {
   }
 }
 
-/** What to add to an instant to read the zone's wall clock, in milliseconds. */
+/** Milliseconds to add to an instant to get the zone's wall clock. */
 export function offsetMsAt(timezone: string, at: number): number {
   const wholeSecondAt = Math.floor(at / 1000) * 1000;
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = formatterFor(timezone)
@@ -60,7 +59,7 @@ export function offsetMsAt(timezone: string, at: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - wholeSecondAt;
 }
 
-/** The pieces of [fromAt, untilAt), in order, cut where the clocks change. */
+/** The pieces of [fromAt, untilAt), in order, split where the clocks change. */
 export function* pieces(timezone: string, fromAt: number, untilAt: number): Generator<Piece> {
   let startAt = fromAt;
   let offsetMs = offsetMsAt(timezone, startAt);
@@ -74,7 +73,7 @@ export function* pieces(timezone: string, fromAt: number, untilAt: number): Gene
   }
 }
 
-/** The instant in (startAt, endAt] at which the offset stops being offsetMs, by bisection. */
+/** The instant in (startAt, endAt] at which the offset changes, by bisection. */
 function firstChangeAt(timezone: string, startAt: number, endAt: number, offsetMs: number): number {
   let sameAt = startAt;
   let changedAt = endAt;

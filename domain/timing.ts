@@ -1,12 +1,12 @@
-// When a schedule is due: a cron expression in a time zone, or an interval from an anchor.
-// Invariant: due times depend on the timing alone, never on when anything ran, so counting them again
-// gives the same answer and no late run shifts the next.
+// When a schedule is due: a cron expression in a time zone, or an interval from an anchor. Invariant: due times depend
+// only on the timing, never on when anything ran, so counting again gives the same result and a late run does not shift
+// the next.
 
 import { type CronTiming, cronRunsBetween, nextCronAt } from "./cron-times.ts";
 import { intervalRunsBetween, nextIntervalAt } from "./interval.ts";
 
 export const MAX_PREVIEW_COUNT = 100;
-/** How far back missed due times are counted. Within it the count is exact. */
+/** How far back missed due times are counted; within it the count is exact. */
 export const MAX_CATCH_UP_MS = 10 * 366 * 86_400_000;
 
 export type Timing =
@@ -14,18 +14,18 @@ export type Timing =
   | { readonly kind: "interval"; readonly intervalMs: number; readonly anchorAt: number };
 
 export interface DueRuns {
-  /** The latest due time that has passed: the one that runs. */
+  /** The latest due time that has passed, which runs. */
   readonly scheduledFor: number;
-  /** How many due times before it have passed and will never run. */
+  /** How many earlier due times passed and will never run. */
   readonly missed: number;
   readonly nextRunAt: number | null;
 }
 
-/** The first due time after an instant; null if there is none in eight years. */
+/** The first due time after an instant; null if there is none within eight years. */
 export const nextDueAt = (timing: Timing, afterAt: number): number | null =>
   timing.kind === "cron" ? nextCronAt(timing, afterAt) : nextIntervalAt(timing.anchorAt, timing.intervalMs, afterAt);
 
-/** The next due times after an instant, at most `count` of them. */
+/** The next due times after an instant, at most `count`. */
 export const previewRuns = (timing: Timing, fromAt: number, count: number): number[] => {
   const runs: number[] = [];
   let dueAt = nextDueAt(timing, fromAt);
@@ -36,7 +36,9 @@ export const previewRuns = (timing: Timing, fromAt: number, count: number): numb
   return runs;
 };
 
-/** What to do about a schedule whose `nextRunAt` has come: one run for all due times up to now, the rest counted. */
+/**
+ * What to do when a schedule's `nextRunAt` has come: one run for all due times until now, the others counted as missed.
+ */
 export const dueRuns = (timing: Timing, nextRunAt: number, nowAt: number): DueRuns => {
   const afterAt = Math.max(nextRunAt - 1, nowAt - MAX_CATCH_UP_MS);
   const { count, lastAt } =
@@ -44,7 +46,7 @@ export const dueRuns = (timing: Timing, nextRunAt: number, nowAt: number): DueRu
       ? cronRunsBetween(timing, afterAt, nowAt)
       : intervalRunsBetween(timing.anchorAt, timing.intervalMs, afterAt, nowAt);
   return {
-    // Zone rules may have changed since nextRunAt was computed; the time that was promised still runs.
+    // Zone rules may have changed since nextRunAt was computed; the promised time still runs.
     scheduledFor: lastAt ?? nextRunAt,
     missed: Math.max(0, count - 1),
     nextRunAt: nextDueAt(timing, nowAt),

@@ -1,10 +1,10 @@
-// What the router says of one worker for one request.
+// The router's verdict on one worker for one request.
 
 import type { ScorePart } from "./score-part.ts";
 
 /** Each part of a score, in [0, 1]. */
 export type Parts = Record<ScorePart, number> & {
-  /** Of a request that belongs to a conversation: 1 for the worker that had its last turn. */
+  /** For a request in a conversation: 1 for the worker of the previous turn. */
   readonly affinity?: number;
 };
 
@@ -15,4 +15,6 @@ export interface WorkerVerdict {
   readonly score: number | null;
   readonly breakdown: Readonly<Partial<Parts>>;
   readonly reasons: readonly string[];
+  /** Why it comes after others, whatever its score. */
+  readonly note?: string;
 }

@@ -1,5 +1,5 @@
-// Webhooks: what is told, when a delivery is tried again, and when an endpoint is given up. Delays and statuses are
-// those of Standard Webhooks 1.0.0.
+// Webhooks: which events are sent, when a delivery is tried again, and when an endpoint is disabled. Delays and
+// statuses are those of Standard Webhooks 1.0.0.
 
 export const WEBHOOK_EVENTS = [
   "job.completed",
@@ -15,7 +15,7 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** The events that the audit log has, too: an audit line causes its event. */
+/** Events that the audit log also has: an audit entry causes its event. */
 export const AUDITED_EVENTS: Readonly<Partial<Record<string, WebhookEvent>>> = {
   "worker.paused": "worker.paused",
   "killswitch.activated": "killswitch.activated",
@@ -24,7 +24,7 @@ export const AUDITED_EVENTS: Readonly<Partial<Record<string, WebhookEvent>>> = {
   "catalog.models_removed": "catalog.model_removed",
 };
 
-/** What a delivery may tell: an event, or the test that its owner asked for. */
+/** What a delivery sends: an event, or the requested test. */
 export type DeliveryEvent = WebhookEvent | "webhook.test";
 
 export const DELIVERY_STATUSES = ["pending", "delivered", "failed"] as const;
@@ -33,15 +33,15 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export interface Webhook {
   readonly id: string;
   readonly url: string;
-  /** Where the service was reached when the webhook was made: links in events begin with it. */
+  /** The address under which the service was reached when the webhook was created; links in events begin with it. */
   readonly origin: string;
   readonly events: readonly WebhookEvent[];
-  /** Only jobs that bear all of these; other events are told in any case. */
+  /** Only jobs with all of these tags; events that are not about jobs are always sent. */
   readonly tags: readonly string[];
   readonly description: string;
   /** Base64 of 32 random bytes. */
   readonly secret: string;
-  /** After a rotation both sign until then. */
+  /** After a rotation both secrets sign until then. */
   readonly previousSecret: string | null;
   readonly previousUntilAt: number | null;
   readonly disabledAt: number | null;
@@ -52,7 +52,7 @@ export interface Webhook {
 }
 
 export interface Delivery {
-  /** Also the `webhook-id`, the same over all tries. */
+  /** Also the `webhook-id`, the same for all tries. */
   readonly id: string;
   readonly webhookId: string;
   readonly event: DeliveryEvent;
@@ -63,13 +63,13 @@ export interface Delivery {
   readonly error: string | null;
   readonly nextAttemptAt: number | null;
   readonly finishedAt: number | null;
-  /** Of the job that it tells of. */
+  /** The trace of its job. */
   readonly traceparent: string | null;
   readonly body: string;
 }
 
 export interface AttemptOutcome {
-  /** null where no answer came. */
+  /** null: there was no answer. */
   readonly status: number | null;
   readonly retryAfterMs: number | null;
   readonly error: string | null;
@@ -90,15 +90,15 @@ const RETRY_DELAYS_MS = [
   10 * HOUR_MS,
   10 * HOUR_MS,
 ] as const;
-/** A delay is longer by up to this share of itself, so that many deliveries do not return at once. */
+/** Each delay grows by up to this share, so that many deliveries are not retried together. */
 const JITTER = 0.1;
 const GONE = 410;
 export const ROTATION_OVERLAP_MS = DAY_MS;
 export const GIVEN_UP_AFTER_MS = 5 * DAY_MS;
-/** What an endpoint asks for is obeyed up to this. */
+/** The longest wait that an endpoint may ask for. */
 const MAX_RETRY_AFTER_MS = DAY_MS;
 
-/** Whether the webhook wants to hear of it. */
+/** Whether the webhook selects the event. */
 export const wants = (webhook: Webhook, event: WebhookEvent, tags: readonly string[] | null): boolean =>
   webhook.disabledAt === null &&
   webhook.events.includes(event) &&
@@ -165,7 +165,7 @@ const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number):
   disabledReason,
 });
 
-/** A delivery that is asked for again begins its tries again, with the same id. */
+/** A manual redelivery restarts the schedule of tries, with the same id. */
 export const redelivered = (delivery: Delivery, nowAt: number): Delivery => ({
   ...delivery,
   status: "pending",

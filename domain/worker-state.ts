@@ -1,5 +1,5 @@
-// The states that an operator looks for in a fleet, and the filter and sums of a fleet's list. Pure.
-// Invariant: a worker may be in several states, so their counts do not add up to the fleet.
+// The states that an operator looks for in a fleet, and the filter and totals of the worker list. Pure. Invariant: a
+// worker may have several states, so their counts do not add up to the fleet.
 
 import { isBlameless, type Worker, type WorkerView } from "./worker.ts";
 
@@ -9,7 +9,7 @@ export type WorkerState = (typeof WORKER_STATES)[number];
 const FEWEST_OUTCOMES = 3;
 const FAILING_FROM = 1 / 3;
 
-/** Share of its recent jobs that failed by its own fault; null for a worker that has finished nothing. */
+/** Share of its recent jobs that failed through its own fault; null if it has finished none. */
 export const failureRateOf = ({ outcomes }: Pick<Worker, "outcomes">): number | null => {
   const counted = outcomes.filter((one) => !isBlameless(one));
   if (counted.length === 0) return null;
@@ -40,7 +40,7 @@ export interface WorkerFilter {
   readonly tag?: string | undefined;
 }
 
-/** `q` finds a part of the name, the provider, a tag or a model. */
+/** `q` matches part of the name, the provider, a tag or a model. */
 export const isWanted = (view: WorkerView, { q, state, provider, tag }: WorkerFilter): boolean => {
   const { worker } = view;
   if (provider !== undefined && worker.provider !== provider) return false;
@@ -65,7 +65,7 @@ const ORDERS = {
 
 const shareOf = ({ load, worker }: WorkerView): number => (worker.concurrency === 0 ? 0 : load / worker.concurrency);
 
-/** What needs a look comes first; equal ones by name. */
+/** The worst first; equal ones by name. */
 export const inOrder = (views: readonly WorkerView[], sort: WorkerSort): WorkerView[] =>
   [...views].sort((one, other) => ORDERS[sort](one, other) || ORDERS.instance(one, other));
 
@@ -102,7 +102,7 @@ const largestFirst = (groups: Map<string, FleetGroup>, limit: number): FleetGrou
     .sort((one, other) => other.workers - one.workers || (one.value < other.value ? -1 : 1))
     .slice(0, limit);
 
-/** One pass over the fleet; a worker of several tags counts in each. */
+/** One pass over the fleet; a worker with several tags counts in each. */
 export const sumsOf = (views: readonly WorkerView[], maxGroups: number): FleetSums => {
   const states = Object.fromEntries(WORKER_STATES.map((state) => [state, 0])) as Record<WorkerState, number>;
   const providers = new Map<string, FleetGroup>();

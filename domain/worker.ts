@@ -1,5 +1,5 @@
-// Workers: what they offer, whether they are alive, and when one is kept from new jobs. Liveness is derived from
-// the last sign of life at the moment of asking; nothing flips a flag when a worker falls silent.
+// Workers: what they offer, whether they are alive, and when they get no new jobs. Liveness is computed from the last
+// sign of life when it is asked for; nothing sets a flag when a worker falls silent.
 
 import type { Api } from "./api.ts";
 import type { Tier } from "./requirements.ts";
@@ -9,7 +9,7 @@ export type WorkerStatus = (typeof WORKER_STATUSES)[number];
 
 export const MAX_CONCURRENCY = 1000;
 
-/** What a worker says of itself; `jobs` lists what it works on, null where it does not say. */
+/** A worker's presence report; `jobs` lists the jobs it has, null if it does not say. */
 export interface PresenceReport {
   readonly instance: string;
   readonly provider: string;
@@ -19,11 +19,11 @@ export interface PresenceReport {
   readonly tier: Tier | null;
   readonly version: string | null;
   readonly concurrency: number;
-  /** Why it can take nothing now; null while it can. */
+  /** Why it can take no jobs now; null when it can. */
   readonly unavailable: string | null;
-  /** The APIs of AI clients that it answers in their own dialect. */
+  /** The front-door APIs that it offers. */
   readonly apis: readonly Api[];
-  /** What its runtime lists now; null where it does not say. Informs, never filters. */
+  /** The models that its runtime lists now; null if it does not say. For information, not used for routing. */
   readonly runtimeModels: readonly string[] | null;
   readonly jobs: readonly string[] | null;
 }
@@ -37,7 +37,7 @@ export interface Outcome {
   readonly jobId: string;
   readonly outcome: "completed" | "failed";
   readonly code: string | null;
-  /** Its runtime refused what a client of the front door asked for, in the runtime's own words. */
+  /** Its runtime refused a front-door client's request, in the runtime's own words. */
   readonly isClientsFault?: boolean;
   readonly at: number;
 }
@@ -51,37 +51,37 @@ export interface Worker {
   readonly tier: Tier | null;
   readonly version: string | null;
   readonly concurrency: number;
-  /** Why it says that it can take nothing now, e.g. that its runtime does not answer. */
+  /** Why it reports that it can take no jobs, e.g. its runtime does not answer. */
   readonly unavailable: string | null;
   readonly apis: readonly Api[];
   readonly runtimeModels: readonly string[] | null;
-  /** It last spoke over its socket, so while none is open it would not hear of a job. */
+  /** It last reported over its socket, so without an open socket it cannot be told of a job. */
   readonly viaSocket: boolean;
-  /** The key that last spoke for it. */
+  /** The key of its last report. */
   readonly keyId: string | null;
   readonly registeredAt: number;
-  /** The last sign of life that was stored; the live one may be younger. */
+  /** The last stored sign of life; memory may have a later one. */
   readonly lastHeartbeatAt: number;
-  /** By hand, or for misbehaving; kept across the worker's restarts and the killswitch. */
+  /** By an operator, or automatically for failing; survives restarts of the worker and the killswitch. */
   readonly pause: Pause | null;
-  /** Paused by the killswitch: worked out from the epochs when the object wakes and when they change. */
+  /** Paused by the killswitch: computed from the epochs when the object wakes and when they change. */
   readonly isHalted: boolean;
-  /** The killswitch's epoch after which it was resumed, or registered. */
+  /** The killswitch epoch after which it was resumed or registered. */
   readonly resumedEpoch: number;
-  /** The killswitch activation that this worker has acknowledged last. */
+  /** The last killswitch activation that this worker has confirmed. */
   readonly confirmedHalt: number;
-  /** One a job, newest first, at most RECENT_OUTCOMES. */
+  /** One per job, newest first, at most RECENT_OUTCOMES. */
   readonly outcomes: readonly Outcome[];
-  /** Looks in a row that found leases which it had let expire unstarted. */
+  /** Sweeps in a row that found leases it had let expire unstarted. */
   readonly expiredLeases: number;
-  /** Rests in a row, for failing or for starting nothing, since it last did what it was given. */
+  /** Automatic pauses in a row since it last completed a job. */
   readonly rests: number;
 }
 
-/** The built-in runtime for first tries, and the one model that it offers. */
+/** The built-in runtime, and the one model that it offers. */
 export const ECHO = "echo";
 
-/** A worker as it stands at one instant. */
+/** A worker at one instant. */
 export interface WorkerView {
   readonly worker: Worker;
   readonly status: WorkerStatus;
@@ -89,7 +89,7 @@ export interface WorkerView {
   readonly pauseReason: string | null;
   readonly lastSeenAt: number;
   readonly connected: boolean;
-  /** Whether it has acknowledged the halt; null while nothing is halted. */
+  /** Whether it has confirmed the halt; null while nothing is halted. */
   readonly haltConfirmed: boolean | null;
 }
 
@@ -100,7 +100,7 @@ const EXPIRED_LEASES_TO_PAUSE = 5;
 const FIRST_REST_MS = 60_000;
 const LONGEST_REST_MS = 30 * 60_000;
 
-/** Failures that say something about the job or the provider, not about the worker. */
+/** Failures caused by the job or the provider, not by the worker. */
 const BLAMELESS_CODES = new Set([
   "bad_request",
   "context_length",
@@ -144,7 +144,7 @@ export const registerWorker = (
 const modelsOf = ({ provider, models }: PresenceReport): readonly string[] | null =>
   provider === ECHO && models === null ? [ECHO] : models;
 
-/** Whether a report brings nothing that routing or a reader would see differently. */
+/** Whether a report contains no change that routing or a reader would notice. */
 export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   worker.provider === report.provider &&
   worker.tagList === report.tagList &&
@@ -174,11 +174,11 @@ export const statusOf = (
   return load === 0 ? "idle" : "online";
 };
 
-/** It outlasts the killswitch until somebody resumes the worker, so it says how. */
+/** The pause lasts beyond the killswitch until the worker is resumed, so the reason says how to do that. */
 export const haltReasonOf = ({ instance }: Pick<Worker, "instance">): string =>
   `killswitch; once that is cleared, resume it: POST /api/workers/${instance}/resume, or all with DELETE /killswitch?resume_all=true`;
 
-/** Why a worker takes no new jobs, in words for its operator; null while it does. */
+/** Why a worker gets no new jobs, for its operator; null while it does. */
 export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
   if (worker.pause !== null && (worker.pause.untilAt === null || nowAt < worker.pause.untilAt))
     return worker.pause.reason;
@@ -190,7 +190,7 @@ export const pauseWorker = (worker: Worker, reason: string | null, untilAt: numb
   pause: { reason: reason ?? "paused by an operator", untilAt },
 });
 
-/** Active again, with a clean slate: what it was paused for does not count again. */
+/** Active again, with its failures forgotten, so that they do not count twice. */
 export const resumeWorker = (worker: Worker): Worker => ({
   ...worker,
   pause: null,
@@ -201,8 +201,8 @@ export const resumeWorker = (worker: Worker): Worker => ({
 });
 
 /**
- * Remembers how a job ended on a worker, and lets one rest that fails job after job. A job counts once, by its last
- * attempt: one bad job that is tried again and again says little about the worker.
+ * Records how a job ended on a worker, and pauses a worker that fails job after job. A job counts once, by its last
+ * attempt, because one bad job that is tried repeatedly says little about the worker.
  */
 export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
   const others = worker.outcomes.filter(({ jobId }) => jobId !== outcome.jobId);
@@ -228,7 +228,7 @@ const isFailingInARow = (outcomes: readonly Outcome[], nowAt: number): boolean =
   );
 };
 
-/** Counts that leases expired unstarted, and lets a worker rest that takes leases and never starts them. */
+/** Counts expired unstarted leases, and pauses a worker that takes leases but never starts them. */
 export const recordExpiredLease = (worker: Worker, nowAt: number): Worker => {
   const next = { ...worker, expiredLeases: worker.expiredLeases + 1 };
   if (worker.rests === 0 && next.expiredLeases < EXPIRED_LEASES_TO_PAUSE) return next;
@@ -239,7 +239,7 @@ export const recordExpiredLease = (worker: Worker, nowAt: number): Worker => {
   return rested(next, `${what} without starting them`, nowAt);
 };
 
-/** Paused until a rest is over that doubles each time; what an operator has paused stays as it is. */
+/** Paused for a time that doubles with each pause; an operator's pause is left unchanged. */
 const rested = (worker: Worker, why: string, nowAt: number): Worker => {
   if (worker.pause !== null && (worker.pause.untilAt === null || worker.pause.untilAt > nowAt)) return worker;
   const untilAt = nowAt + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** worker.rests);
@@ -249,7 +249,7 @@ const rested = (worker: Worker, why: string, nowAt: number): Worker => {
   return { ...worker, rests: worker.rests + 1, pause: { reason, untilAt } };
 };
 
-/** Share of recent jobs that went well, in [0,1]; a worker without a record counts as a good one. */
+/** Share of recent jobs that succeeded, in [0,1], smoothed so that a worker without a record counts as good. */
 export const successRateOf = (worker: Worker): number => {
   const counted = worker.outcomes.filter((one) => !isBlameless(one));
   const completed = counted.filter((one) => one.outcome === "completed").length;

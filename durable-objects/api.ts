@@ -1,5 +1,5 @@
-// Everything that can be asked of a tenant. A row states who may ask, what the killswitch does to it, whether the edge
-// may repeat it, what it refuses, and the verb that does it.
+// Every operation of a tenant. A row states who may call it, what the killswitch does to it, whether the edge may
+// repeat it, what it refuses, and the function that does it.
 
 import type { Permission } from "../domain/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
@@ -23,20 +23,22 @@ import type { Turn } from "./operations/turn.ts";
 import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
 
-/** What holds for an operation beside what it does. A row without one of these does not compile. */
+/** The rules of an operation. A row without one of them does not compile. */
 interface Rules {
   readonly needs: Permission;
-  /** What kind of write it is to the killswitch; reads are exempt. */
+  /** The kind of write, for the killswitch; reads are exempt. */
   readonly kind: WriteKind;
-  /** It asks the killswitch itself, after it looked for an earlier answer to the same request. */
+  /** The function checks the killswitch itself, after it has looked for an earlier answer to the same request. */
   readonly isPermittedByVerb?: true;
-  /** Asked twice it does no more than asked once, and answers the same: the edge repeats it after a lost answer. */
+  /** Repeating it changes nothing and gives the same answer: the edge repeats it after a lost answer. */
   readonly isRepeatable: boolean;
-  /** It adds to the data: refused while the disk is full, so that what ends work still has room. */
+  /** It adds data: refused while the disk is full, so that work can still be finished. */
   readonly needsRoom: boolean;
-  /** It stops or ends work: it goes ahead of the tenant's other calls, and bulk traffic cannot use its share up. */
+  /**
+   * It stops or finishes work: it is handled before the tenant's other calls, and bulk traffic cannot use up its share.
+   */
   readonly isVital?: true;
-  /** Its own refusals, beside those that any operation of its kind may give. */
+  /** Its own refusals, beyond those that any operation of its kind can give. */
   readonly refuses: readonly RefusalCode[];
 }
 
@@ -87,7 +89,7 @@ export const OPERATIONS = {
     jobs.cancel,
   ),
   retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "history_unavailable"] }, jobs.retry),
-  /** A portion of a bulk change; `finishBulk` tells what all of them came to. */
+  /** One portion of a bulk change; `finishBulk` records the result of all portions. */
   changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
   recallBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),
   finishBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.finishBulk),
@@ -176,7 +178,7 @@ export const OPERATIONS = {
   readBudget: operation(READ, (turn: Turn, _request: null) => budget.readBudget(turn)),
   readMetrics: operation(READ, (turn: Turn, _request: null) => metrics.readMetrics(turn)),
 
-  /** Only whether the key may do it: for reads of history and writes to D1. */
+  /** Only checks the permission, for reads of history and writes to D1. */
   authorizeWork: operation(WORK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeConsult: operation(CONSULT, (turn: Turn, _request: null) => ok({ ...turn.caller })),
   authorizeOperate: operation(OPERATE, (turn: Turn, _request: null) => ok({ ...turn.caller })),
@@ -192,7 +194,7 @@ export type RequestOf<Name extends OperationName> = Parameters<(typeof OPERATION
 export type AnswerOf<Name extends OperationName> =
   ReturnType<(typeof OPERATIONS)[Name]["run"]> extends Result<infer Answer, Refusal> ? Answer : never;
 
-/** All that an operation may refuse on its own account. */
+/** All refusals of an operation. */
 export const refusalsOf = (name: OperationName): readonly RefusalCode[] => {
   const { refuses, kind }: Rules = OPERATIONS[name];
   return kind === "exempt" ? refuses : [...refuses, "killswitch_active"];

@@ -1,5 +1,5 @@
-// Jobs that have left the object, as history has them: for reports over a socket that come, or come again, so late.
-// Their ends were reported, so nothing is written for them any more; the record tells which lease that was.
+// Jobs that have left the object, read from history for late or repeated reports over a socket. Their ends were
+// reported, so nothing more is written for them; the record says which lease that was.
 
 import { type Brought, readJob } from "../domain/job-record.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 const RETRY_SECONDS = 5;
 const LEFT_OUT = { prompt: "", input: null, result: null };
 
-/** A job that the object did not have at an instant of its clock. */
+/** A job that the object did not have, and the instant by the object's clock. */
 export interface Absent {
   readonly id: string;
   readonly absentAt: number;
@@ -17,7 +17,7 @@ export interface Absent {
 export const refuseHistory = (): Result<never, Refusal> =>
   err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
 
-/** Those of the jobs that history has, by their ids: one look-up, however many there are. */
+/** Those of the jobs that history has, by id: one query, however many there are. */
 export const findArchivedRecords = async (
   db: D1Database,
   tenant: string,

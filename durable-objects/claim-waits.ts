@@ -1,5 +1,5 @@
-// Claims that wait for a job. A worker counts as alive while one of its claims is held here; a claim that is lost with
-// the object is made again by its worker.
+// Claims that wait for a job. A worker counts as alive while one of its claims waits here; if the object loses a claim,
+// the worker makes it again.
 
 import type { ClaimAnswer } from "../contract/worker.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -10,7 +10,7 @@ type Claim = (isWaiting: boolean) => Promise<Result<ClaimAnswer, Refusal>>;
 
 export class ClaimWaits {
   readonly #waiters: Waiters;
-  /** A worker's first claim waits, or its last one has ended. */
+  /** A worker's first claim began to wait, or its last one ended. */
   readonly #noteClaiming: (instance: string, isClaiming: boolean) => void;
   readonly #counts = new Map<string, number>();
 
@@ -23,7 +23,7 @@ export class ClaimWaits {
     return this.#counts.keys();
   }
 
-  /** Claims, and once more after the worker was woken or `waitMs` are over. */
+  /** Claims now, and again after the worker was notified or `waitMs` have passed. */
   async claim(instance: string, waitMs: number, claim: Claim): Promise<Result<ClaimAnswer, Refusal>> {
     const waiter = this.#waiters.open(`claim ${instance}`, waitMs);
     const claimed = await claim(true);

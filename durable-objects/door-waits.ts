@@ -1,5 +1,5 @@
-// Answers that wait for a job: until it has a worker, until it is over, until it is not what the caller has seen. Who
-// waits holds no state that matters: a wait that is lost is asked again.
+// Answers that wait for a job: until it has a worker, is final, or differs from what the caller has seen. A waiting
+// call has no state that matters: if it is lost, the caller asks again.
 
 import type { Job } from "../domain/job.ts";
 import type { JobStatus } from "../domain/job-status.ts";
@@ -18,7 +18,7 @@ import {
 import type { Credential } from "./operations/keys.ts";
 import type { Waiters } from "./waiters.ts";
 
-/** The edge goes on by watching the job. */
+/** After this the edge watches the job instead. */
 const MAX_ASK_MS = 20_000;
 
 export interface DoorTools {
@@ -43,7 +43,7 @@ export class DoorWaits {
     this.#tools = tools;
   }
 
-  /** The job of a request, when it has come as far as asked, or the time is over. */
+  /** The job of a request, when it has reached the requested state or the time has passed. */
   async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
     const { call } = this.#tools;
     const asked = await call(credential, "ask", request);
@@ -56,7 +56,7 @@ export class DoorWaits {
     return job.error.code === "not_found" ? asked : job;
   }
 
-  /** Where a job stands, as soon as that is not what the caller has seen, or the time is over. */
+  /** A job's state, as soon as it differs from what the caller has seen or the time has passed. */
   async watch(credential: Credential, { id, seen }: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
     const { call } = this.#tools;
     const first = await call(credential, "follow", { id });
@@ -65,7 +65,7 @@ export class DoorWaits {
     return call(counted(credential), "follow", { id });
   }
 
-  /** The job is looked at after the wait has begun, so that no change falls between. */
+  /** The job is read after the wait has begun, so that no change is missed in between. */
   async #until(id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
     const { waiters, findJob } = this.#tools;
     const endAt = Date.now() + waitMs;

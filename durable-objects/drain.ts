@@ -1,5 +1,5 @@
-// Empties the outbox into D1, one run at a time. With D1 away it waits, longer each time, and nothing else does:
-// dispatch never looks here.
+// Empties the outbox into D1, one run at a time. While D1 is down it waits with growing delays; nothing else waits,
+// because dispatch does not depend on it.
 
 import { log } from "../contract/log.ts";
 import { retryDelayMs } from "../domain/backoff.ts";
@@ -8,13 +8,13 @@ import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
 
 const ROWS_A_DRAIN = 500;
-/** A few thousand events with what belongs to them. */
+/** A few thousand events with their data. */
 const CHARS_A_DRAIN = 1_000_000;
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
-/** Changes are gathered for this long before they go out together. */
+/** Changes are collected for this long and sent together. */
 export const DRAIN_DELAY_MS = 200;
-/** While a run is under way the alarm looks again after this long. */
+/** During a run the alarm checks again after this time. */
 const RUNNING_CHECK_MS = 5_000;
 
 export interface DrainTools {
@@ -24,9 +24,9 @@ export interface DrainTools {
   readonly random: () => number;
   /** Applies statements to D1 in one transaction. */
   readonly apply: (inserts: readonly Insert[]) => Promise<void>;
-  /** Hears of rows that D1 has now; the store still has the jobs that they name. */
+  /** Called for rows that are now in D1; the store still has their jobs. */
   readonly noteStored?: (rows: readonly OutboxRow[]) => void;
-  /** Forgets what D1 has, in a turn. */
+  /** Removes what D1 has, in a turn. */
   readonly removeUpTo: (upToSeq: number) => Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export class Drain {
     return this.#running !== null || this.#isEmptying;
   }
 
-  /** When the alarm must look at the outbox next; null while there is nothing in it. */
+  /** When the alarm must look at the outbox next; null if it is empty. */
   dueAt(): number | null {
     const oldestAt = this.#tools.store.outbox.oldestAt();
     if (oldestAt === null) return null;
@@ -55,8 +55,8 @@ export class Drain {
   }
 
   /**
-   * Begins to empty the outbox of what is in it now, unless that is under way or the back-off is not over. What is
-   * written meanwhile is gathered for the next run: few large commits cost D1 less than many small ones.
+   * Begins to empty the outbox of its current rows, unless a run or a back-off is in progress. Later rows are left for
+   * the next run, because few large commits cost D1 less than many small ones.
    */
   start(): Promise<boolean> | null {
     if (this.isRunning || this.#tools.now() < this.#restsUntil()) return null;
@@ -66,7 +66,7 @@ export class Drain {
     });
   }
 
-  /** When it may try again; a clock that was set back makes the wait no longer. */
+  /** When it may try again; if the clock was set back, the wait does not get longer. */
   #restsUntil(): number {
     this.#retryAt = Math.min(this.#retryAt, this.#tools.now() + this.#retryDelayMs);
     return this.#retryAt;
@@ -79,12 +79,12 @@ export class Drain {
     return true;
   }
 
-  /** The batch under way, if any, has come to its end, one way or the other. */
+  /** Resolves when the current batch, if any, has ended in whatever way. */
   async ended(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
 
-  /** One batch at a time, shared by all that wait for it. */
+  /** One batch at a time, shared by all callers. */
   #batch(): Promise<boolean> {
     this.#running ??= this.#carryOne().finally(() => {
       this.#running = null;

@@ -1,5 +1,5 @@
-// Sends what a stored turn left to send: frames to workers, news to those who wait and to viewers, cuts to relays,
-// ends to sockets, lines to the log, deliveries to webhooks. Nothing here undoes the turn, and no turn waits for it.
+// Sends what a stored turn produced: frames to workers, notifications to waiting requests and viewers, cuts to relays,
+// closes of sockets, log lines, deliveries to webhooks. No failure here undoes the turn, and no turn waits for it.
 
 import { log } from "../contract/log.ts";
 import { ok } from "../domain/result.ts";
@@ -21,7 +21,7 @@ interface SenderParts {
   readonly relays: Relays;
   readonly turns: TurnRunner;
   readonly waitUntil: (work: Promise<unknown>) => void;
-  /** How deliveries go out: it decides which addresses may be reached. */
+  /** The fetch for deliveries, which decides which addresses may be reached. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 

@@ -1,5 +1,5 @@
-// Several calls of one tenant in one message: self-hosted, the edge in Node sends whatever waits as one group. JSON in,
-// JSON out. Each call is authenticated, decided and answered for itself; a call that throws fails alone.
+// Several calls of one tenant in one message: self-hosted, the edge in Node sends the waiting calls as a group. JSON
+// in, JSON out. Each call is authenticated, decided and answered separately; a call that throws fails alone.
 
 import type { Refusal } from "../domain/refusal.ts";
 import type { Result } from "../domain/result.ts";
@@ -12,7 +12,7 @@ export interface GroupedCall {
   readonly request: unknown;
 }
 
-/** What a call came to; `thrown` is the platform's error or a bug, never a refusal. */
+/** The result of a call; `thrown` is the platform's error or a bug, never a refusal. */
 export type Outcome = { readonly value: unknown } | { readonly thrown: Thrown };
 
 export interface Thrown {
@@ -32,10 +32,10 @@ export const thrownOf = (error: unknown): Thrown => {
 
 type Call = (credential: Credential, name: OperationName, request: never) => Promise<Result<unknown, Refusal>>;
 
-/** Carries out what `begin` asks for as one stretch, at once. */
+/** Runs the turns that `begin` queues together, at once. */
 type Together = <T>(begin: () => T) => T;
 
-/** Carries out a group. The calls become turns in one go, so they share a stretch and its commit. */
+/** Runs a group. Its calls become turns together, so they share a commit. */
 export const answerGroup = async (group: string, together: Together, call: Call): Promise<string> => {
   const calls = JSON.parse(group) as readonly GroupedCall[];
   const settled = await Promise.allSettled(

@@ -1,8 +1,8 @@
-// A request's body that is too large for a row of the tenant: kept in rows of its own until its job is over.
+// A request body too large for a row of the tenant's database: kept in rows of its own until its job has ended.
 
 import { all, type Sql } from "./store/sql.ts";
 
-/** Well below the 2 MB that a row may have; characters of up to three bytes. */
+/** Well below the 2 MB limit of a row; characters have up to three bytes. */
 const ROW_CHARS = 512 * 1024;
 
 export class HeldBody {
@@ -20,7 +20,7 @@ export class HeldBody {
     }
   }
 
-  /** null where there is none, or none any more. */
+  /** null if there is none, or no longer. */
   read(): string | null {
     if (all(this.#sql, "SELECT 1 FROM sqlite_master WHERE name = 'body'").length === 0) return null;
     const rows = all(this.#sql, "SELECT text FROM body ORDER BY part");

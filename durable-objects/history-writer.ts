@@ -1,5 +1,5 @@
-// The tenant's way into D1: what the outbox holds is applied in one transaction with the tenant's next due time, and
-// then removed in a turn. Nothing is removed that D1 does not have.
+// Writes a tenant's outbox to D1: applies its rows in one transaction together with the tenant's next due time, then
+// removes them in a turn. Nothing is removed that D1 does not have.
 
 import { isFinal } from "../domain/job-status.ts";
 import { Drain } from "./drain.ts";
@@ -42,22 +42,22 @@ export class HistoryWriter {
     });
   }
 
-  /** When the alarm must look at the outbox next; null while there is nothing in it. */
+  /** When the alarm must look at the outbox next; null if it is empty. */
   dueAt(): number | null {
     return this.#drain.dueAt();
   }
 
-  /** Brings D1 up to date with everything before this call; false while D1 is away. */
+  /** Brings D1 up to date with everything before this call; false while D1 is down. */
   flush(): Promise<boolean> {
     return this.#drain.flush();
   }
 
-  /** The batch under way, if any, has come to its end. */
+  /** Resolves when the current batch, if any, has ended in whatever way. */
   ended(): Promise<void> {
     return this.#drain.ended();
   }
 
-  /** Begins to empty the outbox, and arms the alarm for whatever is left. */
+  /** Begins to empty the outbox, and sets the alarm for what is left. */
   start(): void {
     const { wake, waitUntil } = this.#tools;
     const draining = this.#drain.start();
@@ -65,7 +65,7 @@ export class HistoryWriter {
     wake.arm(this.dueAt());
   }
 
-  /** Tells the Cron Trigger when this object is due to wake by itself, and how long its jobs are kept. */
+  /** Stores for the Cron Trigger when this object must wake, and how long its jobs are kept. */
   async noteWake(): Promise<void> {
     await this.#noteWakeStatement().run();
   }
@@ -76,7 +76,7 @@ export class HistoryWriter {
     await database.batch([...statements, this.#noteWakeStatement()]);
   }
 
-  /** The outbox does not count as due: it is being drained. */
+  /** The outbox does not count as due, because it is being emptied. */
   #noteWakeStatement(): D1PreparedStatement {
     const turn = this.#tools.turns.newTurn(SERVICE);
     const { keepDays } = turn.memory.config.history;
@@ -100,8 +100,8 @@ export class HistoryWriter {
   }
 
   /**
-   * What workers achieved and confirmed is written once a drain, not once a job: it counts for routing, not for any
-   * promise. After a halt that thousands confirm the rest is written with the next drains.
+   * Workers' outcomes and confirmations are stored once per drain, not once per job: routing uses them, but no
+   * guarantee depends on them. After a halt that thousands confirm, the rest is stored with the next drains.
    */
   #storeWorkers(): void {
     const { fleet, unstoredWorkers } = this.#tools.turns.memory;
@@ -112,7 +112,7 @@ export class HistoryWriter {
     }
   }
 
-  /** Of the jobs that ended in these rows; what is changed after a job's end makes no second trace. */
+  /** Exports the jobs that ended in these rows; later changes of a final job make no second trace. */
   #exportSpans(rows: readonly OutboxRow[]): void {
     const { spans, store, waitUntil } = this.#tools;
     if (!spans.isOn) return;

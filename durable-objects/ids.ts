@@ -1,4 +1,4 @@
-// Time-ordered ids (UUID version 7, RFC 9562) that grow within one object even inside one millisecond, so that the
+// Time-ordered ids (UUID version 7, RFC 9562) that increase within one object even within a millisecond, so that the
 // jobs of a batch keep their order. The random part comes from the caller.
 
 const MAX_SEQUENCE = 0xfff;

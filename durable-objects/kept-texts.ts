@@ -1,4 +1,4 @@
-// What history keeps of the texts of a job: of one that came in by the front door, as its tenant says; of any other all.
+// Which texts of a job history keeps: for a front-door job as the tenant has configured, for any other job all.
 
 import { keepsResult, keptPayload } from "../domain/front-door.ts";
 import type { Job, JobPayload } from "../domain/job.ts";
@@ -11,7 +11,7 @@ export interface KeptBatch {
   readonly results: ReadonlyMap<string, Json>;
 }
 
-/** The texts of a batch of jobs, without those that history must not have. */
+/** The texts of a batch of jobs that history may have. */
 export const keptTextsOf = (store: Store, jobs: readonly Recorded[], texts: KeptBatch): KeptBatch => {
   const ofDoor = new Map(jobs.filter(({ job }) => job.api !== null).map(({ job }): [string, Job] => [job.id, job]));
   const kept = ofDoor.size === 0 ? "all" : store.settings.keptTexts();

@@ -1,5 +1,5 @@
-// What each key has asked for lately, held against `api.limits`. In memory only: a tenant that slept starts with full
-// buckets, which is what they would have become.
+// The request rate of each key, checked against `api.limits`. In memory only: after a sleep the buckets are full, as
+// they would be by then.
 
 import { type Bucket, type RequestLimits, takeRequest } from "../domain/rate.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -10,7 +10,7 @@ import type { Caller } from "./operations/turn.ts";
 export class KeyRates {
   readonly #buckets = new Map<string, Bucket>();
 
-  /** A call without `underWay` is part of a request that was counted, or one that no limit holds. */
+  /** A call without `underWay` belongs to a request that was already counted, or that has no limit. */
   take(limits: RequestLimits, { keyId }: Caller, { underWay }: Credential, nowAt: number): Result<null, Refusal> {
     if (underWay === undefined || keyId === null) return ok(null);
     const taken = takeRequest(limits, this.#buckets.get(keyId), underWay, nowAt);

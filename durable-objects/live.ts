@@ -1,5 +1,5 @@
-// The dashboard's live view: a snapshot, then the latest state of whatever changed, at most ten frames a second,
-// numbered for each viewer. While nobody watches it does nothing.
+// The dashboard's live view: a snapshot, then the latest state of everything that changes, at most ten frames a second,
+// numbered per viewer. Without viewers it does nothing.
 
 import { type LiveMessage, MAX_LIVE_RESOURCES } from "../contract/live.ts";
 import { type LiveChanges, liveSnapshot, liveUpdates } from "./operations/live.ts";
@@ -7,11 +7,11 @@ import type { Effects, Turn } from "./operations/turn.ts";
 import { attachmentOf, type Sockets, send } from "./sockets.ts";
 
 const FRAME_EVERY_MS = 100;
-/** What waits, and why, is looked at again this often while anything changes. */
+/** How often the queue's groups are read while anything changes. */
 const QUEUE_EVERY_MS = 1_000;
-/** Adding up the fleet costs about a microsecond a worker: this keeps it to a thousandth of the time. */
+/** Summing up the fleet takes about a microsecond per worker; this keeps it at a thousandth of the time. */
 const FLEET_EVERY_MS_A_WORKER = 1;
-/** A viewer this many changes behind gets a snapshot instead. */
+/** A viewer that is this many changes behind gets a snapshot instead. */
 const MAX_BEHIND = 5_000;
 
 const SUMS: ReadonlySet<LiveMessage["type"]> = new Set(["queue.updated", "activity.updated", "fleet.updated"]);
@@ -28,7 +28,7 @@ export class Live {
   #isFleetChanged = false;
   #fleetToldAt = 0;
   #fleetSize = 0;
-  /** The queue, the minutes and the fleet as they were last sent, so that the same is not sent again. */
+  /** The last sent queue, minutes and fleet, so that equal ones are not sent again. */
   readonly #lastSent = new Map<string, string>();
   /** Viewers that have not had their snapshot yet. */
   #newcomers: WebSocket[] = [];
@@ -40,7 +40,7 @@ export class Live {
 
   welcome(viewer: WebSocket): void {
     this.#newcomers.push(viewer);
-    // It has not seen what was last sent.
+    // The new viewer has not seen the last values.
     this.#lastSent.clear();
     this.#schedule();
   }
@@ -86,14 +86,14 @@ export class Live {
     if (snapshot !== null) sendNumbered(newcomers, [snapshot]);
   }
 
-  /** A read failed (its turn says so in the log): everybody gets a snapshot with the next frame. */
+  /** A read failed (its turn logged it): every viewer gets a snapshot with the next frame. */
   #startOver(): void {
     this.#newcomers = this.#sockets.viewers();
     this.#changes = noChanges();
     if (this.#newcomers.length > 0) this.#schedule();
   }
 
-  /** What the next frame carries; the rest waits for the one after it. */
+  /** The content of the next frame; the rest waits for the one after it. */
   #nextChanges(): LiveChanges {
     const { jobs, workers, forgotten, topics } = this.#changes;
     const [jobsNow, jobsLater] = split(jobs);
@@ -105,7 +105,7 @@ export class Live {
     return { jobs: jobsNow, workers: workersNow, forgotten, topics };
   }
 
-  /** What is added up over all jobs or all workers is told now and then only. */
+  /** Totals over all jobs or workers are sent only from time to time. */
   #addSums(topics: LiveChanges["topics"]): void {
     const nowAt = Date.now();
     if (this.#isQueueChanged && nowAt - this.#queueToldAt >= QUEUE_EVERY_MS) {
@@ -121,7 +121,7 @@ export class Live {
     }
   }
 
-  /** The queue, the minutes and the fleet are looked at whenever anything changed, and are often the same. */
+  /** The queue, the minutes and the fleet are read after every change, and are often the same. */
   #isNews(message: LiveMessage): boolean {
     if (!SUMS.has(message.type)) return true;
     const text = JSON.stringify(message);

@@ -1,5 +1,5 @@
-// What of each socket has been heard and not yet answered. A worker has at most some thousand jobs, so one that sends more
-// than this does not wait for its acks; what it sends would pile up in memory.
+// Messages of each socket that are not answered yet. A worker has at most some thousand jobs, so a socket with more
+// messages than this does not wait for its acks, and they would fill the memory.
 
 const MAX_MESSAGES = 4_000;
 const MAX_CHARS = 16 * 1024 * 1024;
@@ -12,7 +12,7 @@ interface Count {
 export class MessagesUnderWay {
   readonly #counts = new WeakMap<WebSocket, Count>();
 
-  /** What it answers ends these messages; null where they are too many. */
+  /** Call the result to end these messages; null if there are too many. */
   enter(socket: WebSocket, messages: number, chars: number): (() => void) | null {
     const count = this.#counts.get(socket) ?? { messages: 0, chars: 0 };
     if (count.messages + messages > MAX_MESSAGES || count.chars + chars > MAX_CHARS) return null;

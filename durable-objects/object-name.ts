@@ -1,8 +1,8 @@
-// How an object is found from beside another one: a tenant's relays live where the tenant does.
+// Finds one object from another: a tenant's relays are in the tenant's jurisdiction.
 
 export type Jurisdiction = "eu" | "fedramp";
 
-/** `jurisdiction`: null on a machine of one's own, where there is one place. */
+/** `jurisdiction`: null when self-hosted, where there are none. */
 export const objectNamed = <T extends Rpc.DurableObjectBranded>(
   namespace: DurableObjectNamespace<T>,
   name: string,
@@ -12,8 +12,8 @@ export const objectNamed = <T extends Rpc.DurableObjectBranded>(
   return found.get(found.idFromName(name));
 };
 
-/** The relay of a worker. */
+/** The name of a worker's relay. */
 export const relayName = (tenant: string, instance: string): string => `${tenant}/${instance}`;
 
-/** The object that holds a job's body, where that is large. */
+/** The name of the object that holds a job's large body. */
 export const bodyName = (tenant: string, jobId: string): string => `${tenant}/body/${jobId}`;

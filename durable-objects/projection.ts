@@ -1,5 +1,5 @@
-// Outbox → D1. Rows travel as JSON arrays, one statement a table, in one transaction; every statement may be applied
-// twice. Jobs are written as they are now, so a batch that is late never takes one back.
+// Outbox → D1. Rows are sent as JSON arrays, one statement per table, in one transaction; every statement may be
+// applied twice. Jobs are written in their current state, so a late batch never moves one back.
 
 import { type JobPayload, labelsOf } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
@@ -8,7 +8,7 @@ import type { Recorded } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
 
-/** D1 allows 2 MB in a bound value; a statement's rows are split well below that. */
+/** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
 const MAX_CHUNK_CHARS = 500_000;
 
 const INSERTS = {
@@ -44,7 +44,7 @@ const INSERTS = {
     FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
 } as const;
 
-/** For a row that is too large to travel inside JSON, whose quoting may double it. */
+/** For a row too large for JSON, whose escapes may double its size. */
 const SINGLE_INSERTS = {
   payloads: "INSERT INTO payloads (tenant, job_id, prompt, input) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
   results: "INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
@@ -52,7 +52,7 @@ const SINGLE_INSERTS = {
 
 type Table = keyof typeof INSERTS;
 
-/** One statement; `?1` is the tenant, the values follow it. */
+/** One statement; `?1` is the tenant, followed by the values. */
 export interface Insert {
   readonly sql: string;
   readonly values: Cells;
@@ -60,7 +60,7 @@ export interface Insert {
 
 type Cells = readonly (string | number | null)[];
 
-/** The statements that bring outbox rows to D1. Reads the jobs that they name as they are now. */
+/** The statements that bring outbox rows to D1. Reads the jobs they name in their current state. */
 export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert[] => {
   const events = outbox.flatMap((row) => row.entries.events);
   const ids = [...new Set(events.map((event) => event.jobId))];
@@ -162,11 +162,11 @@ const runRows = ({ seq, entries }: OutboxRow): Cells[] =>
     run.missed,
   ]);
 
-/** Sorts as it counts. */
+/** Sorts in numeric order. */
 const lineId = (seq: number, index: number): string =>
   `${String(seq).padStart(15, "0")}-${String(index).padStart(4, "0")}`;
 
-/** A table's rows in as many statements as their size asks for. */
+/** A table's rows, in as many statements as their size requires. */
 const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
   const statements: Insert[] = [];
   let chunk: string[] = [];

@@ -1,4 +1,4 @@
-// What the edge asks of a relay, as the query of a request: its answer is a stream, which a call could not bring.
+// A request of the edge to a relay, encoded in a query: its answer is a stream, which an RPC call could not return.
 
 import { APIS, type Api } from "../domain/api.ts";
 import type { Jurisdiction } from "./object-name.ts";
@@ -7,7 +7,7 @@ import type { ReaderWishes } from "./relayed-stream.ts";
 export interface ReadRequest {
   readonly jobId: string;
   readonly lease: number;
-  /** The tenant, which the relay tells that a reader left. */
+  /** The tenant, which the relay tells when a reader leaves. */
   readonly jurisdiction: Jurisdiction | null;
   readonly wishes: ReaderWishes;
 }

@@ -1,7 +1,7 @@
-// Where a worker's streams meet their readers: one object a worker (`<tenant>/<instance>`), in memory alone. The tenant
-// decides who runs what; no token passes through it. A worker writes into its own relay only, and a reader looks there
-// because the tenant gave that job under that lease to that worker: no frame needs a check.
-// The same class holds bodies that are too large for the tenant (`<tenant>/body/<job>`).
+// Connects a worker's streams with their readers: one object per worker (`<tenant>/<instance>`), in memory only. The
+// tenant decides who runs what; no output passes through it. A worker writes only into its own relay, and a reader
+// looks there because the tenant assigned that job under that lease to that worker, so frames need no check. The same
+// class stores bodies that are too large for the tenant (`<tenant>/body/<job>`).
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../contract/data-line.ts";
@@ -17,11 +17,11 @@ interface RelayEnv {
   readonly TENANT: DurableObjectNamespace<Tenant>;
 }
 
-/** A stream that is cut, as the tenant says. */
+/** A stream that the tenant cuts. */
 export interface Cut {
   readonly jobId: string;
   readonly lease: number;
-  /** null: the job goes on with another attempt. */
+  /** null: the job continues with another attempt. */
   readonly error: EndError | null;
 }
 
@@ -33,9 +33,9 @@ interface Line {
 }
 
 const TICK_MS = 100;
-/** A data line may be away for so long; and its end may come so much later than the report. */
+/** How long a data line may be gone, and how much later than the report its end may come. */
 const LINE_GRACE_MS = 5_000;
-/** An ended stream, or one that nobody came for, is kept this long. */
+/** How long an ended stream, or one without a reader, is kept. */
 const KEPT_MS = 15_000;
 const MAX_STREAMS = 4_096;
 const HELD_BODY_MS = 24 * 3_600_000;
@@ -96,14 +96,14 @@ export class Relay extends DurableObject<RelayEnv> {
     for (const reader of stream.readers) if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
   }
 
-  /** Its client is not told: it would not read it. */
+  /** The client is not told, because it would not read it. */
   #cutSlow(stream: RelayedStream, reader: Reader): void {
     stream.readers.delete(reader);
     reader.cut();
     if (!reader.wishes.isNumbered) this.#readerGone(stream, true);
   }
 
-  /** The answer begins with the first event; without any it says that there is none. */
+  /** The answer begins with the first event; if there is none, it says so. */
   async #read(asked: ReadRequest, signal: AbortSignal): Promise<Response> {
     const stream = this.#stream(asked.jobId, asked.lease, Date.now());
     if (!stream.has(asked.wishes.after)) return new Response(null, { status: GONE });
@@ -125,7 +125,7 @@ export class Relay extends DurableObject<RelayEnv> {
   async #write({ jobId, lease }: ReadRequest, request: Request): Promise<Response> {
     const stream = this.#stream(jobId, lease, Date.now());
     stream.isAbandonedByWorker = false;
-    // A body that breaks off is left like one that ends: its worker's report tells the rest.
+    // A body that breaks off is treated like one that ends: its worker's report has the outcome.
     const isRefused = await this.#take(stream, request).catch(() => false);
     if (isRefused || stream.isReaderGone) return refused(stream);
     stream.isAbandonedByWorker = true;
@@ -133,7 +133,7 @@ export class Relay extends DurableObject<RelayEnv> {
     return new Response(null, { status: 204 });
   }
 
-  /** The first event is its worker's `job.streaming`, too. Answers whether nobody takes any more of it. */
+  /** The first event also counts as the worker's `job.streaming`. Returns whether the stream has no reader any more. */
   async #take(stream: RelayedStream, request: Request): Promise<boolean> {
     const decoder = new TextDecoder();
     let rest = "";
@@ -150,7 +150,7 @@ export class Relay extends DurableObject<RelayEnv> {
     return false;
   }
 
-  /** What the tenant took from this worker ends at once, whatever the worker does. */
+  /** Streams that the tenant took from this worker end at once, whatever the worker does. */
   async cut(cuts: readonly Cut[]): Promise<void> {
     const nowAt = Date.now();
     for (const { jobId, lease, error } of cuts) {
@@ -161,7 +161,7 @@ export class Relay extends DurableObject<RelayEnv> {
     }
   }
 
-  /** `liveHashes`: of the secrets that are still good. */
+  /** `liveHashes`: of the secrets that are still valid. */
   async endKey(keyId: string, liveHashes: readonly string[]): Promise<void> {
     for (const socket of this.ctx.getWebSockets()) {
       const line = socket.deserializeAttachment() as Line | null;
@@ -170,7 +170,7 @@ export class Relay extends DurableObject<RelayEnv> {
     }
   }
 
-  /** Its tenant is no more. */
+  /** The tenant was deleted. */
   async end(): Promise<void> {
     const nowAt = Date.now();
     for (const stream of this.#streams.values()) stream.finish(streamLost, nowAt);
@@ -215,7 +215,7 @@ export class Relay extends DurableObject<RelayEnv> {
     return made;
   }
 
-  /** A worker that talks of jobs that it has not got fills no memory. */
+  /** Bounds the memory for a worker that sends streams of jobs it does not have. */
   #dropOldest(): void {
     for (const [key, stream] of this.#streams) {
       if (stream.readers.size > 0) continue;
@@ -224,7 +224,7 @@ export class Relay extends DurableObject<RelayEnv> {
     }
   }
 
-  /** Nobody waits for it any more: its worker stops, and the tenant ends the job. */
+  /** The stream has no reader any more: its worker stops, and the tenant ends the job. */
   #readerGone(stream: RelayedStream, isSlow: boolean): void {
     stream.isReaderGone = true;
     const message = JSON.stringify({ type: "reader.gone", job_id: stream.jobId, lease: stream.lease });
@@ -236,7 +236,7 @@ export class Relay extends DurableObject<RelayEnv> {
     this.ctx.waitUntil(say(this.#tenant()).catch(() => undefined));
   }
 
-  /** The class's own answers: the stub's types wrap them once more. */
+  /** The class's own types; the stub's types wrap the answers a second time. */
   #tenant(): TenantCalls {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
     return objectNamed(this.env.TENANT, tenant, this.#jurisdiction) as unknown as TenantCalls;
@@ -268,7 +268,7 @@ export class Relay extends DurableObject<RelayEnv> {
     this.#ticking = null;
   }
 
-  /** A stream that is silent may belong to a job that is over: its end was lost. */
+  /** A silent stream may belong to a job that has ended, if that message was lost. */
   async #askAbout(streams: readonly RelayedStream[]): Promise<void> {
     const ends = await this.#tenant().endsOf(streams.map(({ jobId, lease }) => ({ jobId, lease })));
     const nowAt = Date.now();

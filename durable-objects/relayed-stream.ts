@@ -1,5 +1,5 @@
-// One attempt's stream in a relay: its last events, and who reads them. Events come in order, from one lease, none twice;
-// a stream that ends says so to every reader, in the reader's own dialect.
+// One attempt's stream in a relay: its last events and its readers. Events come in order, from one lease, none twice.
+// When a stream ends, every reader is told in its own API's format.
 
 import { MAX_DATA_FRAME_BYTES } from "../contract/data-line.ts";
 import { errorEvent, isUsageOnly, saysItsEnd } from "../contract/dialect.ts";
@@ -7,11 +7,11 @@ import { doorErrorOf } from "../contract/door-status.ts";
 import type { Api } from "../domain/api.ts";
 import type { JobError } from "../domain/job.ts";
 
-/** What a late reader can have again, and what a reader may leave unread. */
+/** What a late reader can get again, and what a reader may leave unread. */
 export const WINDOW_BYTES = 1024 * 1024;
-/** What a burst may leave unread beyond that, for a moment: a data frame of the largest size. */
+/** What a burst may leave unread beyond that, briefly: a data frame of the largest size. */
 const BURST_BYTES = MAX_DATA_FRAME_BYTES;
-/** So long a reader has for a burst. */
+/** How long a reader has for a burst. */
 const BURST_MS = 1_000;
 const EVENT_END = "\n\n";
 
@@ -19,16 +19,16 @@ export type EndError = Pick<JobError, "code" | "message" | "status">;
 
 export const streamLost: EndError = {
   code: "stream_lost",
-  message: "the stream of the worker broke off before its end",
+  message: "the worker's stream broke off before its end",
 };
 
 export interface ReaderWishes {
-  /** The dialect of an error; null for a reader that gets events as data, numbered. */
+  /** The API format for errors; null for a reader that gets numbered events as data. */
   readonly api: Api | null;
   readonly isNumbered: boolean;
   readonly stripsUsage: boolean;
   readonly keepAliveMs: number;
-  /** Of the last event that it has; 0 from the beginning. */
+  /** The number of the last event that it has; 0: from the beginning. */
   readonly after: number;
 }
 
@@ -45,13 +45,13 @@ const lastEndIn = (text: string, end: string): number => {
   return at === -1 ? 0 : at + end.length;
 };
 
-/** As much of a text as ends with the end of an event. */
+/** The part of a text up to the end of its last complete event. */
 export const wholeEventsOf = (text: string): string =>
   text.slice(0, Math.max(lastEndIn(text, EVENT_END), lastEndIn(text, "\r\n\r\n")));
 
 const countEvents = (text: string): number => eventsOf(text).length;
 
-/** What an event carries, without the lines of its protocol. */
+/** An event's data, without the protocol's lines. */
 const dataOf = (event: string): string =>
   event
     .split("\n")
@@ -83,7 +83,7 @@ export class Reader {
     );
   }
 
-  /** It leaves more unread than it may; a burst that came just now is not its fault. */
+  /** It leaves more unread than allowed; a burst that has just arrived does not count. */
   isSlow(nowAt: number): boolean {
     const room = this.#controller?.desiredSize ?? 0;
     if (room >= 0) this.#behindSinceAt = null;
@@ -102,7 +102,7 @@ export class Reader {
     this.#controller = null;
   }
 
-  /** Without an end: its client must not take what it has for the whole. */
+  /** Without an end, so that its client does not take a part for the whole. */
   cut(): void {
     this.#controller?.error(new Error("the stream was cut"));
     this.#controller = null;
@@ -116,21 +116,21 @@ export class RelayedStream {
   /** The last events, in the parts that they came in. */
   readonly #parts: string[] = [];
   #chars = 0;
-  /** Of the parts in the window, how many were counted, and what events they had. */
+  /** Of the parts in the window, how many were counted, and how many events they have. */
   #countedParts = 0;
   #counted = 0;
   /** Events that have left the window. */
   #dropped = 0;
-  /** What it ended with; undefined while it goes on. */
+  /** How it ended; undefined while it is open. */
   #end: EndError | null | undefined;
   readonly #firstEvent = Promise.withResolvers<void>();
-  /** The last byte of its worker, or its end. */
+  /** Time of the worker's last byte, or of the end. */
   lastAt: number;
   askedAt: number;
-  /** Its worker is done with it, without having said its end. */
+  /** The worker's job has ended without an end of its stream. */
   isAbandonedByWorker = false;
   isReaderGone = false;
-  /** A client has events of it: no other attempt may continue or repeat the answer. */
+  /** A client has received events: no other attempt may continue or repeat the answer. */
   isHeard = false;
 
   constructor(jobId: string, lease: number, nowAt: number) {
@@ -153,7 +153,7 @@ export class RelayedStream {
     return this.#firstEvent.promise;
   }
 
-  /** Whether a reader can have all events after this one. */
+  /** Whether a reader can get all events after this one. */
   has(after: number): boolean {
     return after >= this.#dropped;
   }
@@ -181,7 +181,7 @@ export class RelayedStream {
     this.#countedParts -= 1;
   }
 
-  /** How many events came before the last part. Parts are counted once, and only where somebody wants numbers. */
+  /** The number of events before the last part. Parts are counted once, and only if a reader wants numbers. */
   #countBefore(): number {
     while (this.#countedParts < this.#parts.length - 1) {
       this.#counted += countEvents(this.#parts[this.#countedParts] ?? "");
@@ -207,7 +207,7 @@ export class RelayedStream {
     if (!reader.wishes.isNumbered) this.isHeard = true;
   }
 
-  /** `null`: its worker says that it is whole. */
+  /** `null`: the worker says that it is complete. */
   finish(error: EndError | null, nowAt: number): void {
     if (this.isOver) return;
     this.#end = error;
@@ -244,7 +244,7 @@ export class RelayedStream {
   }
 }
 
-/** The end of a stream may come in the parts after the one with its last word. */
+/** A stream's end may come in the parts after its last content. */
 const LAST_PARTS = 3;
 
 const numbered = (id: string, data: string): string => {

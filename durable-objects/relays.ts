@@ -1,5 +1,5 @@
-// What a tenant tells its relays, once it is stored: streams that are over whatever their workers do, keys that have
-// ended, bodies that nobody needs any more. Nothing waits for them; a relay that does not hear asks by itself.
+// Messages from a tenant to its relays, after a commit: streams that have ended, keys that have ended, bodies that are
+// no longer needed. Nothing waits for them; a relay that misses one asks.
 
 import { bodyName, type Jurisdiction, objectNamed, relayName } from "./object-name.ts";
 import type { Memory } from "./operations/memory.ts";
@@ -25,7 +25,7 @@ export class Relays {
     return objectNamed(this.#namespace, name, this.#jurisdiction()) as unknown as RelayCalls;
   }
 
-  /** Answers when all have been told, or could not be; null where there is nothing to tell, as after most turns. */
+  /** Resolves when all have been told, or could not be; null if there is nothing to tell, as after most turns. */
   tell({ cuts, droppedBodies, endedKeys }: RelayNews, memory: Memory | null): Promise<unknown> | null {
     if (cuts.length === 0 && droppedBodies.length === 0 && endedKeys.size === 0) return null;
     const calls: Promise<unknown>[] = [];

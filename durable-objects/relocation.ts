@@ -1,5 +1,5 @@
-// A tenant's way from one deployment to another: the source halts and hands out its rows, the target takes them and
-// serves the tenant once all are there. The rules are in `operations/moving.ts`.
+// A tenant's move to another deployment: the source halts and gives out its rows, the target stores them and serves the
+// tenant once all have arrived. The rules are in `operations/moving.ts`.
 
 import type { TablePage, TableRows } from "../domain/moved-rows.ts";
 import { invalid, type Refusal } from "../domain/refusal.ts";
@@ -13,7 +13,7 @@ import type { TenantStorage } from "./store/sql.ts";
 import { isEmpty, movingTables, readTable, writeTable } from "./store/table-rows.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 
-const NO_SUCH_TABLE = invalid("table", "is none that moves");
+const NO_SUCH_TABLE = invalid("table", "is not a table that moves");
 const HISTORY_RETRY_SECONDS = 5;
 
 interface RelocationParts {
@@ -33,7 +33,7 @@ export class Relocation {
     this.#parts = parts;
   }
 
-  /** Halts the tenant; its rows stand still from then on. Answers what there is to carry over. */
+  /** Halts the tenant, whose rows do not change from then on. Returns what there is to copy. */
   async leave(to: string): Promise<Result<Departure, Refusal>> {
     const { operator, storage, sockets, turns, drain } = this.#parts;
     const left = await turns.decide(operator, (turn) => leave(turn, to));
@@ -44,7 +44,7 @@ export class Relocation {
     return ok({ schema: SCHEMA_VERSION, tables: movingTables(storage.sql) });
   }
 
-  /** The move is given up. */
+  /** Cancels the move. */
   stay(): Promise<Result<null, Refusal>> {
     return this.#parts.turns.decide(this.#parts.operator, stay);
   }
@@ -55,15 +55,15 @@ export class Relocation {
     return turns.run(() => ok(readTable(storage.sql, table, from, maxChars)));
   }
 
-  /** Room for a tenant whose tables are as this release has them. */
+  /** Prepares for a tenant whose tables have this release's schema. */
   async makeRoom(schema: number): Promise<Result<null, Refusal>> {
     const { tenant, storage } = this.#parts;
     if (!isEmpty(storage.sql)) return err({ code: "tenant_exists", tenant });
-    const says = `is ${schema}, and this release has ${SCHEMA_VERSION}: move between equal releases`;
+    const says = `is ${schema}, but this release has ${SCHEMA_VERSION}: both deployments must run the same release`;
     return schema === SCHEMA_VERSION ? ok(null) : err(invalid("schema", says));
   }
 
-  /** Rows of a tenant that arrives; one that is here already takes none. */
+  /** Writes rows of an arriving tenant; refused for a tenant that is already served here. */
   async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {
     const { tenant, storage, store, turns } = this.#parts;
     if (!movingTables(storage.sql).includes(table)) return err(NO_SUCH_TABLE);
@@ -74,12 +74,12 @@ export class Relocation {
       store.settings.putMovedTo(ARRIVING);
       return ok(null);
     });
-    // What was read of the rows before is no longer what they say.
+    // Memory was built from the rows before and is out of date.
     turns.forget();
     return written;
   }
 
-  /** All rows are here. */
+  /** All rows have arrived. */
   async settleIn(): Promise<Result<null, Refusal>> {
     const settled = await this.#parts.turns.decide(this.#parts.operator, settleIn);
     if (settled.ok) await this.#parts.drain();

@@ -1,5 +1,5 @@
-// What comes in over the tenant's sockets: an upgrade, a frame, an end. Each message is a turn of its own under the
-// key that opened the socket, looked at again each time, so a key that has ended is heard no more.
+// What comes in over the tenant's sockets: an upgrade, a frame, a close. Each message is a turn of its own under the
+// key that opened the socket; the key is checked each time, so an ended key's messages are refused.
 
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
@@ -44,7 +44,7 @@ export class SocketIntake {
     this.#parts = parts;
   }
 
-  /** Takes a worker's socket, or a viewer's where `instance` is null. */
+  /** Accepts a worker's socket, or a viewer's if `instance` is null. */
   open(socket: WebSocket, credential: Credential, instance: string | null): Promise<Result<null, Refusal>> {
     const { store, sockets, turns } = this.#parts;
     return turns.run((): Result<null, Refusal> => {
@@ -88,20 +88,20 @@ export class SocketIntake {
     this.#parts.turns.afterCommit(() => this.#parts.sockets.queue(socket, message));
   }
 
-  /** Carries out a worker's frame; a viewer's says nothing. */
+  /** Handles a worker's frame; a viewer sends nothing. */
   async hear(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
     const attachment = attachmentOf(socket);
     if (attachment === null || attachment.kind === "viewer") return;
     if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES)
       return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
-    // What was on its way when the socket was closed is not heard.
+    // Messages that were in transit when the socket was closed are ignored.
     if (socket.readyState !== WebSocket.OPEN) return;
     const parsed = parseFrame(frame);
     if (!parsed.ok)
       return close(socket, closeCodes.badFrame, "detail" in parsed.error ? parsed.error.detail : "bad frame");
     const leave = this.#underWay.enter(socket, parsed.value.length, frame.length);
     if (leave === null)
-      return close(socket, closeCodes.tooManyMessages, "more messages than may be under way: wait for their acks");
+      return close(socket, closeCodes.tooManyMessages, "more messages in progress than allowed: wait for their acks");
     try {
       await this.#hearMessages(socket, attachment, parsed.value);
     } finally {
@@ -109,7 +109,7 @@ export class SocketIntake {
     }
   }
 
-  /** Carries out a frame; reports on jobs that have left are held against history, as over HTTP, in one look-up. */
+  /** Handles a frame; reports on jobs that have left are checked against history, as over HTTP, in one query. */
   async #hearMessages(socket: WebSocket, attachment: Attachment, messages: readonly Incoming[]): Promise<void> {
     const { database, tenant, turns } = this.#parts;
     const hear = async (incoming: Incoming, archived?: Brought | null): Promise<Unsettled[]> => {
@@ -139,7 +139,7 @@ export class SocketIntake {
     });
   }
 
-  /** Answers the job that must be looked for in history; `archived` is null where history does not have it either. */
+  /** Returns the job that must be looked up in history; `archived` is null if history does not have it. */
   #handle(
     socket: WebSocket,
     { keyId, name, role, instance, openedWith }: Attachment,
@@ -155,7 +155,7 @@ export class SocketIntake {
     turns.inTurn({ keyId, name, role }, (turn) => {
       const done = message.ok ? handleMessage(turn, instance, message.value, archived ?? null) : message;
       absent = archived === null ? null : absentJobOf(done);
-      // Before what else the message leads to.
+      // Answers before the message's other effects.
       if (absent === null) this.#say(socket, acknowledge(id, done));
       return done;
     });

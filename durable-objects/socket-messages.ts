@@ -1,5 +1,5 @@
-// What a worker says over its socket, as operations: parsed by the contract's schema, each message a turn of its own,
-// each answered by an `ack` that repeats its id.
+// A worker's socket messages as operations: parsed by the contract's schema, each message a turn of its own, each
+// answered by an `ack` with its id.
 
 import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
 import { isTooDeep, MAX_JSON_DEPTH } from "../contract/nesting.ts";
@@ -20,12 +20,12 @@ import type { Turn } from "./operations/turn.ts";
 const MAX_BYTES_A_CHAR = 3;
 
 export interface Incoming {
-  /** Null where the message has none that could be repeated. */
+  /** Null if the message has no valid id. */
   readonly id: string | null;
   readonly message: Result<WorkerMessage, Refusal>;
 }
 
-/** The messages of a frame; refused as a whole if it is not one. */
+/** The messages of a frame; a malformed frame is refused as a whole. */
 export const parseFrame = (frame: string): Result<Incoming[], Refusal> => {
   if (isTooDeep(frame)) return err(invalid("", `a frame must not nest deeper than ${MAX_JSON_DEPTH} levels`));
   let parsed: unknown;
@@ -42,7 +42,7 @@ export const parseFrame = (frame: string): Result<Incoming[], Refusal> => {
   return ok(messages.map((message) => (isLarge && isTooLarge(message) ? tooLarge(message) : parseMessage(message))));
 };
 
-/** A message is bounded as a body is, but for its result, which has a bound of its own. */
+/** A message has the size limit of a body, except for its result, which has its own limit. */
 const isTooLarge = (candidate: unknown): boolean => {
   const { result, ...rest } = (candidate ?? {}) as Record<string, unknown>;
   return bytesOf(result) > MAX_RESULT_BYTES || bytesOf(rest) > MAX_BODY_BYTES;
@@ -66,27 +66,27 @@ const idOf = (candidate: unknown): string | null => {
   return typeof id === "string" || typeof id === "number" ? String(id) : null;
 };
 
-/** What a worker hears first: what a presence report would be answered, as far as it is known, and its leases. */
+/** The first message to a worker: the answer to a presence report, as far as it is known, and its leases. */
 export const welcome = (turn: Turn, instance: string): CoordinatorMessage[] => {
   const { fleet } = turn.memory;
   const member = fleet.get(instance);
   if (member === undefined) return [{ type: "welcome", ...presence.greeting(turn) }];
   fleet.noteReach(instance, { isConnected: true });
   fleet.noteSeen(instance, turn.nowAt);
-  // Leases that expired while it could not hear of them are not its fault.
+  // Leases that expired while it was disconnected are not its fault.
   turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId, expiredLeases: 0 });
   turn.freedWorkers.add(instance);
   const answer = presence.presenceAnswer(turn, member, []);
   return [{ type: "welcome", ...answer }, ...answer.jobs.map((job) => ({ type: "job.assigned" as const, job }))];
 };
 
-/** A job that the object does not have: history may. */
+/** A job that the object does not have, but history may. */
 export const absentJobOf = (done: Result<unknown, Refusal>): Absent | null => {
   if (done.ok || done.error.code !== "not_found" || done.error.absentAt === undefined) return null;
   return { id: done.error.id, absentAt: done.error.absentAt };
 };
 
-/** Carries out one message for the worker whose socket it came on; `archived` is its job where that has left. */
+/** Handles one message for the socket's worker; `archived` is its job if that has left the object. */
 export const handleMessage = (
   turn: Turn,
   instance: string,

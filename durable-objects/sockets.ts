@@ -1,5 +1,5 @@
 // The hibernating sockets of a tenant: which worker or viewer each belongs to, kept in its attachment so that it
-// survives the object's sleep. Messages to one socket leave in one frame.
+// survives the object's sleep. Messages to one socket go out in one frame.
 
 import type { CoordinatorMessage } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
@@ -13,9 +13,9 @@ export interface Attachment {
   /** Empty for a viewer. */
   readonly instance: string;
   readonly connectedAt: number;
-  /** Digest of the key's secret that opened it, or that opened its session: it ends with that. */
+  /** Digest of the secret that opened it, or that opened its session: it ends with that secret. */
   readonly openedWith: string;
-  /** The session that it was opened in; null where it was opened with the key itself. */
+  /** The session that it was opened in; null if it was opened with the key itself. */
   readonly sessionId: string | null;
   /** Frames sent to a viewer so far. */
   readonly seq: number;
@@ -24,18 +24,18 @@ export interface Attachment {
 export const PING = "ping";
 export const PONG = "pong";
 const NORMAL_CLOSURE = 1000;
-/** The platform's bound for one object is 32,768: past it `acceptWebSocket` throws. */
+/** The platform's limit per object is 32,768: above it `acceptWebSocket` throws. */
 const MAX_SOCKETS = 32_000;
-/** Between two of these other turns go on. */
+/** Other turns run between two flushes. */
 const SOCKETS_A_FLUSH = 500;
 const MAX_CLOSE_REASON = 120;
 
 export class Sockets {
   readonly #state: DurableObjectState;
   readonly #workers = new Map<string, WebSocket>();
-  /** As the attachments say; to read one costs more than a turn's look at its worker. */
+  /** A cache of the attachments, because reading one costs more than a turn's check of its worker. */
   readonly #connectedAt = new WeakMap<WebSocket, number>();
-  /** What is queued waits for a task of its own. */
+  /** Whether a later task sends what is queued. */
   #isFlushLater = false;
   readonly #outgoing = new Map<WebSocket, string[]>();
 
@@ -50,7 +50,7 @@ export class Sockets {
     }
   }
 
-  /** The platform takes no more for this object. */
+  /** The platform accepts no more sockets for this object. */
   get isFull(): boolean {
     return this.#state.getWebSockets().length >= MAX_SOCKETS;
   }
@@ -59,7 +59,7 @@ export class Sockets {
     return this.#workers.keys();
   }
 
-  /** Takes over from an older socket of the same worker. */
+  /** Replaces an older socket of the same worker. */
   accept(socket: WebSocket, attachment: Attachment): void {
     this.#state.acceptWebSocket(socket, [attachment.kind, `key:${attachment.keyId}`]);
     socket.serializeAttachment(attachment);
@@ -67,10 +67,10 @@ export class Sockets {
     const older = this.#workers.get(attachment.instance);
     this.#workers.set(attachment.instance, socket);
     this.#connectedAt.set(socket, attachment.connectedAt);
-    if (older !== undefined) close(older, closeCodes.replaced, "another connection of this instance took over");
+    if (older !== undefined) close(older, closeCodes.replaced, "another connection of this instance replaced this one");
   }
 
-  /** Answers the worker whose current socket this was, and when it last showed life on it; null for any other. */
+  /** Returns the worker whose current socket this was and when it was last alive; null for any other socket. */
   forget(socket: WebSocket): { readonly instance: string; readonly signAt: number } | null {
     this.#outgoing.delete(socket);
     const attachment = attachmentOf(socket);
@@ -97,7 +97,7 @@ export class Sockets {
     return this.#state.getWebSockets("viewer");
   }
 
-  /** Queues a message for a worker; answers whether its socket is open. */
+  /** Queues a message for a worker; returns whether its socket is open. */
   queueFor(instance: string, message: CoordinatorMessage): boolean {
     const socket = this.#workers.get(instance);
     if (socket === undefined) return false;
@@ -109,7 +109,7 @@ export class Sockets {
     this.#queueText(socket, JSON.stringify(message));
   }
 
-  /** Written as JSON once, however many hear it; sent after the caller has its answer. */
+  /** Serialised once for all sockets; sent after the caller has its answer. */
   queueForAll(message: CoordinatorMessage, except: ReadonlySet<string> = new Set()): void {
     const text = JSON.stringify(message);
     for (const [instance, socket] of this.#workers) if (!except.has(instance)) this.#queueText(socket, text);
@@ -131,7 +131,10 @@ export class Sockets {
     }, 0);
   }
 
-  /** Sends what is queued: one frame a socket, or a few where it is much. The platform holds it until the write before it is durable. */
+  /**
+   * Sends what is queued: one frame per socket, or a few for large content. The platform holds it until the write
+   * before it is durable.
+   */
   flush(): void {
     if (this.#isFlushLater) return;
     let count = 0;
@@ -146,7 +149,7 @@ export class Sockets {
     }
   }
 
-  /** `liveHashes`: of the secrets that still open the key. */
+  /** `liveHashes`: of the key's secrets that are still valid. */
   endKey(keyId: string, liveHashes: readonly string[]): void {
     for (const socket of this.#state.getWebSockets(`key:${keyId}`)) {
       if (!liveHashes.includes(attachmentOf(socket)?.openedWith ?? "")) {
@@ -161,9 +164,9 @@ export class Sockets {
     }
   }
 
-  /** The tenant has ended. */
+  /** The tenant was deleted. */
   endAll(): void {
-    for (const socket of this.#state.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant has ended");
+    for (const socket of this.#state.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant was deleted");
   }
 
   endWorker(instance: string): void {
@@ -172,7 +175,7 @@ export class Sockets {
   }
 }
 
-/** Prompts may be large: a frame is closed once it is about this long. */
+/** Prompts may be large, so a frame is closed at about this length. */
 const FULL_FRAME_CHARS = 1_000_000;
 
 const framesOf = (messages: readonly string[]): string[] => {
@@ -196,16 +199,16 @@ const framesOf = (messages: readonly string[]): string[] => {
 export const attachmentOf = (socket: WebSocket): Attachment | null =>
   socket.deserializeAttachment() as Attachment | null;
 
-/** A socket that is closing takes nothing; its worker hears of it all when it reconnects. */
+/** A closing socket is skipped; its worker learns everything when it reconnects. */
 export const send = (socket: WebSocket, text: string): void => {
   try {
     socket.send(text);
   } catch {
-    // Closed between two steps: `webSocketClose` follows.
+    // Closed in between: `webSocketClose` follows.
   }
 };
 
-/** The platform does not answer a close by itself, and a caller would wait for the answer until its own time is over. */
+/** The platform does not answer a close itself, and the other side would wait until its timeout. */
 export const answerClose = (socket: WebSocket): void => close(socket, NORMAL_CLOSURE, "");
 
 export const close = (socket: WebSocket, code: number, reason: string): void => {

@@ -1,5 +1,5 @@
-// Sends the spans of finished jobs to an OpenTelemetry collector, a drain's worth at a time. A collector that is away
-// loses spans and nothing else: no job waits for it, and nothing is kept for it.
+// Sends the spans of finished jobs to an OpenTelemetry collector, those of one drain at a time. If the collector is
+// down, its spans are lost and nothing else happens: no job waits, nothing is stored.
 
 import { log } from "../contract/log.ts";
 import { VERSION } from "../contract/version.ts";
@@ -8,7 +8,7 @@ import { attributes, type Span, spansOf, type TimelineEvent } from "./spans.ts";
 
 const TIMEOUT_MS = 10_000;
 const JOBS_A_REQUEST = 200;
-/** A collector that stays away is told of this often. */
+/** How often a failing collector is logged. */
 const SAID_EVERY_MS = 60_000;
 
 export interface OtlpSettings {
@@ -16,7 +16,7 @@ export interface OtlpSettings {
   readonly SERVICE_OTLP_URL?: string;
   /** `name=value,…` */
   readonly SERVICE_OTLP_HEADERS?: string;
-  /** Self-hosted, the way to private addresses: the operator names the collector, so it may be there. */
+  /** Self-hosted, the network with private addresses: the operator chooses the collector, so it may be private. */
   readonly LOCAL_NETWORK?: Fetcher;
   readonly DB: D1Database;
 }
@@ -95,7 +95,7 @@ export class SpanExporter {
     const nowAt = Date.now();
     if (nowAt - this.#saidAt < SAID_EVERY_MS) return;
     this.#saidAt = nowAt;
-    const detail = `spans are lost until the collector takes them: ${(error as Error).message}`;
+    const detail = `spans are lost until the collector accepts them: ${(error as Error).message}`;
     log("warn", "traces.failed", { tenant: this.#tenant, detail });
   }
 }

@@ -1,6 +1,6 @@
-// A finished job as spans (OTLP/HTTP JSON, OpenTelemetry's GenAI conventions): the job, and of each attempt its time
-// in the queue and its run. They are made from the stored timeline, so tracing costs nothing while a job runs. No span
-// bears a prompt, an input or a result.
+// A finished job as spans (OTLP/HTTP JSON, OpenTelemetry's GenAI conventions): the job, and for each attempt its time
+// in the queue and its run. Made from the stored timeline, so tracing costs nothing while a job runs. Spans never
+// contain a prompt, an input or a result.
 
 import { readTraceparent } from "../contract/traceparent.ts";
 import type { JobEventType } from "../domain/event.ts";
@@ -32,16 +32,16 @@ const STATUS = { ok: 1, error: 2 } as const;
 const TRACE_ID_CHARS = 32;
 const SPAN_ID_CHARS = 16;
 
-/** What a job does, in the words of the conventions; a job of no API is a chat. */
+/** The operation's name in the conventions; an ordinary job is a chat. */
 const OPERATION: Readonly<Record<string, string>> = { completions: "text_completion", embeddings: "embeddings" };
-/** Providers whose name there is another. */
+/** Providers that the conventions call by another name. */
 const PROVIDER: Readonly<Record<string, string>> = {
   gemini: "gcp.gemini",
   google: "gcp.gemini",
   mistral: "mistral_ai",
 };
 
-/** What ends an attempt; whatever is not listed goes on with it. */
+/** Events that end an attempt; all others belong to it. */
 const ENDS: ReadonlySet<JobEventType> = new Set([
   "job.completed",
   "job.failed",
@@ -129,7 +129,7 @@ const partsOf = (job: Job, timeline: readonly TimelineEvent[]): Part[] => {
   return parts;
 };
 
-/** `randomHex(chars)` gives ids. */
+/** `randomHex(chars)` returns ids. */
 export const spansOf = (
   tenant: string,
   job: Job,

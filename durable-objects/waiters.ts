@@ -1,8 +1,8 @@
-// Requests that wait for something to happen: a claim for a job, a reader for a job's end. They hold no state that
-// matters: one that is lost asks again.
+// Requests that wait for an event: a claim for a job, a reader for a job's end. They have no state that matters: if one
+// is lost, its caller asks again.
 
 export interface Waiter {
-  /** Resolves when the key is notified, or when the time is over. */
+  /** Resolves when the key is notified, or when the time has passed. */
   readonly woken: Promise<void>;
   readonly cancel: () => void;
 }
@@ -10,7 +10,7 @@ export interface Waiter {
 export class Waiters {
   readonly #byKey = new Map<string, Set<() => void>>();
 
-  /** Opened before the state is looked at, so that nothing is missed between the look and the wait. */
+  /** Opened before the state is read, so that no change is missed in between. */
   open(key: string, maxMs: number): Waiter {
     const { promise, resolve } = Promise.withResolvers<void>();
     const peers = this.#byKey.get(key) ?? new Set();

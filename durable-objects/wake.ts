@@ -1,5 +1,5 @@
-// The object's one alarm. What becomes due is noted while turns run and armed after their commit. Arming moves
-// the alarm forward, never back: only the sweep, which computes it again, may set it later; a sweep that fails waits a while.
+// The object's one alarm. Due times are noted during turns and set after their commit. A turn moves the alarm earlier,
+// never later; only the sweep, which computes it again, may move it later. After a failed sweep it waits.
 
 export class Wake {
   readonly #state: DurableObjectState;
@@ -10,7 +10,7 @@ export class Wake {
 
   constructor(state: DurableObjectState) {
     this.#state = state;
-    // One that was set before the object slept still counts.
+    // An alarm set before the object slept still counts.
     state.blockConcurrencyWhile(async () => {
       this.#armedAt = await state.storage.getAlarm();
     });
@@ -28,21 +28,21 @@ export class Wake {
 
   arm(dueAt: number | null): void {
     if (dueAt === null) return;
-    // A clock that was set back makes no back-off longer.
+    // If the clock was set back, the back-off does not get longer.
     const at = Math.max(dueAt, Math.min(this.#notBeforeAt, Date.now() + this.#backOffMs));
     if (this.#armedAt !== null && this.#armedAt <= at) return;
     this.#armedAt = at;
     this.#state.waitUntil(this.#state.storage.setAlarm(at));
   }
 
-  /** It has rung: none is set. */
+  /** The alarm has fired, so none is set. */
   clear(): void {
     this.#armedAt = null;
     this.#notBeforeAt = 0;
     this.#backOffMs = 0;
   }
 
-  /** What it rang for was not done: it rings after so long, and not before, though things are overdue. */
+  /** The work failed: the alarm fires after this time and not earlier, although work is overdue. */
   backOff(waitMs: number): void {
     this.#armedAt = null;
     this.#backOffMs = waitMs;

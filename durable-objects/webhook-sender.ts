@@ -1,5 +1,5 @@
-// Sends deliveries as Standard Webhooks 1.0.0 says and tells what came of each. It decides nothing: when a delivery is
-// tried again, and when an endpoint is given up, is a rule of the domain.
+// Sends deliveries as Standard Webhooks 1.0.0 requires and reports each outcome. It decides nothing: the domain decides
+// when a delivery is tried again and when an endpoint is disabled.
 
 import type { AttemptOutcome } from "../domain/webhook.ts";
 import type { Outgoing } from "./operations/announcement.ts";

@@ -1,5 +1,5 @@
-// The catalog in D1: subscriptions, the snapshot of each one's models, and the history of its changes.
-// The tenant stands first in every key, so that no read crosses tenants by leaving something out.
+// The catalog in D1: subscriptions, the snapshot of each one's models, and the history of its changes. The tenant comes
+// first in every key, so that a read that omits a column cannot cross tenants.
 
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
@@ -10,7 +10,7 @@ export const catalogSubscriptions = sqliteTable(
     id: text("id").notNull(),
     provider: text("provider").notNull(),
     modelsSyncSchedule: text("models_sync_schedule").notNull(),
-    /** Empty where the provider's list_url is used: two NULLs would not be the same subscription to an index. */
+    /** Empty: the provider's list_url is used. Two NULLs would not be equal to an index. */
     modelsSyncUrl: text("models_sync_url").notNull().default(""),
     modelCount: integer("model_count").notNull().default(0),
     modelsSyncedAt: integer("models_synced_at"),

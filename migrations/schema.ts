@@ -1,5 +1,6 @@
-// The history in D1. The tenant stands first in every key. Jobs only move forward (version); events, attempts, audit
-// lines and schedule runs are inserted once by their key, so that applying a batch twice is applying it once.
+// The history in D1. The tenant comes first in every key. Jobs only move forward (version); events, attempts, audit
+// entries and schedule runs are inserted once by their key, so applying a batch twice has the effect of applying it
+// once.
 
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
@@ -11,16 +12,16 @@ export const tenants = sqliteTable("tenants", {
   createdAt: integer("created_at").notNull(),
   locationHint: text("location_hint"),
   jurisdiction: text("jurisdiction"),
-  /** When the tenant's object is due to wake, as of its last drain; long past means that it lost its alarm. */
+  /** When the tenant's object must wake, as of its last drain; long past means that it lost its alarm. */
   wakeAt: integer("wake_at"),
-  /** For how many days its finished jobs are kept, as of its last drain; null: for ever. */
+  /** How many days its finished jobs are kept, as of its last drain; null: for ever. */
   keepDays: integer("keep_days"),
 });
 
 export const jobs = sqliteTable(
   "jobs",
   {
-    /** Names the job in `job_words`; means nothing else. */
+    /** Names the job in `job_words`; has no other meaning. */
     seq: integer("seq").primaryKey(),
     tenant: text("tenant").notNull(),
     id: text("id").notNull(),
@@ -34,7 +35,10 @@ export const jobs = sqliteTable(
     errorCode: text("error_code"),
     errorMessage: text("error_message"),
     costNanoUsd: integer("cost_nano_usd"),
-    /** JSON of [name, value] pairs: what a job may have several of. Triggers keep `job_labels` in step with it. */
+    /**
+     * JSON of [name, value] pairs: the fields that a job may have several of. Triggers keep `job_labels` in step with
+     * it.
+     */
     labels: text("labels").notNull(),
     createdAt: integer("created_at").notNull(),
     finishedAt: integer("finished_at"),
@@ -57,7 +61,7 @@ export const jobs = sqliteTable(
   ],
 );
 
-/** What jobs are found by that they may have several of: tags, metadata, providers and models asked for or run on. */
+/** Searchable fields that a job may have several of: tags, metadata, providers and models requested or used. */
 export const jobLabels = sqliteTable(
   "job_labels",
   {
@@ -124,7 +128,7 @@ export const attempts = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenant, table.jobId, table.lease] })],
 );
 
-/** Attempts added up by hour, provider and model: kept by a trigger on the insert of an attempt. */
+/** Attempts summed by hour, provider and model: kept by a trigger on the insert of an attempt. */
 export const costHours = sqliteTable(
   "cost_hours",
   {
@@ -143,7 +147,7 @@ export const costHours = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenant, table.hourAt, table.provider, table.model] })],
 );
 
-/** The same by what attempts are grouped by beside them: `name` is tag, metadata.<name>, key, worker or schedule. */
+/** The same by other dimensions: `name` is tag, metadata.<name>, key, worker or schedule. */
 export const costByHours = sqliteTable(
   "cost_by_hours",
   {
@@ -167,7 +171,7 @@ export const audit = sqliteTable(
   "audit",
   {
     tenant: text("tenant").notNull(),
-    /** Unique in the tenant: the outbox row and the line in it, or a random id where the edge writes. */
+    /** Unique in the tenant: the outbox row and the entry in it, or a random id if the edge writes. */
     id: text("id").notNull(),
     at: integer("at").notNull(),
     actorKeyId: text("actor_key_id"),

@@ -1,6 +1,6 @@
-// A well-kept public price table, the last resort before "unknown": what it says is an estimate.
-// Invariant: answers as @pydantic/genai-prices does (a test compares them), but never with a price of nothing:
-// a model that the table lists without a price of its tokens is unknown.
+// A maintained public price table, the last source before "unknown": its prices are estimates. Invariant: answers like
+// @pydantic/genai-prices (a test compares them), except that a model listed without token prices is unknown, never
+// free.
 
 import type { ModelPrice } from "../domain/catalog-price.ts";
 import type { Usage } from "../domain/job.ts";
@@ -26,7 +26,7 @@ type Rate =
 interface Rates {
   readonly type?: "start_date" | "time_of_date";
   readonly start_date?: string;
-  /** Like 16:30:00Z, in UTC; no stretch in the table spans midnight. */
+  /** For example 16:30:00Z, in UTC; no range in the table spans midnight. */
   readonly start_time?: string;
   readonly end_time?: string;
   readonly input?: Rate;
@@ -37,13 +37,13 @@ interface Rates {
 
 interface ListedModel {
   readonly match: Match;
-  /** Later ones hold before earlier ones. */
+  /** Later entries take precedence over earlier ones. */
   readonly prices: readonly Rates[];
 }
 
 const modelsById = new Map<string, readonly ListedModel[]>();
 
-/** What the table says a request cost at an instant; the tier follows from the usage. */
+/** The price of a request at an instant, by the table; the tier follows from the usage. */
 export const tablePrice = (provider: string, model: string, usage: Usage | null, at: number): ModelPrice | null => {
   const name = provider.toLowerCase().trim();
   const listed = isLocalProvider(name) ? undefined : findListed(name);

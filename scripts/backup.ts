@@ -22,8 +22,8 @@ async function main(): Promise<number> {
   }
   const dir = dataDirAt(path.resolve(ROOT, process.env.SERVICE_DATA_DIR || ".data"));
   const target = path.resolve(file);
-  if (!existsSync(dir.state)) throw new ExitError(`${dir.root} is no data folder: set SERVICE_DATA_DIR.`);
-  if (existsSync(target)) throw new ExitError(`${target} exists: choose another name.`);
+  if (!existsSync(dir.state)) throw new ExitError(`${dir.root} is not a data folder: set SERVICE_DATA_DIR.`);
+  if (existsSync(target)) throw new ExitError(`${target} already exists: choose another name.`);
   const folder = mkdtempSync(path.join(path.dirname(target), ".signalbox-backup-"));
   try {
     const { files, wasRunning } = await copyData(dir, folder);
@@ -33,7 +33,8 @@ async function main(): Promise<number> {
     console.log(`${target}: ${databases} databases and ${files.length - databases} files, ${size} MiB.`);
     console.log(wasRunning ? `Copied from the running server of ${dir.root}.` : `Copied from ${dir.root}.`);
     for (const name of ["SERVICE_SIGNING_SECRET", "SERVICE_ROOT_KEY"])
-      if (process.env[name]) console.log(`${name} comes from the environment and is not in the archive: keep it.`);
+      if (process.env[name])
+        console.log(`${name} comes from the environment and is not in the archive: keep it separately.`);
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });

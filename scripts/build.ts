@@ -1,14 +1,14 @@
-// Everything that serving, deploying and testing need built: the dashboard, the package that is served beside
-// it, then the bundle that ships with both.
+// Builds everything that serving, deploying and testing need: the dashboard, the package, then the bundle that contains
+// both.
 
 import { ensureDashboard } from "./build/dashboard.ts";
 import { ensurePackage } from "./build/package.ts";
 import { ensureWorkerBundle } from "./build/worker-bundle.ts";
 import { runScript } from "./exit-error.ts";
 
-/** Builds what changed; `onBuilt` hears of each part that did. */
+/** Builds what has changed; calls `onBuilt` with each part that was built. */
 export async function buildAll(onBuilt: (part: string) => void = () => {}): Promise<void> {
-  // In this order: the bundle step refuses to run without the assets' directory.
+  // In this order, because the bundle step needs the assets' directory.
   if (await ensureDashboard()) onBuilt("dashboard");
   if (await ensurePackage()) onBuilt("package for workers and clients");
   if (await ensureWorkerBundle()) onBuilt("edge worker");

@@ -1,4 +1,4 @@
-// Writes the provider files of providers/catalog into src/catalog/bundled-providers.ts, which brings them into the bundle
+// Writes the provider files of providers/catalog into src/catalog/bundled-providers.ts, so that they are in the bundle
 // on every runtime. Node only.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -9,17 +9,17 @@ import { readFiles } from "../src/catalog/providers.ts";
 export const BUNDLED_FOLDER = path.join(import.meta.dirname, "../providers/catalog");
 export const BUNDLED_MODULE = path.join(import.meta.dirname, "../src/catalog/bundled-providers.ts");
 
-/** The texts of the folder's YAML files by name: as JSON the value of SERVICE_CATALOG_FILES. */
+/** The folder's YAML texts by file name; as JSON, the value of SERVICE_CATALOG_FILES. */
 export async function providerFiles(folder: string): Promise<Record<string, string>> {
   const names = (await readdir(folder)).filter((name) => /\.ya?ml$/.test(name)).sort();
   const files = names.map(async (name) => [name, await readFile(path.join(folder, name), "utf8")] as const);
   return Object.fromEntries(await Promise.all(files));
 }
 
-/** Every provider of the folder, by name. Throws one error that lists all problems, each with file, line and key. */
+/** Every provider of the folder, by name. Throws one error with all problems, each with file, line and key. */
 export async function readProviderFolder(folder: string): Promise<ProviderDefinition[]> {
   const { providers, problems } = readFiles(await providerFiles(folder));
-  if (problems.length > 0) throw new Error(`providers of the catalog cannot be read:\n  ${problems.join("\n  ")}`);
+  if (problems.length > 0) throw new Error(`providers of the catalog are invalid:\n  ${problems.join("\n  ")}`);
   return [...providers].sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 

@@ -1,5 +1,5 @@
-// `npm run chaos -- --kills 200`: the self-hosted server under load, killed at random, its connections cut and its
-// workers stopped; what was answered is judged at the end. `--seed N` repeats a run's choices.
+// `npm run chaos -- --kills 200`: the self-hosted server under load, killed at random, with cut connections and stopped
+// workers; afterwards the answers are checked for consistency. `--seed N` repeats a run's choices.
 
 import path from "node:path";
 import { runScript } from "./exit-error.ts";

@@ -1,4 +1,4 @@
-// `npm run check`: what CI runs. Format and lint, types of every TypeScript project, tests; the first failure ends it.
+// `npm run check`: what CI runs. Format and lint, types of every TypeScript project, tests; stops at the first failure.
 
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -6,7 +6,7 @@ import { runScript } from "./exit-error.ts";
 import { ROOT, runCommand } from "./run-command.ts";
 import { runTests } from "./test.ts";
 
-/** Places of tsconfig.json files: the root and each folder directly below it that has its own rules. */
+/** The root and each folder directly below it with a tsconfig.json. */
 function typeScriptProjects(): string[] {
   const folders = readdirSync(ROOT, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules")

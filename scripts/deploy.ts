@@ -1,6 +1,6 @@
-// `npm run deploy`: from a checkout to a running service in a Cloudflare account, and the same command ever after.
-// `-- --dry-run` does everything that needs no account. Order matters: a database before its migrations, migrations
-// before the code that needs them, secrets in the same upload as the code.
+// `npm run deploy`: from a checkout to a running service in a Cloudflare account; the same command updates it. `--
+// --dry-run` does everything that needs no account. Order: a database before its migrations, migrations before the code
+// that needs them, secrets in the same upload as the code.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,18 +27,21 @@ function readFlags(): { "dry-run"?: boolean } {
 
 async function run(args: string[]): Promise<void> {
   const { code } = await runCommand("wrangler", args);
-  if (code !== 0) throw new ExitError(`\`wrangler ${args.slice(0, 3).join(" ")}\` failed: nothing after it was done.`);
+  if (code !== 0)
+    throw new ExitError(`\`wrangler ${args.slice(0, 3).join(" ")}\` failed: the steps after it were not run.`);
 }
 
 async function dryRun(): Promise<void> {
   const { databases } = await loadProject();
   await run(["deploy", "--dry-run"]);
   const names = databases.flatMap(({ migrations }) => migrations.map(({ name }) => name));
-  console.log(`A deploy would apply these D1 migrations, unless they are: ${names.join(", ") || "none"}.`);
-  console.log(`It would make these secrets, unless they exist: ${SECRETS.join(", ")}.`);
+  console.log(
+    `A deploy would apply these D1 migrations, unless they are already applied: ${names.join(", ") || "none"}.`,
+  );
+  console.log(`It would create these secrets, unless they exist: ${SECRETS.join(", ")}.`);
 }
 
-/** Deploys with the secrets that are missing. They pass through a file that only the owner can read, for that time. */
+/** Deploys with the missing secrets, in a temporary file that only the owner can read. */
 async function deployWithSecrets(secrets: Record<string, string>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-deploy-"));
   try {
@@ -51,8 +54,8 @@ async function deployWithSecrets(secrets: Record<string, string>): Promise<void>
 }
 
 /**
- * Before the upload: whatever fails after it, the key of the running service is not lost. No log shows it. A key that
- * an earlier deploy kept is taken again: that deploy may have failed at any step.
+ * Before the upload, so that the running service's key is not lost if a later step fails. It is never logged. A key
+ * kept by an earlier deploy is used again, because that deploy may have failed at any step.
  */
 function keepRootKey(): string {
   mkdirSync(path.dirname(ROOT_KEY_FILE), { recursive: true, mode: 0o700 });
@@ -67,12 +70,12 @@ async function deploy(): Promise<void> {
   const secrets = await missingSecrets(SECRETS);
   for (const name of SECRETS.filter((one) => process.env[one] && !(one in secrets)))
     console.log(
-      `${name} of the environment is ignored: the worker has that secret. Change it with \`wrangler secret put\`.`,
+      `${name} in the environment is ignored, because the worker already has that secret. Change it with \`wrangler secret put\`.`,
     );
   const isMade = secrets.SERVICE_ROOT_KEY !== undefined && !process.env.SERVICE_ROOT_KEY;
   if (isMade) secrets.SERVICE_ROOT_KEY = keepRootKey();
   await deployWithSecrets(secrets);
-  if (isMade) console.log(`\nThe root key, which makes tenants (POST /admin/tenants), is kept in ${ROOT_KEY_FILE}.`);
+  if (isMade) console.log(`\nThe root key, which manages tenants (POST /admin/tenants), is kept in ${ROOT_KEY_FILE}.`);
 }
 
 await runScript(async () => {

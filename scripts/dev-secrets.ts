@@ -1,11 +1,11 @@
-// The secrets of `npm run dev`, in a file that wrangler reads: a command line is there for every user of the machine
-// to see. The developer's own .env and .dev.vars come after it and count more.
+// The secrets of `npm run dev`, in a file that wrangler reads, because every user of the machine can see command lines.
+// The developer's own .env and .dev.vars take precedence.
 
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { writeSecret } from "./self-host/kept-secret.ts";
 
-/** Known to everyone on purpose: they guard a developer's own machine only. */
+/** Publicly known on purpose: they only protect a developer's own machine. */
 const DEVELOPMENT_SECRETS = {
   SERVICE_ROOT_KEY: "development-root-key",
   SERVICE_SIGNING_SECRET: "development-signing-secret",
@@ -14,7 +14,7 @@ const DEVELOPMENT_SECRETS = {
 const FILE = path.join(".wrangler", "development.env");
 const OWN_FILES = [".env", ".dev.vars"];
 
-/** Writes the file below `root`, for its owner alone; answers the flags that make `wrangler dev` read it. */
+/** Writes the file below `root`, for its owner alone; returns the flags that make `wrangler dev` read it. */
 export function keepDevSecrets(root: string, env: NodeJS.ProcessEnv): string[] {
   mkdirSync(path.join(root, path.dirname(FILE)), { recursive: true });
   const lines = Object.entries(DEVELOPMENT_SECRETS).map(([name, usual]) => `${name}=${quoted(env[name] || usual)}`);
@@ -23,7 +23,7 @@ export function keepDevSecrets(root: string, env: NodeJS.ProcessEnv): string[] {
   return files.flatMap((file) => ["--env-file", file]);
 }
 
-/** wrangler takes the text between the quotes as it is, but for `$`, which it would expand. */
+/** wrangler takes the quoted text literally, except `$`, which it would expand. */
 function quoted(value: string): string {
   const quote = ["'", '"', "`"].find((one) => !value.includes(one)) ?? "'";
   return quote + value.replaceAll("$", "\\$") + quote;

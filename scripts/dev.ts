@@ -1,5 +1,5 @@
-// `npm run dev`: the edge under `wrangler dev`, which reloads on every change, and the dashboard rebuilt beside it.
-// Its state is `wrangler dev`'s own, below .wrangler/: developing never touches the data of `npm start`.
+// `npm run dev`: the edge under `wrangler dev`, which reloads on every change, and the dashboard, rebuilt on changes.
+// The state is below .wrangler/: development never touches the data of `npm start`.
 
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -23,7 +23,7 @@ async function dev(): Promise<number> {
   const port = process.env.PORT || "8787";
   const edge = runCommand("wrangler", ["dev", "--port", port, ...secrets, ...process.argv.slice(2)]);
   if (existsSync(path.join(ROOT, VITE_CONFIG))) void runCommand("vite", [...VITE_BUILD, "--watch"]);
-  console.log("The root key of this development server stands in .wrangler/development.env.");
+  console.log("The root key of this development server is in .wrangler/development.env.");
   const { code } = await edge;
   process.exit(code);
 }

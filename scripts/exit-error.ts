@@ -1,4 +1,4 @@
-/** A failure the operator can act on: its message is the whole story and is printed without a stack. */
+/** A failure that the operator can fix: its message is printed without a stack. */
 export class ExitError extends Error {
   readonly exitCode: number;
 
@@ -9,7 +9,7 @@ export class ExitError extends Error {
   }
 }
 
-/** Runs a script to its end: sets the exit code, prints an ExitError as one line and a bug with its stack. */
+/** Runs a script: sets the exit code, prints an ExitError as one line and a bug with its stack. */
 export async function runScript(main: () => Promise<number>): Promise<void> {
   try {
     process.exitCode = await main();

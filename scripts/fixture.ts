@@ -1,4 +1,4 @@
-// `npm run fixture -- 0.1.0`: records the data folder of a release, which every later one must be able to read.
+// `npm run fixture -- 0.1.0`: records a release's data folder, which every later release must be able to read.
 
 import path from "node:path";
 import { buildAll } from "./build.ts";

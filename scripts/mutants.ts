@@ -1,7 +1,7 @@
-// `npm run mutants`: plants each known defect in a copy of the tree and runs the simulator on it, or the kept runs of the
-// model in workerd. A mutant that none catches, or whose place in the code is gone, fails the run. An argument names the
-// mutants to try. `-- --scan <file> …` tries every small change of those files instead, and lists what nobody noticed;
-// with `--tests-only` it asks the tests of `test/domain`, and no simulation.
+// `npm run mutants`: plants each known defect in a copy of the tree and runs the simulator on it, or the recorded runs
+// of the model in workerd. A mutant that is not caught, or whose place in the code is gone, fails the run. Arguments
+// select mutants. `-- --scan <file> …` tries every small change of those files instead, and lists those that no test
+// notices; with `--tests-only` only by the tests of `test/domain`, without a simulation.
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
@@ -18,7 +18,7 @@ const TESTS = ["test/domain", "test/simulation", "test/support", "test/tenant/mo
 const NEEDED = [...SOURCES, ...SETTINGS, ...TESTS];
 const SEEDS = 600;
 const TESTS_ONLY = "--tests-only";
-/** Two processes of this machine are left to others. */
+/** Leaves some of the machine for other processes. */
 const AT_ONCE = Math.max(1, Math.min(4, availableParallelism() - 2));
 
 interface Trial {
@@ -35,7 +35,7 @@ const copyTree = async (): Promise<string> => {
   return copy;
 };
 
-/** Null where the code that the mutant changes is not there exactly once. */
+/** Null if the code to change does not occur exactly once. */
 const plant = async (copy: string, { file, search, replace }: Mutant): Promise<boolean> => {
   const place = path.join(copy, file);
   const pieces = (await readFile(place, "utf8")).split(search);
@@ -74,7 +74,7 @@ const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   for (const catcher of new Set(waiting.map((mutant) => mutant.catcher))) {
     const sane = await attempt(null, catcher);
     if (!sane.isCaught) continue;
-    console.error(`The tree fails without any mutant: ${sane.said}`);
+    console.error(`The tests fail without any mutant: ${sane.said}`);
     return 1;
   }
   const trials: Trial[] = [];

@@ -1,6 +1,6 @@
-// Writes providers/price-data.ts from @pydantic/genai-prices: only what pricing a text job takes.
-// Run it after updating that package: node scripts/price-table.ts. The whole package in the bundle would
-// cost every cold start some 50 ms; this table costs nothing until the first lookup.
+// Writes providers/price-data.ts from @pydantic/genai-prices: only what pricing a text job needs. Run it after updating
+// that package: node scripts/price-table.ts. The whole package in the bundle would cost every cold start about 50 ms;
+// this table costs nothing until the first lookup.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { findProvider, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";
@@ -8,7 +8,7 @@ import { findProvider, type ModelInfo, type ModelPrice, type Provider } from "@p
 const OUTPUT = new URL("../providers/price-data.ts", import.meta.url);
 const PACKAGE = new URL("../node_modules/@pydantic/genai-prices/package.json", import.meta.url);
 
-/** The package does not list its providers; a new one is added here. */
+/** The package does not list its providers; add new ones here. */
 const PROVIDERS =
   "anthropic arcee avian aws azure baseten cerebras cloudflare cohere cursor deepseek doubleword fireworks google groq " +
   "huggingface_cerebras huggingface_fireworks-ai huggingface_groq huggingface_hyperbolic huggingface_nebius " +
@@ -16,7 +16,7 @@ const PROVIDERS =
   "huggingface_together minimax mistral moonshotai novita openai openrouter ovhcloud perplexity together voyageai x-ai " +
   "zai zhipuai";
 
-/** A key whose tokens a job's usage does not tell apart: such a model is left without a price. */
+/** A price key for tokens that a job's usage does not count separately: such a model gets no price. */
 const UNTOLD_KEYS = ["output_reasoning_mtok", "output_citation_mtok"];
 
 /** The text of price-data.ts. */
@@ -65,7 +65,7 @@ function rates(prices: ModelPrice) {
   return { input: input_mtok, output: output_mtok, cached: cache_read_mtok, requests: requests_kcount };
 }
 
-/** In single quotes, which the formatter keeps where double ones would take more escapes. */
+/** In single quotes, which the formatter keeps if double quotes would need more escapes. */
 function quoted(json: string): string {
   return `'${json.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

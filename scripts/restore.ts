@@ -1,4 +1,4 @@
-// `npm run restore -- <file.tar>`: a data folder out of an archive of `npm run backup`. Overwrites nothing.
+// `npm run restore -- <file.tar>`: makes a data folder from an archive of `npm run backup`. Overwrites nothing.
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -14,7 +14,7 @@ const USAGE = `Usage: npm run restore -- <file.tar>
 Makes the data folder (SERVICE_DATA_DIR, default .data) out of an archive of \`npm run backup\`. A folder that holds
 anything is left as it is. Then start the server: npm start.`;
 
-/** SQLite's own look at every page. */
+/** SQLite's own check of every page. */
 const refuseDamaged = (root: string, name: string): void => {
   const database = new DatabaseSync(path.join(root, name));
   const row = database.prepare("PRAGMA integrity_check").get() as { integrity_check: string };
@@ -30,9 +30,9 @@ async function main(): Promise<number> {
     return isAsked ? 0 : 2;
   }
   const root = path.resolve(ROOT, process.env.SERVICE_DATA_DIR || ".data");
-  if (!existsSync(file)) throw new ExitError(`${file} is not there.`);
+  if (!existsSync(file)) throw new ExitError(`${file} does not exist.`);
   if (existsSync(root) && readdirSync(root).length > 0)
-    throw new ExitError(`${root} holds something already: move it away, or set SERVICE_DATA_DIR to another folder.`);
+    throw new ExitError(`${root} is not empty: move it away, or set SERVICE_DATA_DIR to another folder.`);
   const draft = `${root}.restoring`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true, mode: 0o700 });

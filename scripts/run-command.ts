@@ -1,4 +1,4 @@
-// Child commands of the scripts: started from the checkout's root, with the project's own tools first on the PATH.
+// Child commands of the scripts: started in the checkout's root, with the project's own tools first on the PATH.
 
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -8,13 +8,13 @@ const BIN = path.join(ROOT, "node_modules", ".bin");
 
 export interface CommandOptions {
   env?: Record<string, string>;
-  /** Text for the command's standard input, which otherwise is this process's. */
+  /** Text for the command's standard input, which is otherwise this process's. */
   input?: string;
-  /** Keeps the output and hands it back instead of showing it. */
+  /** Returns the output instead of showing it. */
   isQuiet?: boolean;
-  /** Where it starts; the checkout's root by default. */
+  /** The working directory; the checkout's root by default. */
   cwd?: string;
-  /** After so long it is killed. */
+  /** It is killed after this time. */
   timeoutMs?: number;
 }
 
@@ -28,7 +28,7 @@ export function toolEnvironment(extra: Record<string, string> = {}): NodeJS.Proc
   return { ...process.env, WRANGLER_SEND_METRICS: "false", ...extra, PATH };
 }
 
-/** Runs a command to its end. Signals that stop this process also reach the child: it shares the process group. */
+/** Runs a command to its end. Signals to this process also reach the child, which shares the process group. */
 export function runCommand(command: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   const output = options.isQuiet ? "pipe" : "inherit";
   const child = spawn(command, args, {

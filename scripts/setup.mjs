@@ -1,7 +1,7 @@
-// The door of every npm script: `node scripts/setup.mjs <target.ts> [arguments]`. Installs what package-lock.json
-// names when node_modules is missing or older, then runs the target on the Node that the project pins, with the
-// target's own exit code. Plain JavaScript, as the machine's Node may be too old to strip types.
-// Invariant: when the process that started this is killed, so is what this started; nothing is left holding a port.
+// The start of every npm script: `node scripts/setup.mjs <target.ts> [arguments]`. Installs what package-lock.json
+// names if node_modules is missing or older, then runs the target on the pinned Node, with the target's exit code.
+// Plain JavaScript, because the machine's Node may be too old to strip types. Invariant: if the process that started
+// this is killed, so is what this started; nothing keeps a port.
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ import { USAGE } from "./usage.mjs";
 const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "..");
 const MODULES = path.join(ROOT, "node_modules");
 const BIN = path.join(MODULES, ".bin");
-/** Node's own binary, a package for each platform: npm installs the one of this machine and checks its hash. */
+/** Node's own binary, one package per platform: npm installs this machine's and checks its hash. */
 const NODE_PACKAGE = `${process.platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node"}-${
   process.platform === "win32" ? "win" : process.platform
 }-${process.arch}`;
@@ -43,12 +43,12 @@ function isStamped(hash) {
   return existsSync(STAMP) && readFileSync(STAMP, "utf8") === hash;
 }
 
-/** True when an `npm install` by hand has already put every locked package in place: npm writes this list last. */
+/** True if a manual `npm install` has already installed every locked package: npm writes this list last. */
 function isInstalled() {
   const wanted = readJson(path.join(ROOT, "package-lock.json"))?.packages;
   const present = readJson(path.join(MODULES, ".package-lock.json"))?.packages;
   if (!wanted || !present) return false;
-  // Where dist/ was built elsewhere, as in a container, what builds it may be left out.
+  // If dist/ was built elsewhere, as in a container, the build tools may be missing.
   const isOnlyServing = !present["node_modules/wrangler"] && existsSync(path.join(ROOT, "dist/worker/index.js"));
   const isLeftOut = (place, { optional, dev, devOptional }) =>
     place === "" ||
@@ -91,11 +91,11 @@ async function withInstallLock(work) {
       if (error.code !== "EEXIST") throw error;
     }
     const owner = lockOwner(lock);
-    // A lock without a name is one being made; it may stay so for a moment only.
+    // A lock without a name is being created; that lasts only a moment.
     ownerless = owner === 0 ? ownerless + 1 : 0;
     if (ownerless > 10 || (owner > 0 && !isAlive(owner))) rmSync(lock, { recursive: true, force: true });
     else if (Date.now() > giveUpAt)
-      throw new Error(`Another install (process ${owner}) does not end: stop it, or remove ${lock}.`);
+      throw new Error(`Another install (process ${owner}) does not finish: stop it, or remove ${lock}.`);
     else await pause(LOCK_POLL_MS);
   }
   try {
@@ -106,7 +106,7 @@ async function withInstallLock(work) {
   }
 }
 
-/** npm's own output goes to stderr, so that a script's stdout stays the script's. */
+/** npm's output goes to stderr, so that stdout has only the script's output. */
 function npm(args, cwd = ROOT) {
   const { NODE_ENV: _, ...env } = process.env;
   const cli = process.env.npm_execpath;
@@ -124,7 +124,10 @@ function runsTypeScript(node) {
   return major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
 }
 
-/** Where no package has this platform's Node, or its binary does not run here, the machine's own serves if it can. */
+/**
+ * If no package has Node for this platform, or it does not run here, the machine's own Node is used if it is new
+ * enough.
+ */
 function pickNode() {
   const node = [PINNED_NODE, process.execPath].find(runsTypeScript);
   if (node !== undefined) return node;
@@ -133,7 +136,7 @@ function pickNode() {
   );
 }
 
-/** A folder that may not be written to is looked at again next time. */
+/** If the folder is not writable, the check is repeated next time. */
 function keepStamp(hash) {
   try {
     writeFileSync(STAMP, hash);
@@ -149,8 +152,8 @@ async function ensureInstalled() {
     if (isStamped(hash)) return;
     if (!isInstalled()) {
       console.error("Installing dependencies …");
-      // Not `npm ci`, which removes what is there first. This checks the hashes just the same, and leaves the lock
-      // file alone.
+      // Not `npm ci`, which removes what is there first. This also checks the hashes and leaves the lock file
+      // unchanged.
       npm(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
     }
     pickNode();
@@ -158,7 +161,7 @@ async function ensureInstalled() {
   });
 }
 
-/** The parent's parent, where the system tells: npm starts a shell, and the shell starts this. */
+/** The parent's parent, if the system tells: npm starts a shell, and the shell starts this. */
 function grandparent() {
   try {
     const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8");
@@ -169,8 +172,8 @@ function grandparent() {
 }
 
 /**
- * npm's shell does not pass signals on. When it is gone, npm was told to end: so is the child. When npm is gone and
- * its shell is not, npm was killed: so is the child.
+ * npm's shell does not pass signals on. If the shell is gone, npm was stopped; if npm is gone and its shell is not, npm
+ * was killed. In both cases the child is stopped.
  */
 function followNpm(child) {
   const born = { parent: process.ppid, grandparent: grandparent() };
@@ -183,7 +186,7 @@ function followNpm(child) {
   poll.unref();
 }
 
-/** kill -9 of this process does not reach the child by itself: a shell on a pipe from us does it then. */
+/** kill -9 of this process does not reach the child: a shell on a pipe from us kills it then. */
 function guardAgainstOrphaning(child) {
   if (process.platform === "win32") return;
   const script = 'read -r _; kill -KILL "$0" 2>/dev/null';

@@ -1,5 +1,5 @@
-// `npm run simulate -- --minutes 10`: the deterministic simulator for as long as wanted. `--seed N` replays one run,
-// `--seeds N --from M` runs a number of them. Without arguments: 200 runs.
+// `npm run simulate -- --minutes 10`: the deterministic simulator, for any time. `--seed N` replays one run, `--seeds N
+// --from M` runs a number of them. Without arguments: 200 runs.
 
 import path from "node:path";
 import { runScript } from "./exit-error.ts";

@@ -1,6 +1,6 @@
-// `npm start`: the coordinator on this machine. The edge runs in this process, the bundle that a deploy would send on
-// workerd behind it, with its state in the data folder and a local worker beside it; all of them end in order.
-// Invariant: nothing is served before the migrations are in and the keys are kept, and nothing outlives this process.
+// `npm start`: the coordinator on this machine. The edge runs in this process; the bundle of a deploy runs on workerd
+// behind it, with its state in the data folder and a local worker beside it. They are stopped in order. Invariant:
+// nothing is served before migrations are applied and keys are kept, and nothing outlives this process.
 
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -82,15 +82,15 @@ async function prepareState({ project, dir }: Plan): Promise<void> {
   markState(dir);
 }
 
-/** `awaited` is the worker without which GET /health says for a while that the service is starting. */
+/** `awaited` is the worker that GET /health waits for at first. */
 async function serve(plan: Plan, address: Address, awaited?: string): Promise<Served> {
   if (plan.settings.edge === "workerd") return startWorkerdHome({ ...plan, awaited }, address);
-  // The app takes a while to load: only who serves it here waits for it.
+  // The app takes time to load, so it is loaded only if it is served here.
   const { startNodeHome } = await import("./self-host/edge/node-home.ts");
   return startNodeHome({ ...plan, awaited }, address);
 }
 
-/** Makes the keys that are missing on a port that nobody knows: who sees the service answer finds them in place. */
+/** Creates missing keys while serving on a private port, so that they exist when the service first answers publicly. */
 async function makeKeys(plan: Plan): Promise<"ready" | "stranded"> {
   const { dir, settings, environment } = plan;
   let address = await addressOn(LOOPBACK, ANY_PORT);
@@ -106,7 +106,7 @@ async function makeKeys(plan: Plan): Promise<"ready" | "stranded"> {
   }
 }
 
-/** A server without its local worker is still a server: a failure here is said and survived. */
+/** A server without its local worker is still useful, so a failure here is printed and ignored. */
 async function tryWorkerKey({ dir }: Plan, { url }: Address): Promise<void> {
   try {
     await ensureWorkerKey(url, dir);
@@ -115,7 +115,7 @@ async function tryWorkerKey({ dir }: Plan, { url }: Address): Promise<void> {
   }
 }
 
-/** The state migrated and the keys kept. A first start that was cut short is begun again from nothing. */
+/** Applies the migrations and keeps the keys. An interrupted first start begins again from nothing. */
 async function prepare(plan: Plan): Promise<void> {
   const { dir, settings } = plan;
   for (let attempt = 1; attempt <= 2; attempt++) {
@@ -124,10 +124,10 @@ async function prepare(plan: Plan): Promise<void> {
     if ((await makeKeys(plan)) === "ready") return;
     rmSync(dir.state, { recursive: true, force: true });
   }
-  throw new ExitError(`The tenant "${TENANT}" could not be made. Start with an empty SERVICE_DATA_DIR.`);
+  throw new ExitError(`The tenant "${TENANT}" could not be created. Start with an empty SERVICE_DATA_DIR.`);
 }
 
-/** Serves, with the local worker beside it from the first moment on, until asked to stop. */
+/** Serves, together with the local worker, until it is stopped. */
 async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
   const { settings, dir, address } = plan;
   const instance = settings.workerInstance;
@@ -143,7 +143,7 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
   };
   try {
     const ready = serving();
-    // Told to stop before it was ready, nobody waits for that any more.
+    // Stopped before it was ready: nothing waits for that any more.
     ready.catch(() => undefined);
     await Promise.race([stop, ready]);
   } finally {
@@ -157,7 +157,7 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
 function announce({ settings, dir, address: { url } }: Plan): void {
   const shown = (file: string) => path.relative(process.cwd(), file) || file;
   console.log(`Signalbox is ready. Dashboard and API: ${url}`);
-  // A person at a terminal may be signed in by a click; in a log the key would stay for ever.
+  // On a terminal a link may contain the key; in a log the key would stay for ever.
   const key = process.stdout.isTTY ? readSecret(dir.adminKey) : undefined;
   if (key) console.log(`Sign in by opening:                   ${url}/#key=${key}`);
   console.log(`Admin key of the tenant "default":    ${shown(dir.adminKey)}`);
@@ -178,7 +178,7 @@ async function main(): Promise<number> {
   const settings = readSettings(args, process.env);
   const stop = stopRequested();
   let isStarting = true;
-  // Before it serves there is nothing to end in order: the guards take the children along.
+  // Before it serves there is nothing to stop in order: the guards end the children.
   stop.then(() => isStarting && process.exit(0));
   const dir = dataDirAt(settings.dataDir);
   const lock = await lockDataDir(dir);
@@ -193,7 +193,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** A full disk fails a start in many places; said once, it is said so that it can be mended. */
+/** A full disk makes a start fail in many places; this turns each into one clear message. */
 async function explained(): Promise<number> {
   try {
     return await main();

@@ -1,5 +1,5 @@
-// `npm test`: builds what tests use, then runs Vitest with the arguments given (`npm test -- test/domain`).
-// Every run also leaves a JSON report, from which CI takes its count.
+// `npm test`: builds what tests need, then runs Vitest with the given arguments (`npm test -- test/domain`). Every run
+// also writes a JSON report, from which CI takes its count.
 
 import { buildAll } from "./build.ts";
 import { runScript } from "./exit-error.ts";

@@ -1,14 +1,17 @@
-// Server-sent events out of an answer's bytes, by the HTML standard: fields, comments, and either kind of line end.
+// Parses server-sent events from an answer's bytes, by the HTML standard: fields, comments, and all kinds of line end.
 
 export interface ServerSentEvent {
-  /** `message` where the stream names none. */
+  /** `message` if the stream gives no name. */
   readonly event: string;
-  /** The last id that the stream told; empty before the first. */
+  /** The last id that the stream gave; empty before the first. */
   readonly id: string;
   readonly data: string;
 }
 
-/** A line end that may still grow (`\r` of `\r\n`) is waited for. */
+/**
+ * `\r` at the end may be the first half of `\r
+ * `, so the parser waits for more.
+ */
 const LINE_END = /\r\n|\n|\r(?!$)/;
 
 async function* linesOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<string> {
@@ -30,7 +33,7 @@ async function* linesOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<strin
   }
 }
 
-/** Events as they arrive. What is not ended by an empty line never arrived whole, and is left out. */
+/** Events as they arrive. An event without its final empty line is incomplete and is left out. */
 export async function* eventsOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let event = "";
   let id = "";

@@ -1,20 +1,20 @@
-// What a job writes while it writes it. A connection that breaks is opened again after the last event that was seen, so
-// that none is missed and none comes twice.
+// A job's output while it is written. A broken connection is reopened after the last event seen, so no event is lost or
+// repeated.
 
 import { ApiProblem } from "../contract/client/problem.ts";
 import type { Client } from "../contract/client.ts";
 import { eventsOf } from "./event-stream.ts";
 
 export interface JobStreamEvent {
-  /** `chunk`: a piece of the answer; `status`: the job moved on; `end`: the last event. */
+  /** `chunk`: part of the output; `status`: the job's status changed; `end`: the last event. */
   readonly type: "chunk" | "status" | "end" | (string & {});
-  /** `<lease>.<n>` of a chunk; resumes after it. */
+  /** `<lease>.<n>` of a chunk; pass it to resume after that chunk. */
   readonly id: string;
-  /** JSON where it is JSON, else the text itself: a runtime's events pass through unchanged. */
+  /** Parsed if it is JSON, else the text: a runtime's events pass through unchanged. */
   readonly data: unknown;
 }
 
-/** Broken connections in a row that brought no event. */
+/** Broken connections in a row without an event. */
 const MAX_EMPTY_TRIES = 3;
 const PAUSE_MS = 500;
 

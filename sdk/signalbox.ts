@@ -1,5 +1,5 @@
-// The SDK: the typed client with what takes more than one call. The entry of the package `signalbox`; runs in Node,
-// browsers and edge workers, and imports no package.
+// The SDK: the typed client, and methods that take more than one call. The entry point of the package `signalbox`; it
+// runs in Node, browsers and edge workers and imports no package.
 
 import type { StreamOptions } from "../contract/client/jobs.ts";
 import { type CallOptions, type ClientOptions, type KeyedOptions, Transport } from "../contract/client/transport.ts";
@@ -23,7 +23,7 @@ const environment = (name: string): string | undefined => {
   return process?.env?.[name] || undefined;
 };
 
-/** A job that is final, however long that takes: waits over as many requests as it needs. */
+/** Waits until a job is final, over as many requests as needed. */
 const waitForJob = async (jobs: Client["jobs"], id: string, options: CallOptions = {}): Promise<JobResource> => {
   for (;;) {
     const job = await jobs.get(id, { ...options, wait: MAX_WAIT_SECONDS });
@@ -34,12 +34,15 @@ const waitForJob = async (jobs: Client["jobs"], id: string, options: CallOptions
 const jobsWithRuns = (jobs: Client["jobs"]) => ({
   ...jobs,
   wait: (id: string, options?: CallOptions): Promise<JobResource> => waitForJob(jobs, id, options),
-  /** Creates a job and waits until it is final: completed, failed or cancelled. Leaving (`signal`) does not cancel it. */
+  /**
+   * Creates a job and waits until it is final: completed, failed or cancelled. Aborting `signal` does not cancel the
+   * job.
+   */
   run: async (job: NewJobRequest, { signal, idempotencyKey }: RunOptions = {}): Promise<JobResource> => {
     const created = await jobs.create(job, { signal, idempotencyKey });
     return waitForJob(jobs, created.id, { signal });
   },
-  /** What a job writes while it writes it; a new job is created first. */
+  /** A job's output while it is written; a new job is created first. */
   stream: async function* (
     job: string | NewJobRequest,
     options: StreamOptions & Pick<KeyedOptions, "idempotencyKey"> = {},
@@ -60,7 +63,7 @@ const nounsOf = (options: SignalboxOptions): Nouns => {
   return { ...client, jobs: jobsWithRuns(client.jobs) };
 };
 
-/** Every noun of the client as a field: a noun that the client gains, this gains too. */
+/** Has each part of the client as a field, also parts added later. */
 const Base = class {
   constructor(nouns: Nouns) {
     Object.assign(this, nouns);
@@ -70,7 +73,7 @@ const Base = class {
 ) => Nouns;
 
 export class Signalbox extends Base {
-  /** Without `url` and `key`: SERVICE_API_URL (else http://127.0.0.1:8787) and SERVICE_API_KEY. */
+  /** Defaults: SERVICE_API_URL (else http://127.0.0.1:8787) and SERVICE_API_KEY. */
   constructor(options: SignalboxOptions = {}) {
     super(nounsOf(options));
   }

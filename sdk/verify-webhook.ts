@@ -1,5 +1,5 @@
-// Webhooks by Standard Webhooks 1.0.0: `<id>.<timestamp>.<body>` signed with HMAC-SHA256. Compared by the platform's own
-// `verify`, whose time does not tell how much of a signature was right.
+// Webhooks by Standard Webhooks 1.0.0: `<id>.<timestamp>.<body>` signed with HMAC-SHA256. Compared with the platform's
+// `verify`, whose timing does not reveal how much of a signature was right.
 
 export interface WebhookEvent {
   readonly type: string;
@@ -12,7 +12,7 @@ export class WebhookRefused extends Error {
 }
 
 export interface VerifyOptions {
-  /** How far the sender's clock may be from ours; 300 by default. An older delivery could be a recorded one. */
+  /** Largest allowed difference to the sender's clock, in seconds; default 300. An older delivery could be a replay. */
   readonly toleranceSeconds?: number;
   /** Epoch ms. */
   readonly now?: number;
@@ -46,10 +46,8 @@ const isFresh = (
 ) => /^\d{1,12}$/.test(timestamp) && Math.abs(now / 1000 - Number(timestamp)) <= toleranceSeconds;
 
 /**
- * The event of a delivery, if its signature is right. `payload` is the body as it came, before any parser saw it;
- * several secrets are given while one replaces another.
- *
- * @throws WebhookRefused
+ * Returns the event of a delivery whose signature is valid. `payload` is the raw body, before any parser; give several
+ * secrets while one replaces another. @throws WebhookRefused
  */
 export const verifyWebhook = async (
   payload: string | Uint8Array,
@@ -69,12 +67,12 @@ export const verifyWebhook = async (
   for (const one of typeof secret === "string" ? [secret] : secret) {
     if (await isSigned(one, signed, signatures)) return JSON.parse(body) as WebhookEvent;
   }
-  throw new WebhookRefused("webhook-signature does not fit the body and the secret");
+  throw new WebhookRefused("webhook-signature does not match the body and the secret");
 };
 
 const isSigned = async (secret: string, signed: Uint8Array<ArrayBuffer>, signatures: string): Promise<boolean> => {
   const raw = bytesOf(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret);
-  if (raw === null || raw.length === 0) throw new WebhookRefused("the secret is not whsec_ and base64");
+  if (raw === null || raw.length === 0) throw new WebhookRefused("the secret must be whsec_ followed by base64");
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
   for (const signature of signatures.split(" ")) {
     const given = signature.startsWith(SIGNATURE_PREFIX) ? bytesOf(signature.slice(SIGNATURE_PREFIX.length)) : null;

@@ -1,4 +1,4 @@
-// The edge: middleware, the mounted routes, and the one place where errors become answers.
+// The edge: middleware, the routes, and the one place where errors become answers.
 
 import { Hono } from "hono";
 import { configureLog, log } from "../contract/log.ts";
@@ -35,11 +35,11 @@ import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** As on Cloudflare, which takes no longer one. */
+/** The same limit as on Cloudflare. */
 const MAX_ADDRESS_BYTES = 16 * 1024;
 
 const NOT_FOUND = 404;
-/** Files under /assets/ bear a hash of their content in their names; the page that names them is asked for each time. */
+/** Names under /assets/ contain a hash of the file; the page that names them is revalidated each time. */
 const cached = (asset: Response, path: string): Response => {
   const response = new Response(asset.body, asset);
   const isHashed = path.startsWith("/assets/");
@@ -49,7 +49,7 @@ const cached = (asset: Response, path: string): Response => {
 
 const COMPRESSIBLE = /^(text\/|image\/svg|application\/(json|javascript))/;
 
-/** Scripts and styles are a quarter of their size compressed. The platform does it, told by the header. */
+/** Compressed, scripts and styles are a quarter of their size. The platform compresses when this header is set. */
 const compressed = (asset: Response, accepted: string): Response => {
   const { headers } = asset;
   const isWanted = /\bgzip\b/.test(accepted) && COMPRESSIBLE.test(headers.get("content-type") ?? "");
@@ -60,7 +60,7 @@ const compressed = (asset: Response, accepted: string): Response => {
   return asset;
 };
 
-/** What asks for nothing but the tenant and history. Self-hosted, Node answers these itself. */
+/** Endpoints that need only the tenant and history. Self-hosted, Node answers them itself. */
 const portableRoutes: readonly Endpoint[] = [
   ...bulkRoutes,
   ...insightRoutes,
@@ -80,7 +80,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...auditRoutes,
 ];
 
-/** What needs a binding or the guarded network of the runtime. Self-hosted, Node passes these on, whole, to workerd. */
+/** Endpoints that need a binding or the runtime's guarded network. Self-hosted, Node passes them on to workerd. */
 const boundRoutes: readonly Endpoint[] = [
   ...streamRoutes,
   ...socketRoutes,
@@ -128,7 +128,7 @@ app.use("/v1/*", cors);
 const bound = new Set(boundRoutes);
 mount(app, endpoints, (one) => !bound.has(one));
 
-/** What is not of the API is the dashboard's; what is not there either is nothing. */
+/** A path that is not part of the API belongs to the dashboard; a file that is missing there as well is 404. */
 app.notFound(async (c) => {
   const notThere = { code: "not_found", kind: "route", id: c.req.path } as const;
   if (isFrontDoor(c.req.path)) return refusalResponse(c, notThere);

@@ -1,5 +1,5 @@
-// Full-jitter back-off: anywhere between nothing and a ceiling that doubles, so that a fleet which lost its coordinator
-// in one moment does not come back in one moment.
+// Full-jitter back-off: a random wait up to a ceiling that doubles, so that workers which lost their coordinator at the
+// same moment do not all reconnect at the same moment.
 
 const BASE_MS = 500;
 const CEILING_MS = 30_000;

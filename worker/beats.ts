@@ -1,9 +1,9 @@
-// The worker's pulse while it is connected. A beat that comes much later than it should (the machine slept, or was too
-// busy) says so: the coordinator may have taken the worker for silent meanwhile.
+// The worker's heartbeat while it is connected. It detects a beat that is much too late (the machine slept, or was too
+// busy): the coordinator may have marked the worker as silent in the meantime.
 
 export type Beats = { start: (everyMs: number) => void; stop: () => void };
 
-/** A gap of this many beats is a late one. */
+/** A gap of this many intervals counts as late. */
 const LATE_AFTER_BEATS = 1.5;
 
 export function createBeats(onBeat: (isLate: boolean) => void): Beats {
@@ -13,7 +13,7 @@ export function createBeats(onBeat: (isLate: boolean) => void): Beats {
     stop,
     start: (everyMs) => {
       stop();
-      // Of the clocks only this one goes on while the machine sleeps.
+      // The only clock that continues while the machine sleeps.
       let lastAtMs = Date.now();
       timer = setInterval(() => {
         const isLate = Date.now() - lastAtMs > everyMs * LATE_AFTER_BEATS;

@@ -1,4 +1,4 @@
-// Says what is wrong with the coordinator's address: nothing answers there, or something that is no coordinator does.
+// Says what is wrong with the coordinator's address: nothing answers there, or something else does.
 
 import { isObject, parseJson } from "./json-object.ts";
 import { reasonOf } from "./runtimes/classify.ts";
@@ -7,7 +7,7 @@ const CHECK_TIMEOUT_MS = 10_000;
 
 export type AddressCheck =
   | { kind: "coordinator" }
-  /** It may be there in a moment. */
+  /** May succeed later. */
   | { kind: "unreachable"; reason: string }
   /** Trying again cannot help. */
   | { kind: "wrong"; reason: string };
@@ -24,12 +24,12 @@ export async function checkAddress(apiUrl: string, send: typeof fetch = fetch): 
   }
   const { status } = response;
   if (isObject(body) && typeof body.status === "string") return { kind: "coordinator" };
-  // A gateway whose coordinator is away, or too many of us at once.
+  // A gateway whose coordinator is down, or too many requests.
   if (status === 429 || status === 408 || status >= 500) {
     return { kind: "unreachable", reason: `GET ${apiUrl}/health answered HTTP ${status}` };
   }
-  const what = `what answers at SERVICE_API_URL ${apiUrl} is no Signalbox coordinator: GET /health answered HTTP ${status}`;
-  return { kind: "wrong", reason: `${what}. Set it to the address that the coordinator prints at its start` };
+  const what = `what answers at SERVICE_API_URL ${apiUrl} is not a Signalbox coordinator: GET /health answered HTTP ${status}`;
+  return { kind: "wrong", reason: `${what}. Set it to the address that the coordinator prints when it starts` };
 }
 
 export function nothingAnswers(apiUrl: string, reason: string): string {

@@ -1,6 +1,6 @@
-// The coordinator's config as far as a worker heeds it: its runtime's model and the jobs' timeout. Fetched at the start,
-// with every presence and before a job that finds it old; what changed holds for the next job. While it cannot be had,
-// the last known stays in force.
+// The parts of the coordinator's config that a worker uses: its runtime's model and the job timeout. Read at the start,
+// with every presence report, and before a job if it is old; a change applies to the next job. If it cannot be read,
+// the last known config stays in force.
 
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
@@ -14,7 +14,7 @@ export type ConfigWatchOptions = {
   configUrl: string;
   apiUrl: string;
   apiKey: string;
-  /** Names the section of the config with the local model. */
+  /** The runtime's name, which is also the config section with its model. */
   runtime: string;
   log: (line: string) => void;
   fetch?: typeof fetch;
@@ -49,10 +49,10 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
       underWay ??= load()
         .then(
           () => "",
-          (error: Error) => `config not read from ${withoutQuery(options.configUrl)}: ${error.message}`,
+          (error: Error) => `the config at ${withoutQuery(options.configUrl)} was not read: ${error.message}`,
         )
         .then((trouble) => {
-          // Said once, not each time.
+          // Logged once, not for each try.
           if (trouble !== "" && trouble !== lastTrouble) options.log(trouble);
           lastTrouble = trouble;
           underWay = null;
@@ -62,15 +62,15 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   };
 }
 
-/** The section of a local runtime stands under its name or under one of its aliases. */
+/** A local runtime's section has its name or one of its aliases. */
 function sectionOf(config: Readonly<Record<string, unknown>>, runtime: string): unknown {
   const named = Object.keys(config).find((name) => name !== runtime && localRuntimeOf(name) === runtime);
   return config[runtime] ?? (named === undefined ? {} : config[named]);
 }
 
-/** @throws Error saying what is wrong with which field. Fields of others are not looked at. */
+/** @throws Error that names the field and what is wrong with it. Other sections are not checked. */
 export function readConfig(text: string, runtime: string): WorkerConfig {
-  // YAML holds JSON. Looking for keys that stand twice costs the square of their number: the coordinator has done it.
+  // YAML includes JSON. The check for duplicate keys takes quadratic time, and the coordinator has already done it.
   const parsed = sections.safeParse(parseYaml(text, { uniqueKeys: false }) ?? {});
   if (!parsed.success) throw new Error("it is not a mapping of sections");
   const jobs = jobsSection.safeParse(parsed.data.jobs ?? {});
@@ -84,7 +84,7 @@ export function readConfig(text: string, runtime: string): WorkerConfig {
   };
 }
 
-/** Null when nothing changed. The key goes to the coordinator alone, wherever else the config may lie. */
+/** Null if nothing changed. The key is sent to the coordinator only, wherever the config is. */
 async function fetchConfig(
   options: ConfigWatchOptions,
   etag: string | null,

@@ -1,12 +1,12 @@
-// Keeps the loop on a line to the coordinator: a WebSocket, or HTTP where none can be had; a new one when it is lost,
-// after a back-off. Returns when told to stop, or with the reason when the coordinator will never take this worker.
+// Keeps the worker connected to the coordinator: by WebSocket, or by HTTP if that is impossible; reconnects after a
+// back-off. Returns when it is stopped, or with the reason why the coordinator will never accept this worker.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "./backoff.ts";
 import type { Loop } from "./loop.ts";
 import type { Ending, Opened, Session, SessionHost } from "./session.ts";
 
-/** A session that lived this long was a good one: the next try comes soon. */
+/** A session that lasted this long was good: reconnect soon. */
 const GOOD_SESSION_MS = 10_000;
 
 export type ConnectionOptions = {
@@ -14,7 +14,7 @@ export type ConnectionOptions = {
   openSocket: (host: SessionHost) => Promise<Opened>;
   openHttp: (host: SessionHost) => Promise<Opened>;
   log: (line: string) => void;
-  /** Aborted to stop: the session sends what is queued and closes. */
+  /** Abort it to stop: the session sends what is queued and closes. */
   stop: AbortSignal;
   random?: () => number;
   nowMs?: () => number;
@@ -41,7 +41,7 @@ async function oneSession(
   { loop, openSocket, openHttp, stop }: ConnectionOptions,
   tell: (about: string, line: string) => void,
 ): Promise<Ending> {
-  // A session that was given up may still have frames to deliver: they are another's business by then.
+  // An abandoned session may still deliver frames; they must be ignored.
   let isOver = false;
   let kind: Session["kind"] = "socket";
   const host: SessionHost = {
@@ -73,7 +73,7 @@ async function oneSession(
   }
 }
 
-/** Hours of the same trouble are one line in the log. */
+/** The same trouble is logged once, however long it lasts. */
 function tellingChanges(log: (line: string) => void): (about: string, line: string) => void {
   const last = new Map<string, string>();
   return (about, line) => {

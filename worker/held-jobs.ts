@@ -1,9 +1,10 @@
-// The jobs that this worker holds a lease of. A job is held from its assignment until its last report is acknowledged, and
-// every presence lists the jobs held, so that the coordinator never takes one for lost whose result is on its way.
+// The jobs that this worker holds a lease of. A job is held from its assignment until its last report is acknowledged.
+// Every presence report lists the held jobs, so the coordinator never takes a job for lost while its result is on the
+// way.
 //
-//   waiting ──slot free──▶ running ──outcome──▶ reporting ──ack──▶ gone
-//      └──drain: released──────┼── halted ──▶ stopping ──run has ended──▶ gone
-//                              └── reader gone, run has ended ──▶ leaving ──halted──▶ gone
+// waiting ──slot free──▶ running ──outcome──▶ reporting ──ack──▶ gone
+//    └──drain: released──────┼── halted ──▶ stopping ──run has ended──▶ gone
+//                            └── reader gone, run has ended ──▶ leaving ──halted──▶ gone
 
 import type { LeasedJob } from "../contract/worker.ts";
 import type { Progress } from "./runtimes/runtime.ts";
@@ -20,7 +21,7 @@ const MAX_REMEMBERED_LEASES = 10_000;
 
 export class HeldJobs {
   readonly #held = new Map<string, HeldJob>();
-  /** The last leases done with, so that a stale answer that names one again starts nothing. */
+  /** The last finished lease of each job, so that a stale answer naming it starts nothing. */
   readonly #settledLeases = new Map<string, number>();
 
   get size(): number {
@@ -31,7 +32,7 @@ export class HeldJobs {
     return [...this.#held.keys()];
   }
 
-  /** As they are now: what happens to them meanwhile changes nothing in it. */
+  /** A snapshot: later changes do not affect it. */
   all(state?: HeldJob["state"]): HeldJob[] {
     return [...this.#held.values()].filter((held) => state === undefined || held.state === state);
   }
@@ -54,12 +55,12 @@ export class HeldJobs {
     return held;
   }
 
-  /** Jobs whose run occupies the runtime, also while it is being stopped. */
+  /** Jobs whose run occupies the runtime, including runs that are being stopped. */
   get runningCount(): number {
     return this.all().filter(({ state }) => state === "running" || state === "stopping").length;
   }
 
-  /** Jobs that take up a slot: those that wait have one, too. */
+  /** Jobs that take a slot; waiting jobs count. */
   get takenCount(): number {
     return this.all().filter(({ state }) => state !== "reporting" && state !== "leaving").length;
   }

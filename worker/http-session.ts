@@ -1,5 +1,5 @@
-// The worker protocol over plain HTTP, for networks that let no WebSocket through. Every message becomes its request, and
-// every answer the message that the socket would have brought. One job's reports go out in their order.
+// The worker protocol over plain HTTP, for networks without WebSockets. Every message becomes its request, and every
+// answer becomes the message that the socket would have received. The reports of one job are sent in order.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { ApiProblem } from "../contract/client/problem.ts";
@@ -18,7 +18,7 @@ const PRESENCE_LANE = "";
 /** Well within the time that a lease may wait for its start. */
 const START_AFTER_MS = 500;
 const HASTY_CLAIM_MS = 1_000;
-/** How long to live without the WebSocket before trying for one again. */
+/** Time without a WebSocket before trying one again. */
 const LIFETIME_MS = 300_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -27,7 +27,7 @@ type StartMessage = ReportOf<"job.started">;
 
 const HALTED = { code: "halted", message: "the job was halted while it ran", retryable: false };
 
-/** Each report as its request; a result also brings the next leases, and has its own. */
+/** The request of each report; a result also brings the next leases and has its own. */
 const SENT: {
   readonly [Type in Exclude<Report["type"], "job.completed">]: (
     jobs: Client["jobs"],
@@ -37,18 +37,18 @@ const SENT: {
 } = {
   "job.started": (jobs, { job_id, lease }, options) => jobs.start(job_id, { lease }, options),
   "job.heartbeat": (jobs, { job_id, lease, progress }, options) => jobs.heartbeat(job_id, { lease, progress }, options),
-  // Over HTTP a stream's own request shows that it has begun.
+  // Over HTTP the stream's own request shows that it has begun.
   "job.streaming": (jobs, { job_id, lease }, options) => jobs.heartbeat(job_id, { lease }, options),
   "job.failed": (jobs, { type: _type, id: _id, job_id, ...told }, options) => jobs.fail(job_id, told, options),
   "job.released": (jobs, { job_id, lease, reason }, options) => jobs.release(job_id, { lease, reason }, options),
-  // A report on a lease that is over is refused, and what it spent is counted.
+  // A report with an ended lease is refused, but its cost is counted.
   "job.spent": (jobs, { type: _type, id: _id, job_id, ...told }, options) =>
     jobs.fail(job_id, { ...told, error: HALTED }, options),
 };
 
 export type HttpSessionOptions = HttpLineOptions & { random?: () => number };
 
-/** A server that refuses a WebSocket may be no coordinator at all. */
+/** A server that refuses a WebSocket may not be a coordinator at all. */
 export async function openHttpSession(options: HttpSessionOptions, host: SessionHost): Promise<Opened> {
   const checked = await checkAddress(options.apiUrl, options.fetch);
   if (checked.kind === "wrong") return { ok: false, kind: "refused", reason: checked.reason };
@@ -62,13 +62,13 @@ class HttpSession implements Session {
   readonly #line: HttpLine;
   readonly #options: HttpSessionOptions;
   readonly #host: SessionHost;
-  /** The last request of each job, so that the next one waits for it. */
+  /** The last request of each job; the next one waits for it. */
   readonly #lanes = new Map<string, Promise<void>>();
   readonly #inFlight = new Set<string>();
   readonly #end: (ending: Ending) => void;
-  /** Starts that wait a moment to be told. */
+  /** Starts that are held back briefly. */
   readonly #starts = new Map<string, { message: StartMessage; timer: NodeJS.Timeout }>();
-  /** Results on their way whose answers bring leases: meanwhile nothing else asks for any. */
+  /** Results in transit whose answers bring leases; until then no other claim is sent. */
   #claimingResults = 0;
   #isOpen = true;
   #wakeClaim = () => {};
@@ -79,10 +79,7 @@ class HttpSession implements Session {
     this.#host = host;
     const { promise, resolve } = Promise.withResolvers<Ending>();
     this.ended = promise;
-    const retire = setTimeout(
-      () => this.#finish({ kind: "lost", reason: "looking for a WebSocket again" }),
-      LIFETIME_MS,
-    );
+    const retire = setTimeout(() => this.#finish({ kind: "lost", reason: "trying a WebSocket again" }), LIFETIME_MS);
     this.#end = (ending) => {
       clearTimeout(retire);
       resolve(ending);
@@ -91,7 +88,7 @@ class HttpSession implements Session {
 
   send(message: WorkerMessage): void {
     if (!this.#isOpen || this.#inFlight.has(message.id)) return;
-    // A heartbeat says nothing that the report before it, which is still on its way, does not say.
+    // A heartbeat adds nothing to a report of the job that is still in transit.
     if (message.type === "job.heartbeat" && this.#lanes.has(message.job_id)) return;
     if (message.type === "job.started") {
       this.#startLater(message);
@@ -106,7 +103,8 @@ class HttpSession implements Session {
     const isResult = message.type === "job.completed";
     this.#inFlight.add(message.id);
     if (isResult) this.#claimingResults += 1;
-    // No report may overtake the presence before it: a job that runs, but is not named there, would be taken for lost.
+    // No report may overtake the presence report before it: a running job that is missing from that would be taken for
+    // lost.
     const before = [this.#lanes.get(lane), this.#lanes.get(PRESENCE_LANE)];
     const sent = Promise.all(before)
       .then(() => this.#post(message))
@@ -119,7 +117,7 @@ class HttpSession implements Session {
     this.#lanes.set(lane, sent);
   }
 
-  /** A job that is over at once need not be started: its result says it all. */
+  /** A job that finishes at once needs no start: its result is enough. */
   #startLater(message: StartMessage): void {
     const { job_id: jobId } = message;
     if (this.#starts.has(jobId)) return;
@@ -136,7 +134,7 @@ class HttpSession implements Session {
     this.#enqueue(start.message);
   }
 
-  /** What is said of a job before its start was: a result takes the start's place, all else comes after it. */
+  /** Before other messages of a job its start must be sent; a result replaces the start. */
   #settleStart(message: WorkerMessage): void {
     if (message.type === "presence") return;
     const start = this.#starts.get(message.job_id);
@@ -185,14 +183,14 @@ class HttpSession implements Session {
     if (answer === null) return;
     if (!answer.ok) return this.#receiveProblem(id, answer.problem);
     const known = presenceAnswer.safeParse(answer.value);
-    if (!known.success) return this.#line.countFailure("the answer to a presence is not one of this service");
+    if (!known.success) return this.#line.countFailure("the answer to a presence report has the wrong format");
     this.#host.receive({ type: "ack", id, ok: true, ...known.data });
-    // Jobs are claimed only once the coordinator knows this worker.
+    // Jobs are claimed only after the coordinator has accepted a presence report.
     if (!this.#line.isKnown) void this.#claimForever();
     this.#line.isKnown = true;
   }
 
-  /** One call a job: the answer to its result brings the next. */
+  /** One call per job: the answer to its result brings the next lease. */
   async #sendResult({ type: _type, id, job_id, ...told }: ReportOf<"job.completed">): Promise<void> {
     const max = Math.min(this.#host.freeSlots(), MAX_CLAIM);
     const answer = await this.#line.ask<unknown>(({ jobs }, options) =>
@@ -231,7 +229,7 @@ class HttpSession implements Session {
         workers.claim(instance, { max }, { ...options, wait: CLAIM_WAIT_SECONDS }),
       );
       const taken = answer?.ok ? this.#takeLeases(answer.value) : 0;
-      // Paused and refused workers are answered at once, without the wait: do not ask in a tight circle.
+      // Paused and refused workers are answered at once; without a pause this would be a tight loop.
       const isHasty = taken === 0 && performance.now() - askedAt < HASTY_CLAIM_MS;
       hasty = isHasty ? hasty + 1 : 0;
       if (isHasty) await delay(backoffMs(hasty, (this.#options.random ?? Math.random)()), undefined, { ref: false });

@@ -1,5 +1,5 @@
-// Runs what the worker holds: no more at a time than it has slots, each to its one report. A job that is halted says
-// nothing more but what it has spent; one that never reached the runtime is given back, for it counts as no attempt.
+// Runs the held jobs: at most one per slot, each until its report. A halted job reports only what it spent. A job that
+// never reached the runtime is given back, so it costs no attempt.
 
 import type { ReaderGone } from "../contract/data-line.ts";
 import type { LeasedJob } from "../contract/worker.ts";
@@ -13,7 +13,7 @@ import type { Progress, Runtime } from "./runtimes/runtime.ts";
 import type { Streams } from "./streams/streams.ts";
 
 export const PROGRESS_EVERY_MS = 1_000;
-/** How long after its reader has left a job waits for the coordinator's word, before it says itself what became of it. */
+/** How long a job whose reader has left waits for the coordinator, before it reports its own end. */
 const HALT_GRACE_MS = 10_000;
 
 export type JobRunnerOptions = {
@@ -24,10 +24,10 @@ export type JobRunnerOptions = {
   loadInput: InputLoader;
   concurrency: number;
   offeredModels: readonly string[];
-  /** The config for the next job, as fresh as can be had at once. */
+  /** The config for the next job, as fresh as possible without waiting. */
   config: () => Promise<WorkerConfig> | WorkerConfig;
   log: (line: string) => void;
-  /** The runtime cannot be reached. Called before the job that found it out is given back. */
+  /** The runtime cannot be reached. Called before the job that found this out is given back. */
   onNeverReached: (reason: string) => void;
   /** A slot became free, or a job is gone. */
   onChange: () => void;
@@ -37,7 +37,7 @@ export type JobRunnerOptions = {
 
 export class JobRunner {
   readonly #options: JobRunnerOptions;
-  /** Why nothing may start now. */
+  /** Why no job may start now. */
   #closedFor: string | null = null;
 
   constructor(options: JobRunnerOptions) {
@@ -47,7 +47,7 @@ export class JobRunner {
   assign(job: LeasedJob): void {
     const { held: jobs } = this.#options;
     if (jobs.isKnown(job)) return;
-    // A newer lease voids the older run, if there is one.
+    // A newer lease ends the run of the older one.
     this.halt(job.id, job.lease - 1, "it has a newer lease");
     const held = jobs.hold(job);
     if (job.stream) this.#options.streams.prepare();
@@ -55,7 +55,7 @@ export class JobRunner {
     else this.#startWaiting();
   }
 
-  /** Gives back what waits, and what comes from now on. */
+  /** Gives back the waiting jobs, and all that arrive from now on. */
   close(reason: string): void {
     this.#closedFor = reason;
     for (const held of this.#options.held.all("waiting")) this.release(held, reason);
@@ -71,7 +71,7 @@ export class JobRunner {
     this.#options.reports.add({ type: "job.released", job_id: held.job.id, lease: held.job.lease, reason });
   }
 
-  /** The coordinator took the job back: its run ends. */
+  /** The coordinator took the job back: stop its run. */
   halt(jobId: string, lease: number, reason: string): void {
     const { held: jobs, reports, streams, log } = this.#options;
     const held = jobs.find(jobId);
@@ -86,17 +86,21 @@ export class JobRunner {
     } else this.#drop(held);
   }
 
-  /** Nobody reads the stream any more: the runtime stops at once, the coordinator says what becomes of the job. */
+  /** The stream has no reader any more: the runtime stops at once, and the coordinator decides about the job. */
   readerGone({ job_id: jobId, lease }: Pick<ReaderGone, "job_id" | "lease">): void {
     const { held: jobs, reports, log } = this.#options;
     const held = jobs.find(jobId);
     if (held === undefined || held.job.lease !== lease || held.state !== "running") return;
-    log(`job ${jobId}: its reader has left`);
+    log(`job ${jobId}: the reader of its stream has left`);
     held.halt.abort();
     setTimeout(() => {
       if (!jobs.isCurrent(held) || held.state !== "leaving") return;
       held.state = "reporting";
-      const error = { code: "client_closed", message: "The client left before the answer was whole", retryable: false };
+      const error = {
+        code: "client_closed",
+        message: "The client disconnected before the answer was complete",
+        retryable: false,
+      };
       reports.add({ type: "job.failed", job_id: jobId, lease, error });
     }, HALT_GRACE_MS).unref();
   }

@@ -1,4 +1,4 @@
-// What came over the wire and turned out to be an object.
+// Objects in parsed JSON.
 
 export type JsonObject = { [field: string]: unknown };
 
@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object that `value` is, else an empty one, so that its fields can be asked for. */
+/** `value` if it is an object, else an empty one, so that fields can be read from it. */
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }

@@ -1,10 +1,10 @@
-// The input of a job that was too large to come with it: fetched when the job runs, from the coordinator alone.
+// Fetches, from the coordinator only, the input of a job that was too large for its message.
 
 import type { LeasedJob } from "../contract/worker.ts";
 import { reasonOf } from "./runtimes/classify.ts";
 import type { JobFailure } from "./runtimes/runtime.ts";
 
-/** As large as a client's request may be. */
+/** The size limit of a client's request. */
 const MAX_INPUT_BYTES = 32 * 1024 * 1024;
 
 export type LoadedInput = { ok: true; input: unknown } | { ok: false; error: JobFailure };
@@ -13,7 +13,7 @@ export type InputLoader = (job: LeasedJob, signal: AbortSignal) => Promise<Loade
 export function inputLoader({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): InputLoader {
   return async (job, signal) => {
     const { input_url: path = "" } = job;
-    // A path of the coordinator's, whatever it looks like: the key goes nowhere else.
+    // Always a path of the coordinator, so the key is sent nowhere else.
     const url = apiUrl + (path.startsWith("/") ? path : `/${path}`);
     try {
       const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` }, redirect: "error", signal });

@@ -1,5 +1,5 @@
-// Runs leased jobs and reports outcomes; knows no transport. A job is held until its last report is acknowledged, and
-// presence lists held jobs. When idle it only pings, so the tenant can hibernate.
+// Runs leased jobs and reports outcomes, over any transport. A job is held until its last report is acknowledged, and
+// presence reports list the held jobs. When idle it only pings, so that the tenant's object can sleep.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProblemResource } from "../contract/problem.ts";
@@ -17,11 +17,11 @@ import type { CoordinatorMessage, Session } from "./session.ts";
 import type { Streams } from "./streams/streams.ts";
 
 export const DEFAULT_HEARTBEAT_SECONDS = 15;
-/** A beat comes this much early, so that a slow line does not make it late. */
+/** Beats are sent this much early, so that a slow connection does not make them late. */
 const BEAT_SHARE = 0.9;
 const MAX_PONG_MS = 15_000;
 const ACK_GRACE_MS = 1_500;
-/** A config this many heartbeats old is looked at again before a job; one that does not come soon is not waited for. */
+/** A config this many heartbeats old is read again before a job, but the job does not wait long for it. */
 const STALE_CONFIG_BEATS = 2;
 const CONFIG_GRACE_MS = 1_000;
 const SHUTTING_DOWN = "the worker is shutting down";
@@ -34,7 +34,7 @@ export type LoopOptions = {
   loadInput: InputLoader;
   config: ConfigWatch;
   log: (line: string) => void;
-  /** The coordinator will never take this worker as it is: the process ends with this reason. */
+  /** The coordinator will never accept this worker: the process ends with this reason. */
   onRefused: (reason: string) => void;
   random?: () => number;
 };
@@ -78,7 +78,7 @@ export class Loop {
     this.#openOrClose(watch.state);
   }
 
-  /** Presence goes first: it tells the coordinator who speaks. Then all that it has not acknowledged yet. */
+  /** Sends presence first, so that the coordinator knows the worker, then everything that is not acknowledged. */
   attach(session: Session): void {
     this.#session = session;
     this.#reports.attach(session);
@@ -131,7 +131,10 @@ export class Loop {
     }
   }
 
-  /** Takes no more jobs, lets the running ones end within the grace period, gives back the rest. Resolves when all is told. */
+  /**
+   * Takes no more jobs, lets running ones finish within the grace period, gives back the rest. Resolves when everything
+   * is reported.
+   */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     this.#runner.close(SHUTTING_DOWN);
@@ -142,10 +145,10 @@ export class Loop {
       this.#runner.release(held, "the worker shut down before the job was done");
     }
     await this.#until(() => this.#held.size === 0 && this.#reports.isEmpty, ACK_GRACE_MS);
-    if (this.#held.size > 0) this.#options.log(`left without a word on: ${this.heldJobIds.join(", ")}`);
+    if (this.#held.size > 0) this.#options.log(`stopped without a final report for: ${this.heldJobIds.join(", ")}`);
   }
 
-  /** The coordinator hears of it before any job is given back, so that it gives none again. */
+  /** Reports the change before any job is given back, so that the coordinator does not send the job here again. */
   #runtimeChanged(state: RuntimeState): void {
     if (this.#session !== null) this.#sendPresence();
     this.#openOrClose(state);
@@ -166,7 +169,7 @@ export class Loop {
     for (const job of jobs) this.#runner.assign(job);
   }
 
-  /** The last ping may be older than a shorter interval allows: the next one goes at once. */
+  /** The last ping may be older than a shorter interval allows, so the next one is sent at once. */
   #follow(intervalMs: number): void {
     if (intervalMs === this.#intervalMs) return;
     this.#intervalMs = intervalMs;
@@ -180,7 +183,10 @@ export class Loop {
     return this.#options.config.refresh();
   }
 
-  /** An idle worker does not watch the config, which would keep the coordinator awake: its next job does. */
+  /**
+   * An idle worker does not poll the config, because that would keep the tenant's object awake; it reads it before the
+   * next job.
+   */
   #freshConfig(): WorkerConfig | Promise<WorkerConfig> {
     const { config } = this.#options;
     if (performance.now() - this.#configReadAtMs <= this.#intervalMs * STALE_CONFIG_BEATS) return config.current();
@@ -192,7 +198,10 @@ export class Loop {
     });
   }
 
-  /** The killswitch: the presence that lists no jobs any more is what confirms the halt, once every run has truly ended. */
+  /**
+   * The killswitch: a presence report without jobs confirms the halt, so it is sent only after every run has really
+   * ended.
+   */
   #haltAll(): void {
     this.#mustConfirmHalt = true;
     for (const { job } of this.#held.all()) this.#runner.halt(job.id, job.lease, "killswitch");
@@ -219,7 +228,10 @@ export class Loop {
     this.#onChange();
   }
 
-  /** A refusal that may pass is waited for; one of a result's shape fails the job; every other means that the lease is gone. */
+  /**
+   * A temporary refusal is waited for; one about the result's format fails the job; any other means that the lease has
+   * ended.
+   */
   #refused(id: string, problem: ProblemResource | undefined): void {
     const status = problem?.status ?? 0;
     const detail = problem?.detail || problem?.title || "no reason given";
@@ -247,7 +259,7 @@ export class Loop {
   #refusedPresence(status: number, detail: string): void {
     const isFinal = [400, 401, 403, 404, 413, 415, 422].includes(status);
     if (isFinal) this.#options.onRefused(`the coordinator refused this worker: ${detail}`);
-    else this.#options.log(`presence not taken: ${detail}`);
+    else this.#options.log(`presence refused: ${detail}`);
   }
 
   #sendPresence(): void {
@@ -262,7 +274,7 @@ export class Loop {
     this.#session?.ping(Math.min(this.#intervalMs, MAX_PONG_MS));
   }
 
-  /** Over plain HTTP a presence is the only sign of life; on a socket one that has nothing to say is a ping. */
+  /** Over plain HTTP presence is the only sign of life; on a socket a ping replaces a presence report without news. */
   #beat(isLate: boolean): void {
     this.#ping();
     this.#options.watch.lookIfDue();
@@ -274,7 +286,7 @@ export class Loop {
     for (const held of this.#held.all("running")) this.#runner.heartbeat(held);
   }
 
-  /** Resolves when `isDone`, at the latest after `ms`. */
+  /** Resolves when `isDone` is true, at the latest after `ms`. */
   #until(isDone: () => boolean, ms: number): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {
@@ -291,7 +303,7 @@ export class Loop {
   }
 }
 
-/** After these the worker has nothing more to say of a job. */
+/** Messages after which the worker sends nothing more about a job. */
 function isLast(type: string): boolean {
   return type === "job.completed" || type === "job.failed" || type === "job.released";
 }

@@ -1,4 +1,4 @@
-// `npm run worker`: the worker process, with its flags and this process's environment.
+// `npm run worker`: the worker process, with its flags and environment.
 
 import { runWorker } from "./run-worker.ts";
 

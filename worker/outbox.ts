@@ -1,5 +1,5 @@
-// Reports on their way: kept until the coordinator has acknowledged them, sent again after a while and on every new
-// session, in the order in which they were made. Heartbeats are not kept: the next one says more.
+// Reports in transit: kept until the coordinator acknowledges them, sent again after a while and on every new session,
+// in order. Heartbeats are not kept, because the next one replaces them.
 
 import type { WorkerMessage } from "./session.ts";
 
@@ -22,19 +22,19 @@ export class Outbox {
     this.#pending.set(report.id, { report, sentAtMs: nowMs });
   }
 
-  /** Takes what an `ack` answers, or nothing where the report is no longer of interest. */
+  /** Removes the report that an `ack` answers; undefined if it is no longer kept. */
   take(id: string): Report | undefined {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     return pending?.report;
   }
 
-  /** The job is no longer this worker's. */
+  /** Drops the reports of a job that is no longer this worker's. */
   forget(jobId: string, lease: number): void {
     this.#remove((report) => report.job_id === jobId && report.lease <= lease);
   }
 
-  /** Reports to send again: those unanswered for too long, or on a new session all. Marks them as sent. */
+  /** Reports to send again: those unanswered for too long, or all on a new session. Marks them as sent. */
   due(nowMs: number, isNewSession: boolean): Report[] {
     this.#remove((report) => isNewSession && report.type === "job.heartbeat");
     const due = [...this.#pending.values()].filter(

@@ -1,5 +1,6 @@
-// The worker's report of itself, and when the coordinator is owed one. Each wakes it, so an idle worker on a socket only
-// pings: it reports when it connects, when it dropped a job, until the last report is acknowledged, and once in a while.
+// The worker's presence report, and when the next one is due. Each report wakes the tenant's object, so an idle worker
+// with a socket only pings. It reports when it connects, when it dropped a job, until the last report is acknowledged,
+// and every ten minutes.
 
 import type { Tier } from "../contract/values.ts";
 import type { RuntimeState } from "./runtimes/runtime.ts";
@@ -14,7 +15,7 @@ export type WorkerIdentity = {
   provider: string;
   /** Comma-separated. */
   tags: string;
-  /** Empty: any. */
+  /** Empty: any model. */
   models: readonly string[];
   tier: Tier | null;
   concurrency: number;
@@ -23,7 +24,7 @@ export type WorkerIdentity = {
 
 export type Load = { jobs: string[]; freeSlots: number; isDraining: boolean };
 
-/** A worker on its way out offers no slot at all, so that it is chosen for nothing more. */
+/** A worker that shuts down offers no slot, so that it gets no more jobs. */
 export function presenceMessage(
   id: string,
   identity: WorkerIdentity,
@@ -50,15 +51,17 @@ function isName(model: string): boolean {
   return model !== "" && model.length <= MAX_MODEL_CHARS && model.isWellFormed() && !/\p{Cc}/u.test(model);
 }
 
-/** However quiet it is, the two compare notes this often. */
+/** Longest time between two full reports. */
 export const PRESENCE_AT_LEAST_EVERY_MS = 600_000;
-/** A fleet that connected in one moment does not report in one moment ever after: up to this share sooner. */
+/**
+ * Reports come earlier by a random share up to this, so that workers that connected together do not report together.
+ */
 const SOONER_SHARE = 0.2;
 
 export class PresenceDue {
   readonly #random: () => number;
   #lastId = "";
-  /** The report whose acknowledgement settles what is owed; null while there is something that none has told yet. */
+  /** The report whose acknowledgement covers all news; null while some news is unsent. */
   #settlingId: string | null = null;
   #isOwed = true;
   #againAtMs = Number.NEGATIVE_INFINITY;
@@ -67,7 +70,7 @@ export class PresenceDue {
     this.#random = random;
   }
 
-  /** The coordinator must hear of something that pings do not say. */
+  /** There is news that a ping does not carry. */
   owe(): void {
     this.#isOwed = true;
     this.#settlingId = null;

@@ -1,9 +1,9 @@
 /**
- * Where the worker gets a provider's key from. A key is asked for right before each call, lives in that call alone, and
- * is never logged, stored or put into an error. The environment is the only source here.
+ * Where the worker gets a provider's key from. A key is read right before each call, used only in that call, and never
+ * logged, stored or put into an error. The environment is the only source here.
  */
 export type ProviderKeys = {
-  /** The key behind a reference like `provider:openai`, or null where there is none. */
+  /** The key for a reference such as `provider:openai`, or null if there is none. */
   resolve: (ref: string) => Promise<string | null>;
 };
 

@@ -1,4 +1,5 @@
-// What the worker tells the coordinator: numbered, sent on whatever session there is, and kept until it is acknowledged.
+// The worker's messages to the coordinator: numbered, sent on the current session, and kept until they are
+// acknowledged.
 
 import { Outbox, type Report } from "./outbox.ts";
 import type { Session, WorkerMessage } from "./session.ts";
@@ -29,22 +30,22 @@ export class Reports {
     this.#session?.send(report);
   }
 
-  /** Sent as it is and not kept: a presence, which the next one replaces. */
+  /** Sent once and not kept: a presence report, which the next one replaces. */
   send(message: WorkerMessage): void {
     this.#session?.send(message);
   }
 
-  /** Takes what an `ack` answers, or nothing where the report is no longer of interest. */
+  /** Removes the report that an `ack` answers; undefined if it is no longer kept. */
   take(id: string): Report | undefined {
     return this.#outbox.take(id);
   }
 
-  /** The job is no longer this worker's. */
+  /** Drops the reports of a job that is no longer this worker's. */
   forget(jobId: string, lease: number): void {
     this.#outbox.forget(jobId, lease);
   }
 
-  /** Sends again what is unanswered for too long, or on a new session all. */
+  /** Sends again what is unanswered for too long, or everything on a new session. */
   repeat(isNewSession: boolean): void {
     for (const report of this.#outbox.due(Date.now(), isNewSession)) this.#session?.send(report);
   }

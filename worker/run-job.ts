@@ -1,5 +1,5 @@
-// One job from its lease to its report. The outcome is a value; of a job that was halted it is what it has spent, for
-// nobody wants more. A runtime's bug fails its job, never the worker.
+// One job from its lease to its report. The outcome is a value; for a halted job it is only what the job spent. A bug
+// in a runtime fails its job, never the worker.
 
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
 import type { LeasedJob } from "../contract/worker.ts";
@@ -19,11 +19,11 @@ export type RunSettings = {
   runtime: Runtime;
   configuredModel: string | null;
   offeredModels: readonly string[];
-  /** For jobs that name no timeout of their own; null for none. */
+  /** For jobs without their own timeout; null: none. */
   timeoutSeconds: number | null;
   loadInput: InputLoader;
   onProgress: (progress: Progress) => void;
-  /** Once, before the first event with content. */
+  /** Called once, before the first event with content. */
   onContent: () => void;
   emit: RunOptions["emit"];
 };
@@ -42,7 +42,7 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
     if (halt.aborted) return { type: "job.spent" };
     const { outcome, timing } = await attempt(job, settings, signal);
     if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
-    // A runtime may put an aborted call into words of its own.
+    // A runtime may report an aborted call as an error of its own.
     if (!outcome.ok && timeout.signal.aborted) {
       return { type: "job.failed", error: timedOut(timeoutSeconds), ...spendingOf(outcome), ...timing };
     }
@@ -51,7 +51,7 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
     if (halt.aborted) return { type: "job.spent" };
     if (timeout.signal.aborted) return { type: "job.failed", error: timedOut(timeoutSeconds) };
     const reason = error instanceof Error ? error.message : String(error);
-    const message = `The ${settings.runtime.name} runtime broke: ${reason}`;
+    const message = `The ${settings.runtime.name} runtime failed with an internal error: ${reason}`;
     return { type: "job.failed", error: { code: "internal", message, retryable: false } };
   } finally {
     clearTimeout(timer);
@@ -127,6 +127,6 @@ function timedOut(timeoutSeconds: number | null): JobFailure {
 }
 
 function tooLarge(bytes: number): JobFailure {
-  const message = `The result has ${bytes} bytes, more than the ${MAX_RESULT_BYTES} that can be kept; ask for less output`;
+  const message = `The result has ${bytes} bytes, more than the limit of ${MAX_RESULT_BYTES}; ask for less output`;
   return { code: "result_too_large", message, retryable: false };
 }

@@ -1,5 +1,5 @@
-// The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after a
-// signal, 1 when the settings or the key are wrong. A second signal ends it at once.
+// The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after
+// a signal, 1 if the settings or the key are wrong. A second signal ends it at once.
 
 import { VERSION } from "../contract/version.ts";
 import { watchConfig } from "./config.ts";
@@ -18,7 +18,10 @@ import { readSettings, type Settings, USAGE } from "./settings.ts";
 import { openSocketSession } from "./socket-session.ts";
 import { openStreams } from "./streams/open-streams.ts";
 
-/** Supervisors kill 10 s (Docker, `npm start`) to 30 s after SIGTERM: this leaves time to give back what is not done. */
+/**
+ * Supervisors kill a process 10 s (Docker, `npm start`) to 30 s after SIGTERM; this leaves time to give back unfinished
+ * jobs.
+ */
 const GRACE_MS = 8_000;
 
 const log = (line: string) => console.log(`worker: ${line}`);
@@ -27,14 +30,14 @@ class Mistake extends Error {}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Runs until a signal. @returns the exit code; what went wrong has been told. */
+/** Runs until a signal. @returns the exit code; errors have been printed. */
 export async function runWorker(args: readonly string[], env: Environment): Promise<number> {
-  // Keys and prompts could stand in the SDK's warnings.
+  // The AI SDK's warnings could contain keys and prompts.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   try {
     return await run(args, env);
   } catch (error) {
-    // A mistake of the operator's is told in a line; anything else is a bug and comes with its stack.
+    // A mistake of the operator is printed in one line; anything else is a bug and printed with its stack.
     console.error(error instanceof Mistake ? `worker: ${error.message}` : error);
     return 1;
   }
@@ -119,7 +122,7 @@ function onSignal(drain: () => void): void {
   const handle = (signal: NodeJS.Signals) => {
     if (isDraining) process.exit(1);
     isDraining = true;
-    log(`${signal}: taking no new jobs, ending those that run`);
+    log(`${signal}: taking no new jobs, finishing running jobs`);
     drain();
   };
   process.on("SIGTERM", handle);

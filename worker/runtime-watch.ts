@@ -1,12 +1,12 @@
-// How the runtime is: asked at the start, with each full presence and after a job that could not reach it; while it is
-// unavailable, again and again until it is back. A line in the log when it goes and when it comes.
+// The runtime's state: asked at the start, with each full presence report and after a job that could not reach it;
+// while it is unavailable, repeatedly until it is back. Logs when it goes and when it comes back.
 
 import { backoffMs } from "./backoff.ts";
 import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 
 const RETRY_FLOOR_MS = 1_000;
 const RETRY_CEILING_MS = 15_000;
-/** APIs come and go with a restart of the runtime, which a list that stays the same does not show. */
+/** After a restart a runtime may have other APIs with the same model list, so everything is checked this often. */
 const FULL_LOOK_EVERY_MS = 60_000;
 
 export type RuntimeWatchOptions = {
@@ -34,12 +34,12 @@ export class RuntimeWatch {
     return this.#state;
   }
 
-  /** Called with every state that differs from the one before. */
+  /** Called with every changed state. */
   watch(onChange: (state: RuntimeState) => void): void {
     this.#onChange = onChange;
   }
 
-  /** With a beat: as often as the runtime bears it. */
+  /** Called with every heartbeat; asks as often as the runtime allows. */
   lookIfDue(): void {
     const { probeEveryMs } = this.#options.runtime;
     if (performance.now() - this.#lookedAtMs >= probeEveryMs) void this.look();
@@ -52,7 +52,7 @@ export class RuntimeWatch {
     return this.#underWay;
   }
 
-  /** A job found it out. */
+  /** A job found that the runtime is unreachable. */
   lost(reason: string): void {
     this.#become({ ...this.#state, unavailable: reason });
   }
@@ -67,7 +67,7 @@ export class RuntimeWatch {
     const isFull = performance.now() - this.#fullLookAtMs >= FULL_LOOK_EVERY_MS || this.#state.unavailable !== null;
     if (isFull) this.#fullLookAtMs = performance.now();
     const next = await this.#options.runtime.probe(isFull ? null : this.#state);
-    // What it offers while it is away is what it offered before.
+    // While it is away, its last known offer is kept.
     this.#become(next.unavailable === null ? next : { ...this.#state, unavailable: next.unavailable });
   }
 

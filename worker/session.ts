@@ -1,5 +1,5 @@
-// What the loop knows of its line to the coordinator. Two kinds stand behind it, a WebSocket and plain HTTP; both speak
-// the messages of the socket, so that the loop cannot tell which one it has.
+// The loop's connection to the coordinator: a WebSocket or plain HTTP. Both use the socket's messages, so the loop does
+// not know which one it has.
 
 import type { CoordinatorMessage, WorkerMessage } from "../contract/socket.ts";
 
@@ -7,21 +7,24 @@ export type { CoordinatorMessage, WorkerMessage };
 
 export type Session = {
   kind: "socket" | "http";
-  /** May be lost on the way: what must arrive is sent again until its `ack` is received. */
+  /** May get lost: what must arrive is sent again until it is acknowledged. */
   send: (message: WorkerMessage) => void;
-  /** Shows the coordinator that the worker lives, without waking it. A line that brings nothing within that time is dead. */
+  /**
+   * Shows that the worker is alive without waking the tenant's object. If nothing arrives within that time, the
+   * connection is dead.
+   */
   ping: (answerWithinMs: number) => void;
-  /** The number of free slots changed: the HTTP session claims by it. */
+  /** The number of free slots changed; the HTTP session claims jobs for them. */
   slotsChanged: () => void;
-  /** Sends what is queued, then hangs up. `ended` resolves. */
+  /** Sends what is queued, then closes. `ended` resolves. */
   close: () => void;
   ended: Promise<Ending>;
 };
 
 export type Ending =
-  /** The line is gone, another may be had. */
+  /** The connection is lost; a new one may succeed. */
   | { kind: "lost"; reason: string }
-  /** The coordinator does not want this worker: trying again cannot help. */
+  /** The coordinator refuses this worker; trying again cannot help. */
   | { kind: "refused"; reason: string };
 
 export type Opened =
@@ -35,20 +38,22 @@ export type SessionHost = {
 
 export type SessionSettings = { apiUrl: string; apiKey: string; instance: string };
 
-/** 401 and 403 end the worker: each new try would be refused, too. A redirect means that the address is not quite right. */
+/**
+ * 401 and 403 end the worker, because every new try would be refused, too. A redirect means that the address is wrong.
+ */
 export function isRefusal(status: number): boolean {
   return status === 401 || status === 403 || (status >= 300 && status < 400);
 }
 
 export function explainRefusal(status: number, detail: string, settings: SessionSettings, location?: string): string {
   const said = detail === "" ? "" : ` (${detail})`;
-  if (status === 401) return `${settings.apiUrl} refused the key: set SERVICE_API_KEY to a key that is valid${said}`;
+  if (status === 401) return `${settings.apiUrl} refused the key: set SERVICE_API_KEY to a valid key${said}`;
   if (status === 403)
     return `the key in SERVICE_API_KEY may not act as a worker: use one of role worker or standard${said}`;
-  return `${settings.apiUrl} redirects to ${location ?? "another address"}: set SERVICE_API_URL to where the coordinator is`;
+  return `${settings.apiUrl} redirects to ${location ?? "another address"}: set SERVICE_API_URL to the coordinator's own address`;
 }
 
-/** The `detail` or `title` of a problem document, or nothing. */
+/** The `detail` or `title` of a problem document, or an empty text. */
 export function problemDetail(body: string): string {
   try {
     const { detail, title } = JSON.parse(body) as { detail?: unknown; title?: unknown };

@@ -1,5 +1,5 @@
-// The worker's settings: flags first, then the environment, then defaults. A mistake is told with what to change, all
-// mistakes at once; an unknown flag is refused and the nearest known one named.
+// The worker's settings: flags first, then the environment, then defaults. All mistakes are reported at once, each with
+// what to change; for an unknown flag it names the nearest known one.
 
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
@@ -21,7 +21,7 @@ export type Settings = {
   models: readonly string[];
   tier: Tier | null;
   concurrency: number;
-  /** Null: whatever is found on this machine, else echo. */
+  /** Null: the first one found on this machine, else echo. */
   runtime: string | null;
 };
 
@@ -31,14 +31,14 @@ const DEFAULT_API_URL = "http://127.0.0.1:8787";
 const HOSTED_ALIASES: Readonly<Record<string, string>> = { google: "gemini" };
 
 const FLAGS = {
-  instance: "name of this worker, kept over restarts (default: the machine's name)",
-  provider: "provider that jobs are routed by (default: the runtime's name)",
+  instance: "name of this worker, the same after a restart (default: the machine's name)",
+  provider: "provider that jobs ask for (default: the runtime's name)",
   tags: "comma-separated tags that this worker offers",
-  models: "comma-separated models that it offers (default: any); the first serves jobs that name none",
+  models: "comma-separated models that it offers (default: any); jobs without a model use the first",
   tier: "economy, standard or premium",
-  concurrency: "jobs at a time, 1 to 1000 (default 1)",
-  runtime: `what runs the jobs (default: a local one that is found, else echo): ${RUNTIME_NAMES.join(", ")}`,
-  help: "this text",
+  concurrency: "jobs at the same time, 1 to 1000 (default 1)",
+  runtime: `model runtime (default: a local one that is found, else echo): ${RUNTIME_NAMES.join(", ")}`,
+  help: "prints this text",
 } as const;
 
 export const USAGE = `npm run worker -- [--flag value …]
@@ -59,7 +59,7 @@ const commaList = z.string().transform((text) => [...new Set(splitList(text))]);
 const settingsSchema = z.object({
   SERVICE_API_URL: httpUrl.default(DEFAULT_API_URL),
   SERVICE_API_KEY: z.string({
-    error: "is not set: it takes the key of a worker, such as `POST /api/keys` with role worker gives",
+    error: "is not set: create a key with `POST /api/keys` and role worker",
   }),
   SERVICE_CONFIG_URL: httpUrl.optional(),
   SERVICE_RUNTIME_URL: httpUrl.optional(),
@@ -95,7 +95,7 @@ export function readSettings(
   const given: Record<string, string> = {};
   for (const name of Object.keys(settingsSchema.shape)) {
     const value = name.startsWith("--") ? flags.values.get(name.slice(2)) : env[name];
-    // An empty variable is one that is not set.
+    // An empty variable counts as not set.
     if (value !== undefined && value.trim() !== "") given[name] = value.trim();
   }
   const parsed = settingsSchema.safeParse(given);
@@ -131,7 +131,7 @@ function readFlags(args: readonly string[]): { values: Map<string, string>; prob
   const values = new Map<string, string>();
   const problems: string[] = [];
   for (const token of tokens) {
-    if (token.kind === "positional") problems.push(`"${token.value}" belongs to no flag`);
+    if (token.kind === "positional") problems.push(`unexpected argument "${token.value}"`);
     if (token.kind !== "option") continue;
     const { name, value } = token;
     if (!Object.hasOwn(FLAGS, name))

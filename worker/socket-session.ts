@@ -1,5 +1,5 @@
-// The WebSocket to the coordinator. Messages of one tick travel in one frame. A ping after which nothing is heard means
-// that the line is dead, whatever TCP still believes.
+// The WebSocket to the coordinator. Messages of one tick go in one frame. If nothing arrives after a ping, the
+// connection is dead, whatever TCP reports.
 
 import { WebSocket } from "ws";
 import {
@@ -47,7 +47,7 @@ export function openSocketSession(settings: SessionSettings, host: SessionHost):
           const reason = explainRefusal(status, detail, settings, response.headers.location);
           return resolve({ ok: false, kind: "refused", reason });
         }
-        // Busy is busy over HTTP, too; any other answer may be a proxy that knows no WebSocket.
+        // 429 and 503 mean overload, over HTTP as well; any other answer may be a proxy without WebSockets.
         const kind = status === 429 || status === 503 ? "unreachable" : "no_socket";
         resolve({ ok: false, kind, reason: `no WebSocket: HTTP ${status} ${detail}`.trim() });
       });
@@ -72,7 +72,7 @@ function sessionOver(socket: WebSocket, settings: SessionSettings, host: Session
     isDead = true;
     socket.terminate();
   };
-  // What came while this process was busy is read before the line is given up: timers run first.
+  // Timers run before I/O: frames that arrived while this process was busy are read before the connection is given up.
   const listenOnceMore = () => setImmediate(() => pongDue !== undefined && giveUp());
   const flush = () => {
     const messages = queue;
@@ -87,7 +87,7 @@ function sessionOver(socket: WebSocket, settings: SessionSettings, host: Session
   const ended = new Promise<Ending>((resolve) => {
     socket.once("close", (code, reason) => {
       heard();
-      if (isDead) resolve({ kind: "lost", reason: "the connection is dead: nothing answered a ping" });
+      if (isDead) resolve({ kind: "lost", reason: "the connection is dead: a ping was not answered" });
       else resolve(endingOf(code, String(reason), settings));
     });
   });
@@ -116,12 +116,12 @@ function endingOf(code: number, reason: string, settings: SessionSettings): Endi
   if (code === closeCodes.keyEnded) return { kind: "refused", reason: explainRefusal(401, reason, settings) };
   if (code === closeCodes.replaced) {
     const said = `another worker process connected as "${settings.instance}"`;
-    return { kind: "refused", reason: `${said}: give each process an --instance of its own` };
+    return { kind: "refused", reason: `${said}: give each process its own --instance` };
   }
   return { kind: "lost", reason: `the connection closed (${code}${reason === "" ? "" : ` ${reason}`})` };
 }
 
-/** Messages as frames, in order: one message bare, several as an array, none over the contract's bounds. */
+/** Messages as frames, in order: one message as it is, several as an array, each within the contract's size limit. */
 export function frames(messages: readonly WorkerMessage[]): string[] {
   const out: string[] = [];
   let batch: string[] = [];
@@ -142,7 +142,7 @@ export function frames(messages: readonly WorkerMessage[]): string[] {
   return out;
 }
 
-/** What cannot be read is skipped, message by message: a newer coordinator may say more than this worker knows. */
+/** Unreadable messages are skipped one by one: a newer coordinator may send kinds that this worker does not know. */
 function parseFrame(text: string): CoordinatorMessage[] {
   if (text === "pong") return [];
   let frame: unknown;

@@ -1,4 +1,4 @@
-// Serves the floor: its worker bundled into a temporary folder, beside a config and its state on disk.
+// Serves the floor: its worker is bundled into a temporary folder, with its config and state on disk.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -1,6 +1,6 @@
-// The floor: what one Durable Object on raw workerd can do when it is written by hand for these few calls and nothing
-// else. No keys, no validation, no history, no choice; the same durability: every answer and frame waits for the disk.
-// Requests that arrive during a commit share the next one, as Signalbox's turns do.
+// The floor: what a Durable Object on plain workerd reaches when it is written only for these few calls. No keys, no
+// validation, no history, no routing; the same durability: every answer and frame waits for the disk. Requests that
+// arrive during a commit share the next one, like Signalbox's turns.
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -53,7 +53,7 @@ export class Floor extends DurableObject<Env> {
     return this.#run(() => this.#finish(id, result));
   }
 
-  /** Stores jobs and pushes each to a worker's socket. */
+  /** Stores jobs and sends each to a worker's socket. */
   dispatch(prompts: string[]): Promise<unknown> {
     return this.#run(() => {
       const jobs = prompts.map((prompt) => this.#insert(prompt, 1));

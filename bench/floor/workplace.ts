@@ -35,6 +35,6 @@ export async function openFloor(port: number): Promise<Workplace> {
   };
 }
 
-/** One durable row for one request: the least that accepting a job costs. */
+/** One durable row per request: the least that accepting a job can cost. */
 export const insertOne = (connection: Connection, name: string): Promise<unknown> =>
   connection.call("POST", `/${name}/create`, { prompt: PROMPT });

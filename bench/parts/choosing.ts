@@ -1,5 +1,5 @@
-// What one choice among many workers costs, half of all capacity busy, and which share that is of the cheapest durable
-// insert. The one part that looks inside: it imports the rules of domain/, as no wire shows a microsecond.
+// The cost of one choice among many workers, with half of all capacity in use, and its ratio to the cheapest durable
+// insert. The only part that imports the rules of domain/, because no request shows a microsecond.
 
 import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet.ts";
@@ -48,7 +48,7 @@ function fleetOf(count: number): Fleet {
       jobs: null,
     };
     fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false }, NOW_AT), NOW_AT);
-    // Loads from none to full, half of it all.
+    // Loads from zero to full, half of all capacity on average.
     for (let load = 0; load < (index * 3) % (CONCURRENCY + 1); load += 1)
       fleet.addLoad(report.instance, report.provider, 1);
   }
@@ -71,7 +71,7 @@ const REQUESTS: Readonly<Record<string, readonly RouteRequest[]>> = {
   "anything goes": [asking(null, [])],
 };
 
-/** Each choice is assigned, and an earlier one ends: the fleet stays half busy and the choice is never the same. */
+/** Each choice is assigned and an earlier job ends, so the fleet stays half busy and choices differ. */
 function microsecondsPerChoice(fleet: Fleet, requests: readonly RouteRequest[]): number {
   const held: Worker[] = [];
   let choices = 0;

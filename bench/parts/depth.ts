@@ -1,4 +1,4 @@
-// Throughput while jobs that nobody can take stand in the queue: matching looks at groups, never at the jobs in them.
+// Throughput while the queue has jobs that no worker can take: matching looks at groups, not at their jobs.
 
 import { type Figure, figure } from "../figures.ts";
 import { httpJobs, socketJobs } from "../jobs.ts";

@@ -1,4 +1,4 @@
-// Throughput with many workers registered: jobs for a few of them, and jobs that every one of them might take.
+// Throughput with many registered workers: jobs for a few of them, and jobs that all of them may take.
 
 import type { Connection } from "../connection.ts";
 import { httpJobs } from "../jobs.ts";
@@ -15,7 +15,7 @@ const CONCURRENCY = 4;
 /** Long enough that workers registered once stay online for the whole run. */
 const OFFLINE_AFTER_SECONDS = 86_400;
 
-/** Workers that differ in tags and providers, all online, none of them loaded. */
+/** Workers that differ in tags and providers, all online and idle. */
 export async function register(tenant: Tenant, count: number): Promise<void> {
   await callEach(tenant, 1, (connection) =>
     connection.call("PUT", "/config", { presence: { offline_after_seconds: OFFLINE_AFTER_SECONDS } }),
@@ -59,7 +59,7 @@ export async function fleet({ signalbox: { port: signalboxPort }, pace, sizes, s
     },
     "jobs that every worker may take": (tenant: Tenant) => wideJobs(tenant, pace),
   };
-  // The wide jobs first: the other way registers more workers.
+  // The wide jobs first, because the other way registers more workers.
   for (const [what, measure] of Object.entries(ways).reverse()) {
     const rates = await interleaved(
       pace.rounds,

@@ -1,5 +1,5 @@
-// What one tenant, or a stranger, can do to another tenant: its dispatch and its killswitch alone, beside each flood, and
-// 5 s after the flood has ended.
+// What one tenant, or a client without a key, can do to another tenant: the other's dispatch and killswitch alone,
+// during each flood, and 5 s after it.
 
 import { once } from "node:events";
 import path from "node:path";
@@ -48,7 +48,7 @@ const FLOODS: Readonly<Record<string, Kind>> = {
   "forged keys": { as: "forger", clients: 32, method: "GET", path: "/api/jobs", body: undefined },
 };
 
-/** Of a dispatch that is answered with its worker, and of a killswitch set and cleared, ms. */
+/** Latency in ms of a dispatch that is answered with its worker, and of a killswitch engaged and cleared. */
 interface Seen {
   readonly dispatch: number[];
   readonly killswitch: number[];

@@ -1,5 +1,5 @@
-// Streams through the front door: a client, the server, a real worker, and a runtime that costs nothing. What a chunk
-// costs in all of our processes, what the way adds to the first token, and what open streams cost everything else.
+// Streams through the front door: a client, the server, a real worker, and a runtime that costs nothing. Measures the
+// cost of a chunk in all our processes, the time added to the first token, and what open streams cost other work.
 
 import path from "node:path";
 import { figure } from "../figures.ts";
@@ -76,7 +76,7 @@ const startWorker = ({ authorization }: Tenant, runtime: StreamingRuntime, url: 
 const say = ({ bench }: Stage, what: string, unit: string, signalbox: number, note: string): void =>
   bench.say(figure({ part: "front-door", what, unit, signalbox, note }));
 
-/** The runtime asked directly and through the front door, in turns. */
+/** The runtime asked directly and through the front door, alternating. */
 async function sayFirstToken(stage: Stage): Promise<void> {
   const { bench, runtime, tenant, url } = stage;
   const direct: number[] = [];
@@ -142,7 +142,7 @@ async function sayLeaving(stage: Stage): Promise<void> {
   );
 }
 
-/** What open streams cost everybody else's jobs. */
+/** The effect of open streams on other jobs. */
 async function sayDispatch(stage: Stage): Promise<void> {
   const { bench, tenant } = stage;
   const rate = async (): Promise<number> => {

@@ -1,4 +1,4 @@
-// GET /health through the whole edge against the smallest worker there is: what serving costs before any work.
+// GET /health through the whole edge, compared with the smallest possible worker: the cost of serving alone.
 
 import { figure } from "../figures.ts";
 import { interleaved, throughput } from "../load.ts";

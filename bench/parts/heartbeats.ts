@@ -1,5 +1,5 @@
-// How many signs of life a second one tenant takes: reports of presence over HTTP and over WebSockets, heartbeats of
-// running jobs, pings that the platform answers; and what of it reaches the disk.
+// How many signs of life per second one tenant takes: presence reports over HTTP and WebSockets, heartbeats of running
+// jobs, pings answered by the platform; and how much of that reaches the disk.
 
 import path from "node:path";
 import { BeatingSockets } from "../beating-sockets.ts";
@@ -74,7 +74,7 @@ async function startJobs(tenant: Tenant): Promise<Lease[]> {
   return leases;
 }
 
-/** Each client beats for workers of its own, one after the other. */
+/** Each client sends for its own workers, one after the other. */
 async function measure(
   { cpuMicroseconds, writtenBytes }: Served,
   { port, authorization }: Tenant,

@@ -1,5 +1,5 @@
-// The edge in Node, as `npm start` has it, against the edge in workerd alone, as Cloudflare runs it; both to the floor,
-// all in turns.
+// The edge in Node, as in `npm start`, and the edge in workerd alone, as on Cloudflare, both compared with the floor,
+// alternating.
 
 import path from "node:path";
 import { figure } from "../figures.ts";

@@ -1,6 +1,6 @@
-// What a fleet costs that has nothing to do: CPU, bytes written and calls of JavaScript while all it sends is the
-// protocol's ping, which the platform answers while the object sleeps; the same when each worker also reports its
-// presence, as `npm run worker` does.
+// What an idle fleet costs: CPU, bytes written and calls of JavaScript while it only sends the protocol's ping, which
+// the platform answers while the object sleeps; and the same when each worker also reports its presence, as `npm run
+// worker` does.
 
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,13 +16,13 @@ import { createTenant, type Tenant } from "../signalbox.ts";
 
 const WORKERS: Readonly<Record<Scale, number>> = { quick: 500, usual: 5_000, full: 10_000 };
 const WINDOW_MS: Readonly<Record<Scale, number>> = { quick: 5_000, usual: 15_000, full: 30_000 };
-/** As the coordinator asks for by default. */
+/** The coordinator's default. */
 const INTERVAL_MS = 15_000;
 const TICK_MS = 10;
 const SHOWN_CALLS = 4;
 const MIB = 1024 * 1024;
 
-/** A presence that comes after half of the time to offline is stored: with the defaults every second one. */
+/** A presence report after half of the time to offline is stored: every second one, with the defaults. */
 const STORED_CYCLE_MS = 2 * INTERVAL_MS;
 
 type Way = "no workers" | "ping only" | "presence and ping";
@@ -70,12 +70,12 @@ interface Measured extends Pick<Bench, "say"> {
 
 async function measureWay({ served, way, windowMs, count, pulse, say }: Measured): Promise<void> {
   const bundle = bundleText();
-  // All ways into the object, and its timers.
+  // All entry points of the object, and its timers.
   const entries = ["Tenant", "TurnQueue", "Live"].flatMap((name) => methodsOf(name, bundle));
   pulse?.start();
   try {
     const spent = await spentIn(served, windowMs);
-    // Counting slows what it counts: it has a window of its own.
+    // Counting slows down what it counts, so it has a window of its own.
     const countMs = Math.min(windowMs, INTERVAL_MS);
     await betweenMinutes(countMs);
     const calls = await served.inspector.entriesInto(entries, () => pause(countMs));
@@ -109,7 +109,7 @@ async function firstCallMs({ port, authorization }: Tenant): Promise<number> {
 
 type Beat = "ping" | "presence";
 
-/** Each worker sends each of the beats once an interval, the fleet's spread evenly over it. */
+/** Each worker sends each of the beats once per interval, spread evenly over it. */
 class Pulse {
   readonly #sockets: BeatingSockets;
   readonly #beats: readonly Beat[];

@@ -1,4 +1,4 @@
-// The floor under everything: one durable row for one request, in one object on raw workerd.
+// The floor under everything: one durable row per request, in one object on plain workerd.
 
 import { figure } from "../figures.ts";
 import { insertOne } from "../floor/workplace.ts";

@@ -1,5 +1,5 @@
-// Whole jobs a second, the floor and Signalbox in turns: over HTTP alone, dispatched to workers on WebSockets, created
-// in batches for them, and spread over tenants.
+// Whole jobs per second, the floor and Signalbox alternating: over HTTP alone, dispatched to workers on WebSockets,
+// created in batches for them, and spread over tenants.
 
 import { type Figure, figure } from "../figures.ts";
 import { openFloor } from "../floor/workplace.ts";
@@ -39,14 +39,14 @@ async function compare(bench: Bench, clients: number, tenants: number, measure: 
 
 export interface Tally {
   add: (measure: () => Promise<Rate>) => Promise<number>;
-  /** Of the server's CPU time, with setting up and all that goes on in the background. */
+  /** Of the server's CPU time, including setup and background work. */
   cpuPerJob: () => number;
   /** The same by process. */
   byProcess: () => string;
   behindMs: () => number;
 }
 
-/** CPU time says what a job costs even where the machine is busy with something else. */
+/** CPU time shows the cost of a job even if the machine is busy with something else. */
 export function tally(server: Pick<Running, "cpuMicroseconds"> & Partial<Pick<Running, "cpuByProcess">>): Tally {
   const shares = new Map<string, number>();
   const perJob = (cpu: number): number => Math.round(cpu / Math.max(1, jobs));

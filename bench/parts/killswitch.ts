@@ -1,5 +1,5 @@
-// A full halt of one tenant with thousands of workers on WebSockets: how long until its answer, until the last worker is
-// told, and until the last one has confirmed. Each confirms the moment it hears.
+// A full halt of a tenant with thousands of workers on WebSockets: how long until its answer, until the last worker is
+// told, and until the last one has confirmed. Each worker confirms as soon as it is told.
 
 import path from "node:path";
 import { BeatingSockets } from "../beating-sockets.ts";
@@ -13,7 +13,7 @@ import { createTenant, startSignalbox } from "../signalbox.ts";
 const WORKERS: Readonly<Record<Scale, number>> = { quick: 1_000, usual: 4_500, full: 9_000 };
 /** Halts in a row; the median counts. */
 const HALTS = 3;
-/** Sockets that were just opened cost what they cost at any time; one halt shows what the others meet warm. */
+/** The first halt after connecting is slower than the others, so it is not counted. */
 const WARM_UP_HALTS = 1;
 
 const LEVEL = 4;

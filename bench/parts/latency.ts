@@ -1,4 +1,4 @@
-// From a job going in to a waiting worker having it, one at a time on an idle server.
+// The time from a job's creation until a waiting worker has it, one at a time on an idle server.
 
 import { Connection } from "../connection.ts";
 import { figure } from "../figures.ts";

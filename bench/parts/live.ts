@@ -1,5 +1,5 @@
-// Fifty people watch /live while jobs flow: how late each sees a job's end, what watching costs the jobs, and that
-// nobody misses the last state of any job.
+// Fifty viewers watch /live while jobs run: how late each sees a job's end, what watching costs the jobs, and whether
+// every viewer gets the last state of every job.
 
 import { figure } from "../figures.ts";
 import { socketJobs } from "../jobs.ts";
@@ -38,7 +38,7 @@ export async function live({ signalbox: { port }, pace, say }: Bench): Promise<v
 /** Batches bring more than frames can carry: viewers that are too far behind get a snapshot. */
 const WAYS = { dispatch: DISPATCH, batch: BATCH };
 
-/** As fast as it goes, with and without viewers, in turns. */
+/** At full speed, with and without viewers, alternating. */
 async function sayThroughput(tenant: Tenant, way: keyof typeof WAYS, pace: Pace, say: Bench["say"]): Promise<void> {
   let snapshots = 0;
   const jobs = async (place: Workplace) => (await socketJobs([place], CLIENTS, pace, way)).jobsPerSecond;
@@ -62,7 +62,7 @@ interface Watched {
   seconds: number;
 }
 
-/** Throws where a viewer's picture is wrong once all jobs have ended. */
+/** Throws if a viewer's picture is wrong after all jobs have ended. */
 async function watched(tenant: Tenant, work: (place: Workplace) => Promise<number>): Promise<Watched> {
   const { place, ended } = noting(await openSignalbox(tenant.port, tenant));
   const viewers = await Viewers.open(tenant, VIEWERS);
@@ -78,12 +78,12 @@ async function watched(tenant: Tenant, work: (place: Workplace) => Promise<numbe
   }
 }
 
-/** The workplace, and when each of its jobs was acknowledged as ended. */
+/** The workplace, and when each job's end was acknowledged. */
 function noting(place: Workplace): { place: Workplace; ended: Ended } {
   const ended = new Map<string, number>();
   const isStored = (message: never): boolean => {
     const isEnded = place.wire.isStored(message);
-    // A completion bears the id of its job.
+    // A completion has its job's id.
     if (isEnded) ended.set((message as { id: string }).id, sharedNow());
     return isEnded;
   };

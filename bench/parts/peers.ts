@@ -1,6 +1,6 @@
-// What people would use instead: BullMQ on Redis and pg-boss on PostgreSQL, one durable job created, claimed and
-// completed over HTTP, in turns with the floor and with Signalbox's two ways. A peer that cannot be had is said in one
-// line. The goals are shown, never asserted: machines differ.
+// The alternatives: BullMQ on Redis and pg-boss on PostgreSQL, one durable job created, claimed and completed over
+// HTTP, alternating with the floor and with Signalbox's two ways. A peer that is not available is reported in one line.
+// Goals are shown, never asserted, because machines differ.
 
 import { figure } from "../figures.ts";
 import { openFloor } from "../floor/workplace.ts";
@@ -12,7 +12,7 @@ import type { Bench } from "../plan.ts";
 import { openSignalbox } from "../signalbox.ts";
 import { BATCH, tally } from "./jobs.ts";
 
-/** What Signalbox is to reach, as a ratio to a peer's three calls at so many clients. */
+/** Signalbox's goal, as a ratio to a peer's three calls with this many clients. */
 const GOAL_CLIENTS = 32;
 const CALLS_GOAL = { peer: "pg-boss", ratio: 1.3 };
 const BATCH_GOAL = { peer: "BullMQ", ratio: 1 };
@@ -30,7 +30,7 @@ export async function peers(bench: Bench): Promise<void> {
   }
 }
 
-/** A target's rate over all rounds, and the CPU time that it spent on a job. */
+/** A target's rate over all rounds, and its CPU time per job. */
 interface Contender {
   measure: () => Promise<number>;
   cpuPerJob: () => number;

@@ -1,5 +1,6 @@
-// Where the time goes: a CPU profile of the serving workerd under each kind of load at 32 clients. Prints the functions
-// that take most, and keeps the profiles (a browser's DevTools open them). Only when asked for: profiling slows.
+// Where the time goes: a CPU profile of the serving workerd under each kind of load with 32 clients. Prints the
+// functions that take most, and keeps the profiles for a browser's DevTools. Only when asked for, because profiling
+// slows the server.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

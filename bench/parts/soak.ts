@@ -1,5 +1,5 @@
-// Half of what the server can take over HTTP, for many minutes: whether latency, memory and the object's database stay
-// as they were. Only when asked for by name.
+// Half of the maximum load over HTTP, for many minutes: whether latency, memory and the object's database stay the
+// same. Only when asked for by name.
 
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -17,7 +17,7 @@ import { PROMPT, RESULT } from "../workplace.ts";
 const CLIENTS = 32;
 const LOAD_SHARE = 0.5;
 const SATURATION_PACE = { warmUpMs: 2_000, measureMs: 8_000, rounds: 1 };
-/** A run of a few minutes is cut finer, so that it has thirds. */
+/** A short run has shorter spans, so that it can be divided into thirds. */
 const SPAN_MS = 60_000;
 const LEAST_SPANS = 6;
 const LOOK_EVERY_MS = 1_000;
@@ -44,12 +44,12 @@ export async function soak({ folder, soakMinutes, say }: Bench): Promise<void> {
   }
 }
 
-/** What was seen in one part of the run; memory and files at their smallest, after the garbage was collected. */
+/** One span of the run; memory and files at their smallest, after garbage collection. */
 interface Span {
   p50Ms: number;
   p99Ms: number;
   jobsPerSecond: number;
-  /** Handed to the disk, by the object and by D1. */
+  /** Written to disk, by the object and by D1. */
   writtenKibPerJob: number;
   residentMib: number;
   heapMib: number;
@@ -90,7 +90,7 @@ function sayTrend(say: Bench["say"], spans: readonly Span[], note: string): void
 }
 
 interface Load {
-  /** Of creates since it was last asked, each from when it was due, ms. */
+  /** Of creates since the last call, each from when it was due, in ms. */
   takeLatencies: () => number[];
   stop: () => Promise<void>;
 }

@@ -1,5 +1,5 @@
-// How many bytes a job takes: in its tenant's object and in D1 while it is open, and once it is done and has left the
-// object. Counted in the files of a server that has stopped.
+// How many bytes a job takes: in its tenant's object and in D1 while it is open, and after it has left the object.
+// Counted in the files of a stopped server.
 
 import path from "node:path";
 import { figure } from "../figures.ts";
@@ -60,7 +60,7 @@ const read = (dataDir: string) => ({
   history: storedBelow(path.join(dataDir, "state", "d1")),
 });
 
-/** A server that runs for as long as the work takes. */
+/** A server that runs while the work runs. */
 async function session<T>(
   dataDir: string,
   work: (port: number, settled: () => Promise<void>) => Promise<T>,

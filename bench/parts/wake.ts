@@ -1,5 +1,5 @@
-// How long the first request after a restart waits: the object reads what it needs to decide, not its history, so that
-// the same fleet with the same open jobs wakes as fast when many more jobs have come and gone.
+// How long the first request after a restart takes: the object reads what it needs to decide, not its history, so the
+// same fleet with the same open jobs should wake as fast after many more jobs have finished.
 
 import path from "node:path";
 import { untilNoAlarm } from "../alarms.ts";
@@ -28,11 +28,11 @@ export async function wake({ folder, scale, pace, sizes, say }: Bench): Promise<
     const full = await createTenant(served.port);
     const restart = async () => {
       await drainHistory(full);
-      // One that is due at the start would wake the object before the request that is measured.
+      // An alarm that is due at the start would wake the object before the measured request.
       await untilNoAlarm(path.join(dataDir, "state", "objects"));
       await served.stop();
       served = await startSignalbox(dataDir, served.port);
-      // The edge compiles its code on its first call: let another tenant's request pay for that.
+      // The edge compiles its code on its first call, so another tenant's request comes first.
       await answerMs(served.port, empty.authorization);
       return served;
     };
@@ -53,7 +53,7 @@ export async function wake({ folder, scale, pace, sizes, say }: Bench): Promise<
 
 const FIRST = "first job created";
 
-/** Medians, ms. */
+/** Medians, in ms. */
 async function timesOf(rounds: number, { port, authorization }: Tenant, restart: () => Promise<Served>) {
   const readyMs: number[] = [];
   const firstMs: number[] = [];

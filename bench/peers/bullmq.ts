@@ -1,6 +1,6 @@
-// BullMQ behind HTTP. A worker without a processor fetches by hand, as its documentation has it. A claimed job's object
-// is kept until its completion, which spares BullMQ a read that a server of several processes would need.
-// Usage: node bullmq.ts <port> <Redis's socket>
+// BullMQ behind HTTP. A worker without a processor fetches manually, as documented. A claimed job's object is kept
+// until its completion, which spares BullMQ a read that several processes would need. Usage: node bullmq.ts <port>
+// <Redis's socket>
 
 import { type Job, Queue, Worker } from "bullmq";
 import { type PeerQueue, serve } from "./server.ts";

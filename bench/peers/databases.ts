@@ -1,5 +1,5 @@
-// Redis and PostgreSQL as this machine has them installed, each in a folder of this run's own and reached by a Unix
-// socket there: no port, and nobody else's account gets in. Both answer a write only when it is on the disk.
+// Redis and PostgreSQL as installed on this machine, each in a folder of this run and reached by a Unix socket there:
+// no port, no access for other accounts. Both answer a write only after it is on disk.
 
 import { execFileSync } from "node:child_process";
 import { accessSync, chmodSync, chownSync, constants, mkdirSync, readdirSync } from "node:fs";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { type Running, runProcess } from "../processes.ts";
 
 const DEBIAN_POSTGRES = "/usr/lib/postgresql";
-/** Both print it, in their own case. */
+/** Both print it, in different case. */
 const READY = /ready to accept connections/i;
 export const POSTGRES_USER = "bench";
 
@@ -24,13 +24,13 @@ const isProgram = (file: string): boolean => {
 
 const foldersOfPath = (): string[] => (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
 
-/** Null when it is not installed. */
+/** Null if it is not installed. */
 export const redisProgram = (): string | null =>
   foldersOfPath()
     .map((folder) => path.join(folder, "redis-server"))
     .find(isProgram) ?? null;
 
-/** The folder with PostgreSQL's programs, the newest where Debian has several; null when it is not installed. */
+/** The folder with PostgreSQL's programs, the newest if Debian has several; null if it is not installed. */
 export function postgresFolder(): string | null {
   const hasBoth = (folder: string) => ["initdb", "postgres"].every((name) => isProgram(path.join(folder, name)));
   return [...foldersOfPath(), ...debianFolders()].find(hasBoth) ?? null;
@@ -46,7 +46,7 @@ function debianFolders(): string[] {
 }
 
 export interface Database extends Running {
-  /** What a client is told: the socket of Redis, the folder of PostgreSQL's. */
+  /** The address for clients: Redis's socket, PostgreSQL's folder. */
   socket: string;
 }
 
@@ -73,7 +73,7 @@ export async function startPostgres(programs: string, folder: string): Promise<D
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (account !== undefined) {
     chownSync(folder, account.uid, account.gid);
-    // That account must get through to its folder; it cannot list what is beside it.
+    // The account must be able to enter its folder, but cannot list what is beside it.
     chmodSync(path.dirname(folder), 0o711);
     chmodSync(path.dirname(path.dirname(folder)), 0o711);
   }
@@ -89,7 +89,7 @@ export async function startPostgres(programs: string, folder: string): Promise<D
     args: ["-D", data, "-c", "listen_addresses=", "-c", `unix_socket_directories=${folder}`],
     cwd: folder,
     ...(account === undefined ? {} : { account }),
-    // Killed outright it would leave its children and its shared memory behind.
+    // If it were killed, its children and shared memory would remain.
     signals: { stop: "SIGINT", kill: "SIGQUIT" },
     isReady,
   });

@@ -1,5 +1,5 @@
-// The few calls that the peers' servers make. Their packages are installed when the bench runs, in a temporary folder:
-// the compiler here never sees them.
+// Types for the few calls that the peers' servers make. Their packages are installed during the benchmark in a
+// temporary folder, so the compiler never sees them.
 
 declare module "bullmq" {
   interface Connected {

@@ -1,6 +1,5 @@
-// pg-boss behind HTTP, as it comes but for the size of its pool: sixteen connections do a tenth more than pg's ten,
-// thirty-two no more than sixteen.
-// Usage: node pg-boss.ts <port> <folder of PostgreSQL's socket> <user>
+// pg-boss behind HTTP, with its defaults except the pool size: sixteen connections do a tenth more than pg's ten;
+// thirty-two do no more than sixteen. Usage: node pg-boss.ts <port> <folder of PostgreSQL's socket> <user>
 
 import { PgBoss } from "pg-boss";
 import { type PeerQueue, serve } from "./server.ts";

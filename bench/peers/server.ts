@@ -1,6 +1,6 @@
-// A queue of somebody else's behind HTTP: the floor's three calls, and one that opens a queue. On bare node:http, the
-// leanest there is on Node: what is measured is the queue, and no framework is held against it. An answer is sent when
-// the queue says that the change is stored.
+// Another queue behind HTTP: the floor's three calls, and one that opens a queue. On plain node:http, the leanest
+// server on Node, so that the queue is measured and not a framework. An answer is sent when the queue says that the
+// change is stored.
 
 import { createServer, type IncomingMessage } from "node:http";
 
@@ -11,7 +11,7 @@ export interface PeerJob {
 
 export interface PeerQueue {
   create: (prompt: string) => Promise<{ id: string }>;
-  /** One job with its data; null when none is waiting. */
+  /** One job with its data; null if none is waiting. */
   claim: () => Promise<PeerJob | null>;
   /** Throws unless this completed the job. */
   complete: (id: string, result: string) => Promise<void>;

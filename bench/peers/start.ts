@@ -1,5 +1,5 @@
-// Starts the peers that can be started on this machine: each a database and a server in front of it, on packages that
-// are installed into this run's folder and nowhere else. Why a peer cannot be had is a value, not a failure.
+// Starts the peers that are available on this machine: each a database and a server in front of it, with packages
+// installed into this run's folder. The reason why a peer is not available is a value, not a failure.
 
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { freePort, type Running, startProcess } from "../processes.ts";
 import { type Database, POSTGRES_USER, postgresFolder, redisProgram, startPostgres, startRedis } from "./databases.ts";
 
-/** What its servers are made of; the package names no more than they need. */
+/** The server's files; the package needs no others. */
 const FILES = ["package.json", "package-lock.json", "server.ts", "bullmq.ts", "pg-boss.ts"];
 const INSTALL_WITHIN_MS = 180_000;
 
@@ -27,7 +27,7 @@ export interface Peers {
 
 interface Recipe {
   name: PeerName;
-  /** Where its database's programs are; null when they are not installed. */
+  /** Where its database's programs are; null if they are not installed. */
   programs: string | null;
   install: string;
   startDatabase: (programs: string, folder: string) => Promise<Database>;
@@ -74,11 +74,11 @@ export async function startPeers(folder: string): Promise<Peers> {
   return { running, missing, stop };
 }
 
-/** Answers why it could not be done, or null. */
+/** Returns why it failed, or null. */
 async function install(folder: string): Promise<string | null> {
   mkdirSync(folder, { recursive: true });
   for (const file of FILES) copyFileSync(path.join(import.meta.dirname, file), path.join(folder, file));
-  // Not `ci`: the lock need not name the optional native parts of every platform.
+  // Not `ci`: the lock need not list the optional native parts of every platform.
   const args = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
   try {
     await promisify(execFile)("npm", args, { cwd: folder, timeout: INSTALL_WITHIN_MS });
@@ -95,7 +95,7 @@ async function startPeer(recipe: Recipe, folder: string): Promise<Peer> {
     const port = await freePort();
     const args = [recipe.server, String(port), database.socket, ...recipe.arguments];
     const server = await startProcess({ command: process.execPath, args, port, cwd: folder });
-    // A server without its database would wait for it to come back, and the bench with it.
+    // A server without its database would wait for it, and the benchmark with it.
     void database.exited.then(() => server.stop());
     return {
       name: recipe.name,

@@ -1,10 +1,10 @@
-// A peer's queue as a workplace, by HTTP alone. Each claim must bring one job with its data.
+// A peer's queue as a workplace, over HTTP. Each claim must return one job with its data.
 
 import { Connection } from "../connection.ts";
 import { freshName, type HttpWorkplace, PROMPT, RESULT } from "../workplace.ts";
 import type { PeerJob } from "./server.ts";
 
-/** A queue may skip what another client is just taking. */
+/** A queue may skip a job that another client is just taking. */
 const MAX_CLAIMS = 100;
 
 export async function openPeer(port: number): Promise<HttpWorkplace> {

@@ -7,16 +7,16 @@ import type { Output } from "../output.ts";
 import type { Verb } from "../verb.ts";
 import { readJson } from "./jobs.ts";
 
-/** The key alone on stdout, so that a script can keep it. */
+/** Prints only the key to stdout, so that a script can store it. */
 const showSecret = (output: Output, answer: KeyAnswer): void => {
-  output.say(`Key "${answer.name}" (${answer.role}, id ${answer.id}). It is shown this once:`);
+  output.say(`Key "${answer.name}" (${answer.role}, id ${answer.id}). It is shown only once:`);
   output.value(answer, answer.key);
 };
 
 const keys: readonly Verb[] = [
   {
     name: "keys list",
-    says: "Every key of the tenant",
+    says: "Lists all keys of the tenant",
     run: async ({ client, output, signal }) => {
       const found = await client().keys.list({ signal });
       output.table(found, found.keys, [
@@ -31,9 +31,9 @@ const keys: readonly Verb[] = [
   },
   {
     name: "keys create",
-    says: "A new key, shown this once",
-    args: [{ name: "name", says: "its holder, as the audit log names it" }],
-    flags: { role: { takes: ROLES.join("|"), says: "what it may do (worker)" } },
+    says: "Creates a key, which is shown only once",
+    args: [{ name: "name", says: "who uses it; the audit log shows this name" }],
+    flags: { role: { takes: ROLES.join("|"), says: "the key's role (worker)" } },
     run: async ({ client, output, signal }, input) => {
       const role = input.choice("role", ROLES) ?? "worker";
       showSecret(output, await client().keys.create({ name: input.arg("name"), role }, { signal }));
@@ -41,9 +41,9 @@ const keys: readonly Verb[] = [
   },
   {
     name: "keys rotate",
-    says: "A new secret for a key",
+    says: "Replaces a key's secret",
     args: [{ name: "id", says: "the key's id" }],
-    flags: { grace: { takes: "seconds", says: "the old secret works so much longer (0)" } },
+    flags: { grace: { takes: "seconds", says: "seconds for which the old secret still works (0)" } },
     run: async ({ client, output, signal }, input) =>
       showSecret(
         output,
@@ -52,7 +52,7 @@ const keys: readonly Verb[] = [
   },
   {
     name: "keys revoke",
-    says: "Ends a key at once",
+    says: "Revokes a key at once",
     args: [{ name: "id", says: "the key's id" }],
     run: async ({ client, output, signal }, input) => {
       await client().keys.revoke(input.arg("id"), { signal });
@@ -64,7 +64,7 @@ const keys: readonly Verb[] = [
 const config: readonly Verb[] = [
   {
     name: "config get",
-    says: "The config with every default, as YAML or --json",
+    says: "Prints the config with all defaults, as YAML or --json",
     run: async ({ client, output, signal }) => {
       const { config } = client();
       if (output.isJson) output.value((await config.get({ signal })).document, "");
@@ -73,15 +73,15 @@ const config: readonly Verb[] = [
   },
   {
     name: "config set",
-    says: "Replaces the config; what is left out takes its default",
-    args: [{ name: "file", says: "YAML, or JSON where its name ends in .json; - reads stdin" }],
-    flags: { "dry-run": { takes: null, says: "only says what would hold" } },
+    says: "Replaces the config; missing settings get their defaults",
+    args: [{ name: "file", says: "YAML, or JSON if its name ends in .json; - reads stdin" }],
+    flags: { "dry-run": { takes: null, says: "only checks it and prints the result" } },
     run: async ({ client, output, signal, readInput }, input) => {
       const file = input.arg("file");
       const text = await readInput(file);
       const { config } = client();
       const { etag } = await config.get({ signal });
-      // Somebody else's change between the two calls is not overwritten.
+      // If-Match: another change between the two calls is not overwritten.
       const options = { isDryRun: input.is("dry-run"), ifMatch: etag, signal };
       const stored = file.endsWith(".json")
         ? await config.replace(readJson(text, file) as never, options)
@@ -98,12 +98,12 @@ const BY = ["provider", "model", "tag", "metadata.<name>", "key", "worker", "sch
 
 const cost: Verb = {
   name: "cost",
-  says: "What work cost, by provider or by what --by names",
+  says: "Shows cost by provider, or by what --by names",
   flags: {
     period: { takes: PERIODS.join("|"), says: "today, this week or this month in UTC (day)" },
-    from: { takes: "time", says: "instead of a period (RFC 3339)" },
-    to: { takes: "time", says: "its end" },
-    by: { takes: BY.join("|"), says: "rows by this" },
+    from: { takes: "time", says: "start of the span, instead of a period (RFC 3339)" },
+    to: { takes: "time", says: "end of the span" },
+    by: { takes: BY.join("|"), says: "what to group by" },
   },
   run: async ({ client, output, signal }, input) => {
     const period = input.choice("period", PERIODS);

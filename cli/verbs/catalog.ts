@@ -22,7 +22,7 @@ const showSubscription = ({ output }: Context, one: SubscriptionResource): void 
 const catalog: readonly Verb[] = [
   {
     name: "catalog providers",
-    says: "Providers that this installation knows",
+    says: "Lists the providers that can be subscribed to",
     run: async ({ client, output, signal }) => {
       const found = await client().catalog.providers({ signal });
       output.table(found, found.providers, [
@@ -34,7 +34,7 @@ const catalog: readonly Verb[] = [
   },
   {
     name: "catalog subscriptions",
-    says: "Model lists that are followed",
+    says: "Lists the subscriptions to model lists",
     run: async ({ client, output, signal }) => {
       const found = await client().catalog.subscriptions({ signal });
       output.table(found, found.subscriptions, [
@@ -48,11 +48,11 @@ const catalog: readonly Verb[] = [
   },
   {
     name: "catalog subscribe",
-    says: "Follows a provider's model list",
-    args: [{ name: "provider", says: "its name" }],
+    says: "Subscribes to a provider's model list",
+    args: [{ name: "provider", says: "the provider's name" }],
     flags: {
-      cron: { takes: "fields", says: "when it syncs, five fields in UTC" },
-      url: { takes: "address", says: "where the list is, instead of the provider's own" },
+      cron: { takes: "fields", says: "when to sync: five cron fields in UTC" },
+      url: { takes: "address", says: "the list's address, if not the provider's own" },
     },
     run: async (context, input) => {
       const wanted = {
@@ -65,16 +65,16 @@ const catalog: readonly Verb[] = [
   },
   {
     name: "catalog unsubscribe",
-    says: "Ends a subscription; its models and history go",
+    says: "Deletes a subscription with its models and history",
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       await client().catalog.unsubscribe(input.arg("id"), { signal });
-      output.say(`Subscription ${input.arg("id")} is ended.`);
+      output.say(`Subscription ${input.arg("id")} is deleted.`);
     },
   },
   {
     name: "catalog models",
-    says: "The models of the last good sync",
+    says: "Lists the models of the last successful sync",
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       const found = await client().catalog.models(input.arg("id"), { signal });
@@ -87,7 +87,7 @@ const catalog: readonly Verb[] = [
   },
   {
     name: "catalog history",
-    says: "How the list changed, newest first",
+    says: "Lists the changes of a model list, newest first",
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       const found = await client().catalog.history(input.arg("id"), {}, { signal });
@@ -100,7 +100,7 @@ const catalog: readonly Verb[] = [
   },
   {
     name: "catalog sync",
-    says: "Syncs now",
+    says: "Syncs a subscription now",
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       const found = await client().catalog.sync(input.arg("id"), { signal });
@@ -136,7 +136,7 @@ const showWebhook = ({ output }: Context, one: WebhookResource): void =>
 const webhooks: readonly Verb[] = [
   {
     name: "webhooks list",
-    says: "Where events are sent",
+    says: "Lists all webhooks",
     run: async ({ client, output, signal }) => {
       const found = await client().webhooks.list({ signal });
       output.table(found, found.webhooks, HOOK_COLUMNS);
@@ -144,22 +144,22 @@ const webhooks: readonly Verb[] = [
   },
   {
     name: "webhooks get",
-    says: "One webhook",
+    says: "Shows a webhook",
     args: [HOOK],
     run: async (context, input) =>
       showWebhook(context, await context.client().webhooks.get(input.arg("id"), { signal: context.signal })),
   },
   {
     name: "webhooks create",
-    says: "Sends events to an address; its secret is shown this once",
+    says: "Creates a webhook; its secret is shown only once",
     args: [{ name: "url", says: "an https address" }],
     flags: {
       event: { takes: "name", says: "such as job.failed", isRepeated: true },
-      tag: { takes: "tag", says: "only of jobs with this tag", isRepeated: true },
-      description: { takes: "words", says: "for people" },
+      tag: { takes: "tag", says: "only jobs with this tag", isRepeated: true },
+      description: { takes: "words", says: "a note for people" },
     },
     run: async ({ client, output, signal }, input) => {
-      // The service says which events there are.
+      // The service checks the names of the events.
       const wanted = {
         url: input.arg("url"),
         events: [...input.texts("event")],
@@ -167,13 +167,13 @@ const webhooks: readonly Verb[] = [
         ...input.given("description"),
       } as NewWebhookRequest;
       const made = await client().webhooks.create(wanted, { signal });
-      output.say(`Webhook ${made.id}. Its secret is shown this once:`);
+      output.say(`Webhook ${made.id}. Its secret is shown only once:`);
       output.value(made, made.secret);
     },
   },
   {
     name: "webhooks enable",
-    says: "Takes up a webhook that was disabled",
+    says: "Enables a disabled webhook",
     args: [HOOK],
     run: async (context, input) => {
       const { webhooks } = context.client();
@@ -182,7 +182,7 @@ const webhooks: readonly Verb[] = [
   },
   {
     name: "webhooks rotate",
-    says: "A new secret; the old one signs, too, for 24 hours",
+    says: "Replaces a webhook's secret; the old one also signs for 24 hours",
     args: [HOOK],
     run: async ({ client, output, signal }, input) => {
       const made = await client().webhooks.rotate(input.arg("id"), { signal });
@@ -200,7 +200,7 @@ const webhooks: readonly Verb[] = [
   },
   {
     name: "webhooks deliveries",
-    says: "What was sent, and how it was answered",
+    says: "Lists deliveries and their answers",
     args: [HOOK],
     run: async ({ client, output, signal }, input) => {
       const found = await client().webhooks.deliveries(input.arg("id"), {}, { signal });
@@ -225,7 +225,7 @@ const webhooks: readonly Verb[] = [
   },
   {
     name: "webhooks delete",
-    says: "Sends nothing there any more",
+    says: "Deletes a webhook",
     args: [HOOK],
     run: async ({ client, output, signal }, input) => {
       await client().webhooks.remove(input.arg("id"), { signal });

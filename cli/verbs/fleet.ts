@@ -33,7 +33,7 @@ const showWorker = ({ output }: Context, worker: WorkerResource): void =>
 const workers: readonly Verb[] = [
   {
     name: "workers list",
-    says: "Every registered worker",
+    says: "Lists all workers",
     run: async ({ client, output, signal }) => {
       const found: WorkerResource[] = [];
       const pages = client().workers.list({ limit: 200 }, { signal });
@@ -43,18 +43,18 @@ const workers: readonly Verb[] = [
   },
   {
     name: "workers get",
-    says: "One worker",
+    says: "Shows a worker",
     args: [INSTANCE],
     run: async (context, input) =>
       showWorker(context, await context.client().workers.get(input.arg("instance"), { signal: context.signal })),
   },
   {
     name: "workers pause",
-    says: "It gets no new jobs; those it has go on",
+    says: "Pauses a worker: it gets no new jobs, its running jobs continue",
     args: [INSTANCE],
     flags: {
-      reason: { takes: "words", says: "shown to everyone who asks why" },
-      until: { takes: "time", says: "resumes by itself then (RFC 3339)" },
+      reason: { takes: "words", says: "why; shown as the worker's pause reason" },
+      until: { takes: "time", says: "when to resume automatically (RFC 3339)" },
     },
     run: async (context, input) => {
       const pause = input.given("reason", "until");
@@ -66,18 +66,18 @@ const workers: readonly Verb[] = [
   },
   {
     name: "workers resume",
-    says: "It gets jobs again",
+    says: "Resumes a worker",
     args: [INSTANCE],
     run: async (context, input) =>
       showWorker(context, await context.client().workers.resume(input.arg("instance"), { signal: context.signal })),
   },
   {
     name: "workers forget",
-    says: "Removes an offline worker from the list",
+    says: "Deletes an offline worker",
     args: [INSTANCE],
     run: async ({ client, output, signal }, input) => {
       await client().workers.forget(input.arg("instance"), { signal });
-      output.say(`${input.arg("instance")} is forgotten.`);
+      output.say(`${input.arg("instance")} is deleted.`);
     },
   },
 ];
@@ -107,21 +107,21 @@ const levelOf = (text: string): number => {
 const killswitch: readonly Verb[] = [
   {
     name: "killswitch on",
-    says: "Stops the line: 1 dispatch, 2 schedules too, 3 new jobs too, 4 everything",
+    says: "Engages the killswitch: 1 stops dispatch, 2 also schedules, 3 also new jobs, 4 cancels all work",
     args: [{ name: "level", says: "1 to 4" }],
-    flags: { reason: { takes: "words", says: "why; everyone sees it (needed)" } },
+    flags: { reason: { takes: "words", says: "why; everyone sees it (required)" } },
     run: async (context, input) => {
       const level = levelOf(input.arg("level"));
       const reason = input.text("reason");
-      if (reason === undefined) throw new UsageError("--reason is missing: say why the line is stopped");
+      if (reason === undefined) throw new UsageError("--reason is missing: say why work is stopped");
       const { killswitch } = context.client();
       await showKillswitch(context, killswitch.engage({ level, reason }, { signal: context.signal }));
     },
   },
   {
     name: "killswitch off",
-    says: "Clears it; workers stay paused without --resume-all",
-    flags: { "resume-all": { takes: null, says: "resumes the workers that it paused" } },
+    says: "Clears the killswitch; workers stay paused without --resume-all",
+    flags: { "resume-all": { takes: null, says: "also resumes the workers that it paused" } },
     run: (context, input) =>
       showKillswitch(
         context,
@@ -130,7 +130,7 @@ const killswitch: readonly Verb[] = [
   },
   {
     name: "killswitch status",
-    says: "Whether the line is stopped, and why",
+    says: "Shows whether the killswitch is engaged, and why",
     run: (context) => showKillswitch(context, context.client().killswitch.get({ signal: context.signal })),
   },
 ];

@@ -1,4 +1,4 @@
-// Jobs: run one, look at them, change them.
+// Jobs: run, read and change them.
 
 import type { JobResource, NewJobRequest } from "../../contract/job.ts";
 import type { JobListQuery } from "../../contract/job-list.ts";
@@ -13,28 +13,28 @@ const WATCH_EVERY_MS = 2_000;
 const SHOWN_PROMPT = 60;
 
 export const REQUIREMENTS: Readonly<Record<string, Flag>> = {
-  model: { takes: "name", says: "the model that runs it" },
-  provider: { takes: "name", says: "the provider that runs it" },
-  tag: { takes: "tag", says: "what its worker must offer", isRepeated: true },
-  priority: { takes: PRIORITIES.join("|"), says: "its place in the queue (normal)" },
-  tier: { takes: TIERS.join("|"), says: "what it may cost" },
+  model: { takes: "name", says: "the model to use" },
+  provider: { takes: "name", says: "the provider to use" },
+  tag: { takes: "tag", says: "a tag that the worker must offer", isRepeated: true },
+  priority: { takes: PRIORITIES.join("|"), says: "the priority in the queue (normal)" },
+  tier: { takes: TIERS.join("|"), says: "the price class" },
 };
 
 const FILTERS: Readonly<Record<string, Flag>> = {
-  status: { takes: JOB_STATUSES.join("|"), says: "only jobs in this state" },
-  provider: { takes: "name", says: "asked for, or ran it" },
-  model: { takes: "name", says: "asked for, or ran it" },
+  status: { takes: JOB_STATUSES.join("|"), says: "only jobs with this status" },
+  provider: { takes: "name", says: "only jobs that asked for it or ran on it" },
+  model: { takes: "name", says: "only jobs that asked for it or ran on it" },
   tag: { takes: "tag", says: "only jobs that ask for this tag" },
   worker: { takes: "instance", says: "only jobs of this worker" },
   schedule: { takes: "name", says: "only jobs of this schedule" },
-  key: { takes: "id", says: "only jobs that this key made" },
-  "error-code": { takes: "code", says: "only jobs that failed so" },
-  since: { takes: "time", says: "made at this time or later (RFC 3339)" },
-  until: { takes: "time", says: "made before this time" },
-  search: { takes: "words", says: "an id's beginning, or words of the prompt and of the error" },
+  key: { takes: "id", says: "only jobs created by this key" },
+  "error-code": { takes: "code", says: "only jobs that failed with this code" },
+  since: { takes: "time", says: "created at this time or later (RFC 3339)" },
+  until: { takes: "time", says: "created before this time" },
+  search: { takes: "words", says: "the beginning of an id, or words of the prompt or the error" },
 };
 
-/** The wire says `q`. */
+/** The API calls it `q`. */
 const filterOf = (input: Input): Partial<JobListQuery> => {
   const { search, ...fields } = input.given(...Object.keys(FILTERS));
   return { ...fields, ...(search === undefined ? {} : { q: search }) } as Partial<JobListQuery>;
@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<JobResource>[] = [
   { title: "prompt", of: ({ prompt, error }) => (error === null ? prompt.slice(0, SHOWN_PROMPT) : error.message) },
 ];
 
-/** A result as a person reads it: its text, where it has one. */
+/** A result for people: its text, if it has one. */
 const textOf = (value: unknown): string => {
   if (typeof value === "string") return value;
   if (value === null || value === undefined) return "";
@@ -101,7 +101,7 @@ const jsonOrText = (text: string) => {
   }
 };
 
-/** The result on stdout; a job that did not complete is told on stderr, and is exit code 1. */
+/** Prints the result on stdout; a job that did not complete is reported on stderr, with exit code 1. */
 const showEnd = ({ output }: Context, job: JobResource): number => {
   if (job.status === "completed") {
     output.value(job, textOf(job.result));
@@ -113,11 +113,11 @@ const showEnd = ({ output }: Context, job: JobResource): number => {
 };
 
 const goesOn = (context: Context, id: string): void =>
-  context.signal.addEventListener("abort", () => context.output.say(`The job goes on: signalbox jobs get ${id}`), {
+  context.signal.addEventListener("abort", () => context.output.say(`The job continues: signalbox jobs get ${id}`), {
     once: true,
   });
 
-/** The text of a chunk, in the shape of an ordinary job's. */
+/** The text of a chunk of an ordinary job. */
 const chunkText = (data: unknown): string =>
   typeof data === "object" && data !== null && typeof (data as { text?: unknown }).text === "string"
     ? (data as { text: string }).text
@@ -145,18 +145,18 @@ const streamed = async (context: Context, job: NewJobRequest): Promise<number> =
   return 1;
 };
 
-/** Text as it is but for what would steer a terminal. */
+/** Keeps line breaks and tabs, replaces other control characters. */
 const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
 
 const run: Verb = {
   name: "run",
-  says: "Creates a job: prints its id, or with --wait its result",
-  args: [{ name: "prompt", says: "what is to be done; - reads it from stdin" }],
+  says: "Creates a job and prints its id, or its result with --wait",
+  args: [{ name: "prompt", says: "the prompt; - reads it from stdin" }],
   flags: {
     ...REQUIREMENTS,
-    input: { takes: "file", says: "more for the model, as JSON or text; - reads stdin" },
-    wait: { takes: null, says: "waits for the end, prints the result" },
-    stream: { takes: null, says: "prints the answer while it is written" },
+    input: { takes: "file", says: "the job's input, JSON or text; - reads it from stdin" },
+    wait: { takes: null, says: "waits for the end and prints the result" },
+    stream: { takes: null, says: "prints the output while it is written" },
   },
   run: async (context, input) => {
     const { output, signal } = context;
@@ -175,11 +175,11 @@ const run: Verb = {
 
 const list: Verb = {
   name: "jobs list",
-  says: "Jobs, newest first",
+  says: "Lists jobs, newest first",
   flags: {
     ...FILTERS,
-    limit: { takes: "n", says: "at most so many (50)" },
-    all: { takes: null, says: "every page" },
+    limit: { takes: "n", says: "the number of jobs to list (50)" },
+    all: { takes: null, says: "lists every page" },
   },
   run: async ({ client, output, signal }, input) => {
     input.choice("status", JOB_STATUSES);
@@ -203,9 +203,9 @@ const list: Verb = {
 
 const get: Verb = {
   name: "jobs get",
-  says: "One job, with its result",
+  says: "Shows a job with its result",
   args: [ID],
-  flags: { wait: { takes: null, says: "waits until it is final" } },
+  flags: { wait: { takes: null, says: "waits until the job is final" } },
   run: async (context, input) => {
     const { jobs } = context.client();
     const id = input.arg("id");
@@ -214,7 +214,7 @@ const get: Verb = {
   },
 };
 
-/** Each id by itself; one that is refused does not keep the others from their turn. */
+/** Handles each id; a refused one does not stop the others. */
 const command = (verb: "cancel" | "retry", says: string): Verb => ({
   name: `jobs ${verb}`,
   says,
@@ -238,7 +238,7 @@ const command = (verb: "cancel" | "retry", says: string): Verb => ({
 
 const events: Verb = {
   name: "jobs events",
-  says: "A job's timeline, oldest first",
+  says: "Lists a job's events, oldest first",
   args: [ID],
   run: async ({ client, output, signal }, input) => {
     const found = await client().jobs.events(input.arg("id"), { signal });
@@ -254,7 +254,7 @@ const events: Verb = {
 
 const attempts: Verb = {
   name: "jobs attempts",
-  says: "Each attempt of a job: who ran it, how it ended, what it cost",
+  says: "Lists a job's attempts: worker, outcome, cost",
   args: [ID],
   run: async ({ client, output, signal }, input) => {
     const found = await client().jobs.attempts(input.arg("id"), { signal });
@@ -281,10 +281,10 @@ const changeLine = (job: JobResource): string =>
     .map((part) => printable(String(part)))
     .join("\t");
 
-/** One job until it is final, or all of them until interrupted: a line for each change. */
+/** One job until it is final, or all jobs until interrupted: one line per change. */
 const watch: Verb = {
   name: "jobs watch",
-  says: "A line for each change: of one job until its end, or of the newest jobs",
+  says: "Prints one line per change, of one job until its end or of the newest jobs",
   args: [{ ...ID, isOptional: true }],
   run: async ({ client, output, signal }, input) => {
     const { jobs } = client();
@@ -308,7 +308,7 @@ const watch: Verb = {
 
 const queue: Verb = {
   name: "queue",
-  says: "What waits, and for what",
+  says: "Lists what waits and why",
   run: async ({ client, output, signal }) => {
     const found = await client().jobs.queue({ signal });
     output.table(found, found.groups, [
@@ -324,10 +324,10 @@ const queue: Verb = {
 
 const failures: Verb = {
   name: "failures",
-  says: "What failed, by error and by who ran it",
+  says: "Lists what failed, by error and provider",
   flags: {
-    since: { takes: "time", says: "from this time on (RFC 3339)" },
-    until: { takes: "time", says: "before this time" },
+    since: { takes: "time", says: "start of the span (RFC 3339)" },
+    until: { takes: "time", says: "end of the span" },
   },
   run: async ({ client, output, signal }, input) => {
     const found = await client().jobs.failures(input.given("since", "until"), { signal });
@@ -345,8 +345,8 @@ const failures: Verb = {
 
 const explain: Verb = {
   name: "explain",
-  says: "Who would get such a job, and why nobody else",
-  flags: { ...REQUIREMENTS, job: { takes: "id", says: "ask for this waiting job instead" } },
+  says: "Shows which worker would get such a job, and why the others would not",
+  flags: { ...REQUIREMENTS, job: { takes: "id", says: "explains this waiting job instead" } },
   run: async ({ client, output, signal }, input) => {
     const job = input.text("job");
     const urgency = input.choice("priority", PRIORITIES);
@@ -364,7 +364,9 @@ const explain: Verb = {
       { title: "why not", of: ({ reasons }) => reasons.join("; ") },
     ]);
     output.say(
-      found.selected === null ? ["Nobody would get it.", ...found.notes].join(" ") : `${found.selected} would get it.`,
+      found.selected === null
+        ? ["No worker would get it.", ...found.notes].join(" ")
+        : `${found.selected} would get it.`,
     );
   },
 };
@@ -381,7 +383,7 @@ export const jobCommands: readonly Verb[] = [
   run,
   list,
   get,
-  command("cancel", "Takes jobs out of the queue, or from their workers"),
+  command("cancel", "Cancels jobs"),
   command("retry", "Puts failed or stuck jobs back into the queue"),
   events,
   attempts,

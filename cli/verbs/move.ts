@@ -1,4 +1,4 @@
-// `signalbox move`: carries a tenant from one deployment to another, part by part.
+// `signalbox move`: copies a tenant from one deployment to another, part by part.
 
 import { Signalbox } from "../../sdk/signalbox.ts";
 import { UsageError } from "../failure.ts";
@@ -9,17 +9,17 @@ const DEFAULT_URL = "http://127.0.0.1:8787";
 const rootKeyOf = (env: Readonly<Record<string, string | undefined>>, name: string): string => {
   const key = env[name];
   if (key) return key;
-  throw new UsageError(`set ${name}: a move needs the root key of both deployments`);
+  throw new UsageError(`set ${name}: a move needs the root keys of both deployments`);
 };
 
 export const moveCommands: readonly Verb[] = [
   {
     name: "move",
-    says: "Takes a tenant to another deployment; needs SERVICE_ROOT_KEY and SERVICE_TARGET_ROOT_KEY",
-    args: [{ name: "tenant", says: "its name" }],
+    says: "Moves a tenant to another deployment; needs SERVICE_ROOT_KEY and SERVICE_TARGET_ROOT_KEY",
+    args: [{ name: "tenant", says: "the tenant's name" }],
     flags: {
-      to: { takes: "url", says: "the deployment that takes it" },
-      "give-up": { takes: null, says: "serves a tenant here again whose move was begun" },
+      to: { takes: "url", says: "address of the new deployment" },
+      "give-up": { takes: null, says: "cancels a move that was begun: the tenant is served here again" },
     },
     run: async ({ env, output, signal }, input) => {
       const tenant = input.arg("tenant");
@@ -33,10 +33,10 @@ export const moveCommands: readonly Verb[] = [
         return;
       }
       const to = input.text("to");
-      if (to === undefined) throw new UsageError("--to is missing: name the deployment that takes the tenant");
+      if (to === undefined) throw new UsageError("--to is missing: give the address of the new deployment");
       const target = new Signalbox({ url: to, key: rootKeyOf(env, "SERVICE_TARGET_ROOT_KEY") }).tenants;
       const { tables, created_at, schema } = await source.leave(tenant, to, { signal });
-      output.say(`Tenant "${tenant}" stands still, and tells everybody that it moves to ${to}.`);
+      output.say(`Tenant "${tenant}" is stopped here; its requests get 410 with the address ${to}.`);
       await target.arrive(tenant, { created_at, schema }, { signal });
       const moved: { place: string; table: string; rows: number }[] = [];
       for (const { place, table } of tables) {

@@ -31,7 +31,7 @@ const show = ({ output }: Context, schedule: ScheduleResource): void =>
     ["warning", schedule.warning],
   ]);
 
-/** One verb that turns a schedule on or off. */
+/** A command that turns a schedule on or off. */
 const turn = (verb: "pause" | "resume", status: "paused" | "active", says: string): Verb => ({
   name: `schedules ${verb}`,
   says,
@@ -43,7 +43,7 @@ const turn = (verb: "pause" | "resume", status: "paused" | "active", says: strin
 export const scheduleCommands: readonly Verb[] = [
   {
     name: "schedules list",
-    says: "Every schedule",
+    says: "Lists all schedules",
     run: async ({ client, output, signal }) => {
       const schedules: ScheduleResource[] = [];
       const pages = client().schedules.list({ limit: 200 }, { signal });
@@ -53,19 +53,19 @@ export const scheduleCommands: readonly Verb[] = [
   },
   {
     name: "schedules get",
-    says: "One schedule",
+    says: "Shows a schedule",
     args: [NAME],
     run: async (context, input) =>
       show(context, await context.client().schedules.get(input.arg("name"), { signal: context.signal })),
   },
   {
     name: "schedules create",
-    says: "Sends a job by the clock",
-    args: [NAME, { name: "prompt", says: "what is to be done" }],
+    says: "Creates a schedule",
+    args: [NAME, { name: "prompt", says: "the prompt of its jobs" }],
     flags: {
       cron: { takes: "fields", says: "five fields: minute, hour, day, month, weekday" },
       interval: { takes: "duration", says: "instead of cron: 30s, 15m, 2h, 1d" },
-      timezone: { takes: "zone", says: "IANA name, of the cron fields (UTC)" },
+      timezone: { takes: "zone", says: "IANA time zone of the cron fields (UTC)" },
       ...REQUIREMENTS,
     },
     run: async (context, input) => {
@@ -80,11 +80,11 @@ export const scheduleCommands: readonly Verb[] = [
       show(context, await context.client().schedules.create(wanted, { signal: context.signal }));
     },
   },
-  turn("pause", "paused", "It does not run until it is resumed"),
-  turn("resume", "active", "It runs again"),
+  turn("pause", "paused", "Pauses a schedule"),
+  turn("resume", "active", "Resumes a schedule"),
   {
     name: "schedules run",
-    says: "Runs it now, once",
+    says: "Runs a schedule now",
     args: [NAME],
     run: async ({ client, output, signal }, input) => {
       const run = await client().schedules.run(input.arg("name"), { signal });
@@ -97,7 +97,7 @@ export const scheduleCommands: readonly Verb[] = [
   },
   {
     name: "schedules history",
-    says: "Its last runs, newest first",
+    says: "Lists the runs of a schedule, newest first",
     args: [NAME],
     run: async ({ client, output, signal }, input) => {
       const found = await client().schedules.history(input.arg("name"), {}, { signal });
@@ -112,7 +112,7 @@ export const scheduleCommands: readonly Verb[] = [
   },
   {
     name: "schedules delete",
-    says: "Removes it and its history; its jobs stay",
+    says: "Deletes a schedule and its history; its jobs are kept",
     args: [NAME],
     run: async ({ client, output, signal }, input) => {
       await client().schedules.remove(input.arg("name"), { signal });

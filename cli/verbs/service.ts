@@ -1,4 +1,4 @@
-// The command itself: worker, login, doctor, version.
+// Commands about this program: worker, login, doctor, version.
 
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/version.ts";
@@ -12,7 +12,7 @@ import { REQUIREMENTS } from "./jobs.ts";
 
 const SIGN: Record<Check["verdict"], string> = { good: "ok", warning: "look", bad: "WRONG" };
 
-/** An old package still works; a coordinator that is away is the worker's own business. */
+/** An old package still works, so this only warns; if the coordinator is down, the worker handles that. */
 const sayIfOutdated = async (url: string, output: Output, signal: AbortSignal): Promise<void> => {
   const client = createClient({ url, retries: 0, timeoutMs: 3_000 });
   const version = await client.service.health({ signal }).then(
@@ -21,42 +21,42 @@ const sayIfOutdated = async (url: string, output: Output, signal: AbortSignal): 
   );
   if (version === VERSION) return;
   output.say(
-    `This is version ${VERSION}, the coordinator is ${version}: npx ${packageAt(url, version)} worker fits it.`,
+    `This is version ${VERSION}, the coordinator is ${version}: npx ${packageAt(url, version)} worker has the same version.`,
   );
 };
 
 export const serviceCommands: readonly Verb[] = [
   {
     name: "worker",
-    says: "Runs jobs here until it is stopped; --help tells its flags",
+    says: "Runs a worker until it is stopped; --help lists its flags",
     passesOn: true,
     run: async ({ env, output, signal }, { rest }) => {
-      // Loaded when it is needed: it is most of the package.
+      // Loaded only when needed, because it is most of the package.
       const { runWorker } = await import("../../worker/run-worker.ts");
       const { url, key } = loginOf(env);
       await sayIfOutdated(url, output, signal);
-      // What runs jobs gets the address and key that every other command has.
+      // The worker uses the same address and key as every other command.
       return runWorker(rest, { ...env, SERVICE_API_URL: url, ...(key === undefined ? {} : { SERVICE_API_KEY: key }) });
     },
   },
   {
     name: "login",
-    says: "Keeps an address and a key for every other command, readable by you alone",
+    says: "Saves an address and a key for all commands, readable by you alone",
     args: [{ name: "url", says: "the coordinator's address", isOptional: true }],
     run: async ({ env, output, signal }, input) => {
       const url = (input.optionalArg("url") ?? loginOf({ ...env, SERVICE_API_KEY: "-" }).url).replace(/\/+$/, "");
       if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-        throw new Failure(`"${url}" is no address: give one that starts with http:// or https://`);
+        throw new Failure(`"${url}" is not an address: it must start with http:// or https://`);
       }
       const key = env.SERVICE_API_KEY || (await readKey(output, signal));
       const { role, tenant, name } = await createClient({ url, key }).session.get({ signal });
       output.say(`Signed in to ${url} as "${name}" (${role}) of tenant ${tenant}.`);
-      output.say(`Kept in ${keepLogin(env, { url, key })}.`);
+      output.say(`Saved in ${keepLogin(env, { url, key })}.`);
     },
   },
   {
     name: "doctor",
-    says: "What is wrong between here and a finished job",
+    says: "Checks everything a job needs, from the address to the model",
     flags: {
       model: REQUIREMENTS.model ?? { takes: "name", says: "" },
       provider: REQUIREMENTS.provider ?? { takes: "name", says: "" },
@@ -78,7 +78,7 @@ export const serviceCommands: readonly Verb[] = [
   },
   {
     name: "version",
-    says: "The version of this command",
+    says: "Prints the version of this program",
     run: async ({ output }) => output.value({ version: VERSION }, VERSION),
   },
 ];

@@ -1,4 +1,4 @@
-// Adding a worker: a key of its own, the line to run on its machine, and the worker when it comes.
+// Adding a worker: a key of its own, the command to run on its machine, and the worker once it has connected.
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer } from "../../contract/key.ts";
@@ -37,7 +37,7 @@ const lineOf = ({ name, runtime, tags }: Wish, key: string): string =>
   ].join("\n");
 
 const Arrival = ({ name, before }: { name: string; before: ReadonlySet<string> }) => {
-  // By its name, or the first that was not there before: the line may have been changed on the way.
+  // By its name, or the first new one, because the command may have been changed.
   const all = [...workers.value.values()];
   const came: WorkerResource | undefined =
     all.find(({ instance, status }) => instance === name && status !== "offline") ??
@@ -58,7 +58,7 @@ const Arrival = ({ name, before }: { name: string; before: ReadonlySet<string> }
       {came !== undefined && came.unavailable !== null && <p class="tone-caution">{came.unavailable}</p>}
       {came === undefined && (
         <p class="dim">
-          It needs Node 20 or later, and a way to {location.origin}. What it says on its terminal tells what is missing.
+          It needs Node 20 or later and network access to {location.origin}. Its terminal says what is missing.
         </p>
       )}
     </Panel>
@@ -76,7 +76,7 @@ const Made = ({ wish, made, before }: { wish: Wish; made: KeyAnswer; before: Rea
       {LOOPBACK.test(location.host) && (
         <p class="tone-caution">
           {location.origin} is this machine only. For another machine, serve with SERVICE_HOST=0.0.0.0 and open this
-          page by the address that the machine reaches.
+          page by an address that the machine can reach.
         </p>
       )}
     </Panel>
@@ -106,14 +106,14 @@ export const AddWorker = () => {
     <Page title="Add a worker" back={BACK} lead="Any machine with Node and a model runtime; no open port is needed.">
       <div class="stack-panels">
         {made === null ? (
-          <Panel title="What it is">
+          <Panel title="About the worker">
             <form onSubmit={make}>
               <TextField
                 label="Name"
                 value={wish.name}
                 onInput={(name) => change({ name })}
                 error={wish.name === "" || isNameGood ? null : "Letters, digits, . _ : and -"}
-                hint="Its name in the fleet, such as gpu-box-1."
+                hint="Its name, such as gpu-box-1."
                 isRequired
                 autoFocus
               />
@@ -128,7 +128,7 @@ export const AddWorker = () => {
                   label="Tags"
                   value={wish.tags}
                   onInput={(tags) => change({ tags })}
-                  error={areTagsGood ? null : "Tags with commas between them, without spaces"}
+                  error={areTagsGood ? null : "Separate tags by commas, without spaces"}
                   placeholder="gpu,eu"
                 />
               </div>

@@ -1,4 +1,4 @@
-// Subscriptions to providers' model lists: how each stands, sync now, subscribe, unsubscribe.
+// Subscriptions to providers' model lists: the state of each, sync now, subscribe, unsubscribe.
 
 import { useState } from "preact/hooks";
 import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";
@@ -107,7 +107,7 @@ export const Catalog = () => {
   return (
     <Page
       title="Catalog"
-      lead="Which models each provider offers, kept current by subscriptions."
+      lead="Which models each provider offers; subscriptions keep the lists current."
       actions={
         <button type="button" class="button primary" disabled={data === null} onClick={() => setAdding(true)}>
           Subscribe
@@ -118,7 +118,7 @@ export const Catalog = () => {
       {data === null && error === null && <Loading what="the catalog" />}
       {data !== null && data.subscriptions.length === 0 && (
         <Empty title="No subscription yet.">
-          Subscribe to a provider, and its models are listed here, with every change that it makes to them.
+          Subscribe to a provider to see its models here, and every change of its list.
         </Empty>
       )}
       {data !== null && data.subscriptions.length > 0 && (

@@ -1,4 +1,4 @@
-// What work costs: over any span with the one before, by provider, model, tag, key, worker or schedule, against the
+// The cost of work: over any span with the one before, by provider, model, tag, key, worker or schedule, and the
 // budgets. Work of unknown price is shown as such.
 
 import type { CostByGroup, CostByProvider, CostQuery, CostSummary } from "../../contract/cost.ts";
@@ -29,17 +29,27 @@ const BY_NAMES: Record<By, string> = {
   schedule: "schedule",
 };
 
-const change = (now: number, before: number): string => {
-  if (before === 0) return `the span before ${usd(0)}`;
-  const percent = Math.round(((now - before) / before) * 100);
-  return `the span before ${usd(before)} (${percent > 0 ? "+" : ""}${percent} %)`;
+const BEFORE: Record<Range, string> = {
+  day: "yesterday",
+  yesterday: "the day before",
+  week: "last week",
+  "last-week": "the week before",
+  month: "last month",
+  "last-month": "the month before",
+  days: "as long before",
 };
 
-const Total = ({ summary, name }: { summary: CostSummary; name: string }) => (
-  <Panel title={name}>
+const change = (now: number, before: number): string => {
+  if (before === 0) return usd(0);
+  const percent = Math.round(((now - before) / before) * 100);
+  return `${usd(before)} (${percent > 0 ? "+" : ""}${percent} %)`;
+};
+
+const Total = ({ summary, range }: { summary: CostSummary; range: Range }) => (
+  <Panel title={RANGE_NAMES[range]}>
     <p class="figure num">{usd(summary.total_usd)}</p>
     <p class="figure-note">
-      {plural(summary.jobs, "job")}; {change(summary.total_usd, summary.previous_total_usd)}
+      {plural(summary.jobs, "job")}; {BEFORE[range]} {change(summary.total_usd, summary.previous_total_usd)}
     </p>
     <p class="figure-note">
       {count(summary.usage.input_tokens)} tokens in, {count(summary.usage.output_tokens)} out
@@ -68,7 +78,7 @@ const Days = ({ days }: { days: { from: string; to: string } }) => (
 
 interface Groups {
   readonly groups: CostByGroup;
-  /** By provider the models of each stand below it. */
+  /** By provider, with the models of each. */
   readonly providers: CostByProvider | null;
 }
 
@@ -82,7 +92,7 @@ const readGroups = async (by: By, query: Partial<CostQuery>, signal: AbortSignal
 
 const Grouped = ({ groups, providers }: Groups) => {
   if (groups.rows.length === 0)
-    return <Empty title="Nothing was spent in this span.">Costs appear here as jobs end.</Empty>;
+    return <Empty title="Nothing was spent in this span.">Costs appear here when jobs end.</Empty>;
   return providers === null ? (
     <CostGroups groups={groups} />
   ) : (
@@ -106,7 +116,7 @@ export const Cost = () => {
   return (
     <Page
       title="Cost"
-      lead="Days in UTC. Every attempt that spent something counts, at the time it ended."
+      lead="Days in UTC. Every attempt counts that cost something, at the time it ended."
       actions={
         <SelectField
           label="Span"
@@ -123,7 +133,7 @@ export const Cost = () => {
       {data !== null && query !== null && (
         <>
           <div class="grid cost-grid">
-            <Total summary={data} name={RANGE_NAMES[range]} />
+            <Total summary={data} range={range} />
             <CostOverTime summary={data} groups={grouped.data?.groups ?? null} />
           </div>
           <Panel title="Budget">

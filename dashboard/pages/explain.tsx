@@ -1,4 +1,4 @@
-// Requirements in, the router's reasoning out. The requirements are in the address, so that the question can be sent on.
+// Explains the router's choice for given requirements. They are in the address, so that the question can be shared.
 
 import { PRIORITIES, type Priority } from "../../contract/values.ts";
 import { toExplainQuery } from "../parts/job-fields.ts";
@@ -25,7 +25,7 @@ export const Explain = () => {
   return (
     <Page
       title="Explain"
-      lead="Which worker the router would choose, and why. Asking changes nothing."
+      lead="Which worker the router would choose, and why. This changes nothing."
       actions={
         jobId === null && (
           <a class="button" href={href(["jobs", "new"], { ...requirements })}>
@@ -44,7 +44,7 @@ export const Explain = () => {
             <p>
               <a href={href(["jobs", jobId])}>{jobId}</a>
             </p>
-            <p class="dim">As it waits now, with everything it asks for.</p>
+            <p class="dim">The waiting job, with all its requirements.</p>
             <button type="button" class="button small" onClick={() => refine({ job: null })}>
               Ask about other requirements
             </button>

@@ -1,5 +1,5 @@
-// The fleet by exception: states with their counts, search, sort and groups, all answered by the server for the whole
-// fleet, a page of rows at a time that follow the live view, and acts on many.
+// The fleet: counts per state, search, sorting and groups, computed by the server for the whole fleet; one page of rows
+// that follow the live view; actions on many workers.
 
 import { useState } from "preact/hooks";
 import { WORKER_SORTS, WORKER_STATES, type WorkerState } from "../../contract/values.ts";
@@ -37,7 +37,7 @@ const Summary = () => {
 const oneOf = <Value extends string>(values: readonly Value[], given: string | null): Value | undefined =>
   values.find((value) => value === given);
 
-/** What the address asks for; text that means nothing is as if it were not there. */
+/** What the address asks for; unknown values are ignored. */
 const asked = () => {
   const { query } = place.value;
   const filter: FleetFilter = {

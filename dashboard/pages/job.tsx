@@ -1,4 +1,4 @@
-// One job in three bands: how its attempts went, what was asked beside what came of it, its facts beside its decisions.
+// One job: its attempts, the request beside the result, its facts beside its decisions.
 
 import type { AttemptResource } from "../../contract/insight.ts";
 import type { JobEventResource, JobResource } from "../../contract/job.ts";
@@ -33,13 +33,13 @@ const Failure = ({ job: { error, status } }: { job: JobResource }) =>
       <p>
         <code>{error.code}</code>
         {error.status !== undefined && <> · status {error.status}</>} ·{" "}
-        {error.retryable ? "may be retried" : "not worth a retry"}
+        {error.retryable ? "may be retried" : "not retryable"}
       </p>
       <TextBlock name="Error message" value={withLocalTimes(error.message)} />
     </Panel>
   );
 
-/** The result, or the text as it comes, or what the worker says of its progress. */
+/** The result, the text while it is written, or the worker's progress. */
 const Answer = ({ job }: { job: JobResource }) => {
   const streamed = useJobStream(job.id, job.stream && isOpen(job.status));
   if (job.result !== null) {
@@ -134,7 +134,7 @@ const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void })
 );
 
 export const JobPage = ({ id }: { id: string }) => {
-  // Read again whenever the socket tells of a change.
+  // Read again when the socket reports a change.
   const changed = jobs.value.get(id);
   const { data, error, reload } = useLoad(
     `${id} ${changed?.updated_at} ${changed?.status} ${changed?.waiting_reason}`,

@@ -1,4 +1,4 @@
-// Jobs as a workbench: found by one line, held still while one works with them, changed one by one or all at once.
+// The list of jobs: found by one search line, not moved by new jobs, changed one by one or all at once.
 
 import { useEffect, useState } from "preact/hooks";
 import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
@@ -33,7 +33,7 @@ const questionInAddress = (): Question => {
   };
 };
 
-/** Where a page begins that lies further than an offset reaches. */
+/** Cursors of pages that an offset cannot reach. */
 const cursors = new Map<string, string>();
 
 const pageName = ({ filter, range, sort }: Question, offset: number): string =>
@@ -59,7 +59,7 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
     <nav class="pager" aria-label="Pages of jobs">
       <span>
         {list.reason !== null
-          ? `${count(list.rows.length)} of the ${count(Math.min(limit, list.total))} looked at wait for this`
+          ? `${count(list.rows.length)} of the ${count(Math.min(limit, list.total))} loaded jobs wait for this`
           : `${count(Math.min(offset + 1, last))}–${count(last)} of ${list.isCapped ? "more than " : ""}${plural(list.total, "job")}`}
       </span>
       {(offset > 0 || list.nextCursor !== null) && (
@@ -88,7 +88,7 @@ const NoJobs = ({ isFiltered, reason }: { isFiltered: boolean; reason: string | 
     </Empty>
   ) : isFiltered ? (
     <Empty title="No job matches.">
-      Take something out of the search, or <a href="#/jobs">show all jobs</a>.
+      Remove part of the search, or <a href="#/jobs">show all jobs</a>.
     </Empty>
   ) : (
     <Empty title="No jobs yet.">
@@ -99,7 +99,7 @@ const NoJobs = ({ isFiltered, reason }: { isFiltered: boolean; reason: string | 
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** What is picked belongs to the list that is shown. */
+/** The selection belongs to the list that is shown. */
 const usePicked = (question: string) => {
   const [picked, setPicked] = useState({ question, ids: NOBODY, isAll: false });
   const ids = picked.question === question ? picked.ids : NOBODY;

@@ -1,5 +1,5 @@
-// What is wrong, on one screen: the line and its signal, what waits and why, what fails and where, the day's cost in its
-// budget, throughput, waiting, the fleet.
+// The overview: what is wrong, on one screen: the line and its signal, what waits and why, what fails, the day's cost
+// and budget, throughput, waiting times, the fleet.
 
 import { Attention } from "../parts/attention.tsx";
 import { CostToday } from "../parts/cost-today.tsx";

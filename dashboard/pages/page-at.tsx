@@ -1,4 +1,4 @@
-// Which page an address shows: one table. What a role may not do leads nowhere.
+// The page of each address, in one table. Pages that a role may not see count as unknown.
 
 import type { VNode } from "preact";
 import { lazyPage } from "../parts/lazy.tsx";

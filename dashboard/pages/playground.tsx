@@ -1,4 +1,4 @@
-// Playground: talk to a model that the fleet offers, see what each answer took, and take the request away as code.
+// Playground: chat with a model of the fleet, see each answer's usage, and copy the request as code.
 
 import { useState } from "preact/hooks";
 import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.ts";
@@ -143,7 +143,7 @@ const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[]
         {mayOperate.value ? (
           <Talk said={said} setSaid={setSaid} onSend={send} />
         ) : (
-          <p class="dim">Talking needs a key that may create jobs.</p>
+          <p class="dim">Chatting needs a key that may create jobs.</p>
         )}
       </Panel>
       <div class="stack-panels">
@@ -160,7 +160,7 @@ const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[]
               label="Temperature"
               value={wishes.temperature}
               onInput={(temperature) => change({ temperature })}
-              placeholder="the runtime's own"
+              placeholder="the runtime's default"
             />
             <TextField label="Tags" value={wishes.tags} onInput={(tags) => change({ tags })} placeholder="gpu, eu" />
           </div>
@@ -174,12 +174,12 @@ const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[]
 export const Playground = () => {
   const { data, error, reload } = useLoad("models", (signal) => api.frontDoor.models({ signal }));
   return (
-    <Page title="Playground" lead="Talk to a model that the fleet offers, by the door that every AI client uses.">
+    <Page title="Playground" lead="Chat with a model of the fleet, through the API that AI clients use.">
       <Problem error={error} retry={reload} />
       {data === null && error === null && <Loading what="the models" />}
       {data?.data.length === 0 && (
         <Empty title="The fleet offers no model.">
-          A worker whose runtime speaks an API offers its models here. <a href="#/fleet/~add">Add a worker</a>.
+          A worker whose runtime has one of the AI APIs offers its models here. <a href="#/fleet/~add">Add a worker</a>.
         </Empty>
       )}
       {data !== null && data.data.length > 0 && <Ready models={data.data} />}

@@ -1,4 +1,4 @@
-// Making a schedule, or changing one. Its next runs stand beside it and follow what is typed.
+// Creating or changing a schedule. Its next runs are shown and follow the input.
 
 import { useEffect, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -90,7 +90,7 @@ const Timing = ({ fields, change, errorOf }: PartProps) => (
       label="If the last run's job is still open"
       value={fields.overlap}
       options={[
-        ["allow", "run all the same"],
+        ["allow", "run anyway"],
         ["skip", "skip the run"],
       ]}
       onInput={(overlap) => change({ overlap: overlap as ScheduleFields["overlap"] })}

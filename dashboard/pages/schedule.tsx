@@ -1,4 +1,4 @@
-// One schedule: what it sends and when, its next runs, and every run so far.
+// One schedule: what it sends and when, its next runs, and all its runs.
 
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";
@@ -62,7 +62,7 @@ const History = ({ name, version }: { name: string; version: string }) => {
   );
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null) return <Loading what="the history" />;
-  if (data.total === 0) return <Empty title="It has not run yet.">Use “Run now” to see what it does.</Empty>;
+  if (data.total === 0) return <Empty title="It has not run yet.">Use “Run now” to try it.</Empty>;
   return (
     <>
       <Table name="Runs, newest first" columns={COLUMNS}>
@@ -80,7 +80,7 @@ const Facts = ({ schedule }: { schedule: ScheduleResource }) => (
     <Fact name="Runs">
       <code>{timingOf(schedule)}</code>
     </Fact>
-    <Fact name="If the last run is open">{schedule.overlap === "skip" ? "skip the run" : "run all the same"}</Fact>
+    <Fact name="If the last run is open">{schedule.overlap === "skip" ? "skip the run" : "run anyway"}</Fact>
     <Fact name="Asks for">
       {schedule.provider ?? "any provider"}
       {schedule.model !== null && `, ${schedule.model}`}
@@ -127,7 +127,7 @@ const Ready = ({ schedule, reload, version }: { schedule: ScheduleResource; relo
               timezone={schedule.cron === null ? readerZone() : schedule.timezone}
             />
           ) : (
-            <p class="dim">It is paused. Resume it to see when it runs.</p>
+            <p class="dim">It is paused. Resume it to see its next runs.</p>
           )}
         </Panel>
         <Panel title="Facts">

@@ -1,4 +1,4 @@
-// Schedules, live: when each runs next, and the switch to pause it.
+// Schedules, live: when each runs next, and a switch to pause it.
 
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";

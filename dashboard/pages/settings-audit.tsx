@@ -1,4 +1,4 @@
-// The audit log: who did what to keys, config, killswitch, workers, schedules and catalog, newest first.
+// The audit log: who changed keys, config, killswitch, workers, schedules and catalog, newest first.
 
 import type { AuditEntryResource } from "../../contract/audit.ts";
 import { api } from "../api.ts";
@@ -56,7 +56,7 @@ const Row = ({ entry }: { entry: AuditEntryResource }) => (
 
 const COLUMNS: readonly Column[] = [{ title: "When" }, { title: "Who", class: "cell-wide" }, { title: "What" }];
 
-/** What entries are about: the first word of their action. */
+/** The subjects of entries: the first word of their action. */
 const ABOUT = [
   ["", "everything"],
   ["killswitch", "the killswitch"],
@@ -129,7 +129,7 @@ export const SettingsAudit = () => {
       )}
       {data !== null && data.total > 0 && (
         <>
-          <Table name="Audit log, newest first" columns={COLUMNS}>
+          <Table name="Audit log, newest first" columns={COLUMNS} class="audit-table">
             {data.entries.map((entry, index) => (
               <Row key={`${entry.at} ${index}`} entry={entry} />
             ))}

@@ -1,4 +1,5 @@
-// The config as YAML: checked while it is typed, shown as a diff before it is saved, never saved over someone else's.
+// The config as YAML: checked while it is edited, shown as a diff before it is saved; never overwrites another person's
+// change.
 
 import { useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -57,10 +58,10 @@ const SaveDialog = ({
       const isOutdated = error instanceof ApiProblem && error.status === 412;
       if (!isOutdated) throw error;
       throw new Error(
-        "Somebody saved another config meanwhile. Copy your text, read the saved one again, and put yours in.",
+        "Someone else saved another config meanwhile. Copy your text, read the saved config again, and repeat your change.",
       );
     }
-    tell("Config saved. It holds from now on.");
+    tell("Config saved. It applies from now on.");
     onSaved();
   };
   return (
@@ -105,7 +106,7 @@ const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }
         )
       }
     >
-      {/* It stays in view however far down one types. */}
+      {/* Stays visible while one edits further down. */}
       <div class="config-verdict" aria-live="polite">
         {mayEdit ? <Verdict check={check} /> : <p class="dim">Changing the config needs a key with role admin.</p>}
       </div>

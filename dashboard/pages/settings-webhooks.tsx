@@ -1,4 +1,4 @@
-// Webhooks: the endpoints, why one is disabled, and what became of its deliveries.
+// Webhooks: the endpoints, why one is disabled, and its deliveries.
 
 import { useState } from "preact/hooks";
 import type { WebhookResource, WebhookWithSecret } from "../../contract/webhook.ts";
@@ -27,7 +27,7 @@ interface ItemProps {
 const Actions = ({ webhook, onOpen, onDone, onTested }: ItemProps & { onTested: () => void }) => {
   const isShown = place.value.query.get("webhook") === webhook.id;
   const test = async (): Promise<void> => {
-    await attempt(() => api.webhooks.test(webhook.id), "A test is on its way: its delivery tells the answer.");
+    await attempt(() => api.webhooks.test(webhook.id), "A test was sent: its delivery shows the answer.");
     refine({ webhook: webhook.id, offset: null });
     onTested();
   };
@@ -93,7 +93,7 @@ const Item = (props: ItemProps) => {
         )}
         {webhook.enabled && webhook.failing_since !== null && (
           <p class="tone-caution">
-            Failing since <Time at={webhook.failing_since} as="full" />; after five days it is disabled.
+            Failing since <Time at={webhook.failing_since} as="full" />; it is disabled after five days.
           </p>
         )}
         <Tags tags={webhook.events} max={12} />
@@ -127,7 +127,8 @@ export const SettingsWebhooks = () => {
       {data === null && error === null && <Loading what="the webhooks" />}
       {data?.webhooks.length === 0 && (
         <Empty title="No webhook yet.">
-          An endpoint is told when a job ends, a worker leaves, a budget is reached: signed, and again until it answers.
+          An endpoint gets signed events, such as a finished job, a lost worker or a reached budget. Each is repeated
+          until it answers.
         </Empty>
       )}
       <div class="stack-panels">

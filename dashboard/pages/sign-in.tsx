@@ -1,4 +1,4 @@
-// Signing in with a key. It goes to the coordinator once and is kept nowhere in the browser.
+// Signing in with a key. The key is sent to the coordinator once and not stored in the browser.
 
 import { useState } from "preact/hooks";
 import { Lamp } from "../parts/lamp.tsx";
@@ -15,7 +15,7 @@ import {
 const WrongRole = () => (
   <>
     <p>
-      The key “{session.value?.name}” has the role <strong>worker</strong>: it runs jobs, but does not open the console.
+      The key “{session.value?.name}” has the role <strong>worker</strong>: it runs jobs, but cannot open the dashboard.
       Sign in with a key whose role is standard or admin.
     </p>
     <button type="button" class="button primary" onClick={signOut}>
@@ -66,11 +66,11 @@ const KeyForm = () => {
   );
 };
 
-/** Who is signed in, and whether another key, which came with the address, shall take their place. */
+/** Who is signed in, and whether to replace them by a key that came with the address. */
 const OfferedKey = () => (
   <>
     <p>
-      This address brings another key. You are signed in to <strong>{session.value?.tenant}</strong> with the key “
+      This link contains another key. You are signed in to <strong>{session.value?.tenant}</strong> with the key “
       {session.value?.name}”. Go on with the other key only if you trust where the address came from.
     </p>
     <div class="actions">
@@ -100,7 +100,7 @@ export const SignIn = () => (
       <h1 class="nameboard">Signalbox</h1>
       <Form />
       <p class="hint">
-        The API is described at <a href="/docs">/docs</a>.
+        The API is documented at <a href="/docs">/docs</a>.
       </p>
     </div>
   </main>

@@ -1,4 +1,4 @@
-// One subscription: its models, its history as a diff, and its settings.
+// One subscription: its models, its changes as a diff, and its settings.
 
 import { useState } from "preact/hooks";
 import type { ListedPrice, ModelList, SubscriptionResource } from "../../contract/catalog.ts";
@@ -21,7 +21,7 @@ import { tell } from "../state/notice.ts";
 
 const BACK = { label: "Catalog", href: "#/catalog" };
 const REREAD_EVERY_MS = 1000;
-/** Rows drawn at once; the field above finds the others. */
+/** Rows shown at once; the search field finds the others. */
 const MAX_MODELS_SHOWN = 200;
 
 const figuresOf = ({ context_window }: ModelList["models"][number], price: ListedPrice | undefined): string =>
@@ -100,7 +100,7 @@ const Actions = ({ subscription, reload }: { subscription: SubscriptionResource;
           }}
           onClose={close}
         >
-          <p>Its models and their history go with it.</p>
+          <p>Its models and their history are deleted.</p>
         </Confirm>
       )}
     </>
@@ -114,7 +114,7 @@ const SyncError = ({ subscription }: { subscription: SubscriptionResource }) =>
         <strong>The last sync failed</strong> <Time at={subscription.last_error_at} />
       </p>
       <p>{subscription.last_error}</p>
-      <p class="dim">The models below are those of the last sync that worked.</p>
+      <p class="dim">The models below are those of the last successful sync.</p>
     </div>
   );
 

@@ -1,4 +1,4 @@
-// One worker: what it offers, what it works on, how its last jobs went, and why it is idle if it is.
+// One worker: what it offers, its jobs, its recent outcomes, and why it is idle.
 
 import type { WorkerDetail } from "../../contract/worker.ts";
 import { api } from "../api.ts";
@@ -30,7 +30,7 @@ const Facts = ({ worker }: { worker: WorkerDetail }) => (
       {worker.tags === "" ? <span class="dim">none</span> : <Tags tags={splitTags(worker.tags)} max={32} />}
     </Fact>
     <Fact name="Models">
-      {worker.models === null ? <span class="dim">takes any</span> : <Tags tags={worker.models} max={50} />}
+      {worker.models === null ? <span class="dim">any model</span> : <Tags tags={worker.models} max={50} />}
     </Fact>
     {worker.tier !== null && <Fact name="Tier">{worker.tier}</Fact>}
     <Fact name="Last heartbeat">
@@ -46,7 +46,7 @@ const Facts = ({ worker }: { worker: WorkerDetail }) => (
 
 const Outcomes = ({ outcomes }: { outcomes: WorkerDetail["recent_outcomes"] }) =>
   outcomes.length === 0 ? (
-    <Empty title="It has finished nothing yet." />
+    <Empty title="It has not finished a job yet." />
   ) : (
     <ul class="outcomes">
       {outcomes.map((one) => (
@@ -78,7 +78,7 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
   >
     <div class="split split-wide">
       <div class="stack-panels">
-        <Panel title="Works on">
+        <Panel title="Current jobs">
           {worker.jobs.length === 0 ? (
             <Empty title="Nothing at the moment.">
               <IdleReasons worker={worker} />

@@ -1,4 +1,4 @@
-// The theme and the way out: in the top bar, and on a phone behind "More".
+// Theme and sign-out: in the top bar, on a phone behind "More".
 
 import { go } from "../router.ts";
 import { signOut } from "../state/session.ts";

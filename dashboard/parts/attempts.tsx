@@ -1,4 +1,4 @@
-// A job's attempts: one bar each from queue over assigned to running, on one scale, and two of them side by side.
+// A job's attempts: a bar each, from queue over assigned to running, on one scale, and a comparison of two.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -10,7 +10,7 @@ import { now } from "../state/clock.ts";
 import { Lamp } from "./lamp.tsx";
 import { eventWords } from "./timeline.tsx";
 
-/** Earlier ones are folded away. */
+/** Earlier attempts are collapsed. */
 const MAX_SHOWN = 12;
 const BAR = 1000;
 const LEAST_WIDTH = 4;
@@ -43,7 +43,7 @@ const spansOf = (attempt: AttemptResource, queuedAt: number, nowAt: number): Spa
   return spans;
 };
 
-/** Each attempt queues from the end of the one before. */
+/** Each attempt queues from the end of the previous one. */
 const timed = (job: JobResource, attempts: readonly AttemptResource[], nowAt: number): Timed[] => {
   let queuedAt = Date.parse(job.run_at ?? job.created_at);
   return attempts.map((attempt, index) => {
@@ -85,7 +85,7 @@ const firstTokenMs = ({ started_at, first_token_at }: AttemptResource): number |
   started_at === null || first_token_at === null ? null : Date.parse(first_token_at) - Date.parse(started_at);
 
 const modelOf = ({ provider, model }: AttemptResource): string =>
-  [provider, model].filter((part) => part !== null).join(" · ") || "model not told";
+  [provider, model].filter((part) => part !== null).join(" · ") || "model unknown";
 
 const costOf = ({ cost_usd, usage, price_source }: AttemptResource): string => {
   if (cost_usd !== null) return `${usd(cost_usd)}${price_source === "table" ? " (estimate)" : ""}`;
@@ -219,7 +219,7 @@ const Waiting = ({ job }: { job: JobResource }) => {
 
 export const Attempts = ({ job, attempts }: { job: JobResource; attempts: readonly AttemptResource[] }) => {
   const [isComparing, setComparing] = useState(false);
-  // Ticks only while something goes on.
+  // Updates every second only while the job is open.
   const nowAt = job.finished_at === null ? now.value : Date.parse(job.finished_at);
   const all = timed(job, attempts, nowAt);
   const shown = all.slice(-MAX_SHOWN);

@@ -1,5 +1,5 @@
-// What an operator should look at beside what waits and what fails: budgets, removed models, webhooks, workers that do
-// not work. Each line leads to where something can be done.
+// What an operator should look at besides waiting and failing jobs: budgets, removed models, webhooks, workers that do
+// not work. Each line links to where it can be fixed.
 
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
@@ -28,7 +28,7 @@ const named = (names: readonly string[]): string =>
 const budgetConcerns = (): Concern[] => {
   const reached = budgetReached.value;
   if (reached === null) return [];
-  const text = `The ${reached.period}'s budget is reached: ${usd(reached.spent_usd)} of ${usd(reached.limit_usd)}. Providers that cost something take no new job; it begins again`;
+  const text = `The ${reached.period}'s budget is reached: ${usd(reached.spent_usd)} of ${usd(reached.limit_usd)}. Providers that cost money get no new jobs; it resets`;
   return [{ aspect: "stop", text, href: "#/cost", until: reached.resets_at }];
 };
 
@@ -46,7 +46,7 @@ const modelConcerns = (): Concern[] =>
 const counted = (of: "paused" | "unavailable" | "offline"): number =>
   fleet.value.reduce((sum, one) => sum + one[of], 0);
 
-/** One that stands alone is named; the board knows it where the fleet is small. */
+/** A single worker is named, if the board knows it. */
 const workerConcern = (state: "paused" | "unavailable" | "offline"): Concern[] => {
   const many = counted(state);
   if (many === 0 || (state === "paused" && isHalted.value)) return [];
@@ -69,7 +69,7 @@ const workerConcern = (state: "paused" | "unavailable" | "offline"): Concern[] =
 
 const WEBHOOKS_EVERY_MS = 30_000;
 
-/** Nothing tells of a webhook that was given up, so it is looked up. */
+/** No message reports a disabled webhook, so webhooks are polled. */
 const useWebhookConcerns = (): Concern[] => {
   const [round, setRound] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// What must not be overlooked, over every page: the killswitch is engaged; what is shown is not live.
+// Banners over every page: the killswitch is engaged; the page is not live.
 
 import { useState } from "preact/hooks";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
@@ -10,7 +10,7 @@ import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { levelName } from "./killswitch-levels.ts";
 import { Time } from "./time.tsx";
 
-/** An offline worker cannot confirm; one that is here and silent is what an operator must see. */
+/** Offline workers cannot confirm; the silent ones are what an operator must see. */
 const unconfirmedInWords = (state: KillswitchResource): string | null => {
   const silent = Math.max(0, state.workers_to_confirm - state.confirmed_workers);
   const offline = state.unconfirmed.filter(({ status }) => status === "offline").length;
@@ -62,7 +62,7 @@ export const ConnectionBanner = () => {
     <div class="lost" role="alert">
       <p>
         <strong>Connection lost.</strong>{" "}
-        {heardAt.value === null ? "Nothing has arrived yet." : `What you see is from ${clock(heardAt.value)}.`} Trying
+        {heardAt.value === null ? "No data has arrived yet." : `You see the state of ${clock(heardAt.value)}.`} Trying
         again by itself.
       </p>
       <button type="button" class="button small" onClick={reconnect}>

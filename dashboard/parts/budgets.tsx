@@ -1,4 +1,4 @@
-// The budgets: what is spent of each, and when it is reached if spending goes on as it has.
+// The budgets: what is spent, and when each is reached at the current rate.
 
 import type { BudgetState } from "../../contract/cost.ts";
 import { clock, dateTime, usd } from "../format.ts";
@@ -30,8 +30,8 @@ const Budget = ({ name, spent, limit }: { name: string; spent: number; limit: nu
 const isToday = (at: number): boolean => new Date(at).toDateString() === new Date(now.value).toDateString();
 
 const Pace = ({ budget: { reached, reached_at_pace } }: { budget: BudgetState }) => {
-  if (reached) return <p class="tone-stop">A budget is reached: providers that cost something take no new jobs.</p>;
-  if (reached_at_pace === null) return <p class="dim">At this pace no budget is reached before its period ends.</p>;
+  if (reached) return <p class="tone-stop">A budget is reached: providers that cost money get no new jobs.</p>;
+  if (reached_at_pace === null) return <p class="dim">At this rate no budget is reached before its period ends.</p>;
   const at = Date.parse(reached_at_pace);
   return (
     <p class="tone-caution">

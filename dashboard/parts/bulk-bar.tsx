@@ -1,5 +1,5 @@
-// The line over the list: what is selected and what can be done with it, and what is new. It is always there, so that
-// nothing below it moves.
+// The bar above the list: what is selected, what can be done with it, and how many jobs are new. Always visible, so
+// that the list does not move.
 
 import { useState } from "preact/hooks";
 import type { BulkAction } from "../../contract/job-list.ts";
@@ -40,7 +40,7 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
         <span class="bulk-pick">
           <input
             type="checkbox"
-            aria-label="Select all here"
+            aria-label="Select all on this page"
             checked={isEveryRow || isAll}
             disabled={shown === 0}
             onChange={() => onPick(isEveryRow || isAll ? NOBODY : new Set(list.rows.map(({ id }) => id)), false)}

@@ -1,4 +1,4 @@
-// Retry or cancel many jobs at once: names how many and of which time before it acts, and changes no other number.
+// Retries or cancels many jobs: shows how many and from which time before it acts, and changes exactly that number.
 
 import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -16,7 +16,7 @@ import { Choice } from "./form.tsx";
 import { Loading } from "./page.tsx";
 import { Problem } from "./problem.tsx";
 
-/** In which state a job can be retried or cancelled; the first group is taken where the filter names none. */
+/** The statuses in which a job can be retried or cancelled; the first group is used if the filter names none. */
 const CHANGEABLE = {
   retry: { taken: ["failed"], others: ["assigned", "running"] },
   cancel: { taken: ["pending", "assigned", "running"], others: [] },
@@ -54,7 +54,7 @@ interface Tally {
   refused: number;
 }
 
-/** Goes on until nothing remains, or nothing more changes. */
+/** Continues until no job remains or none changes. */
 const changePart = async (action: BulkAction, part: Part, isExact: boolean, tally: Tally, onStep: () => void) => {
   const filter = part.filter as unknown as JobFilter;
   let expected = isExact && !part.isCapped ? part.total : undefined;
@@ -76,7 +76,7 @@ const say = (action: BulkAction, { changed, refused }: Tally): void =>
 interface BulkProps {
   action: BulkAction;
   filter: Filter;
-  /** Offers to leave the beginning of the range out. */
+  /** Offers to drop the start of the time range. */
   mayReachBack?: boolean;
   onDone: () => void;
   onClose: () => void;
@@ -86,7 +86,7 @@ type Reach = "range" | "ever";
 
 export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClose }: BulkProps) => {
   const { verb, isDestructive } = WORDS[action];
-  // Jobs that come while one thinks are not meant.
+  // Jobs created after the dialog opened are not included.
   const openedAt = useRef(new Date(serverNow()).toISOString());
   const [reach, setReach] = useState<Reach>("range");
   const [progress, setProgress] = useState(0);
@@ -103,7 +103,7 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
   const many = isCapped ? `more than ${plural(total, "job")}` : plural(total, "job");
   const confirm = async (): Promise<void> => {
     const tally = { changed: 0, refused: 0 };
-    // Jobs that wait move on while one reads: once told so, only what is left of them is cancelled.
+    // Waiting jobs keep moving: after one recount, those that are left are cancelled.
     const isExact = action === "retry" || !wasRecounted;
     try {
       for (const part of data ?? [])
@@ -165,7 +165,7 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
 
 const AT_ONCE = 5;
 
-/** Changes the jobs that were picked by hand, a few at a time. */
+/** Changes the selected jobs, a few at a time. */
 const changePicked = async (action: BulkAction, ids: readonly string[]): Promise<Tally> => {
   const tally = { changed: 0, refused: 0 };
   const waiting = [...ids];
@@ -209,8 +209,8 @@ export const PickedDialog = ({ action, ids, onDone, onClose }: PickedProps) => {
     >
       <p>
         {action === "retry"
-          ? "Those that failed go back into the queue; others are left as they are."
-          : "They leave the queue, and workers that have one are told to stop. Those that are over stay as they are."}
+          ? "Failed jobs go back into the queue; others stay as they are."
+          : "They leave the queue, and workers are told to stop theirs. Finished jobs stay as they are."}
       </p>
     </Confirm>
   );

@@ -1,4 +1,4 @@
-// What changed in the catalog in the last seven days, over all providers, the newest first.
+// What changed in the catalog in the last seven days, all providers, newest first.
 
 import type { SubscriptionResource } from "../../contract/catalog.ts";
 import { api } from "../api.ts";

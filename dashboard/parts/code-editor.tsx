@@ -1,4 +1,4 @@
-// A plain text field with line numbers: the browser's own editing, undo and screen reader support stay whole.
+// A plain text field with line numbers; editing, undo and screen readers work as in any text field.
 
 import { useRef } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-// The same chat as code: what to type where, with the key in the environment and never in the text.
+// The same chat as code; the key comes from the environment and is never in the text.
 
 import type { ChatRequest } from "../../contract/client/front-door.ts";
 

@@ -1,4 +1,4 @@
-// Cost by one thing: model, tag, key, worker or schedule, as bars of the whole, and as a file for a spreadsheet.
+// Cost by model, tag, key, worker or schedule, as bars and as a CSV file.
 
 import type { CostByGroup } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
@@ -17,7 +17,7 @@ const columnsOf = (by: string): readonly Column[] => [
   { title: "Tokens out", class: "num cell-wide" },
 ];
 
-/** The jobs list's name for a group; it has none for those of no value. */
+/** The job list's filter for a group; null for the group without a value. */
 const filterOf = (by: string, value: string | null): Record<string, string> =>
   value === null || by.startsWith("metadata.") ? {} : { [by === "provider" ? "ran_provider" : by]: value };
 
@@ -74,7 +74,7 @@ export const CostGroups = ({ groups }: { groups: CostByGroup }) => (
       >
         Download as CSV
       </button>
-      {!groups.adds_up && <span class="dim">A job of several tags counts in each.</span>}
+      {!groups.adds_up && <span class="dim">A job with several tags counts in each.</span>}
       {groups.rows_total > groups.rows.length && (
         <span class="dim">{plural(groups.rows_total - groups.rows.length, "cheaper row")} not shown.</span>
       )}

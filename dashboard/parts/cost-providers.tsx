@@ -1,4 +1,4 @@
-// Cost by provider, and by model below each, as bars of the whole.
+// Cost by provider, and by model below each, as bars.
 
 import type { CostByProvider } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";

@@ -1,4 +1,4 @@
-// The spans that costs are read for: calendar periods in UTC, yesterday, last week and last month, or any two days.
+// The spans for costs: calendar periods in UTC, yesterday, last week and last month, or two chosen days.
 
 import type { CostQuery } from "../../contract/cost.ts";
 import { PERIODS, type Period } from "../../contract/values.ts";
@@ -34,7 +34,7 @@ const spanOf = (range: Range, nowAt: number): [fromAt: number, toAt: number] | n
   return null;
 };
 
-/** What to ask for; null where the two days make no span. `to` is the last day, whole. */
+/** The query; null if the two days are not a valid span. `to` is the last day, included. */
 export const costQueryOf = (
   range: Range,
   days: { from: string; to: string },

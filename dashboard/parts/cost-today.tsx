@@ -1,4 +1,4 @@
-// What the day has cost so far, beside yesterday and inside its budget.
+// Today's cost, beside yesterday's and within its budget.
 
 import type { BudgetState } from "../../contract/cost.ts";
 import { api } from "../api.ts";
@@ -37,7 +37,7 @@ const Budget = ({ budget, spentToday }: { budget: BudgetState; spentToday: numbe
     {budget.reached && <p class="tone-stop">The budget is reached.</p>}
     {!budget.reached && budget.reached_at_pace !== null && (
       <p class="tone-caution">
-        At this pace it is reached <Time at={budget.reached_at_pace} as="full" />
+        At this rate it is reached <Time at={budget.reached_at_pace} as="full" />
       </p>
     )}
   </>

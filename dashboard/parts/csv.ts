@@ -1,4 +1,4 @@
-// Rows as a CSV file. A cell that a spreadsheet would take for a formula gets an apostrophe before it.
+// Rows as a CSV file. A cell that a spreadsheet would read as a formula gets an apostrophe in front.
 
 const FORMULA = /^[=+\-@\t\r]/;
 

@@ -1,5 +1,5 @@
-// Why the router chose as it did: the score by its parts beside the runner-up's, and how many workers were turned away
-// for what.
+// Why the router chose this worker: the score by parts beside the runner-up's, and how many workers were refused for
+// which reason.
 
 import type { RoutingDecision } from "../../contract/job.ts";
 import { plural } from "../format.ts";
@@ -58,11 +58,12 @@ const Parts = ({ decision, chosen }: { decision: RoutingDecision; chosen: string
 const whyNext = (decision: RoutingDecision, second: RunnerUp): string => {
   const { score, strategy = "score" } = decision;
   if (strategy !== "score") return `the strategy ${strategy} decides before the score`;
-  if (score - second.score < LEAST_GAP) return "as good: equal workers take turns";
-  return `behind in ${behindIn(second, decision)}`;
+  if (score < second.score) return "it did not start the last job that it was given";
+  if (score - second.score < LEAST_GAP) return "equal scores: equal workers take turns";
+  return `lower in ${behindIn(second, decision)}`;
 };
 
-/** The parts in which the runner-up was worse, the widest gap first. */
+/** The parts in which the runner-up was worse, largest difference first. */
 const behindIn = (second: RunnerUp, { breakdown }: RoutingDecision): string => {
   const gaps = Object.entries(breakdown)
     .map(([part, share]) => ({ part, gap: share - (second.breakdown[part] ?? 0) }))
@@ -73,7 +74,7 @@ const behindIn = (second: RunnerUp, { breakdown }: RoutingDecision): string => {
 
 const Second = ({ decision }: { decision: RoutingDecision }) => {
   const { runner_up: second } = decision;
-  // Releases before this one did not keep it.
+  // Earlier releases did not store it.
   if (second === undefined) return null;
   if (second === null) return <p>No other worker could take it.</p>;
   return (
@@ -84,7 +85,7 @@ const Second = ({ decision }: { decision: RoutingDecision }) => {
   );
 };
 
-/** By the router's filters: what a worker was that got no chance. */
+/** The router's filters, as the reason why a worker was refused. */
 const TURNED_AWAY: Record<string, string> = {
   provider: "of another provider",
   echo: "of echo, which answers only jobs that ask for it",

@@ -1,4 +1,4 @@
-// What became of a webhook's deliveries, newest first, with a way to send one again.
+// A webhook's deliveries, newest first, with a button to send one again.
 
 import type { DeliveryResource } from "../../contract/webhook.ts";
 import { api } from "../api.ts";

@@ -1,4 +1,4 @@
-// Dialogs on the browser's own <dialog>: focus is kept inside, Escape closes, and goes back where it came from.
+// Dialogs with the browser's <dialog>: focus stays inside, Escape closes, and focus returns to where it was.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
@@ -41,7 +41,7 @@ interface ConfirmProps {
   onClose: () => void;
 }
 
-/** Asks before it acts; stays open with the reason where the act is refused. */
+/** Asks for confirmation; stays open and shows the reason if the action is refused. */
 export const Confirm = ({
   title,
   children,

@@ -1,4 +1,4 @@
-// A diff to read: a sign before each line, so that it does not hang on colour alone.
+// A diff with a sign before each line, so that it does not depend on colour alone.
 
 import { type DiffLine, shortDiff } from "./diff.ts";
 

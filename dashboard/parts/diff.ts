@@ -1,4 +1,4 @@
-// What differs between two texts, line by line: the longest common run of lines stays, the rest is out or in.
+// The difference between two texts, line by line: the longest common subsequence of lines stays.
 
 export interface DiffLine {
   readonly kind: "same" | "out" | "in" | "gap";
@@ -6,7 +6,7 @@ export interface DiffLine {
 }
 
 const CONTEXT = 3;
-/** Beyond this the middle is shown as replaced: a table of lengths would grow too large. */
+/** Above this the middle is shown as replaced, because the table would be too large. */
 const MAX_CELLS = 4_000_000;
 
 const middleOf = (before: readonly string[], after: readonly string[]): DiffLine[] => {
@@ -59,7 +59,7 @@ export const diffLines = (before: string, after: string): DiffLine[] => {
   ];
 };
 
-/** Only what changed, with a few lines around it. */
+/** Only the changes, with a few lines around them. */
 export const shortDiff = (lines: readonly DiffLine[]): DiffLine[] => {
   const isNear = lines.map((_, at) =>
     lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ kind }) => kind !== "same"),

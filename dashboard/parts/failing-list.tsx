@@ -1,4 +1,4 @@
-// What fails, by error and by who ran it, beside the hour before; each with a way to look at the jobs and to retry them.
+// What fails, by error and provider, compared with the hour before; with links to the jobs and a retry.
 
 import { useState } from "preact/hooks";
 import type { FailureList } from "../../contract/insight.ts";

@@ -1,4 +1,4 @@
-// Pausing or resuming many workers at once: who they are is read when it is confirmed, and what was refused is told.
+// Pauses or resumes many workers: the list is read when the action is confirmed, and refusals are reported.
 
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
@@ -22,9 +22,9 @@ const sizeOf = (chosen: Chosen): number => (chosen.kind === "named" ? chosen.ins
 const NAMES: Record<keyof FleetFilter, string> = { q: "text", state: "state", provider: "provider", tag: "tag" };
 
 const inWords = (chosen: Chosen): string => {
-  if (chosen.kind === "named") return "those that are ticked";
+  if (chosen.kind === "named") return "the selected ones";
   const asked = Object.entries(chosen.filter).filter(([, value]) => value !== undefined);
-  if (asked.length === 0) return "all there are";
+  if (asked.length === 0) return "all";
   return `all with ${asked.map(([name, value]) => `${NAMES[name as keyof FleetFilter]} ${value}`).join(" and ")}`;
 };
 
@@ -56,15 +56,14 @@ export const BulkDialog = ({
   return (
     <Confirm title={`${word} ${what}?`} action={`${word} ${what}`} onConfirm={act} onClose={onClose}>
       <p>
-        {inWords(chosen)}.{" "}
-        {verb === "pause" ? "They take no new jobs; their running jobs go on." : "They take jobs again."}
+        {inWords(chosen)}. {verb === "pause" ? "They get no new jobs; running jobs continue." : "They get jobs again."}
       </p>
       {verb === "pause" && (
         <TextField
           label="Reason"
           value={reason}
           onInput={setReason}
-          placeholder="shown to everyone who asks why"
+          placeholder="shown as the reason for the pause"
           autoFocus
         />
       )}

@@ -1,4 +1,4 @@
-// The fleet in small: a row for each provider, with its free places and what of it does not work.
+// The fleet at a glance: a row per provider, with its free places and what does not work.
 
 import type { ProviderFleet } from "../../contract/live.ts";
 import { count, plural } from "../format.ts";

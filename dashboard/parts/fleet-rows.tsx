@@ -1,5 +1,5 @@
-// Workers as rows that follow the live view, each with its state and what holds it back; some or all are paused or
-// resumed at once.
+// Workers as rows that follow the live view, each with its state and what holds it back; selected or all are paused or
+// resumed.
 
 import { useState } from "preact/hooks";
 import type { FleetSumsResource, WorkerResource } from "../../contract/worker.ts";
@@ -40,12 +40,14 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
   return (
     <tr>
       <td class="cell-check">
-        <input
-          type="checkbox"
-          aria-label={`Select ${worker.instance}`}
-          checked={isChosen}
-          onChange={(event) => onChoose(event.currentTarget.checked)}
-        />
+        <label>
+          <input
+            type="checkbox"
+            aria-label={`Select ${worker.instance}`}
+            checked={isChosen}
+            onChange={(event) => onChoose(event.currentTarget.checked)}
+          />
+        </label>
       </td>
       <td class="cell-status">
         <WorkerStatus worker={worker} />

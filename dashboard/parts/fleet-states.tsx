@@ -1,4 +1,4 @@
-// The fleet by exception: a chip for each state with its count, and the fleet in sums by provider or tag.
+// The fleet by state: a chip per state with its count, and totals by provider or tag.
 
 import { WORKER_STATES, type WorkerState } from "../../contract/values.ts";
 import type { FleetGroupResource, FleetSumsResource } from "../../contract/worker.ts";
@@ -19,7 +19,7 @@ const ASPECTS: Record<WorkerState, Aspect> = {
   unconfirmed: "stop",
 };
 
-/** `unconfirmed` means something in a halt only. */
+/** `unconfirmed` only has a meaning during a halt. */
 export const StateChips = ({
   sums,
   chosen,

@@ -1,4 +1,4 @@
-// Form fields: each has its label, its hint and its error tied to it by id.
+// Form fields: label, hint and error are linked to each by id.
 
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
@@ -128,7 +128,7 @@ export const SelectField = ({
   );
 };
 
-/** A choice of a few, all in view. */
+/** A choice of a few, all visible. */
 export const Choice = <Value extends string>({
   label,
   value,

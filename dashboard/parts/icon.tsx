@@ -1,4 +1,4 @@
-// The few pictures of the console, drawn on a 20 by 20 grid in the colour of the text.
+// The icons, drawn on a 20 by 20 grid in the colour of the text.
 
 const PATHS = {
   overview: "M2 15h4l4-10h4l4 0M14 5v0M10 15h8",

@@ -1,16 +1,16 @@
-// Why a worker does nothing: its own state first, else what the router says of it for each kind of job that waits.
+// Why a worker is idle: its own state, else the router's answer for each kind of waiting job.
 
 import type { LiveJob } from "../../contract/live.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
 import { api } from "../api.ts";
-import { plural } from "../format.ts";
+import { plural, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isHalted, jobs } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { Loading } from "./page.tsx";
 import { Problem } from "./problem.tsx";
 
-/** Kinds of waiting jobs that are looked into: each costs a question. */
+/** Kinds of waiting jobs that are checked; each costs a request. */
 const MAX_KINDS = 5;
 const AGAIN_AFTER_MS = 3000;
 
@@ -31,11 +31,11 @@ const waitingKinds = (all: ReadonlyMap<string, LiveJob>): Kind[] => {
 
 const ownReason = (worker: WorkerResource): string | null => {
   if (worker.status === "offline")
-    return "It is offline: its last heartbeat is too long ago. Start it again on its machine.";
-  if (isHalted.value) return "The killswitch is engaged: nobody is given anything.";
+    return "It is offline: its last heartbeat is too old. Start it again on its machine.";
+  if (isHalted.value) return "The killswitch is engaged: no worker gets jobs.";
   if (worker.paused) return `It is paused: ${worker.pause_reason ?? "no reason was given"}.`;
-  if (worker.concurrency === 0) return "It reports a concurrency of 0: it takes nothing by its own will.";
-  if (worker.current_load >= worker.concurrency) return "It is not idle: every place it has is taken.";
+  if (worker.concurrency === 0) return "It reports a concurrency of 0, so it takes no jobs.";
+  if (worker.current_load >= worker.concurrency) return "It is not idle: all its places are in use.";
   return null;
 };
 
@@ -57,7 +57,9 @@ const Kinds = ({ instance, kinds }: { instance: string; kinds: readonly Kind[] }
         <li key={job.id}>
           <span>
             <a href={href(["jobs", job.id])}>{many === 1 ? "A waiting job" : plural(many, "waiting job")}</a>:{" "}
-            {reasons.length === 0 ? (job.waiting_reason ?? "it is about to be given out") : reasons.join("; ")}
+            {withLocalTimes(
+              reasons.length === 0 ? (job.waiting_reason ?? "it is about to be assigned") : reasons.join("; "),
+            )}
           </span>
         </li>
       ))}
@@ -70,6 +72,6 @@ export const IdleReasons = ({ worker }: { worker: WorkerResource }) => {
   const own = ownReason(worker);
   if (own !== null) return <p>{own}</p>;
   const kinds = waitingKinds(all);
-  if (kinds.length === 0) return <p>No job waits: there is nothing to give it.</p>;
+  if (kinds.length === 0) return <p>No job waits.</p>;
   return <Kinds instance={worker.instance} kinds={kinds} />;
 };

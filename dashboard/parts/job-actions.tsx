@@ -1,4 +1,4 @@
-// What can be done with a job in its state: edit, retry, cancel, or make one like it.
+// The actions on a job in its status: edit, retry, cancel, create a copy.
 
 import { useState } from "preact/hooks";
 import type { JobResource } from "../../contract/job.ts";
@@ -64,8 +64,8 @@ const CancelDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => 
   >
     <p>
       {job.assigned_worker === null
-        ? "It leaves the queue and never runs."
-        : `Worker ${job.assigned_worker} is told to stop; what it has done so far is lost.`}
+        ? "It leaves the queue and will not run."
+        : `Worker ${job.assigned_worker} is told to stop; its work so far is lost.`}
     </p>
   </Confirm>
 );
@@ -81,7 +81,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
   return (
     <>
       <a class="button" href={href(["jobs", "new"], { like: job.id })}>
-        New one like it
+        Create a copy
       </a>
       {job.status !== "completed" && (
         <button type="button" class="button" onClick={() => setOpen("edit")}>

@@ -1,4 +1,4 @@
-// A job's fields as a list of facts; what was not asked for is not shown.
+// A job's fields as a list; fields that were not requested are not shown.
 
 import type { ComponentChildren } from "preact";
 import type { JobResource } from "../../contract/job.ts";
@@ -44,7 +44,7 @@ const ranBy = (job: JobResource): string | null =>
     ? null
     : [job.ran_provider, job.ran_model].filter((part) => part !== null).join(", ");
 
-/** Leases count assignments, attempts what they cost: they differ where a lease came back unstarted. */
+/** Leases count assignments, attempts count starts; they differ if a lease came back unstarted. */
 const assignedOften = (job: JobResource): string =>
   job.lease > job.attempts && job.lease > 1 ? `, assigned ${plural(job.lease, "time")}` : "";
 

@@ -1,4 +1,4 @@
-// What is typed into a job's form, and what it becomes on the wire. Pure, so that both forms and tests share it.
+// Converts the input of a job's form to API fields. Pure; both forms and tests use it.
 
 import type { ExplainQuery } from "../../contract/dispatch.ts";
 import type { NewJobRequest } from "../../contract/job.ts";
@@ -25,10 +25,10 @@ export const EMPTY_JOB: JobFields = {
   tags: "",
 };
 
-/** What a tier's field holds; null for any. */
+/** The tier in a field; null for any. */
 export const tierOf = (text: string): Tier | null => TIERS.find((tier) => tier === text) ?? null;
 
-/** Why the text is no JSON value; null where it is one, or empty. */
+/** Why the text is not a JSON value; null if it is one, or empty. */
 export const jsonError = (text: string): string | null => {
   if (text.trim() === "") return null;
   try {
@@ -49,7 +49,7 @@ export const toBody = (fields: JobFields): NewJobRequest => ({
   tags: splitTags(fields.tags),
 });
 
-/** The part of it that decides who may have the job. */
+/** The part that decides who may have the job. */
 export const toExplainQuery = (
   fields: Pick<JobFields, "provider" | "model" | "priority" | "tier" | "tags">,
 ): ExplainQuery => ({

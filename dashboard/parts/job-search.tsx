@@ -1,4 +1,4 @@
-// How one finds jobs: a line that completes, the states with how many there are, a range of time, and saved views.
+// Finding jobs: a search line with completion, statuses with counts, a time range, and saved views.
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { JobListQuery } from "../../contract/job-list.ts";
@@ -22,7 +22,7 @@ const NEVER_MIND = { offset: null, cursor: null, waits: null };
 
 const sorted = (values: Iterable<string>): string[] => [...new Set(values)].filter(Boolean).sort();
 
-/** What the line can complete: the codes that fail now, and what the fleet is made of. */
+/** What the line can complete: current error codes, and names from the fleet. */
 const useKnown = (isWanted: boolean): Record<string, readonly string[]> => {
   const { data } = useLoad(isWanted ? "codes" : null, (signal) => api.jobs.failures({}, { signal }));
   const fleet = [...workers.value.values()];
@@ -51,7 +51,7 @@ const SearchLine = ({ filter }: { filter: Filter }) => {
     const gone = [...place.peek().query.keys()].filter(isSearched).map((name) => [name, null]);
     refine({ ...Object.fromEntries(gone), ...parseSearch(settled), ...NEVER_MIND });
   }, [settled]);
-  // A link or a view changed the address: the line says so, unless it is what made the change.
+  // Follows a link or a view that changed the address, unless the line itself changed it.
   useEffect(() => {
     if (said === sent.current) return;
     sent.current = said;
@@ -82,7 +82,7 @@ const SearchLine = ({ filter }: { filter: Filter }) => {
   );
 };
 
-/** How many jobs of each state the rest of the filter finds: open ones live, the rest by asking now and then. */
+/** How many jobs of each status match the rest of the filter: open ones live, the others read from time to time. */
 const useStateCounts = (filter: Filter, range: string | null): Record<string, string> => {
   const { status: _status, ...rest } = filter;
   const isAll = Object.keys(rest).length === 0 && range === null;
@@ -169,7 +169,7 @@ const SaveDialog = ({ query, onClose }: { query: string; onClose: () => void }) 
     >
       <TextField
         label="Name"
-        hint="Kept in this browser. The address of the page is the view, too: send it to a colleague."
+        hint="Saved in this browser. The page's address also contains the view: send it to a colleague."
         value={name}
         onInput={setName}
         isRequired
@@ -204,7 +204,7 @@ const Views = () => {
             <button
               type="button"
               class="icon-button"
-              aria-label={`Forget the view ${view.name}`}
+              aria-label={`Delete the view ${view.name}`}
               onClick={() => forgetView(view.name)}
             >
               <Icon name="close" />

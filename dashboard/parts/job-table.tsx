@@ -1,5 +1,5 @@
-// Jobs as rows: what was asked, who has it, where it stands. On a phone the row folds to what matters. A row keeps its
-// height whatever becomes of its job, so that what one is about to click stays where it is.
+// Jobs as rows: prompt, worker, status. On a phone a row shows only the main fields. A row keeps its height when its
+// job changes, so that click targets do not move.
 
 import type { JobResource } from "../../contract/job.ts";
 import type { LiveJob } from "../../contract/live.ts";
@@ -18,7 +18,7 @@ const PROMPT_START_CHARS = 200;
 const NOTE_CHARS = 300;
 const NOTHING = "\u00a0";
 
-/** A listed job in the shape in which the live ones come. */
+/** A listed job in the form of the live ones. */
 export const toRow = ({
   prompt,
   input: _input,

@@ -1,9 +1,9 @@
-// A JSON value as a tree that opens and closes; a long list shows its beginning.
+// A JSON value as a tree that opens and closes; long lists are cut.
 
 import { useState } from "preact/hooks";
 
 const MAX_ROWS = 100;
-/** Opened by themselves: what lies deeper is opened by hand. */
+/** Levels that are open at first. */
 const OPEN_DEPTH = 2;
 
 const Leaf = ({ value }: { value: unknown }) => (

@@ -1,4 +1,4 @@
-// The dialogs of keys: making one, changing its name and limits, a new secret, revoking it.
+// The dialogs of keys: create, change name and limits, rotate, revoke.
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
@@ -20,8 +20,8 @@ const ROLES: readonly (readonly [Role, string])[] = [
 
 const MAY: Record<Role, string> = {
   worker: "Runs jobs: presence, the worker protocol, reading the config.",
-  client: "Uses the front door (/v1) alone, and reads and cancels the jobs that it made.",
-  viewer: "Reads what a standard key reads, metrics and the live view included, and changes nothing.",
+  client: "Uses only the front door (/v1), and reads and cancels the jobs it created.",
+  viewer: "Reads what a standard key reads, including metrics and the live view, and changes nothing.",
   standard: "Operates: jobs, schedules, fleet, killswitch. No catalog, keys, config changes, or audit log.",
   admin: "Everything in this tenant.",
 };
@@ -37,7 +37,7 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
     <Confirm title="New key" action="Create" isReady={name.trim() !== ""} onConfirm={create} onClose={onClose}>
       <TextField
         label="Name"
-        hint="Who or what will hold it: it stands in the audit log."
+        hint="Who or what will use it; shown in the audit log."
         value={name}
         onInput={setName}
         isRequired
@@ -50,7 +50,7 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
   );
 };
 
-/** Its name and limits: they hold from its next request on. */
+/** Name and limits; they apply from the key's next request on. */
 export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => {
   const [name, setName] = useState(item.name);
   const [limits, setLimits] = useState(fieldsOf(item.limits));
@@ -80,9 +80,9 @@ export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDo
 
 const GRACES: readonly (readonly [string, string])[] = [
   ["0", "ends at once"],
-  ["300", "works for 5 minutes more"],
-  ["3600", "works for an hour more"],
-  ["86400", "works for a day more"],
+  ["300", "works for 5 more minutes"],
+  ["3600", "works for one more hour"],
+  ["86400", "works for one more day"],
 ];
 
 interface KeyDialogProps {
@@ -98,7 +98,8 @@ export const RotateDialog = ({ item, onMade, onClose }: KeyDialogProps & { onMad
   return (
     <Confirm title={`Rotate “${item.name}”?`} action="Rotate" isDestructive onConfirm={rotate} onClose={onClose}>
       <p>
-        It gets a new secret. Everybody who uses the old one must change to the new one. Sessions opened with it end.
+        It gets a new secret. Everyone who uses the old one must change to the new one. Sessions opened with the old
+        secret end.
       </p>
       <SelectField label="The old secret" value={grace} options={GRACES} onInput={setGrace} />
     </Confirm>

@@ -1,4 +1,4 @@
-// The killswitch, in reach on every page; while it is engaged this is the way to its state.
+// The killswitch button, on every page; while engaged it opens the killswitch's state.
 
 import { useState } from "preact/hooks";
 import { killswitch } from "../state/board.ts";

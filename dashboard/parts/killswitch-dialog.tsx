@@ -1,4 +1,4 @@
-// Engaging the killswitch, changing its level, and clearing it. From level 3 on a word is typed first.
+// Engaging, changing and clearing the killswitch. From level 3 on a word must be typed.
 
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
@@ -11,7 +11,7 @@ import { CONFIRMATION, CONFIRMED_FROM, LEVELS } from "./killswitch-levels.ts";
 
 const LeverFrame = ({ level, onChange }: { level: number; onChange: (level: number) => void }) => (
   <fieldset class="levers">
-    <legend>Level: each does what the one before does, too</legend>
+    <legend>Level: each includes the ones before</legend>
     {LEVELS.map((one) => (
       <label key={one.level} class={`lever${one.level <= level ? " lever-pulled" : ""}`}>
         <input type="radio" name="level" checked={one.level === level} onChange={() => onChange(one.level)} />
@@ -61,11 +61,11 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
       <LeverFrame level={level} onChange={setLevel} />
       <TextField
         label="Reason"
-        hint="Everyone sees it, and it stands in the audit log."
+        hint="Everyone sees it; it is in the audit log."
         value={reason}
         onInput={setReason}
         isRequired
-        placeholder="Why the line is stopped"
+        placeholder="Why you stop the work"
       />
       {needsWord && (
         <TextField
@@ -86,11 +86,11 @@ export const ClearDialog = ({ onClose }: { onClose: () => void }) => {
     tell(resumesAll ? "Killswitch cleared; workers resume." : "Killswitch cleared; workers stay paused.");
   };
   return (
-    <Confirm title="Clear the killswitch" action="Clear the line" onConfirm={clear} onClose={onClose}>
+    <Confirm title="Clear the killswitch" action="Clear the killswitch" onConfirm={clear} onClose={onClose}>
       <p>Dispatch, schedules and new jobs return to normal.</p>
       <Check
         label="Resume the workers it paused"
-        hint="Workers paused by hand before stay paused. Without this, each worker is resumed on its own page."
+        hint="Workers that were already paused stay paused. Without this, each worker is resumed on its own page."
         value={resumesAll}
         onInput={setResumesAll}
       />

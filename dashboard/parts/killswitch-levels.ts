@@ -1,4 +1,4 @@
-// What each level of the killswitch does, in an operator's words. Each does what the one before does, too.
+// What each level of the killswitch does. Each includes the ones before.
 
 export interface Level {
   readonly level: number;
@@ -10,10 +10,11 @@ export const LEVELS: readonly Level[] = [
   {
     level: 1,
     name: "Stop dispatch",
-    effect: "Running work goes back to the queue, every worker is paused, nothing is assigned. New jobs still queue.",
+    effect:
+      "Running work goes back to the queue, every worker is paused, nothing is assigned. New jobs are still queued.",
   },
-  { level: 2, name: "Stop schedules", effect: "Schedules create nothing either; their runs are recorded as skipped." },
-  { level: 3, name: "Refuse new jobs", effect: "Creating jobs is refused, too. What is queued stays queued." },
+  { level: 2, name: "Stop schedules", effect: "Schedules also create no jobs; their runs are recorded as skipped." },
+  { level: 3, name: "Refuse new jobs", effect: "Creating jobs is also refused. Queued jobs stay queued." },
   {
     level: 4,
     name: "Full halt",
@@ -21,7 +22,7 @@ export const LEVELS: readonly Level[] = [
   },
 ];
 
-/** From here on the operator types the word. */
+/** From this level on the operator types the word. */
 export const CONFIRMED_FROM = 3;
 export const CONFIRMATION = "HALT";
 

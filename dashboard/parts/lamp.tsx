@@ -1,4 +1,4 @@
-// A signal lamp: colour says clear, caution or stop, and the shape says it again for who does not see the colour.
+// A signal lamp: clear, caution or stop, by colour and by shape.
 
 export type Aspect = "clear" | "caution" | "stop" | "dark" | "done";
 

@@ -1,4 +1,4 @@
-// A page that arrives when it is shown first, so that the first view stays small.
+// A page whose code is loaded when it is first shown, so that the first view stays small.
 
 import type { ComponentType, VNode } from "preact";
 import { useLoad } from "../state/load.ts";

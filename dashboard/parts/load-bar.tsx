@@ -1,4 +1,4 @@
-// A worker's load as track sections: one for each place it has, lit where a job stands on it.
+// A worker's load: a section per place, lit if a job uses it.
 
 const MAX_SECTIONS = 10;
 
@@ -6,7 +6,7 @@ export const LoadBar = ({ load, concurrency }: { load: number; concurrency: numb
   const sections = Math.max(1, Math.min(concurrency, MAX_SECTIONS));
   const lit = concurrency === 0 ? 0 : Math.ceil((load / concurrency) * sections - 1e-9);
   return (
-    <span class="load" title={`${load} of ${concurrency} places taken`}>
+    <span class="load" title={`${load} of ${concurrency} places in use`}>
       <span class={`load-track${load >= concurrency && concurrency > 0 ? " load-full" : ""}`} aria-hidden="true">
         {Array.from({ length: sections }, (_, index) => (
           <span key={index} class={index < lit ? "lit" : ""} />

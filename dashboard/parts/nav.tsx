@@ -1,5 +1,5 @@
-// Where one can go. What a role may not see is not offered. On a phone the first four stand at the bottom, the rest
-// behind "More".
+// Navigation. Pages that a role may not see are left out. On a phone four entries are at the bottom, the others behind
+// "More".
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { pagePath, place } from "../router.ts";
@@ -40,7 +40,7 @@ const NavLink = ({ path, label, icon, class: extra }: Destination & { class: str
   );
 };
 
-/** Where the one who is signed in may go. */
+/** The pages that the signed-in key may open. */
 export const destinations = (): readonly Destination[] =>
   DESTINATIONS.filter((one) => !one.isForAdmin || isAdmin.value);
 
@@ -50,7 +50,7 @@ export const Nav = () => {
   const offered = destinations();
   const isHereInMore = offered.slice(PHONE_PLACES).some(({ path }) => path === place.value.segments[0]);
   const here = pagePath.value;
-  // Closed by going somewhere.
+  // Navigating closes it.
   useEffect(() => setMoreOpen(false), [here]);
   const closeOnEscape = (event: KeyboardEvent): void => {
     if (event.key !== "Escape" || !isMoreOpen) return;

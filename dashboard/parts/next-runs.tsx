@@ -1,11 +1,11 @@
-// The next runs of a schedule, in the schedule's zone and, where that differs, in the reader's.
+// The next runs of a schedule, in its time zone and, if different, in the reader's.
 
 import { bothZones, dateTime, readerZone, relative } from "../format.ts";
 import { now } from "../state/clock.ts";
 
 export const NextRuns = ({ runs, timezone }: { runs: readonly string[]; timezone: string }) => {
   const isForeign = timezone !== readerZone();
-  if (runs.length === 0) return <p class="dim">It runs no more.</p>;
+  if (runs.length === 0) return <p class="dim">It will not run again.</p>;
   return (
     <ol class="next-runs">
       {runs.map((run) => {
@@ -24,7 +24,7 @@ export const NextRuns = ({ runs, timezone }: { runs: readonly string[]; timezone
   );
 };
 
-/** A zone that this browser does not know is shown in the reader's own. */
+/** A zone that this browser does not know is shown in the reader's zone. */
 const zonedOrLocal = (at: number, timezone: string): string => {
   try {
     return dateTime(at, timezone);

@@ -1,4 +1,4 @@
-// Short messages in a corner; said aloud to screen readers.
+// Short messages in a corner, announced to screen readers.
 
 import { dismiss, notices } from "../state/notice.ts";
 import { Icon } from "./icon.tsx";

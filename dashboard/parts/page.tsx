@@ -1,4 +1,4 @@
-// The frame of every page: a heading that takes the focus of who follows a link, its actions, and empty states.
+// The frame of every page: a heading that gets the focus after navigation, its actions, and empty states.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -17,7 +17,7 @@ export const Page = ({ title, lead, actions, back, children }: PageProps) => {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Signalbox`;
-    // Focus follows the reader to the new page, but does not jump on arrival.
+    // Focus moves to the new page's heading, but not on the first page.
     if (!isFirstPage) heading.current?.focus({ preventScroll: true });
     isFirstPage = false;
   }, [title]);

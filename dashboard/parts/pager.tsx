@@ -1,9 +1,9 @@
-// Pages of a list: where one is, and the way on. The page lives in the address.
+// Pages of a list. The current page is in the address.
 
 import { count } from "../format.ts";
 import { place, refine } from "../router.ts";
 
-/** The API gives no rows beyond this. */
+/** The API returns no rows beyond this. */
 const MAX_OFFSET = 10_000;
 export const PAGE_SIZE = 50;
 

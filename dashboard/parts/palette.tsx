@@ -1,4 +1,5 @@
-// One palette for the whole console: go somewhere, find an id, pause a worker, reach the killswitch. And what the keys do.
+// The command palette: open a page, find an id, pause a worker, reach the killswitch. Also lists the keyboard
+// shortcuts.
 
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
@@ -38,17 +39,17 @@ const pageCommands = (): Command[] => [
   ...destinations().map(({ path, label }) => ({ label, hint: "page", run: goTo(`#/${path}`) })),
   { label: "New job", hint: "page", run: goTo("#/jobs/new") },
   { label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") },
-  { label: "What the keys do", hint: "help", run: show("help") },
+  { label: "Keyboard shortcuts", hint: "help", run: show("help") },
 ];
 
 const operatorCommands = (): Command[] =>
-  mayOperate.value ? [{ label: "Killswitch", hint: "act", run: show("killswitch") }] : [];
+  mayOperate.value ? [{ label: "Killswitch", hint: "action", run: show("killswitch") }] : [];
 
 const workerCommands = (): Command[] =>
   [...workers.value.values()].flatMap(({ instance, paused }) => [
     { label: instance, hint: "worker", run: goTo(href(["fleet", instance])) },
     ...(mayOperate.value && !paused
-      ? [{ label: `Pause ${instance}`, hint: "act", run: show({ pause: instance }) }]
+      ? [{ label: `Pause ${instance}`, hint: "action", run: show({ pause: instance }) }]
       : []),
   ]);
 
@@ -93,7 +94,7 @@ const Palette = () => {
       <input
         type="text"
         {...COMBOBOX}
-        aria-label="Page, worker, job id, words or act"
+        aria-label="Page, worker, job id, words or action"
         {...(commands.length > 0 ? { "aria-activedescendant": `palette-${at}` } : {})}
         value={text}
         autofocus
@@ -124,17 +125,17 @@ const Palette = () => {
 };
 
 const KEYS: readonly (readonly [key: string, does: string])[] = [
-  ["Ctrl K", "go, find an id, pause a worker, killswitch"],
+  ["Ctrl K", "open a page, find an id, pause a worker, killswitch"],
   ["?", "this help"],
   ["/", "the page's search"],
   ["j, k", "in a list of jobs: next, previous"],
   ["x", "in a list of jobs: select"],
   ["Enter", "in a list of jobs: open"],
-  ["Escape", "closes what is open"],
+  ["Escape", "close what is open"],
 ];
 
 const Help = () => (
-  <Dialog title="What the keys do" onClose={close}>
+  <Dialog title="Keyboard shortcuts" onClose={close}>
     <dl class="facts">
       {KEYS.map(([key, does]) => (
         <div key={key}>

@@ -1,5 +1,5 @@
-// A plot as SVG in the colours of the theme: bars, lines and areas over time on one scale. The numbers stand beside it
-// in words, so the picture itself is only named.
+// An SVG chart in the theme's colours: bars, lines and areas over time on one scale. The numbers are also in the text,
+// so the picture only has a name.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -9,7 +9,7 @@ export interface Line {
   /** A custom property of the theme. */
   readonly colour: string;
   readonly kind: "bars" | "line" | "area";
-  /** Where its bars begin: on top of those before them; absent, at zero. */
+  /** Where its bars begin: on top of the previous ones; default: at zero. */
   readonly from?: readonly number[];
 }
 
@@ -20,7 +20,7 @@ interface PlotProps {
   lines: readonly Line[];
   height?: number;
   unit: (value: number) => string;
-  /** Bars stand for whole days, in UTC. */
+  /** Bars are whole days, in UTC. */
   isUtc?: boolean;
 }
 
@@ -40,7 +40,7 @@ const atLabel = (seconds: number, step: number, isUtc = false): string =>
     ...(isUtc ? { timeZone: "UTC" } : {}),
   });
 
-/** 1, 2 or 5 of a power of ten, so that at most `most` of them reach `max`. */
+/** 1, 2 or 5 times a power of ten, so that at most `most` steps reach `max`. */
 const roundStep = (max: number, most: number): number => {
   const power = 10 ** Math.floor(Math.log10(max / most));
   return (([1, 2, 5].find((times) => times * power * most >= max) ?? 10) as number) * power;
@@ -65,7 +65,7 @@ interface Scale {
   readonly slot: number;
 }
 
-/** Points in runs: a gap in the values is none in the line, as with a look that was missed. */
+/** Points in runs: a gap in the values interrupts the line. */
 const pathOf = ({ values }: Line, { xOf, yOf }: Scale): string =>
   values
     .map((value, index) => (value === null ? null : `${xOf(index).toFixed(1)},${yOf(value).toFixed(1)}`))

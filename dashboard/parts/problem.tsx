@@ -1,4 +1,4 @@
-// What went wrong, in the coordinator's own words, with the fields it names and a way to go on.
+// An error in the coordinator's words, with the fields it names and a way to continue.
 
 import { ApiProblem } from "../../contract/client/problem.ts";
 

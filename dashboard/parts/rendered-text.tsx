@@ -1,5 +1,5 @@
-// Model text as it is meant to be read: headings, lists, code, emphasis. Builds elements and never markup, so text from
-// strangers stays text; links stay words.
+// Renders model text: headings, lists, code, emphasis. Creates elements, never markup, so untrusted text stays text;
+// links are shown as text.
 
 import type { VNode } from "preact";
 

@@ -1,4 +1,4 @@
-// The fields that say which worker a job wants: shared by the forms of jobs and schedules and by the explain page.
+// The fields that choose a worker, shared by the forms of jobs and schedules and by the explain page.
 
 import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
 import { workers } from "../state/board.ts";

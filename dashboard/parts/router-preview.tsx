@@ -1,4 +1,4 @@
-// The worker that the router would choose, asked again as requirements are typed and as the fleet changes.
+// The worker that the router would choose, read again when requirements or the fleet change.
 
 import type { ExplainQuery } from "../../contract/dispatch.ts";
 import { api } from "../api.ts";
@@ -11,7 +11,7 @@ import { Problem } from "./problem.tsx";
 const TYPING_MS = 250;
 const FLEET_EVERY_MS = 3000;
 
-/** What of the fleet changes a choice: not the heartbeats. */
+/** The parts of the fleet that can change a choice; not the heartbeats. */
 const fleetShape = (): string =>
   [...workers.value.values()]
     .map(({ instance, status, paused, current_load, tags }) => [instance, status, paused, current_load, tags].join())
@@ -20,7 +20,7 @@ const fleetShape = (): string =>
 export const RouterPreview = ({ query }: { query: Partial<ExplainQuery> }) => {
   const asked = useSettled(JSON.stringify(query), TYPING_MS);
   const fleet = useThrottled(fleetShape(), FLEET_EVERY_MS);
-  // Asked before the fleet is known it would be asked again at once.
+  // Not before the fleet is known, because it would be read again at once.
   const { data, error, reload } = useLoad(hasSnapshot.value ? `${asked} ${fleet}` : null, (signal) =>
     api.jobs.explain({ ...JSON.parse(asked), limit: MAX_NAMED }, { signal }),
   );

@@ -1,5 +1,5 @@
-// Keys of the list of jobs: j and k go down and up, x selects, Enter opens, / goes to the search line. The row that is
-// meant is the one whose link has the focus, so that Enter and the screen reader need nothing of their own.
+// Keyboard shortcuts of the job list: j and k move, x selects, Enter opens, / focuses the search line. The current row
+// is the one whose link has the focus, so Enter and screen readers work unchanged.
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&

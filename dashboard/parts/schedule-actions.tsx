@@ -1,4 +1,4 @@
-// What can be done with a schedule: run it now, pause or resume it, edit it, delete it.
+// The actions on a schedule: run now, pause or resume, edit, delete.
 
 import { useState } from "preact/hooks";
 import type { ScheduleResource } from "../../contract/schedule.ts";
@@ -69,7 +69,7 @@ export const ScheduleActions = ({
           }}
           onClose={() => setDeleting(false)}
         >
-          <p>It runs no more, and its history goes with it. Jobs that it has created stay.</p>
+          <p>It will not run again, and its history is deleted. Its jobs stay.</p>
         </Confirm>
       )}
     </>

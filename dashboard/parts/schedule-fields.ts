@@ -1,4 +1,4 @@
-// What is typed into a schedule's form, and what it becomes on the wire.
+// Converts the input of a schedule's form to API fields.
 
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import { readerZone } from "../format.ts";
@@ -44,7 +44,7 @@ const timing = (fields: ScheduleFields) =>
     ? { cron: fields.cron.trim(), timezone: fields.timezone.trim() }
     : { interval: fields.interval.trim() };
 
-/** All that a preview needs: when it runs does not hang on what it sends. */
+/** What a preview needs; the times of runs do not depend on the job. */
 export const toPreview = (fields: ScheduleFields) => ({ name: "preview", prompt: "preview", ...timing(fields) });
 
 export const toNewSchedule = (fields: ScheduleFields) => ({
@@ -54,7 +54,7 @@ export const toNewSchedule = (fields: ScheduleFields) => ({
   overlap: fields.overlap,
 });
 
-/** An edit says what is to be empty, too. */
+/** An edit also sends empty fields. */
 export const toEdit = (fields: ScheduleFields) => ({
   input: null,
   provider: null,

@@ -1,5 +1,4 @@
-// A score as one stacked bar: each part in its own colour, as long as the points it brings. The same in words for who
-// cannot see the bar.
+// A score as a stacked bar: each part in its colour, as long as its points. Also as text for screen readers.
 
 import { SCORE_PARTS, type ScorePart } from "../../contract/values.ts";
 

@@ -1,4 +1,4 @@
-// The parts of the settings; a standard key reads the config and nothing else.
+// The tabs of the settings; a standard key only reads the config.
 
 import { pagePath } from "../router.ts";
 import { isAdmin } from "../state/session.ts";

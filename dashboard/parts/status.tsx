@@ -1,4 +1,4 @@
-// The state of a job, a worker or a schedule as a lamp and a word.
+// The status of a job, a worker or a schedule as a lamp and a word.
 
 import type { LiveJob } from "../../contract/live.ts";
 import type { DeliveryResource, WebhookResource } from "../../contract/webhook.ts";

@@ -29,7 +29,7 @@ export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: Su
   return (
     <Confirm
       title={subscription === null ? "Subscribe to a provider" : `Subscription to ${provider}`}
-      action="Save"
+      action={subscription === null ? "Subscribe" : "Save"}
       onConfirm={save}
       onClose={onClose}
     >
@@ -51,7 +51,7 @@ export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: Su
       />
       <TextField
         label="List address"
-        hint={`Empty for the provider's own${chosen === undefined ? "" : ` (${chosen.list_url})`}. Another host is asked without a key.`}
+        hint={`Empty for the provider's own${chosen === undefined ? "" : ` (${chosen.list_url})`}. Another host is fetched without a key.`}
         type="url"
         value={url}
         onInput={setUrl}

@@ -1,4 +1,4 @@
-// Syncing a subscription now; says what changed, or why the provider's list could not be taken.
+// Syncs a subscription now; shows what changed, or why the sync failed.
 
 import { useState } from "preact/hooks";
 import type { SubscriptionResource, SyncAnswer } from "../../contract/catalog.ts";

@@ -1,13 +1,13 @@
-// A list as a table: a name and headings for those who hear it, rows in a box that scrolls by itself.
+// A list as a table: a name and headings for screen readers, rows in a box that scrolls.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Column {
   readonly title: string;
-  /** `num` for figures, `cell-wide` for what a phone leaves out. */
+  /** `num` for numbers, `cell-wide` for columns that a phone hides. */
   readonly class?: string;
-  /** Its cells speak for themselves. */
+  /** Its cells need no visible heading. */
   readonly isUnseen?: boolean;
 }
 
@@ -18,7 +18,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** Whether a box is narrower than what stands in it: then the keyboard must reach it to scroll it. */
+/** Whether a box is narrower than its content: then it must be reachable by keyboard to scroll. */
 const useIsScrolled = () => {
   const box = useRef<HTMLDivElement>(null);
   const [isScrolled, setScrolled] = useState(false);

@@ -1,4 +1,4 @@
-// Tags, and other short names, as quiet chips.
+// Tags and other short names as chips.
 
 export const Tags = ({ tags, max = 8 }: { tags: readonly string[]; max?: number }) =>
   tags.length === 0 ? null : (

@@ -1,4 +1,4 @@
-// A long value from strangers, as text and nothing else, with a way to copy it.
+// A long untrusted value, as plain text, with a copy button.
 
 import { jsonText } from "../format.ts";
 import { tell, tellError } from "../state/notice.ts";

@@ -1,4 +1,4 @@
-// An instant in the reader's words, with the full time in the reader's zone and in UTC on its title.
+// An instant in relative words, with the full time in the reader's zone and in UTC as its title.
 
 import { bothZones, clock, dateTime, relative } from "../format.ts";
 import { now } from "../state/clock.ts";

@@ -1,7 +1,7 @@
-// A job's life, oldest first. An assignment unfolds the router's decision.
+// A job's events, oldest first. An assignment expands to the router's decision.
 
 import type { JobEventResource } from "../../contract/job.ts";
-import { jsonText, withLocalTimes } from "../format.ts";
+import { duration, jsonText, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { DecisionView, isDecision, scoreText } from "./decision.tsx";
 import { type Aspect, Lamp } from "./lamp.tsx";
@@ -27,7 +27,7 @@ const EVENTS: Record<string, { says: string; aspect: Aspect }> = {
   "job.fell_back": { says: "Fell back to the next provider", aspect: "caution" },
 };
 
-/** An event's words and lamp; an unknown one is shown by its own name. An attempt names it without the `job.`. */
+/** An event's text and lamp; an unknown event is shown by its name. An attempt's outcome has no `job.` prefix. */
 export const eventWords = (type: string): { says: string; aspect: Aspect } =>
   EVENTS[type] ?? EVENTS[`job.${type}`] ?? { says: type, aspect: "dark" };
 
@@ -36,6 +36,19 @@ const valueText = (value: unknown): string => {
   const { code, message } = value as { code?: string; message: unknown };
   return code === undefined ? `${message}` : `${code}: ${message}`;
 };
+
+const factText = (name: string, value: unknown): string => {
+  if (name === "delay_ms" && typeof value === "number") return `again after ${duration(value)}`;
+  return `${name.replaceAll("_", " ")}: ${valueText(value)}`;
+};
+
+/** A detail's fields in words; what says nothing is left out. */
+const factsOf = ({ attempt, of, ...rest }: Record<string, unknown>): string[] => [
+  ...(attempt == null ? [] : [`attempt ${attempt}${of == null ? "" : ` of ${of}`}`]),
+  ...Object.entries(rest)
+    .filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0))
+    .map(([name, value]) => factText(name, value)),
+];
 
 const Detail = ({ event: { detail, worker } }: { event: JobEventResource }) => {
   if (detail === null || detail === undefined) return null;
@@ -47,18 +60,8 @@ const Detail = ({ event: { detail, worker } }: { event: JobEventResource }) => {
       </details>
     );
   }
-  const entries = typeof detail === "object" ? Object.entries(detail as object) : [["", detail]];
-  return (
-    <p class="event-detail">
-      {entries
-        .filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0))
-        .map(
-          ([name, value]) =>
-            `${name === "" ? "" : `${String(name).replaceAll("_", " ")}: `}${withLocalTimes(valueText(value))}`,
-        )
-        .join(" · ")}
-    </p>
-  );
+  const says = typeof detail === "object" ? factsOf(detail as Record<string, unknown>) : [valueText(detail)];
+  return <p class="event-detail">{says.map(withLocalTimes).join(" · ")}</p>;
 };
 
 export const Timeline = ({ events }: { events: readonly JobEventResource[] }) => (

@@ -1,4 +1,4 @@
-// The bar over every page: whose box this is, whether what is shown is live, the killswitch, the theme, the way out.
+// The bar over every page: the tenant, whether the page is live, the killswitch, the theme, sign-out.
 
 import { connection } from "../state/live.ts";
 import { session } from "../state/session.ts";

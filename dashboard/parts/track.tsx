@@ -1,5 +1,5 @@
-// The line as a signal box shows it: jobs move from left to right through block sections, past the dispatch signal,
-// to the platforms where they end. The signal shows what the router can do now, and says it in words.
+// The line, drawn like a signal box panel: jobs move from left to right through sections, past the dispatch signal, to
+// where they end. The signal shows whether the router can dispatch now, also in words.
 
 import { count } from "../format.ts";
 import { href } from "../router.ts";
@@ -50,7 +50,7 @@ const End = ({ status, label }: { status: JobStatus; label: string }) => (
 
 const RECENT_MINUTES = 5;
 
-/** The facts, as the object tells them of the whole fleet and queue. */
+/** The facts from the object, for the whole fleet and queue. */
 const signalNow = () => {
   const recent = minutes.value.filter(({ at }) => Date.parse(at) > now.value - RECENT_MINUTES * MINUTE_MS);
   const wait = waits.value[0];
@@ -71,7 +71,7 @@ const signalNow = () => {
 
 const ASPECTS: readonly Aspect[] = ["stop", "caution", "clear"];
 
-const UNKNOWN = { aspect: "dark", says: "Reading the line …" } as const;
+const UNKNOWN = { aspect: "dark", says: "Loading …" } as const;
 
 const DispatchSignal = () => {
   const { aspect, says } = hasSnapshot.value ? signalNow() : UNKNOWN;

@@ -1,4 +1,4 @@
-// Throughput and waiting time of the last hour, with their latest numbers in words.
+// Throughput and waiting time of the last hour, with the latest numbers as text.
 
 import { count, duration } from "../format.ts";
 import { minutes } from "../state/board.ts";
@@ -9,7 +9,7 @@ import { type Line, Plot, PlotLegend } from "./plot.tsx";
 
 const REDRAW_EVERY_MS = 2000;
 
-/** The clock moves the window. */
+/** Redraws as time passes. */
 const useTick = (): number => Math.floor(now.value / REDRAW_EVERY_MS);
 
 const wholeOnly = (value: number): string => (Number.isInteger(value) ? count(value) : "");
@@ -47,7 +47,7 @@ export const ThroughputPlot = () => {
 
 export const WaitingPlot = () => {
   useTick();
-  // Filled as the socket tells of jobs.
+  // Updated as the socket reports jobs.
   trafficVersion.value;
   const { at, medianSeconds, longestSeconds } = waiting();
   const latest = medianSeconds.findLast((value) => value !== null) ?? null;
@@ -59,7 +59,7 @@ export const WaitingPlot = () => {
     <Panel title="Waiting time" aside={<PlotLegend lines={lines} />} class="span-plot">
       <p class="plot-says">
         {latest === null ? (
-          "No job was seen to be given out in the last hour"
+          "No job was assigned in the last hour"
         ) : (
           <>
             median wait <strong class="num">{wait(latest)}</strong>

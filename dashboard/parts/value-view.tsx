@@ -1,4 +1,4 @@
-// A long value from strangers: raw, rendered or as a JSON tree, wrapped or not, with a way to copy it.
+// A long untrusted value: raw, rendered or as a JSON tree, wrapped or not, with a copy button.
 
 import { useState } from "preact/hooks";
 import { answerText } from "../answer-text.ts";
@@ -10,7 +10,7 @@ import { copy } from "./text-block.tsx";
 type Mode = "raw" | "rendered" | "tree";
 const NAMES: Record<Mode, string> = { raw: "Raw", rendered: "Rendered", tree: "Tree" };
 
-/** The value behind text that is JSON itself. */
+/** The value of a text that is itself JSON. */
 const treeOf = (value: unknown): unknown => {
   if (typeof value !== "string") return value;
   if (!/^\s*[[{]/.test(value)) return null;

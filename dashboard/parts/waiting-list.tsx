@@ -1,4 +1,4 @@
-// What waits, by reason: how many jobs, since when, and the way to exactly those.
+// What waits, by reason: how many jobs, since when, and a link to exactly those.
 
 import { count, plural } from "../format.ts";
 import { href } from "../router.ts";
@@ -17,7 +17,7 @@ const sameIn = <Value,>(groups: readonly QueueGroup[], of: (group: QueueGroup) =
   return first !== undefined && others.every((one) => one === first) ? first : null;
 };
 
-/** What all of them ask for narrows the list; the reason does the rest. */
+/** Common requirements narrow the list; the reason does the rest. */
 const waitHref = ({ reason, groups }: Wait): string =>
   href(["jobs"], {
     status: "pending",

@@ -1,4 +1,4 @@
-// The dialogs of webhooks: making one, changing one, a new secret, deleting one.
+// The dialogs of webhooks: create, edit, rotate the secret, delete.
 
 import { useState } from "preact/hooks";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "../../contract/values.ts";
@@ -25,7 +25,7 @@ const wishOf = (webhook: WebhookResource): Wish => ({
   description: webhook.description ?? "",
 });
 
-/** Makes one, or changes the one given. */
+/** Creates a webhook, or edits the given one. */
 export const WebhookDialog = ({
   webhook,
   onMade,
@@ -69,7 +69,7 @@ export const WebhookDialog = ({
         value={wish.url}
         onInput={(url) => change({ url })}
         placeholder="https://"
-        hint="An https address that is reached from the Internet; redirects are not followed."
+        hint="A public https address; redirects are not followed."
         isRequired
         autoFocus
       />
@@ -86,7 +86,7 @@ export const WebhookDialog = ({
       </fieldset>
       <TextField
         label="Tags"
-        hint="Only jobs that bear all of these; empty for every job."
+        hint="Only jobs that have all of these; empty for every job."
         value={wish.tags}
         onInput={(tags) => change({ tags })}
       />

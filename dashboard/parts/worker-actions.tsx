@@ -1,4 +1,4 @@
-// Pause with a reason, resume, forget. Pausing lets running jobs go on.
+// Pause with a reason, resume, delete. Running jobs continue during a pause.
 
 import { useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/worker.ts";
@@ -34,12 +34,12 @@ export const PauseDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose
   };
   return (
     <Confirm title={`Pause ${worker.instance}`} action="Pause" onConfirm={pause} onClose={onClose}>
-      <p>It takes no new jobs. Its running jobs go on, and the pause outlasts its restarts.</p>
+      <p>It gets no new jobs. Running jobs continue, and the pause survives restarts of the worker.</p>
       <TextField
         label="Reason"
         value={reason}
         onInput={setReason}
-        placeholder="shown to everyone who asks why"
+        placeholder="shown as the reason for the pause"
         autoFocus
       />
       <SelectField label="How long" value={hours} onInput={setHours} options={UNTIL} />
@@ -60,7 +60,7 @@ const ForgetDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () =
     }}
     onClose={onClose}
   >
-    <p>It leaves the list. If it reports again, it is registered again.</p>
+    <p>It is removed from the list. If it reports again, it is registered again.</p>
   </Confirm>
 );
 

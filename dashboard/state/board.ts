@@ -1,5 +1,5 @@
-// What the operator sees of the tenant now: the live messages, applied. Each batch makes one change to each signal, so
-// that a frame of a hundred updates renders once. Jobs are bounded: finished ones leave first, oldest first.
+// The operator's current view of the tenant, built from the live messages. Each batch changes each signal once, so a
+// frame of a hundred updates renders once. Jobs are bounded: finished ones are removed first, oldest first.
 
 import { batch, computed, signal } from "@preact/signals";
 import { fleetByProvider } from "../../contract/fleet-by-provider.ts";
@@ -24,18 +24,21 @@ export const todayUsd = signal<number | null>(null);
 type Snapshot = Extract<LiveMessage, { type: "snapshot" }>;
 
 export const budgetReached = signal<Snapshot["budget_reached"]>(null);
-/** Models that a catalog lists no more and somebody still names, by provider. */
+/** Models that a catalog no longer lists but workers or schedules still name, by provider. */
 export const removedModels = signal<Snapshot["removed_models"]>([]);
-/** What waits, by what it asks for, and why: of all jobs, not of those that are kept here. */
+/** What waits, by requirements, and why: for all jobs, not only those kept here. */
 export const queue = signal<QueueView | null>(null);
 /** What happened to jobs in the last hour, oldest minute first. */
 export const minutes = signal<readonly ActivityMinute[]>([]);
 const toldFleet = signal<readonly ProviderFleet[]>([]);
-/** All workers in sums, by provider: added up here while all of them are known, as that is truer while nothing happens. */
+/**
+ * All workers summed up by provider; summed up here if all of them are known, because that is more current while
+ * nothing is sent.
+ */
 export const fleet = computed<readonly ProviderFleet[]>(() =>
   workers.value.size >= workersTotal.value ? fleetByProvider(workers.value.values()) : toldFleet.value,
 );
-/** Grows when the catalog changed: what shows it reads it again. */
+/** Grows when the catalog changes; pages that show it then read it again. */
 export const catalogVersion = signal(0);
 export const hasSnapshot = signal(false);
 
@@ -94,7 +97,7 @@ const takeJobs = (messages: readonly LiveMessage[]): void => {
 
 const HOUR_MINUTES = 60;
 
-/** The newest minutes take the place of what was told of them before. */
+/** The newest minutes replace earlier versions of themselves. */
 const takeMinutes = (newest: readonly ActivityMinute[]): void => {
   const told = new Set(newest.map(({ at }) => at));
   minutes.value = [...minutes.value.filter(({ at }) => !told.has(at)), ...newest].slice(-HOUR_MINUTES);
@@ -115,7 +118,7 @@ const takeRest = (message: LiveMessage): void => {
   }
 };
 
-/** Applies messages in their order; a snapshot replaces what was there. */
+/** Applies messages in order; a snapshot replaces everything. */
 export const apply = (messages: readonly LiveMessage[]): void =>
   batch(() => {
     const last = messages.findLastIndex((message) => message.type === "snapshot");

@@ -1,4 +1,4 @@
-// One conversation with the fleet: turns, the answer as it comes, and what each answer took.
+// One conversation: turns, the current answer, and the usage of each answer.
 
 import { batch, signal } from "@preact/signals";
 import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.ts";
@@ -42,7 +42,7 @@ const showAnswer = (content: string, taken: Taken): void => {
   turns.value = [...turns.peek().slice(0, -1), { role: "assistant", content, taken }];
 };
 
-/** The cost is known once the job has ended, a moment after its last word. */
+/** The cost is known when the job has ended, shortly after its last output. */
 const readCost = async (job: string, signal: AbortSignal): Promise<number | null | undefined> => {
   const { status, cost_usd } = await api.jobs.get(job, { wait: 5, signal });
   return status === "completed" ? cost_usd : undefined;
@@ -73,7 +73,7 @@ const readAnswer = async (response: Response, startedAt: number, signal: AbortSi
   showAnswer(text, { ...taken, worker: assigned_worker ?? taken.worker, costUsd: await readCost(taken.job, signal) });
 };
 
-/** Says it and follows the answer; what came before a failure or a stop stays. */
+/** Sends the text and follows the answer; what came before a failure or a stop stays. */
 export const talk = async (request: ChatRequest, said: string, tags: string): Promise<void> => {
   const mine = new AbortController();
   abort = mine;

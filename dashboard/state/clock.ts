@@ -1,4 +1,4 @@
-// The one clock of the page: ticks once a second while somebody looks. Corrected by the server's own time.
+// The page's only clock: ticks once a second while the page is visible. Corrected by the server's time.
 
 import { signal } from "@preact/signals";
 

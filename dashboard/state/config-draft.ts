@@ -1,4 +1,5 @@
-// The config as text: read with its ETag, checked by the coordinator as one types, saved only over what was read.
+// The config as text: read with its ETag, checked by the coordinator while it is edited, saved only over the version
+// that was read.
 
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -8,15 +9,15 @@ import { session } from "./session.ts";
 
 const TYPING_MS = 400;
 
-/** What was typed and is not saved yet: kept while one looks at another page. */
+/** Edited text that is not saved yet; kept while another page is shown. */
 export const unsaved = signal<string | null>(null);
 
-/** The next to sign in on this browser does not see it. */
+/** The next user of this browser must not see it. */
 effect(() => {
   if (session.value === null) unsaved.value = null;
 });
 
-/** The browser asks before the page is closed over it. */
+/** The browser asks before it closes the page. */
 addEventListener("beforeunload", (event) => {
   if (unsaved.peek() !== null) event.preventDefault();
 });
@@ -37,7 +38,7 @@ export const saveConfig = async (text: string, etag: string | null): Promise<voi
 
 export type Check = { state: "clean" | "checking" | "valid" } | { state: "invalid"; error: Error };
 
-/** Asks whether a draft would hold; the newest draft wins. */
+/** Checks whether a draft is valid; the newest draft wins. */
 export const useConfigCheck = (draft: string, stored: string | null): Check => {
   const settled = useSettled(draft, TYPING_MS);
   const [checked, setChecked] = useState<{ text: string; error: Error | null } | null>(null);

@@ -1,4 +1,4 @@
-// Server-sent events read from a fetch: each whole event as its name and its data, in order.
+// Reads server-sent events from a fetch: each whole event's name and data, in order.
 
 export interface StreamEvent {
   readonly event: string;
@@ -42,7 +42,7 @@ export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-/** The JSON of an event's data; null where it is none, such as `[DONE]`. */
+/** An event's data as JSON; null if it is not JSON, such as `[DONE]`. */
 export const jsonOf = (data: string): unknown => {
   try {
     return JSON.parse(data);

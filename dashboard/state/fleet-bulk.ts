@@ -1,4 +1,4 @@
-// One act on many workers: a few requests at a time, and an account of what was refused.
+// One action on many workers: a few requests at a time, with the refusals collected.
 
 import type { WorkerListQuery } from "../../contract/worker.ts";
 import { api } from "../api.ts";

@@ -1,5 +1,5 @@
-// A list of jobs that stands still while one works with it: states change in place, what is new is counted and comes
-// when it is asked for. Back finds the list as it was left.
+// A list of jobs that does not move while it is used: statuses change in place, new jobs are counted and shown on
+// request. Back returns to the list as it was.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobListQuery } from "../../contract/job-list.ts";
@@ -22,13 +22,13 @@ export interface Question {
   readonly limit: number;
   readonly offset: number;
   readonly cursor: string | null;
-  /** Only jobs that wait for this: the API does not know reasons, so it is sorted out here. */
+  /** Only jobs that wait for this reason; filtered here, because the API does not filter by reason. */
   readonly reason: string | null;
 }
 
 export interface HeldList {
   readonly question: string;
-  /** The filter as it was asked, its range fixed. */
+  /** The filter as it was sent, with its time range fixed. */
   readonly asked: Filter;
   readonly reason: string | null;
   readonly isFirstPage: boolean;
@@ -38,11 +38,11 @@ export interface HeldList {
   rows: readonly LiveJob[];
   /** Jobs that match and are not in the list. */
   readonly newIds: Set<string>;
-  /** Not in the list either, though they seem to match: the coordinator knows better. */
+  /** Jobs that seem to match but that the coordinator did not list. */
   readonly ignoredIds: ReadonlySet<string>;
 }
 
-/** A row shows a line of the prompt, and no input or result. */
+/** A row shows one line of the prompt, and no input or result. */
 const LISTED_CHARS = 300;
 const MAX_KEPT_LISTS = 10;
 const MAX_NEW = 1000;
@@ -86,7 +86,7 @@ const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> =
   };
 };
 
-/** The rows as they are now, and which jobs a fresh list would have beside them. */
+/** The current rows, and the jobs that a new read would add. */
 export const takeLive = (list: HeldList, live: ReadonlyMap<string, LiveJob>): void => {
   let isChanged = false;
   const rows = list.rows.map((row) => {
@@ -111,14 +111,14 @@ export interface HeldJobs {
   readonly list: HeldList | null;
   readonly error: Error | null;
   readonly isLoading: boolean;
-  /** Reads the list afresh. */
+  /** Reads the list again. */
   readonly show: () => void;
 }
 
 export const useHeldJobs = (question: Question): HeldJobs => {
   const name = `${entry.value} ${JSON.stringify(question)}`;
   const known = kept.get(name) ?? null;
-  // Grows when the list is to be read though there is one.
+  // Grows when the list is to be read again.
   const [shownAgain, setShownAgain] = useState(0);
   const shownBefore = useRef(shownAgain);
   const isWanted = known === null || shownBefore.current !== shownAgain;
@@ -128,16 +128,16 @@ export const useHeldJobs = (question: Question): HeldJobs => {
     shownBefore.current = shownAgain;
     return list;
   });
-  // While another question is asked, the rows of the one before stay.
+  // During another query the rows of the previous one stay.
   const list = kept.get(name) ?? data;
   if (list !== null) takeLive(list, liveJobs.value);
   const isOutdated = list?.rows.length === 0 && list.newIds.size > 0;
   const show = () => setShownAgain((before) => before + 1);
-  // An empty list has nothing that could move.
+  // An empty list may be filled at once, because nothing can move.
   useEffect(() => {
     if (isOutdated) show();
   }, [isOutdated]);
-  // What changed while the connection was lost was told to nobody.
+  // Changes during a lost connection were not sent.
   const recovered = recoveries.value;
   const isFirstRun = useRef(true);
   useEffect(() => {

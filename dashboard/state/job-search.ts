@@ -1,13 +1,13 @@
-// The search line of the jobs page and the filter of the API: the same thing as text and as fields. Pure.
+// The search line of the jobs page and the API's filter: the same content as text and as fields. Pure.
 
 import type { JobFilter } from "../../contract/job-list.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { JOB_STATUSES, type JobStatus } from "../../contract/values.ts";
 
-/** A filter as the address and the API have it: name and value. */
+/** A filter as in the address and the API: name and value. */
 export type Filter = Readonly<Record<string, string>>;
 
-/** What the line calls a field, and what the API calls it. */
+/** The line's name for each field, and the API's. */
 export const SEARCH_KEYS = {
   error: "error_code",
   ran: "ran_provider",
@@ -31,7 +31,7 @@ const fieldOf = (said: string): string | null =>
       ? said
       : null;
 
-/** Words that name no field are looked for in ids, prompts and errors. */
+/** Words without a field are searched in ids, prompts and errors. */
 export const parseSearch = (line: string): Filter => {
   const found: Record<string, string> = {};
   const words: string[] = [];
@@ -55,7 +55,7 @@ export const formatSearch = (filter: Filter): string => {
   return [filter.q, ...fields].filter(Boolean).join(" ");
 };
 
-/** Whether the line is about this field of an address. */
+/** Whether the line can express this field of an address. */
 export const isSearched = (name: string): boolean =>
   name === "q" || Object.hasOwn(SAID, name) || name.startsWith(METADATA);
 
@@ -63,7 +63,7 @@ const TIMES = ["since", "until"] as const;
 
 export const isStatus = (value: string | undefined): value is JobStatus => JOB_STATUSES.includes(value as JobStatus);
 
-/** What of an address the API takes as a filter. */
+/** The parts of an address that the API takes as a filter. */
 export const filterIn = (query: URLSearchParams): Filter =>
   Object.fromEntries(
     [...query].filter(
@@ -97,19 +97,19 @@ const TESTS: Record<Name, Test> = {
   since: (job, value) => job.created_at >= value,
   until: (job, value) => job.created_at < value,
   unpriced: (job, value) => (job.usage !== null && job.cost_usd === null) === (value === "true"),
-  // A live job does not say which key made it.
+  // A live job does not contain the key that created it.
   key: () => false,
 };
 
 const isName = (name: string): name is Name => Object.hasOwn(TESTS, name);
 
-/** Whether a job that the socket tells of would be in the list. */
+/** Whether a job from the socket belongs into the list. */
 export const matches = (job: LiveJob, filter: Filter): boolean =>
   Object.entries(filter).every(([name, value]) =>
     isName(name) ? TESTS[name](job, value) : job.metadata[name.slice(METADATA.length)] === value,
   );
 
-/** The line with its last word completed, in every way that fits. */
+/** The line with its last word completed in every matching way. */
 export const completions = (line: string, known: Readonly<Record<string, readonly string[]>>): string[] => {
   const start = line.slice(0, line.length - (line.match(/\S*$/)?.[0].length ?? 0));
   const last = line.slice(start.length);

@@ -1,11 +1,12 @@
-// A job's text while its worker writes it. A new attempt begins again; a stream that is gone is no error: the job tells.
+// A job's text while its worker writes it. A new attempt starts again; a lost stream is not an error, because the job
+// has the result.
 
 import { useEffect, useState } from "preact/hooks";
 import { deltaText } from "../answer-text.ts";
 import { api } from "../api.ts";
 import { eventsOf, jsonOf } from "./event-stream.ts";
 
-/** Drawn so often at most, however fast the tokens come. */
+/** Minimum time between two redraws. */
 const DRAW_EVERY_MS = 80;
 
 const leaseOf = (id: string | null): string => id?.split(".")[0] ?? "";
@@ -25,7 +26,7 @@ const follow = async (id: string, signal: AbortSignal, show: (text: string) => v
   }
 };
 
-/** null until something has been said. */
+/** null until there is output. */
 export const useJobStream = (id: string, isOpen: boolean): string | null => {
   const [text, setText] = useState<string | null>(null);
   useEffect(() => {

@@ -1,5 +1,5 @@
-// What the dispatch signal shows: whether the router can give out work now, and if not, why. One row a rule, the worst
-// first; pure, so that each row is tried by a test.
+// What the dispatch signal shows: whether the router can dispatch now, and if not, why. One row per rule, the worst
+// first. Pure, so tests cover each row.
 
 import { startOf } from "../../contract/start-of.ts";
 import { count, plural, usd } from "../format.ts";
@@ -8,7 +8,7 @@ export type SignalAspect = "stop" | "caution" | "clear";
 
 export interface LineFacts {
   readonly nowAt: number;
-  /** Of the killswitch; 0 while the line is open. */
+  /** The killswitch's level; 0 if it is off. */
   readonly haltLevel: number;
   readonly fleet: readonly {
     readonly workers: number;
@@ -23,16 +23,16 @@ export interface LineFacts {
   /** The longest wait, by reason; null while nothing waits. */
   readonly longestWait: { readonly reason: string; readonly oldestAt: number; readonly count: number } | null;
   readonly budgetReached: { readonly period: "day" | "month"; readonly limitUsd: number } | null;
-  /** Of the last minutes. */
+  /** In the last minutes. */
   readonly completed: number;
   readonly failed: number;
 }
 
-/** A job that has only just come waits for nothing worth a lamp. */
+/** Shorter waits are normal and do not change the signal. */
 const WAIT_WORTH_A_LAMP_MS = 10_000;
 const FAILURES_WORTH_A_LAMP = 5;
 
-/** The signal has little room; the list of what waits has the whole reason. */
+/** The signal has little room; the list of what waits shows the whole reason. */
 const MAX_REASON_CHARS = 60;
 const inShort = (reason: string): string =>
   reason.length <= MAX_REASON_CHARS ? reason : `${startOf(reason, MAX_REASON_CHARS)}…`;

@@ -1,5 +1,5 @@
-// The live connection: one WebSocket, messages numbered by `seq`. A gap, an error or a silence drops the connection;
-// every new one begins with a snapshot, so nothing is ever patched over. Whether it holds is always shown.
+// The live connection: one WebSocket, messages numbered by `seq`. After a gap, an error or silence it reconnects, and
+// every connection begins with a snapshot, so gaps are never patched. The page always shows whether it is live.
 
 import { signal } from "@preact/signals";
 import type { NumberedLiveMessage } from "../../contract/live.ts";
@@ -12,9 +12,9 @@ import { observe, resetTraffic } from "./traffic.ts";
 export type Connection = "connecting" | "live" | "lost";
 
 export const connection = signal<Connection>("connecting");
-/** Grows each time that the connection is there again: what could not be read meanwhile is read then. */
+/** Grows with each reconnection, so that failed reads are repeated. */
 export const recoveries = signal(0);
-/** The instant up to which the board is true. */
+/** The instant for which the board is accurate. */
 export const heardAt = signal<number | null>(null);
 
 const FIRST_RETRY_MS = 500;
@@ -41,7 +41,7 @@ const flush = (): void => {
   observe(messages);
 };
 
-/** A hidden page gets no animation frames: then it is applied at once, which costs nothing as nothing is drawn. */
+/** A hidden page gets no animation frames, so updates are applied at once; nothing is drawn then. */
 const scheduleFlush = (): void => {
   if (document.hidden) flush();
   else if (!isFlushDue) {
@@ -50,7 +50,7 @@ const scheduleFlush = (): void => {
   }
 };
 
-/** False where a message is missing. */
+/** False if a message is missing. */
 const accept = (message: NumberedLiveMessage): boolean => {
   if (message.type === "snapshot") {
     setServerTime(message.server_time);
@@ -92,7 +92,10 @@ const lose = (): void => {
   retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
 };
 
-/** Workers ping, and fall silent, while the tenant's object sleeps: nobody tells of either, so it is looked up. */
+/**
+ * Workers ping and fall silent while the tenant's object sleeps, and no message reports either, so the workers are
+ * polled.
+ */
 const lookAtWorkers = async (): Promise<void> => {
   if (document.hidden || workers.peek().size === 0) return;
   const found = await api.workers.list({ limit: MOST_LOOKED_AT });
@@ -112,11 +115,11 @@ const open = (): void => {
   lastFrameAt = Date.now();
   const opened = new WebSocket(`${location.origin.replace(/^http/, "ws")}/live`);
   socket = opened;
-  // A socket that has sent nothing yet is not closed at once when its key ends.
+  // Without a message from us, the socket would not be closed at once when its key ends.
   opened.onopen = () => opened.send("ping");
   opened.onmessage = ({ data }) => receive(String(data));
   opened.onclose = ({ code }) => {
-    // A browser tells nothing of a refused handshake: the session's own answer does.
+    // Browsers do not report a refused handshake, so the session is checked.
     if (code === closeCodes.keyEnded || connection.peek() !== "live") api.workers.present().catch(() => undefined);
     lose();
   };

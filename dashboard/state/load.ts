@@ -1,5 +1,5 @@
-// Reading from the API inside a component: the newest question wins, an answer to an older one is dropped. While a
-// question is asked again the old answer stays, so that nothing flickers.
+// Reads from the API inside a component: the newest query wins, an older query's answer is dropped. While a query is
+// repeated the old answer stays, so nothing flickers.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -12,7 +12,7 @@ export interface Loaded<Answer> {
   readonly reload: () => void;
 }
 
-/** Asks again whenever `key` changes; `key` null asks nothing. */
+/** Reads again when `key` changes; null reads nothing. */
 export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) => Promise<Answer>): Loaded<Answer> => {
   const [state, setState] = useState<{ data: Answer | null; error: Error | null; isLoading: boolean }>({
     data: null,
@@ -22,7 +22,7 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
   const [asked, setAsked] = useState(0);
   const latest = useRef(load);
   latest.current = load;
-  // `asked` only asks again.
+  // `asked` only triggers a new read.
   useEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
@@ -35,7 +35,7 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
   }, [key, asked]);
   const reload = useCallback(() => setAsked((before) => before + 1), []);
   const isUnanswered = state.error !== null && !(state.error instanceof ApiProblem && state.error.status < 500);
-  // What failed while the coordinator was out of reach is asked again once it is back.
+  // A read that failed while the coordinator was unreachable is repeated when it is back.
   const recovered = recoveries.value;
   const seen = useRef(recovered);
   useEffect(() => {
@@ -46,7 +46,7 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
   return { ...state, reload };
 };
 
-/** A value that follows another, but only once it has stood still for a while. */
+/** Follows a value once it has stopped changing for a while. */
 export const useSettled = <Value>(value: Value, delayMs: number): Value => {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -56,7 +56,7 @@ export const useSettled = <Value>(value: Value, delayMs: number): Value => {
   return settled;
 };
 
-/** A value that follows another, but changes at most once in `everyMs`: for what asks the server when it changes. */
+/** Follows a value, changing at most once in `everyMs`, for reads that depend on it. */
 export const useThrottled = <Value>(value: Value, everyMs: number): Value => {
   const [shown, setShown] = useState(value);
   const changedAt = useRef(0);

@@ -1,4 +1,4 @@
-// Short messages about what was just done. An error stays until it is dismissed.
+// Short messages about the last action. An error stays until it is dismissed.
 
 import { signal } from "@preact/signals";
 
@@ -28,7 +28,7 @@ const add = (tone: Notice["tone"], text: string): void => {
 export const tell = (text: string): void => add("done", text);
 export const tellError = (error: unknown): void => add("failed", (error as Error).message);
 
-/** Does it, says so, and tells whether it worked. */
+/** Runs the action and reports it; returns whether it worked. */
 export const attempt = async (work: () => Promise<unknown>, done: string): Promise<boolean> => {
   try {
     await work();

@@ -1,4 +1,4 @@
-// Views of the jobs page under a name, kept in this browser for each tenant. A view is what stands in the address.
+// Named views of the jobs page, saved in this browser for each tenant. A view is the address's query.
 
 import { signal } from "@preact/signals";
 import { session } from "./session.ts";
@@ -11,7 +11,7 @@ export interface View {
 
 const MAX_VIEWS = 30;
 
-/** What everybody asks first. */
+/** The views that everyone has. */
 export const GIVEN_VIEWS: readonly View[] = [
   { name: "Failed in the last hour", query: "status=failed&range=1h" },
   { name: "Waiting longest", query: "status=pending&sort=-created_at" },
@@ -41,11 +41,11 @@ const write = (views: readonly View[]): void => {
   try {
     localStorage.setItem(keyOf(), JSON.stringify(views));
   } catch {
-    // Without storage a view lasts as long as the page; its address can still be kept.
+    // Without storage a view lasts as long as the page; its address can still be bookmarked.
   }
 };
 
-/** A view of the same name is replaced. */
+/** Replaces a view of the same name. */
 export const saveView = (view: View): void =>
   write([...read().filter(({ name }) => name !== view.name), view].slice(-MAX_VIEWS));
 

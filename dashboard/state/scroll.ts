@@ -1,16 +1,16 @@
-// Where the reader was on each page of this visit: Back and Forward return there, a link leads to the top.
+// Scroll positions: Back and Forward return to them, a link starts at the top.
 
 import { effect } from "@preact/signals";
 import { entry, isReturn, pagePath } from "../router.ts";
 
 const MAX_KEPT = 100;
-/** So long a page may take to be as tall as it was. */
+/** Longest wait for a page to become as tall as it was. */
 const GIVE_UP_AFTER_MS = 3000;
 
 const positions = new Map<number, number>();
 let stopReturning = (): void => {};
 
-/** Scrolls there as soon as the page is tall enough; a scroll by the reader comes first. */
+/** Scrolls there when the page is tall enough, unless the reader scrolls first. */
 const returnTo = (top: number): void => {
   const until = Date.now() + GIVE_UP_AFTER_MS;
   const abort = new AbortController();

@@ -1,4 +1,4 @@
-// Who is signed in. The key itself is only ever in the request that signs in: never stored, never in the address.
+// The session. The key is only in the request that signs in: never stored, never left in the address.
 
 import { computed, signal } from "@preact/signals";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -7,13 +7,13 @@ import { api, whenSignedOut } from "../api.ts";
 
 export type Session = SessionAnswer | null;
 
-/** undefined: not known yet; null: nobody. */
+/** undefined: not known yet; null: not signed in. */
 export const session = signal<Session | undefined>(undefined);
-/** A key that an address brought while somebody was signed in: they are asked before it takes their place. */
+/** A key from an address that was opened while signed in: the user is asked before it replaces the session. */
 export const offeredKey = signal<string | null>(null);
 export const signInNote = signal<string | null>(null);
 export const isAdmin = computed(() => session.value?.role === "admin");
-/** A worker's key runs jobs; the console's reads are not for it. */
+/** A worker's key runs jobs; it cannot use the dashboard. */
 export const mayOperate = computed(() => session.value?.role === "admin" || session.value?.role === "standard");
 
 export const signIn = async (key: string): Promise<void> => {
@@ -29,7 +29,7 @@ export const signOut = async (): Promise<void> => {
   session.value = null;
 };
 
-/** `npm start` prints an address that bears the key behind `#`: it is taken out before anything else happens. */
+/** `npm start` prints an address with the key behind `#`; the key is removed before anything else happens. */
 const takeKeyFromAddress = (): string | null => {
   const key = new URLSearchParams(location.hash.replace(/^#/, "")).get("key");
   if (key === null || location.hash.startsWith("#/")) return null;
@@ -40,7 +40,7 @@ const takeKeyFromAddress = (): string | null => {
 const RESUME_AGAIN_MS = 3000;
 const HINT = "signalbox.signed-in";
 
-/** A hint, no secret: without it the page does not ask for a session that it never had. */
+/** Only a hint, not a secret: without it the page does not ask for a session that never existed. */
 const keepHint = (isSignedIn: boolean): void => {
   try {
     if (isSignedIn) localStorage.setItem(HINT, "1");
@@ -77,7 +77,7 @@ const resume = async (): Promise<void> => {
   }
 };
 
-/** A coordinator that was out of reach is asked again, unless somebody has signed in meanwhile. */
+/** After the coordinator was unreachable the session is read again, unless someone has signed in meanwhile. */
 const resumeAgain = (): void => {
   if (session.peek() === null) void resume();
 };
@@ -91,7 +91,7 @@ const signInFromAddress = async (key: string): Promise<void> => {
   }
 };
 
-/** Anybody can write an address that bears a key: it never takes the place of who is signed in without a question. */
+/** Anyone can send a link with a key, so it never replaces a session without a question. */
 const takeFromAddress = async (key: string): Promise<void> => {
   if (session.peek() === undefined) await resume();
   if (session.peek()) offeredKey.value = key;
@@ -100,7 +100,7 @@ const takeFromAddress = async (key: string): Promise<void> => {
 
 export const acceptOfferedKey = async (): Promise<void> => {
   const key = offeredKey.peek();
-  // Until the other is signed in, no page of the one before is shown: its reads would come with the new session.
+  // Until the new session exists, no page of the old one is shown, because its reads would use the new session.
   if (key !== null) await signInFromAddress(key);
   offeredKey.value = null;
 };
@@ -109,11 +109,11 @@ export const declineOfferedKey = (): void => {
   offeredKey.value = null;
 };
 
-/** Takes up the session there is, or the one that the address asks for, now and while the page is open. */
+/** Restores the session, or signs in with the key in the address, now and whenever the address changes. */
 export const openSession = (): Promise<void> => {
   whenSignedOut(() => {
     if (!session.peek()) return;
-    signInNote.value = "Your session has ended: its time is over, or its key was revoked or rotated.";
+    signInNote.value = "Your session has ended: it expired, or its key was revoked or rotated.";
     session.value = null;
   });
   addEventListener("hashchange", () => {

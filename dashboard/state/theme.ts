@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. Only this choice is kept in the browser.
+// Light, dark, or the system's theme. Only this choice is stored in the browser.
 
 import { effect, signal } from "@preact/signals";
 
@@ -18,7 +18,7 @@ const kept = (): Theme => {
 };
 
 export const theme = signal<Theme>(kept());
-/** What is shown: the plots are drawn again when it changes. */
+/** The theme in use; charts are redrawn when it changes. */
 export const shownTheme = signal<"light" | "dark">("light");
 
 export const chooseTheme = (next: Theme): void => {
@@ -26,7 +26,7 @@ export const chooseTheme = (next: Theme): void => {
   try {
     localStorage.setItem(KEPT_AS, next);
   } catch {
-    // A browser that keeps nothing still shows the choice until it is closed.
+    // Without storage the choice lasts until the page is closed.
   }
 };
 

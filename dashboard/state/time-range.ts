@@ -1,4 +1,4 @@
-// A range of time of the jobs page: the last hour stays the last hour in a saved view, and is fixed when it is asked.
+// Time ranges of the jobs page: in a saved view "last hour" stays relative; it becomes absolute when it is sent.
 
 import { dateTime } from "../format.ts";
 import type { Filter } from "./job-search.ts";
@@ -16,7 +16,7 @@ export type RangeName = keyof typeof RANGES;
 
 export const isRange = (name: string | null): name is RangeName => name !== null && Object.hasOwn(RANGES, name);
 
-/** The filter with the range's beginning, to the whole minute so that the question stays the same for a while. */
+/** The filter with the start of the range, rounded to the minute so that the query stays the same for a while. */
 export const withRange = (filter: Filter, range: string | null, nowAt: number): Filter => {
   if (!isRange(range)) return filter;
   const since = Math.floor((nowAt - RANGES[range].ms) / MINUTE_MS) * MINUTE_MS;

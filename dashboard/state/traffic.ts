@@ -1,5 +1,5 @@
-// How long jobs wait before a worker takes them, over the last hour: from the jobs that the socket tells of. How many
-// end comes from the object, minute by minute (`board.ts`).
+// How long jobs waited for a worker in the last hour, from the jobs that the socket reports. The object reports
+// finished jobs per minute (`board.ts`).
 
 import { signal } from "@preact/signals";
 import type { ActivityMinute, LiveJob, LiveMessage } from "../../contract/live.ts";
@@ -13,7 +13,7 @@ const MAX_SEEN = 5000;
 const waitsByMinute = new Map<number, number[]>();
 const seenJobs = new Set<string>();
 
-/** Grows when the numbers changed. */
+/** Grows when the numbers change. */
 export const trafficVersion = signal(0);
 
 const waitsAt = (at: number): number[] => {
@@ -30,7 +30,7 @@ const waitsAt = (at: number): number[] => {
 type Waited = Pick<LiveJob, "id" | "lease" | "created_at" | "run_at" | "assigned_at">;
 
 const noteWait = (job: Waited): void => {
-  // Only a first lease tells how long the queue is; a later one waited for its back-off.
+  // Only a first lease shows the queue's waiting time; later ones waited for a back-off.
   if (job.assigned_at === null || job.lease !== 1 || seenJobs.has(job.id)) return;
   if (seenJobs.size > MAX_SEEN) seenJobs.clear();
   seenJobs.add(job.id);
@@ -59,14 +59,14 @@ const median = (values: readonly number[]): number | null => {
   return sorted[Math.floor(sorted.length / 2)] ?? null;
 };
 
-/** The minutes shown, each as the instant it begins at. The last one is not over yet. */
+/** The minutes shown, as the instants at which they begin. The last one is incomplete. */
 const shownMinutes = (): number[] => {
   const last = Math.floor(serverNow() / MINUTE_MS);
   return Array.from({ length: SHOWN_MINUTES }, (_, index) => (last - SHOWN_MINUTES + 1 + index) * MINUTE_MS);
 };
 
 export interface Throughput {
-  /** In seconds, as plots want it. */
+  /** In seconds, as the chart needs. */
   readonly at: number[];
   readonly completed: number[];
   readonly failed: number[];

@@ -1,4 +1,4 @@
-// Why jobs wait, as the object says it now: by what they ask for. A reason that came with a job once may be stale.
+// Why jobs wait, from the object's current groups. The reason stored with a job may be out of date.
 
 import { computed } from "@preact/signals";
 import type { QueueView } from "../../contract/insight.ts";
@@ -13,13 +13,13 @@ const asks = ({ provider, model, tags, api }: Pick<LiveJob, "provider" | "model"
 const reasons = computed(() => {
   const found = new Map<string, string>();
   for (const group of queue.value?.groups ?? []) {
-    // Of groups that differ in the providers they left behind, the one whose head is oldest comes first.
+    // Of groups that differ only in the providers already tried, the one with the oldest job counts.
     if (!found.has(asks(group))) found.set(asks(group), group.reason);
   }
   return found;
 });
 
-/** What a pending job waits for; null where it waits for nothing, or nobody knows. */
+/** What a pending job waits for; null if nothing, or if it is unknown. */
 export const reasonOf = (job: LiveJob): string | null =>
   job.status !== "pending" ? null : (reasons.value.get(asks(job)) ?? job.waiting_reason);
 

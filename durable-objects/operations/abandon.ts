@@ -1,4 +1,4 @@
-// Jobs of the front door that end because nobody waits for them any more, or may.
+// Front-door jobs that end early, because their client is gone or may not wait any longer.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
 import { clientClosed, keyEnded, killswitchError, slowReader } from "../../domain/front-door.ts";
@@ -10,7 +10,7 @@ import { ok, type Result } from "../../domain/result.ts";
 import { allowReading } from "./reading.ts";
 import type { Turn } from "./turn.ts";
 
-/** Who waited for the answer has left, or reads too slowly: nobody wants the job any more. Answers whether there is one. */
+/** The client left, or reads too slowly: ends the job. Returns whether there is one. */
 export const abandon = (turn: Turn, request: { id: string; isSlow: boolean }): Result<boolean, Refusal> => {
   const job = turn.store.jobs.find(request.id);
   if (job === null || job.api === null) return ok(false);
@@ -29,7 +29,7 @@ const endJob = (turn: Turn, job: Job, error: JobError): void => {
   turn.record(job, decided.value);
 };
 
-/** Its client has heard the beginning of an attempt that is over, though the worker never said that it speaks. */
+/** Its client has received part of an attempt that has ended, although the worker never reported its first output. */
 export const endHeard = (turn: Turn, id: string): void => {
   const job = turn.store.jobs.find(id);
   if (job === null || job.api === null || isFinal(job.status)) return;
@@ -37,7 +37,7 @@ export const endHeard = (turn: Turn, id: string): void => {
   turn.record(job, failHeard(job, turn.nowAt));
 };
 
-/** The killswitch at any level: nobody waits for what is not run now. Answers how many were leased. */
+/** The killswitch at any level ends front-door jobs, because a client is waiting. Returns how many were leased. */
 export const haltFrontDoor = (turn: Turn, level: number, reason: string | null): number => {
   let leased = 0;
   for (const job of turn.store.jobs.openOfFrontDoor()) {
@@ -47,17 +47,17 @@ export const haltFrontDoor = (turn: Turn, level: number, reason: string | null):
   return leased;
 };
 
-/** A key has ended: so has what it asked for. */
+/** A key has ended: ends the front-door jobs that it requested. */
 export const endAsksOf = (turn: Turn, keyId: string): void => {
   for (const job of turn.store.jobs.openOfFrontDoor()) {
     if (job.keyId === keyId) endJob(turn, job, keyEnded);
   }
 };
 
-/** How long a worker's socket may be gone before its jobs of the front door go elsewhere. */
+/** How long a worker's socket may be gone before its front-door jobs go elsewhere. */
 export const SOCKET_GRACE_MS = 5_000;
 
-/** Its socket has been gone too long for somebody who waits: others of its jobs wait for the reaper. */
+/** The worker's socket has been gone too long for a waiting client. Its other jobs wait for the reaper. */
 export const loseWaitedFor = (turn: Turn, instance: string): void => {
   for (const job of turn.store.jobs.leasedBy(instance)) {
     if (job.api !== null) turn.record(job, loseJob(job, maxAttemptsOf(turn.memory.config, job), turn.nowAt));
@@ -67,10 +67,10 @@ export const loseWaitedFor = (turn: Turn, instance: string): void => {
 /** `whole`: completed. An error: how the reader's stream ends. */
 export type AttemptEnd = "open" | "whole" | Pick<JobError, "code" | "message" | "status">;
 
-/** How an attempt ended, for a relay that has not heard of its end. */
+/** How an attempt ended, for a relay that has not received its end. */
 export const attemptEnd = (turn: Turn, { jobId, lease }: { jobId: string; lease: number }): AttemptEnd => {
   const job = turn.store.jobs.find(jobId);
-  if (job === null) return { code: "stream_lost", message: "the job is over: read it for its result" };
+  if (job === null) return { code: "stream_lost", message: "the job has ended: read it for its result" };
   if (job.lease !== lease) return { code: "worker_lost", message: "the job goes on with another worker" };
   if (isLeased(job)) return "open";
   if (job.status === "completed") return "whole";

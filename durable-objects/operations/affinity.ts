@@ -1,10 +1,11 @@
-// Who had the last turn of each conversation, kept in memory alone: forgetting costs a cold cache, never an answer.
+// The worker of each conversation's previous turn, kept in memory only: losing it costs a cold cache, never a wrong
+// answer.
 
 const KEPT_MS = 10 * 60_000;
 const MAX_SESSIONS = 10_000;
 
 export class Affinity {
-  /** In the order of their last use. */
+  /** In the order of last use. */
   readonly #sessions = new Map<string, { readonly worker: string; readonly usedAt: number }>();
 
   workerOf(session: string, nowAt: number): string | null {

@@ -1,14 +1,14 @@
-// What a turn has to tell webhooks, and what of it leaves the object.
+// What a turn announces to webhooks, and which part of it leaves the object.
 
 import { presentJob } from "../../contract/job.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
 
-/** So that a body stays well below 20 kB. */
+/** Keeps a body well below 20 kB. */
 const MAX_ERROR_CHARS = 2_000;
 
-/** What leaves the object once the turn is stored. */
+/** Sent from the object after the turn is stored. */
 export interface Outgoing {
   readonly id: string;
   readonly url: string;
@@ -17,7 +17,7 @@ export interface Outgoing {
   readonly body: string;
 }
 
-/** An event of the turn; `tags` are the job's where it is about a job. */
+/** An event of the turn; `tags` are the job's if it is about a job. */
 export interface Announcement {
   readonly event: WebhookEvent;
   readonly data: Json;

@@ -1,6 +1,6 @@
-// Budgets: what the tenant has spent is known here exactly, so a reached budget holds from the next turn on. It closes
-// the providers that cost something until its period ends; a local runtime goes on. `on_reached: killswitch` also
-// holds everything at level 1 for as long as the tenant's budget is reached.
+// Budgets: the tenant's spending is known exactly here, so a reached budget applies from the next turn on. It closes
+// the providers that cost money until its period ends; local runtimes go on. `on_reached: killswitch` also engages
+// level 1 for as long as the tenant's budget is reached.
 
 import type { BudgetState } from "../../contract/cost.ts";
 import { toIso, toIsoOrNull } from "../../contract/field.ts";
@@ -23,7 +23,7 @@ import type { BudgetNotice } from "../store/settings.ts";
 import { activate, deactivate, read } from "./killswitch.ts";
 import type { Turn } from "./turn.ts";
 
-/** Halts what runs and assigns nothing, while new jobs may still queue. */
+/** Halts running work and assigns nothing; new jobs may still be queued. */
 const BUDGET_KILLSWITCH_LEVEL = 1;
 
 const hasLimit = (budget: Budget): boolean => budget.dayUsd != null || budget.monthUsd != null;
@@ -36,7 +36,7 @@ const spendingOf = (turn: Turn, provider: string | null): PeriodSpending => ({
 const reachedOf = (turn: Turn, budget: Budget | null, provider: string | null): BudgetReached | null =>
   budget === null || !hasLimit(budget) ? null : reachedBudget(budget, spendingOf(turn, provider), turn.nowAt, provider);
 
-/** The tenant's own budget, where it is reached. */
+/** The tenant's own budget, if it is reached. */
 export const budgetReached = (turn: Turn): BudgetReached | null => reachedOf(turn, turn.memory.config.budget, null);
 
 const reachedByProviders = (turn: Turn): BudgetReached[] => {
@@ -60,12 +60,12 @@ export const closedByBudget = (turn: Turn): Map<string, string> => {
   return closed;
 };
 
-/** By its price, or because it has cost something this month. */
+/** By its price, or because it cost something this month. */
 const costs = (turn: Turn, provider: string): boolean =>
   mayCost(provider, turn.memory.config.providers.get(provider)?.pricing) ||
   turn.memory.spending.of("month", turn.nowAt, provider) > 0;
 
-/** The reached budget that keeps a request from every worker that offers what it asks for; null where none does. */
+/** The reached budget that closes every worker with the required offer; null if none does. */
 export const budgetAgainst = (turn: Turn, asked: Requirements): BudgetReached | null => {
   const ofTenant = budgetReached(turn);
   const ofProviders = reachedByProviders(turn);
@@ -103,7 +103,7 @@ export const enforceBudget = (turn: Turn): void => {
   activate(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(ofTenant), by: SERVICE_ACTOR });
 };
 
-/** Clears the killswitch, unless a reached budget holds it: the answer is the state that follows. */
+/** Clears the killswitch, unless a reached budget keeps it engaged; returns the new state. */
 export const clearKillswitch = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
   deactivate(turn, request);
   enforceBudget(turn);
@@ -149,7 +149,7 @@ const auditReached = (turn: Turn, reached: BudgetReached): void => {
   turn.audit("budget.reached", targetOf(provider, period), detail, SERVICE_ACTOR);
 };
 
-/** The tenant's budget and what is spent of it, for the cost answers. */
+/** The tenant's budget and its spending, for the cost answers. */
 export const readBudget = (turn: Turn): Result<BudgetState, Refusal> => {
   const { budget } = turn.memory.config;
   const spending = spendingOf(turn, null);

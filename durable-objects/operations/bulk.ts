@@ -1,5 +1,5 @@
-// One change of many jobs. The edge finds them in history and brings them in portions, a turn each; a portion's jobs
-// are changed one by one, and what one is refused keeps no other from its change.
+// One change of many jobs. The edge finds them in history and sends them in portions, one turn each. Each job is
+// changed independently of the others.
 
 import type { BulkAction, BulkReport } from "../../contract/job-list.ts";
 import type { Json } from "../../domain/json.ts";
@@ -15,7 +15,7 @@ const VERBS = { retry, cancel } as const satisfies Record<BulkAction, unknown>;
 export interface BulkPortion {
   readonly changed: number;
   readonly refused: Partial<Record<RefusalCode, number>>;
-  /** Jobs that the object does not have: to be brought along from history, as of this instant. */
+  /** Jobs that the object does not have: the edge reads them from history, as of this instant. */
   readonly goneIds: readonly string[];
   readonly absentAt: number;
 }
@@ -36,13 +36,13 @@ export const changeJobs = (
   return ok({ changed, refused, goneIds, absentAt: turn.nowAt });
 };
 
-/** The report of the same request, where it came before. */
+/** The report of the same request, if it was made before. */
 export const recallBulk = (
   turn: Turn,
   request: { readonly idempotency: Idempotency },
 ): Result<Replayable<BulkReport> | null, Refusal> => recall<BulkReport>(turn, "bulk", request.idempotency);
 
-/** What was done: in the audit log, and for the same request when it comes again. */
+/** Records what was done, in the audit log and for a repetition of the request. */
 export const finishBulk = (
   turn: Turn,
   request: {

@@ -1,4 +1,4 @@
-// What a provider's catalog lists, told by the sync: routing and cost read it here, so that neither needs D1.
+// What a provider's catalog lists, from the last sync. Routing and cost read it here, so that they do not need D1.
 
 import type { ModelPrice } from "../../domain/catalog-price.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
@@ -8,11 +8,11 @@ import type { Turn } from "./turn.ts";
 
 export interface CatalogReport {
   readonly provider: string;
-  /** null where nothing follows the provider any more. */
+  /** null if nothing follows the provider any more. */
   readonly models: readonly { readonly id: string; readonly price?: ModelPrice | undefined }[] | null;
 }
 
-/** Takes over the models of a provider, and audits which workers, jobs and schedules name models that are gone. */
+/** Stores a provider's models, and audits which workers, jobs and schedules name removed models. */
 export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Refusal> => {
   const { catalog } = turn.memory;
   const before = catalog.get(report.provider);
@@ -36,11 +36,11 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
   return ok(null);
 };
 
-/** Models that are gone are remembered this far back. */
+/** The number of removed models that are remembered. */
 const MAX_REMEMBERED = 500;
 const MAX_NAMED = 50;
 
-/** What to say of a request that names a model which its provider's catalog listed once and lists no more; else null. */
+/** A note for a request that names a model which its provider's catalog no longer lists; else null. */
 export const removedModelNote = (
   turn: Turn,
   asked: { readonly provider: string | null; readonly model: string | null },
@@ -55,7 +55,7 @@ export const removedModelNote = (
   return left.length === 0 ? null : `the catalog of ${left.join(", ")} no longer lists model "${model}"`;
 };
 
-/** By provider, the models that are gone and that somebody still names. */
+/** By provider, the removed models that workers, jobs or schedules still name. */
 export const removedModelsInUse = (turn: Turn): RemovedModels[] =>
   [...turn.memory.catalog]
     .filter(([, facts]) => facts.removed.size > 0)
@@ -70,7 +70,7 @@ export interface RemovedModels {
   readonly schedules: string[];
 }
 
-/** Who still names models that are gone. */
+/** The workers, jobs and schedules that name removed models. */
 const whoNames = (turn: Turn, provider: string, gone: readonly string[]): Omit<RemovedModels, "provider"> => {
   const isGone = new Set(gone);
   const inUse = new Set<string>();

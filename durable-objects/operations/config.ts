@@ -1,4 +1,4 @@
-// Reading and replacing the tenant's configuration. A change holds from its own turn on.
+// Reading and replacing the tenant's configuration. A change applies from its own turn on.
 
 import { type ConfigDocument, toConfig } from "../../contract/config.ts";
 import type { Json } from "../../domain/json.ts";
@@ -16,13 +16,13 @@ export const readConfig = (turn: Turn): Result<StoredConfig, Refusal> => ok(turn
 export interface ConfigChange {
   readonly document: ConfigDocument;
   readonly etag: string;
-  /** Replace only if the config has one of these tags (`*`: any); null replaces whatever is there. */
+  /** Replace only if the config has one of these tags (`*`: any); null: replace in any case. */
   readonly ifMatch: readonly string[] | null;
-  /** Says what would hold, and changes nothing. */
+  /** Returns the config that would apply, and changes nothing. */
   readonly isDryRun?: boolean;
 }
 
-/** Replaces the document; with `ifMatch` only if nobody did meanwhile. */
+/** Replaces the document; with `ifMatch` only if nobody else has changed it. */
 export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredConfig, Refusal> => {
   const { document, etag, ifMatch, isDryRun } = request;
   const before = turn.memory.storedConfig;
@@ -36,7 +36,7 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   const { reapStaleAfterMs } = turn.memory.config.jobs;
   turn.memory.storedConfig = next;
   turn.memory.config = toConfig(next.document);
-  // Workers that only ping hear of nothing else.
+  // Workers that only ping learn of a new interval by this message alone.
   const isNewPace = turn.memory.config.presence.heartbeatIntervalMs !== heartbeatIntervalMs;
   if (isNewPace) turn.effects.broadcast.push({ message: { type: "welcome", ...greeting(turn) } });
   turn.audit("config.replaced", request.etag, changedParts(before.document, next.document));
@@ -47,10 +47,10 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   return ok(next);
 };
 
-/** Deadlines of jobs under way follow the new settings. */
+/** Deadlines of current jobs follow the new settings. */
 const redate = (turn: Turn, isNewThreshold: boolean): void => {
   for (const job of turn.store.jobs.allLeased()) {
-    // A new threshold counts from now: until now other beats were kept, or none.
+    // A new threshold counts from now: under the old one heartbeats were stored at other times, or not at all.
     const counted = isNewThreshold && job.status === "running" ? { ...job, heartbeatAt: turn.nowAt } : job;
     const dueAt = dueAtOf(counted, turn.memory);
     if (counted === job) turn.store.jobs.postpone(job.id, dueAt);

@@ -1,5 +1,5 @@
-// What a tenant's jobs came to, counted for the metrics and the dashboard. In memory, and stored with each drain: sleep
-// costs nothing, a crash a moment's counts. History has the truth.
+// Counts of a tenant's jobs for the metrics and the dashboard. Kept in memory and stored with each drain: sleep loses
+// nothing, a crash loses the counts of a moment. History has the exact numbers.
 
 import type { Usage } from "../../domain/job.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
@@ -32,7 +32,7 @@ export class Histogram {
   }
 }
 
-/** Label values are bounded: what comes after so many pairs of provider and model counts as "other". */
+/** Label values are bounded: further pairs of provider and model count as "other". */
 const MAX_TALLIES = 200;
 const MAX_ERROR_CODES = 30;
 const OTHER = "other";
@@ -48,7 +48,7 @@ export interface EndedAttempt {
   readonly errorCode: string | null;
 }
 
-/** What attempts came to, by provider and model. */
+/** Counts and sums of attempts, by provider and model. */
 export class Tallies {
   readonly #byName = new Map<string, ProviderTally>();
 
@@ -89,7 +89,7 @@ const nameOf = (provider: string, model: string): string => JSON.stringify([prov
 const MINUTE_MS = 60_000;
 const KEPT_MINUTES = 60;
 
-/** What happened to jobs, minute by minute: the last hour's minutes in which anything did. */
+/** What happened to jobs per minute: the minutes of the last hour that had events. */
 export class Activity {
   readonly minutes: ActivityMinute[];
 
@@ -108,7 +108,7 @@ export class Activity {
     minute[what] += 1;
   }
 
-  /** The newest, oldest first. */
+  /** The newest minutes, oldest first. */
   since(at: number): readonly ActivityMinute[] {
     return this.minutes.filter((minute) => minute.at >= at);
   }
@@ -116,26 +116,26 @@ export class Activity {
 
 export interface Counters {
   readonly activity: Activity;
-  /** How often any job reached a status: a job that failed twice counts twice. */
+  /** How often jobs reached a status: a job that failed twice counts twice. */
   readonly jobsByStatus: Record<JobStatus, number>;
-  /** How often a job that had failed was retried. */
+  /** How often a failed job was retried. */
   retriedCount: number;
-  /** Finished jobs that history has deleted: they count above, and stand in no list. */
+  /** Finished jobs that history has deleted: they are counted above, but are in no list. */
   readonly prunedByStatus: Partial<Record<JobStatus, number>>;
   readonly assignmentLatency: Histogram;
   readonly tallies: Tallies;
-  /** By the row of the timetable, since the object woke. */
+  /** By the task's name, since the object woke. */
   readonly sweepFailures: Map<string, number>;
-  /** From the request to the first word of its answer. */
+  /** From the request to the first output. */
   readonly firstToken: Histogram;
-  /** From the first word to the end. */
+  /** From the first output to the end. */
   readonly streamDuration: Histogram;
   readonly affinity: Record<"hit" | "miss", number>;
-  /** Answers that nobody stayed for. */
+  /** Answers whose client left. */
   streamsAbandoned: number;
 }
 
-/** From nothing where none are stored. */
+/** Starts at zero if none are stored. */
 export const countersFrom = (stored: StoredCounters | null): Counters => ({
   jobsByStatus:
     stored?.jobsByStatus ??

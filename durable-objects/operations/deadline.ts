@@ -1,11 +1,11 @@
-// When the sweep must look at a job next: one instant per job, whatever state it is in. Heartbeats are kept in memory and
-// seldom in the row, so what the row says is looked at again when its time has come.
+// When the sweep must look at a job next: one instant per job. Heartbeats are kept in memory and rarely stored, so the
+// stored instant is checked again when it comes.
 
 import { type Config, storeBeatAfterMs, timeoutOf } from "../../domain/config.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Memory } from "./memory.ts";
 
-/** A final job stays this long after its last change: repeated reports and quick reads need no history. */
+/** A final job stays this long after its last change, so that repeated reports and quick reads need no history. */
 export const FINAL_GRACE_MS = 10_000;
 
 export const dueAtOf = (job: Job, memory: Memory): number | null => {
@@ -26,17 +26,17 @@ const runningDueAt = (job: Job, memory: Memory): number | null => {
   return earliest(endsAt, firstTokenDueAt(job, memory.config));
 };
 
-/** When a lease that nobody started is over. A worker that says it has the job keeps it. */
+/** When an unstarted lease ends. A worker that reports having the job keeps it. */
 const expiresAtOf = (job: Job, { jobs }: Config): number | null =>
   job.assignedAt === null ? null : Math.max(job.assignedAt, job.heartbeatAt ?? 0) + jobs.acceptWithinMs;
 
-/** When a running job is taken for abandoned: never before the threshold is over since its last heartbeat. */
+/** When a running job counts as abandoned: never before the threshold has passed since its last heartbeat. */
 export const staleAtOf = (job: Job, { config, beats }: Memory): number | null => {
   const thresholdMs = config.jobs.reapStaleAfterMs;
   if (job.heartbeatAt === null || thresholdMs === null) return null;
   const beat = beats.get(job.id);
   if (beat?.storedAt === job.heartbeatAt) return beat.heardAt + thresholdMs;
-  // Before a reload of memory a beat may have been heard that the row does not have.
+  // Before memory was reloaded, heartbeats may have come that the row does not have.
   return job.heartbeatAt + storeBeatAfterMs(thresholdMs) + thresholdMs;
 };
 
@@ -45,7 +45,7 @@ export const timeoutAtOf = (job: Job, config: Config): number | null => {
   return job.startedAt === null || timeoutMs === null ? null : job.startedAt + timeoutMs;
 };
 
-/** When somebody has waited too long for the first word of this attempt. */
+/** When the client has waited too long for this attempt's first output. */
 export const firstTokenDueAt = (job: Job, config: Config): number | null => {
   const { firstTokenMs } = config.frontDoor;
   if (firstTokenMs === null || job.api === null || !job.stream || job.firstTokenAt !== null) return null;

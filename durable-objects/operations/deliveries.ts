@@ -1,5 +1,5 @@
-// Events on their way to webhooks. A delivery is written in the turn that caused it, taken by the sweep, sent by the
-// shell and settled in a turn of its own; a crash in between repeats a try and loses none.
+// Deliveries of events to webhooks. The turn that causes a delivery writes it, the sweep takes it, the object's shell
+// sends it, and a turn of its own stores the outcome. A crash in between repeats a try and loses none.
 
 import { toIso } from "../../contract/field.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
@@ -17,15 +17,15 @@ import {
 import { isOffline } from "../../domain/worker.ts";
 import type { Turn } from "./turn.ts";
 
-/** Below the six connections that the platform gives at a time. */
+/** The platform allows six connections at a time. */
 const MAX_UNDER_WAY = 5;
-/** Longer than a try takes: after this long without an outcome it is made again. */
+/** Longer than a try takes; without an outcome by then it is repeated. */
 const TRY_LEASE_MS = 60_000;
 const LOOK_AGAIN_MS = 5_000;
 const KEPT_MS = 30 * 86_400_000;
 const REMOVED_A_SWEEP = 1_000;
 
-/** Writes what the turn announced: a delivery for each webhook that wants it. */
+/** Writes the turn's announcements: a delivery for each webhook that selects them. */
 export const writeDeliveries = (turn: Turn): void => {
   for (const { event, data, tags, traceparent = null } of turn.announcements)
     for (const webhook of turn.memory.webhooks)
@@ -64,17 +64,19 @@ const withLink = ({ origin }: Webhook, data: Json): Json => {
   return id === undefined ? data : { ...(data as object), url: `${origin}/api/jobs/${id}` };
 };
 
-/** Under a full halt only the killswitch's own events go out. */
+/** At killswitch level 4 only the killswitch's own events are sent. */
 const sendable = (turn: Turn): string => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch.*" : "*");
 
-/** While as many are under way as may be, the end of each is the time to look; the alarm is for an object that dies. */
+/**
+ * While the most deliveries are in progress, the end of each triggers the next; the alarm is for an object that dies.
+ */
 export const nextDeliveryAt = (turn: Turn): number | null => {
   const dueAt = turn.store.deliveries.nextDueAt(sendable(turn));
   const isFull = turn.memory.deliveriesUnderWay.size >= MAX_UNDER_WAY;
   return dueAt !== null && isFull ? Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS) : dueAt;
 };
 
-/** Hands what is due to the shell, as many as may be under way. */
+/** Gives due deliveries to the shell, as many as may be in progress. */
 export const takeDeliveries = (turn: Turn): void => {
   const { deliveriesUnderWay: underWay, webhooks } = turn.memory;
   for (const delivery of turn.store.deliveries.due(turn.nowAt, sendable(turn), MAX_UNDER_WAY - underWay.size)) {
@@ -93,7 +95,7 @@ export const takeDeliveries = (turn: Turn): void => {
   }
 };
 
-/** What came of a try. */
+/** Stores the outcome of a try. */
 export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome): void => {
   turn.memory.deliveriesUnderWay.delete(id);
   const delivery = turn.store.deliveries.find(id);
@@ -127,7 +129,7 @@ export const removeOldDeliveries = (turn: Turn): void =>
 const isSilenceWanted = (turn: Turn): boolean =>
   turn.memory.webhooks.some((webhook) => wants(webhook, "worker.offline", null));
 
-/** When the next worker is offline if it stays silent; null where no webhook asks for it. */
+/** When the next worker becomes offline if it stays silent; null if no webhook selects the event. */
 export const nextSilenceAt = (turn: Turn): number | null => {
   if (!isSilenceWanted(turn)) return null;
   let next = Number.POSITIVE_INFINITY;
@@ -171,7 +173,7 @@ const noteSilence = (turn: Turn, instance: string, isSilent: boolean): void => {
   }
 };
 
-/** Who is offline before anybody asks to hear of it is no news. */
+/** Workers that were offline before any webhook selected the event are not announced. */
 export const noteSilentBefore = (turn: Turn): void => {
   const { offlineAfterMs } = turn.memory.config.presence;
   for (const { worker } of turn.memory.fleet.members())

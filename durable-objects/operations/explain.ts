@@ -1,4 +1,4 @@
-// Why a job would go where: the router's whole reasoning for a request, or for a job that waits.
+// Why a job would go where: the router's whole reasoning for a request, or for a waiting job.
 
 import { type Explanation, presentExplanation } from "../../contract/dispatch.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";

@@ -1,7 +1,8 @@
-// The job that a command is about: the object's own record, else one that the edge or the socket brought from history.
+// Finds the job of a command: the object's own record, else one that the edge or the socket sent from history.
 //
-// A job that comes back stays in the object until FINAL_GRACE_MS after its end. Within that time of the object's saying
-// that it has no such job, history's record is the last one; an older one may have been overtaken, and is not used.
+// A job that comes back stays in the object until FINAL_GRACE_MS after its end. So history's record is the latest if it
+// was read within that time after the object said that it has no such job; a later one may be out of date and is
+// refused.
 
 import type { Job } from "../../domain/job.ts";
 import type { Brought } from "../../domain/job-record.ts";

@@ -1,4 +1,4 @@
-// What the front door asks of a tenant: a job for a request, where that job stands, and the models there are.
+// The front door's calls to a tenant: create a job for a request, follow it, list the models.
 
 import { toIso } from "../../contract/field.ts";
 import { type JobResource, presentJob } from "../../contract/job.ts";
@@ -24,13 +24,13 @@ import { admit, admitTo, chooseFor, routePolicy, routeRequest, waitingReason } f
 import type { Turn } from "./turn.ts";
 
 export interface Asking {
-  /** Given where the body is held outside this object already. */
+  /** Given if the body is already stored outside this object. */
   readonly id: string | null;
   readonly api: Api;
   readonly stream: boolean;
   readonly model: string;
   readonly prompt: string;
-  /** null where it is held outside. */
+  /** null if it is stored outside. */
   readonly input: Json;
   readonly session: string | null;
   readonly headers: FrontDoorFacts["headers"];
@@ -46,7 +46,7 @@ export interface Asking {
   readonly traceparent: string;
 }
 
-/** Where a job stands, for who waits for it. */
+/** A job's state for the client that waits for it. */
 export interface Followed {
   readonly id: string;
   readonly api: Api | null;
@@ -68,7 +68,7 @@ export interface Asked {
   readonly settings: DoorSettings;
 }
 
-/** What of the config the edge goes by. */
+/** The parts of the config that the edge uses. */
 export interface DoorSettings {
   readonly commitAfterMs: number;
   readonly keepAliveMs: number;
@@ -82,7 +82,7 @@ export const settingsOf = (turn: Turn): DoorSettings => {
 export const readCorsOrigins = (turn: Turn): Result<readonly string[], Refusal> =>
   ok(turn.memory.config.frontDoor.corsOrigins);
 
-/** Makes the job of a request, with its worker where one has room; refuses what nobody could ever answer. */
+/** Creates the job of a request, with a worker if one has room; refuses what no worker could ever answer. */
 export const ask = (turn: Turn, request: Asking): Result<Asked, Refusal> => {
   const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
   if (!made.ok) return made;
@@ -119,7 +119,7 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   return presented(created.job);
 };
 
-/** It would not wait: what its end in the queue would have been. */
+/** The request does not wait: the refusal that waiting would have ended with. */
 const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
   const policy = routePolicy(turn);
   const detail = waitingReason(turn, job, policy) ?? "no worker may have this job now";
@@ -170,7 +170,7 @@ const findModel = (turn: Turn, asked: string): Result<Alias, Refusal> => {
   return err({ code: "model_not_found", model: asked, known: known.slice(0, NAMED_MODELS) });
 };
 
-/** What a model's name means now: for a body that is stored before its job is made. */
+/** What a model's name means now, for a body that is stored before its job is created. */
 export const nameModel = (turn: Turn, request: { model: string }): Result<string, Refusal> => {
   const found = findModel(turn, request.model);
   if (!found.ok) return found;
@@ -184,7 +184,10 @@ interface ListedModel {
   readonly createdAt: number;
 }
 
-/** What workers that are not offline name, else what their runtimes list, else what their provider's catalog lists. */
+/**
+ * The models named by workers that are not offline, else those that their runtimes list, else those of their provider's
+ * catalog.
+ */
 const listedModels = (turn: Turn): ListedModel[] => {
   const { fleet, catalog, config } = turn.memory;
   const models = new Map<string, ListedModel>();
@@ -249,7 +252,7 @@ const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
 });
 
-/** A request that is repeated after its job has left: the edge reads it from history. */
+/** A repeated request whose job has left: the edge reads the job from history. */
 const gone = (job: JobResource): Followed => ({
   id: job.id,
   api: job.api,
@@ -266,7 +269,7 @@ const gone = (job: JobResource): Followed => ({
 /** How long the answer to a request may wait, and for what. */
 export interface AskWait {
   readonly until: "assigned" | "final";
-  /** In times of `front_door.commit_after_seconds`. */
+  /** In units of `front_door.commit_after_seconds`. */
   readonly commits: number;
 }
 
@@ -278,7 +281,7 @@ interface Stand {
   readonly lease: number;
 }
 
-/** Assigned or running is one to who waits for the answer. */
+/** Assigned and running are the same to the waiting client. */
 export const isSameStand = (job: Stand, seen: Stand): boolean =>
   job.lease === seen.lease && (job.status === seen.status || (isHeld(job) && isHeld(seen)));
 

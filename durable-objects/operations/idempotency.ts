@@ -1,5 +1,5 @@
-// The same key and body within a day answers with the first answer; another body under the key is refused. What the
-// request brings again (prompt, input, tags) is not stored a second time.
+// The same key and body within a day get the first answer; another body under the key is refused. What the repeated
+// request contains anyway (prompt, input, tags) is not stored.
 
 import type { JobResource } from "../../contract/job.ts";
 import type { NewJob } from "../../domain/job.ts";
@@ -9,17 +9,17 @@ import type { Turn } from "./turn.ts";
 
 export interface Idempotency {
   readonly key: string;
-  /** Digest of what was asked: the validated body, and what the path names. */
+  /** Digest of the request: the validated body, and the names in the path. */
   readonly bodyHash: string;
 }
 
-/** An answer that may be the first one over again. */
+/** An answer that may be a repetition of the first. */
 export type Replayable<T> = T & { readonly replayed?: boolean };
 
-/** One key may stand for one request of each of these. */
+/** Each kind of request has keys of its own. */
 export type IdempotencyScope = "create" | "dispatch" | "batch" | "run" | "bulk" | "ask";
 
-/** How an answer is stored, and made whole again from that and the repeated request. */
+/** How an answer is stored, and restored with the repeated request. */
 export interface Kept<T> {
   readonly strip: (answer: T) => unknown;
   readonly restore: (stored: T) => T;
@@ -29,7 +29,7 @@ const KEPT_MS = 24 * 3_600_000;
 
 const WHOLE: Kept<never> = { strip: (answer) => answer, restore: (stored) => stored };
 
-/** The first answer under the key; null where there is none yet. */
+/** The first answer under the key; null if there is none yet. */
 export const recall = <T extends object>(
   turn: Turn,
   scope: IdempotencyScope,
@@ -79,13 +79,13 @@ export const keptJob = (asked: NewJob): Kept<JobResource> => ({
   restore: (stored) => restoreJob(stored, asked),
 });
 
-/** An answer that holds the job. */
+/** An answer that contains the job. */
 export const keptInside = <T extends { readonly job: JobResource }>(asked: NewJob): Kept<T> => ({
   strip: (answer) => ({ ...answer, job: stripJob(answer.job) }),
   restore: (stored) => ({ ...stored, job: restoreJob(stored.job, asked) }),
 });
 
-/** An answer that holds jobs in the order in which they were asked for. */
+/** An answer that contains jobs in the order of the request. */
 export const keptBatch = <T extends { readonly jobs: readonly JobResource[] }>(asked: readonly NewJob[]): Kept<T> => ({
   strip: (answer) => ({ ...answer, jobs: answer.jobs.map(stripJob) }),
   restore: (stored) => ({

@@ -1,4 +1,4 @@
-// Creating, reading and changing jobs, as their owner does.
+// Creating, reading and changing jobs, for their owner.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import { keepsResult, keptPayload, refuseRetry } from "../../domain/front-door.ts";
@@ -37,12 +37,14 @@ import {
 } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
-/** Half of what the platform gives an object: room for what is under way to end, and to be told. */
+/** Half of the platform's limit for an object, so that open jobs can still finish and be written to history. */
 export const MAX_STORED_BYTES = 5_000_000_000;
 const SIZE_READ_EVERY_MS = 1_000;
 const BACKLOG_RETRY_SECONDS = 10;
 
-/** Past its bound the object takes no new jobs: too many wait, or history is away. None is ever dropped. */
+/**
+ * Above its limits the object takes no new jobs: too many wait, or history is down. No accepted job is ever dropped.
+ */
 export const refuseBacklog = (turn: Turn): Result<null, Refusal> => {
   const { stored } = turn.memory;
   if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {
@@ -53,7 +55,9 @@ export const refuseBacklog = (turn: Turn): Result<null, Refusal> => {
   return err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
 };
 
-/** An open job shows all its texts; a final one of the front door what history keeps of them, though it is still here. */
+/**
+ * An open job shows all its texts; a final front-door job only those that history keeps, even while it is still here.
+ */
 export const presentOpenJob = (turn: Turn, job: Job): JobResource => {
   const payload = turn.store.payloads.find(job.id);
   const result = turn.store.payloads.findResult(job.id);
@@ -74,7 +78,7 @@ export const createOne = (
   return withIdempotency(turn, "create", request.idempotency, create, keptJob(request.job));
 };
 
-/** Asked after the look for an earlier answer: a repeated request is answered as it was, whatever holds by now. */
+/** Checked after looking for an earlier answer: a repeated request gets its first answer, whatever applies now. */
 const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
   const permitted = permit(turn.memory.killswitch, "create");
   if (!permitted.ok) return permitted;
@@ -88,14 +92,14 @@ const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refus
   return ok(null);
 };
 
-/** The job as created: pending, even where a worker has it before the answer leaves. */
+/** The job as created: pending, even if a worker gets it before the answer is sent. */
 const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
   const created = createJob(asked, turn.newId(), turn.nowAt, turn.caller.keyId);
   const waitsFor = admit(turn, created, routePolicy(turn), reasons);
   return presentJob(created.job, asked, null, waitsFor);
 };
 
-/** All of them or none, in their order. */
+/** All jobs or none, in order. */
 export const createMany = (
   turn: Turn,
   request: { jobs: readonly NewJob[]; idempotency: Idempotency | null },
@@ -114,7 +118,7 @@ export interface Dispatched {
   readonly isQueued: boolean;
 }
 
-/** Gives the job to the best worker now; refuses, leaving nothing behind, where there is none (or queues it). */
+/** Gives the job to the best worker now. Without one it refuses and stores nothing, or queues the job. */
 export const dispatch = (
   turn: Turn,
   request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
@@ -169,8 +173,8 @@ export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Ref
 const LEFT_OUT = { prompt: "", input: null };
 
 /**
- * The live state of those of the given jobs that are open: what a page of history is overlaid with. The long values
- * are left out; history has them.
+ * The live state of those given jobs that are open, to overlay a page from history. Long values are left out; history
+ * has them.
  */
 export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] }): Result<JobResource[], Refusal> =>
   ok(turn.store.jobs.findMany(request.ids).map(({ job }) => presentJob(job, LEFT_OUT, null, waitingReason(turn, job))));

@@ -1,4 +1,4 @@
-// What a key may ask for, held in the turn that creates the job: exact, because one object sees every request.
+// The limits of a key, checked in the turn that creates the job: exact, because one object sees every request.
 
 import { type KeyLimits, mayUseModel, type RequestWindow, windowAt } from "../../domain/key-limits.ts";
 import { periodAt } from "../../domain/period.ts";
@@ -7,7 +7,7 @@ import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Turn } from "./turn.ts";
 
-/** Where a key stands with its requests a minute. */
+/** The state of a key's limit on requests per minute. */
 export interface LimitState {
   readonly limit: number;
   readonly remaining: number;
@@ -20,7 +20,7 @@ const limitsOf = (turn: Turn): { keyId: string; limits: KeyLimits } | null => {
   return keyId === null || limits === null ? null : { keyId, limits };
 };
 
-/** Whether the caller's key may use a model, by any of its names; null stands for any model. */
+/** Whether the caller's key may use a model, under any of its names; null means any model. */
 export const refuseModel = (turn: Turn, names: readonly (string | null)[]): Result<null, Refusal> => {
   const models = limitsOf(turn)?.limits.models ?? null;
   if (models === null || names.some((name) => name !== null && mayUseModel(models, name))) return ok(null);
@@ -29,7 +29,7 @@ export const refuseModel = (turn: Turn, names: readonly (string | null)[]): Resu
   return err({ code: "forbidden", detail: `this key does not allow ${what}; it allows ${models.join(", ")}` });
 };
 
-/** `count`: how many jobs would be made. */
+/** `count`: the number of jobs to create. */
 export const refuseOverLimits = (turn: Turn, names: readonly (string | null)[], count = 1): Result<null, Refusal> => {
   const held = limitsOf(turn);
   if (held === null) return ok(null);
@@ -73,7 +73,7 @@ const refuseOverMoney = (turn: Turn, keyId: string, limits: KeyLimits): Result<n
   return ok(null);
 };
 
-/** Counts requests that made jobs; answers where the caller's key stands, null where it has no such limit. */
+/** Counts requests that created jobs; returns the state of the caller's limit, or null if the key has none. */
 export const countRequest = (turn: Turn, isNew: boolean, count = 1): LimitState | null => {
   const held = limitsOf(turn);
   const rate = held?.limits.requestsPerMinute ?? null;
@@ -85,7 +85,7 @@ export const countRequest = (turn: Turn, isNew: boolean, count = 1): LimitState 
   return { limit: rate, remaining: Math.max(0, rate - counted.count), resetMs };
 };
 
-/** What an attempt of a job cost counts against the key that asked for it, if that key has limits. */
+/** Charges the cost of an attempt to the key that created the job, if the key has limits. */
 export const chargeKey = (turn: Turn, keyId: string | null, dayAt: number, nanoUsd: number): void => {
   if (keyId === null || nanoUsd <= 0 || (turn.store.keys.find(keyId)?.limits ?? null) === null) return;
   turn.store.keyUse.addSpent(keyId, dayAt, nanoUsd);

@@ -1,4 +1,4 @@
-// Tenants, keys and sessions. The object holds digests; the secrets are made at the edge and shown once. A session and a
+// Tenants, keys and sessions. The object stores digests; secrets are made at the edge and shown once. A session and a
 // socket end with the secret that opened them.
 
 import { toIso } from "../../contract/field.ts";
@@ -21,21 +21,21 @@ import type { Store } from "../store/open.ts";
 import { endAsksOf } from "./abandon.ts";
 import type { Caller, Turn } from "./turn.ts";
 
-/** What the edge found in a bearer key or a cookie: public ids, and the digest of the whole. */
+/** What the edge found in a bearer key or a cookie: public ids, and the digest of the whole token. */
 export interface Credential {
   readonly kind: "key" | "session";
   readonly id: string;
   readonly hash: string;
   /** The request's id, for the log and the job's events. */
   readonly requestId?: string;
-  /** How many requests of the key are under way at the edge, this one included, where it counts against the limits. */
+  /** Requests of the key in progress at the edge, including this one, if it counts against the limits. */
   readonly underWay?: number;
 }
 
 const USE_NOTED_EVERY_MS = 60_000;
 const SESSION_MS = 12 * 3_600_000;
 
-/** Who is calling; notes the use of the key now and then. */
+/** Identifies the caller; records the key's use from time to time. */
 export const identify = (store: Store, credential: Credential, nowAt: number): Result<Caller, Refusal> => {
   const key = credential.kind === "key" ? keyOf(store, credential, nowAt) : keyOfSession(store, credential, nowAt);
   if (!key.ok) return key;
@@ -51,7 +51,7 @@ const noteUse = (store: Store, id: string, nowAt: number): void => {
   if (key !== null) store.keys.put({ ...key, lastUsedAt: nowAt });
 };
 
-/** A key, and the digest of the secret that the caller came with or opened a session with. */
+/** A key, and the digest of the secret that the caller used or opened a session with. */
 type Identified = KeyRecord & { readonly secretHash: string };
 
 const keyOf = (store: Store, { id, hash }: Credential, nowAt: number): Result<Identified, Refusal> =>
@@ -118,7 +118,7 @@ export const createKey = (turn: Turn, request: NewKey): Result<KeyResource, Refu
   return ok(presentKey(key));
 };
 
-/** Its name and its limits; what it has used of them stays counted. */
+/** Changes name and limits; what the key has used stays counted. */
 export const patchKey = (
   turn: Turn,
   request: { id: string; name: string | null; limits: KeyLimits | null | undefined },
@@ -132,7 +132,7 @@ export const patchKey = (
   return ok(presentKey(next));
 };
 
-/** A key whose jobs are limited in number has them counted from here on. */
+/** Jobs of a key with a limit on jobs are counted from now on. */
 const putKey = (turn: Turn, key: KeyRecord): void => {
   const { openByKey } = turn.memory;
   turn.store.keys.put(key);
@@ -140,7 +140,7 @@ const putKey = (turn: Turn, key: KeyRecord): void => {
   else if (!openByKey.has(key.id)) openByKey.set(key.id, turn.store.jobs.openCountOf(key.id));
 };
 
-/** Another admin key, for the operator: a tenant whose keys are all lost is not lost. */
+/** Adds an admin key, for the operator: a tenant whose keys are lost can be recovered. */
 export const addAdminKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
   const identity = turn.store.settings.identity();
   if (identity === null) return err(notFound("tenant", ""));
@@ -179,14 +179,14 @@ export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusa
   return ok(null);
 };
 
-/** Ends the sessions and sockets that were opened with a secret which opens the key no more. */
+/** Ends the sessions and sockets that were opened with a secret that is no longer valid. */
 const endOpened = (turn: Turn, key: KeyRecord): void => {
   const live = liveHashes(key, turn.nowAt);
   turn.store.sessions.removeOpenedWithout(key.id, live);
   turn.effects.endedKeys.set(key.id, live);
 };
 
-/** The grace of a rotation is over: sockets opened with the old secret are closed. */
+/** Closes sockets that were opened with an old secret whose grace has ended. */
 export const endGraces = (turn: Turn): void => {
   for (const key of turn.store.keys.all()) {
     if (key.previousUntilAt === null) continue;
@@ -211,7 +211,7 @@ export const createSession = (
   return ok({ role, name, expires_at: toIso(expiresAt) });
 };
 
-/** Who is signed in, and until when; a bearer key has no end of its own. */
+/** The signed-in key, and when the session ends; a bearer key has no end. */
 export const readSession = (
   turn: Turn,
   request: { id: string | null },

@@ -1,4 +1,4 @@
-// Stopping everything in one turn, and starting again. From the moment the answer leaves nobody is given anything.
+// Halting everything in one turn, and clearing the halt. Once the answer is sent, no worker is given a job.
 
 import { toIso } from "../../contract/field.ts";
 import {
@@ -20,7 +20,10 @@ import { nextDeliveryAt } from "./deliveries.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
-/** Who has acknowledged this activation: counted once, then kept in step, so that a heartbeat costs no look at all. */
+/**
+ * The workers that have confirmed this activation: counted once, then kept up to date, so that a heartbeat needs no
+ * scan.
+ */
 const confirmedOf = (turn: Turn): Set<string> => {
   const { memory } = turn;
   const activation = memory.killswitch.haltActivation;
@@ -33,11 +36,11 @@ const confirmedOf = (turn: Turn): Set<string> => {
   return memory.haltConfirmed.instances;
 };
 
-/** What workers are told. */
+/** The state as workers see it. */
 export const killswitchState = (turn: Turn): KillswitchState =>
   presentKillswitch(turn.memory.killswitch, turn.memory.killswitch.level > 0 ? confirmedOf(turn).size : 0);
 
-/** What operators are told: a look at every worker while something is halted. */
+/** The state as operators see it; scans all workers while something is halted. */
 export const killswitchResource = (turn: Turn): KillswitchResource => {
   const { killswitch, fleet } = turn.memory;
   if (killswitch.level === 0) return { ...killswitchState(turn), workers_to_confirm: 0, unconfirmed: [] };
@@ -68,11 +71,11 @@ export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(kill
 export interface KillswitchOrder {
   readonly level: number;
   readonly reason: string;
-  /** Who gives it, where that is not the caller. */
+  /** Who gives the order, if not the caller. */
   readonly by?: Actor;
 }
 
-/** Level 0 does nothing; any other halts, pauses and refuses as its row in the table says. */
+/** Level 0 does nothing; the others halt, pause and refuse as the table in `domain/killswitch.ts` says. */
 export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchResource, Refusal> => {
   if (order.level === 0) return read(turn);
   const { level, reason, by = turn.caller } = order;
@@ -105,7 +108,7 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
 const store = (turn: Turn, killswitch: Killswitch): void => {
   turn.memory.killswitch = killswitch;
   turn.store.settings.putKillswitch(killswitch);
-  // What a full halt held back goes out as soon as it is over.
+  // Deliveries that a full halt held back are sent as soon as it is over.
   turn.due(nextDeliveryAt(turn));
 };
 
@@ -116,8 +119,8 @@ const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {
 };
 
 /**
- * Takes back every lease: to the queue, or cancelled at full halt, with what a lower level of the same halt had put
- * back. Answers how many leases.
+ * Takes back every lease: to the queue, or cancelled at level 4, including jobs that a lower level of the same halt had
+ * put back. Returns the number of leases.
  */
 const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => {
   const waitedFor = haltFrontDoor(turn, level, killswitch.reason);
@@ -142,7 +145,10 @@ const cancelPutBack = (turn: Turn, reason: string): void => {
   turn.store.haltedJobs.clear();
 };
 
-/** Pauses the workers that it has not paused yet; answers how many. Only the epoch is stored: no worker's row is written. */
+/**
+ * Pauses the workers that it has not paused yet; returns their number. Only the epoch is stored, no worker's row is
+ * written.
+ */
 const pauseFleet = (turn: Turn): number => {
   const free = [...turn.memory.fleet.members()].filter(({ worker }) => !worker.isHalted);
   for (const { worker } of free) turn.showWorker({ ...worker, isHalted: true });
@@ -150,7 +156,7 @@ const pauseFleet = (turn: Turn): number => {
   return free.length;
 };
 
-/** Who is paused by hand is not told that it goes on. */
+/** A worker that an operator paused stays paused and gets no message. */
 const resumeFleet = (turn: Turn): number => {
   const halted = [...turn.memory.fleet.members()].filter(({ worker }) => worker.isHalted);
   const stillPaused = new Set<string>();
@@ -164,19 +170,19 @@ const resumeFleet = (turn: Turn): number => {
 };
 
 /**
- * A worker has acknowledged the halt when it reports what it works on and none of it is halted. One that never lists
- * its jobs acknowledges with its next report, whose answer tells it.
+ * A worker confirms the halt when it reports its jobs and none of them is halted. One that never lists its jobs
+ * confirms with its next report, whose answer told it of the halt.
  */
 export const confirmHalt = (turn: Turn, { worker }: Member, halted: readonly string[]): void => {
   const { level, haltActivation } = turn.memory.killswitch;
   if (level === 0 || halted.length > 0 || worker.confirmedHalt >= haltActivation) return;
   confirmedOf(turn).add(worker.instance);
-  // Lost with the object's memory, it comes again with the worker's next report.
+  // If memory is lost, the worker's next report confirms again.
   turn.rememberWorker({ ...worker, confirmedHalt: haltActivation });
   turn.effects.changedTopics.add("killswitch");
 };
 
-/** Stores a worker that was paused for its failures, tells it and audits it. */
+/** Stores an automatic pause, tells the worker and audits it. */
 export const recordPause = (turn: Turn, worker: Worker): void => {
   turn.putWorker(worker);
   const reason = worker.pause?.reason ?? "";

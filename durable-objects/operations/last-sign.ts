@@ -1,16 +1,16 @@
-// When a worker last showed that it lives, over whichever way it speaks.
+// When a worker last showed that it is alive, over any of its connections.
 
 import type { Member } from "../../domain/fleet.ts";
 import { isOffline } from "../../domain/worker.ts";
 import type { Turn } from "./turn.ts";
 
-/** The last sign of life of a worker: what it said, its pings on an open socket, or a claim of it that waits now. */
+/** The last sign of life of a worker: a message, a ping on an open socket, or a claim that is waiting now. */
 export const lastSignOf = (turn: Turn, member: Member): number =>
   member.isClaiming
     ? turn.nowAt
     : Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY);
 
-/** Asks the platform for the pings of those alone who have not said anything of late. */
+/** Asks the platform only for pings of workers that have sent no message recently. */
 export const isSilent = (turn: Turn, member: Member): boolean => {
   const { offlineAfterMs } = turn.memory.config.presence;
   return (

@@ -1,11 +1,11 @@
-// The leases that a worker holds and has not started, as many as one answer carries.
+// The leases that a worker holds and has not started.
 
 import { type LeasedJob, presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Turn } from "./turn.ts";
 
-/** What one answer carries of leases: the rest comes with the next, or by claim. */
+/** The number of leases in one answer; the rest comes with the next one, or by claim. */
 export const MAX_LEASES_AN_ANSWER = 1_000;
 const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
 
@@ -13,10 +13,10 @@ const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
 export const unstartedJobs = (turn: Turn, { worker, load }: Member): LeasedJob[] =>
   presentLeases(turn, turn.store.jobs.unstartedOf(worker.instance, MAX_LEASES_AN_ANSWER, load));
 
-/** A lease that a claim handed out comes with a claim again after this long, if it is not started: its answer was lost. */
+/** An unstarted lease from a claim is sent again after this time, because its answer was lost. */
 const HANDED_AGAIN_AFTER_MS = 5_000;
 
-/** Of those, up to `limit` that were not handed out just now: two claims in a row never answer the same lease. */
+/** Up to `limit` of them that were not sent recently, so two claims in a row never return the same lease. */
 export const handOut = (turn: Turn, { worker, load, handedAt }: Member, limit: number): LeasedJob[] => {
   const { fleet } = turn.memory;
   const held = turn.store.jobs.unstartedOf(worker.instance, limit + handedAt.size, load);

@@ -1,4 +1,4 @@
-// What viewers are shown: reads only.
+// What the dashboard's viewers see: reads only.
 
 import { toIso } from "../../contract/field.ts";
 import { type CountedWorker, fleetByProvider } from "../../contract/fleet-by-provider.ts";
@@ -24,7 +24,7 @@ export interface LiveChanges {
   readonly jobs: Set<string>;
   readonly workers: Set<string>;
   readonly forgotten: Set<string>;
-  /** `queue`: what waits, and what happened to jobs lately; `fleet`: its sums. Both at most once a second. */
+  /** `queue`: what waits, and what happened to jobs recently; `fleet`: its totals. Each at most once per second. */
   readonly topics: Set<LiveTopic | "queue" | "fleet">;
 }
 
@@ -38,16 +38,16 @@ const presentLive = (turn: Turn, job: Job): LiveJob => {
   return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
 };
 
-/** Jobs that stand in each status now, as the list has them. */
+/** Jobs in each status now, as the job list counts them. */
 const statusCounts = (turn: Turn): Record<JobStatus, number> => {
   const { jobsByStatus, retriedCount, prunedByStatus } = turn.memory.counters;
   const kept = (status: JobStatus): number => Math.max(0, jobsByStatus[status] - (prunedByStatus[status] ?? 0));
-  // Of the final states a job leaves only `failed`.
+  // Of the final statuses a job can only leave `failed`.
   const failed = Math.max(0, kept("failed") - retriedCount);
   return { completed: kept("completed"), cancelled: kept("cancelled"), failed, ...turn.memory.open };
 };
 
-/** Kept at once: history does not tell it a second time. */
+/** Stored at once, because history reports it only once. */
 export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>): null => {
   const { counters } = turn.memory;
   for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
@@ -56,7 +56,7 @@ export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number
   return null;
 };
 
-/** Of each worker only what is added up. */
+/** The fields of each worker that the totals use. */
 function* counted(turn: Turn): Generator<CountedWorker> {
   for (const member of turn.memory.fleet.members()) {
     const { status, pauseReason, load, worker } = viewOf(turn, member);

@@ -1,5 +1,5 @@
-// Prometheus text (exposition format 0.0.4). Label values come from closed sets: statuses, outcomes, providers and
-// requirement groups that exist, each list bounded.
+// Prometheus text (exposition format 0.0.4). Label values come from closed sets: statuses, outcomes, existing providers
+// and requirement groups, each list bounded.
 
 import { JOB_STATUSES } from "../../domain/job-status.ts";
 import { usdFromNano } from "../../domain/price.ts";
@@ -49,7 +49,7 @@ const queueMetrics = (turn: Turn): Metric[] => {
     gauge("signalbox_queue_depth", "Jobs that wait and may run now, by requirement group.", [
       ...labelled.map(({ group, labels }) => ["", labels, group.count] as const),
     ]),
-    gauge("signalbox_queue_oldest_age_seconds", "Age of the head of each requirement group.", ages),
+    gauge("signalbox_queue_oldest_age_seconds", "Age of the oldest job of each requirement group.", ages),
     gauge("signalbox_queue_jobs", "Jobs that wait and may run now.", [["", {}, queue.count]]),
     {
       name: "signalbox_jobs_total",
@@ -71,26 +71,26 @@ const doorMetrics = (turn: Turn): Metric[] => {
   return [
     {
       name: "signalbox_time_to_first_token_seconds",
-      help: "Time from a request to the first word of its stream.",
+      help: "Time from a request to the first output of its stream.",
       type: "histogram",
       samples: counters.firstToken.samples(),
     },
     {
       name: "signalbox_stream_duration_seconds",
-      help: "Time from the first word of a stream to its end.",
+      help: "Time from the first output of a stream to its end.",
       type: "histogram",
       samples: counters.streamDuration.samples(),
     },
-    gauge("signalbox_streams_open", "Streams that have begun and not ended.", [["", {}, turn.memory.openStreams]]),
+    gauge("signalbox_streams_open", "Streams in progress.", [["", {}, turn.memory.openStreams]]),
     {
       name: "signalbox_streams_abandoned_total",
-      help: "Answers whose client left, or read too slowly.",
+      help: "Streamed answers whose client left or read too slowly.",
       type: "counter",
       samples: [["", {}, counters.streamsAbandoned]],
     },
     {
       name: "signalbox_affinity_total",
-      help: "Requests of a conversation, by whether they went to the worker that had its last turn.",
+      help: "Requests of a conversation, by whether they went to the worker of the previous turn.",
       type: "counter",
       samples: (["hit", "miss"] as const).map((outcome) => ["", { outcome }, counters.affinity[outcome]] as const),
     },
@@ -111,7 +111,7 @@ const fleetMetrics = (turn: Turn): Metric[] => {
     gauge("signalbox_workers", "Registered workers by derived status.", [
       ...WORKER_STATUSES.map((status) => ["", { status }, byStatus.get(status) ?? 0] as const),
     ]),
-    gauge("signalbox_workers_paused", "Workers that take no new jobs.", [["", {}, paused]]),
+    gauge("signalbox_workers_paused", "Workers that get no new jobs because they are paused.", [["", {}, paused]]),
     gauge("signalbox_leases", "Jobs assigned or running.", [["", {}, load]]),
   ];
 };
@@ -128,7 +128,7 @@ const providerMetrics = (turn: Turn): Metric[] => {
   return [
     counter(
       "signalbox_attempts_total",
-      "Attempts that reported their end, by provider, model and outcome.",
+      "Attempts whose end was reported, by provider, model and outcome.",
       labelled.flatMap(({ tally, labels }) =>
         (["completed", "failed"] as const).map((outcome) => ["", { ...labels, outcome }, tally[outcome]] as const),
       ),
@@ -142,7 +142,7 @@ const providerMetrics = (turn: Turn): Metric[] => {
     ),
     counter(
       "signalbox_tokens_total",
-      "Tokens that attempts reported, by provider, model and kind.",
+      "Tokens reported for attempts, by provider, model and kind.",
       labelled.flatMap(({ tally, labels }) => [
         ["", { ...labels, kind: "input" }, tally.inputTokens] as const,
         ["", { ...labels, kind: "output" }, tally.outputTokens] as const,
@@ -150,7 +150,7 @@ const providerMetrics = (turn: Turn): Metric[] => {
     ),
     counter(
       "signalbox_cost_usd_total",
-      "What attempts cost, by provider and model; what has no known price is not in it.",
+      "Cost of attempts by provider and model; attempts of unknown cost are not included.",
       labelled.map(({ tally, labels }) => ["", labels, usdFromNano(tally.nanoUsd)] as const),
     ),
     {
@@ -184,7 +184,7 @@ const budgetMetrics = (turn: Turn): Metric[] => {
   return [
     gauge(
       "signalbox_budget_left_usd",
-      "What is left of each configured budget; without a provider, of the tenant's.",
+      "Remaining amount of each configured budget; without a provider, of the tenant's.",
       samples,
     ),
   ];
@@ -193,17 +193,19 @@ const budgetMetrics = (turn: Turn): Metric[] => {
 const tenantMetrics = (turn: Turn): Metric[] => {
   const oldestAt = turn.store.outbox.oldestAt();
   return [
-    gauge("signalbox_outbox_rows", "Changes that history has not got yet.", [["", {}, turn.store.outbox.count()]]),
-    gauge("signalbox_outbox_oldest_age_seconds", "Age of the oldest of them.", [
+    gauge("signalbox_outbox_rows", "Changes that are not in history yet.", [["", {}, turn.store.outbox.count()]]),
+    gauge("signalbox_outbox_oldest_age_seconds", "Age of the oldest change that is not in history yet.", [
       ["", {}, oldestAt === null ? 0 : (turn.nowAt - oldestAt) / 1000],
     ]),
     {
       name: "signalbox_sweep_failures_total",
-      help: "Rows of the timetable that failed, since the tenant's object woke.",
+      help: "Failed periodic tasks, since the tenant's object woke.",
       type: "counter",
       samples: [...turn.memory.counters.sweepFailures].map(([row, count]) => ["", { row }, count] as const),
     },
-    gauge("signalbox_killswitch_level", "0 is off, 4 is a full halt.", [["", {}, turn.memory.killswitch.level]]),
+    gauge("signalbox_killswitch_level", "Killswitch level: 0 is off, 4 is a full halt.", [
+      ["", {}, turn.memory.killswitch.level],
+    ]),
   ];
 };
 

@@ -1,31 +1,31 @@
-// A tenant leaves for another deployment, or arrives from one. Who has left says where to, to everybody; who has not
-// wholly arrived serves nobody. In between nothing of it changes, so that its rows can be carried over in parts.
+// A tenant moves to another deployment, or from one. A tenant that has left answers every request with its new address;
+// one that is still arriving serves nobody. In between nothing changes, so that its rows can be copied in parts.
 
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { activate, deactivate } from "./killswitch.ts";
 import type { Turn } from "./turn.ts";
 
-/** In place of an address: not all of the tenant's rows are here yet. */
+/** Instead of an address: not all of the tenant's rows have arrived. */
 export const ARRIVING = "";
 
-/** What the operator's command carries over. */
+/** What the operator's command copies. */
 export interface Departure {
   readonly schema: number;
   readonly tables: readonly string[];
 }
 
-/** Running work goes back to the queue, and nobody makes new work. */
+/** Running work goes back to the queue, and no new work is created. */
 const HALT_LEVEL = 3;
 const REASON = "the tenant moves to ";
 
-/** Why nobody is served here; null where everybody is. */
+/** Why the tenant is not served here; null if it is. */
 export const movedRefusal = (movedTo: string | null): Refusal | null => {
   if (movedTo === ARRIVING) return { code: "tenant_unavailable", retryAfterSeconds: 5 };
   return movedTo === null ? null : { code: "tenant_moved", to: movedTo };
 };
 
-/** Halts the tenant and refuses everything from now on. Doing it again changes nothing. */
+/** Halts the tenant and refuses everything from now on. Repeating it changes nothing. */
 export const leave = (turn: Turn, to: string): Result<null, Refusal> => {
   const { movedTo, killswitch } = turn.memory;
   if (movedTo !== null && movedTo !== to) return err({ code: "tenant_moved", to: movedTo });
@@ -36,7 +36,7 @@ export const leave = (turn: Turn, to: string): Result<null, Refusal> => {
   return ok(null);
 };
 
-/** The move is given up: the tenant is served here again. */
+/** The move is cancelled: the tenant is served here again. */
 export const stay = (turn: Turn): Result<null, Refusal> => {
   const { movedTo } = turn.memory;
   if (movedTo === null) return ok(null);
@@ -46,7 +46,7 @@ export const stay = (turn: Turn): Result<null, Refusal> => {
   return ok(null);
 };
 
-/** All rows are here: the tenant is served, and the halt of its move is over. */
+/** All rows have arrived: the tenant is served, and the halt for its move ends. */
 export const settleIn = (turn: Turn): Result<null, Refusal> => {
   putMovedTo(turn, null);
   endHalt(turn);
@@ -54,7 +54,7 @@ export const settleIn = (turn: Turn): Result<null, Refusal> => {
   return ok(null);
 };
 
-/** A halt that somebody else called stays. */
+/** A halt that was engaged for another reason stays. */
 const endHalt = (turn: Turn): void => {
   if (turn.memory.killswitch.reason?.startsWith(REASON) === true) deactivate(turn, { resumeAll: true });
 };

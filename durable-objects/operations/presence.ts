@@ -1,4 +1,4 @@
-// Presence: what a worker reports, and what it is told. Its report renews its jobs and confirms a halt.
+// Presence: a worker's report, and the answer to it. A report renews the worker's leases and confirms a halt.
 
 import { toIso, utf8Bytes } from "../../contract/field.ts";
 import { type PresenceAnswer, presentWorker } from "../../contract/worker.ts";
@@ -17,7 +17,7 @@ import { assignWaiting } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 import { viewOf } from "./workers.ts";
 
-/** A worker's stored sign of life is renewed once it is this share of `offline_after` old. */
+/** A worker's stored sign of life is renewed when it is this fraction of `offline_after` old. */
 const STORED_SIGN_SHARE = 2;
 
 export const MAX_WORKERS = 20_000;
@@ -27,7 +27,7 @@ export interface Presence extends PresenceReport {
   readonly viaSocket: boolean;
 }
 
-/** One worker's key does not speak for a worker that lives and speaks through another one's. */
+/** A worker's key may not report for a live worker that uses another key. */
 export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> => {
   const member = turn.memory.fleet.get(instance);
   const owner = member?.worker.keyId ?? null;
@@ -36,11 +36,11 @@ export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> =>
   }
   const key = turn.store.keys.find(owner);
   if (key?.role !== "worker" || key.revokedAt !== null || isSilent(turn, member)) return ok(null);
-  const detail = `worker "${instance}" is in use with another key: choose another name, or stop that one first`;
+  const detail = `worker "${instance}" is in use with another key: choose another name, or stop that worker first`;
   return err({ code: "forbidden", detail });
 };
 
-/** Whether the caller's key may speak for a worker, and what its connection ends with. */
+/** Whether the caller's key may act for a worker, and when its connection ends. */
 export const workAs = (
   turn: Turn,
   request: { instance: string },
@@ -64,7 +64,7 @@ export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Re
   return ok(presenceAnswer(turn, member, halted));
 };
 
-/** What one tenant keeps of its workers is bounded. */
+/** Bounds on what a tenant stores about its workers. */
 const withinBounds = (turn: Turn, { instance, tagList, models }: Presence): Result<null, Refusal> => {
   const { fleet } = turn.memory;
   if (utf8Bytes(tagList) + utf8Bytes((models ?? []).join("")) > MAX_OFFER_BYTES) {
@@ -76,7 +76,7 @@ const withinBounds = (turn: Turn, { instance, tagList, models }: Presence): Resu
   return ok(null);
 };
 
-/** What a worker is told that has not registered yet. */
+/** The first message to a worker that has not registered yet. */
 export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
   jobs: [],
   halted: [],
@@ -85,7 +85,7 @@ export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
   server_time: toIso(turn.nowAt),
 });
 
-/** What a presence report is answered, and what `welcome` says. */
+/** The answer to a presence report, also used for `welcome`. */
 export const presenceAnswer = (turn: Turn, member: Member, halted: readonly string[]): PresenceAnswer => ({
   ...greeting(turn),
   worker: presentWorker(viewOf(turn, member)),
@@ -93,13 +93,13 @@ export const presenceAnswer = (turn: Turn, member: Member, halted: readonly stri
   halted: [...halted],
 });
 
-/** Registers the worker or notes that it lives; stores only what a reader or the router would see differently. */
+/** Registers the worker or records that it is alive; stores only what a reader or the router would notice. */
 const hear = (turn: Turn, request: Presence): Member => {
   const { fleet, config, killswitch } = turn.memory;
   const known = fleet.get(request.instance);
   const isNew = known === undefined;
   const isConnected = turn.lastSocketSign(request.instance) !== null;
-  // With its socket open it hears of jobs there, however it reports.
+  // A worker with an open socket hears of jobs there, however it reports.
   const viaSocket = request.viaSocket || isConnected;
   const storedAgeMs = isNew ? Number.POSITIVE_INFINITY : turn.nowAt - known.worker.lastHeartbeatAt;
   const wasOffline = isNew || isSilent(turn, known);
@@ -127,14 +127,16 @@ const hear = (turn: Turn, request: Presence): Member => {
   return member;
 };
 
-/** From the first worker of another kind on, the built-in echo answers only who asks for it. */
+/** Once a worker of another kind has registered, echo answers only jobs that ask for it. */
 const noteOthersThanEcho = (turn: Turn, { provider }: Worker): void => {
   if (provider === ECHO || turn.memory.isEchoAside) return;
   turn.memory.isEchoAside = true;
   turn.store.settings.putEchoAside();
 };
 
-/** Jobs it holds and no longer works on go back to the queue; ids it works on and no longer holds are to be dropped. */
+/**
+ * Jobs that it holds but no longer lists go back to the queue; ids that it lists but no longer holds are to be dropped.
+ */
 const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]): string[] => {
   const named = new Set(reported);
   const held = new Set<string>();
@@ -155,7 +157,7 @@ const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]
   return reported.filter((id) => !held.has(id));
 };
 
-/** One of its sockets closed. The pings on it are forgotten with it, so the last of them is stored. */
+/** One of its sockets closed. The platform forgets the socket's pings, so the last one is stored. */
 export const noteDisconnected = (
   turn: Turn,
   instance: string,

@@ -1,4 +1,4 @@
-// What attempts cost, recorded once each in the turn that ends them, and what providers cost before anything runs.
+// The cost of attempts, recorded once each in the turn that ends them, and the expected cost of providers.
 
 import type { ModelPrice } from "../../domain/catalog-price.ts";
 import { type AttemptCost, blendedRate, priceAttempt } from "../../domain/cost.ts";
@@ -13,13 +13,13 @@ import type { Turn } from "./turn.ts";
 export interface Spent {
   readonly usage: Usage | null;
   readonly costUsd: number | null;
-  /** The model that answered, where the worker says so. */
+  /** The model that answered, if the worker says so. */
   readonly model: string | null;
 }
 
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
-/** The cost of an attempt on its provider, and where it is known from. */
+/** The cost of an attempt on its provider, and where that value comes from. */
 export const costOfAttempt = (turn: Turn, job: Job, spent: Spent): AttemptCost => {
   const provider = job.workerProvider ?? "";
   const model = spent.model ?? job.model;
@@ -36,7 +36,7 @@ export const costOfAttempt = (turn: Turn, job: Job, spent: Spent): AttemptCost =
 const catalogPrice = (turn: Turn, provider: string, model: string | null): ModelPrice | null =>
   model === null ? null : (turn.memory.catalog.get(provider)?.prices.get(model) ?? null);
 
-/** Records what an attempt spent, in the turn that ends it. */
+/** Records an attempt's cost in the turn that ends it. */
 export const recordSpending = (
   turn: Turn,
   job: Job,
@@ -69,7 +69,7 @@ export const recordSpending = (
   }
 };
 
-/** Nano-dollars for a million tokens of a typical mix; 0 on a local runtime, null where unknown. */
+/** Nano-dollars for a million tokens of a typical mix; 0 on a local runtime, null if unknown. */
 export const blendedPrice = (turn: Turn, provider: string, model: string | null): number | null => {
   const { config } = turn.memory;
   const price =

@@ -1,4 +1,4 @@
-// What waits, from the live truth: requirement groups by the age of the first in line, and what it waits for.
+// What waits, from the live state: requirement groups by the age of their oldest job, and what that job waits for.
 
 import { toIso } from "../../contract/field.ts";
 import { MAX_QUEUE_GROUPS, type QueueView } from "../../contract/insight.ts";

@@ -1,4 +1,4 @@
-// Which jobs a key may read: a worker's key those of its workers, a client's those that it made.
+// Which jobs a key may read: a worker key those of its workers, a client key those it created.
 
 import type { Job } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -8,12 +8,12 @@ import type { Turn } from "./turn.ts";
 export const allowReading = (turn: Turn, job: Job): Result<null, Refusal> => {
   const { role, keyId } = turn.caller;
   if (role === "client" && (job.keyId === null || job.keyId !== keyId))
-    return err({ code: "forbidden", detail: "a client key reads and cancels only the jobs that it made" });
+    return err({ code: "forbidden", detail: "a client key reads and cancels only the jobs that it created" });
   if (mayRead(turn, job)) return ok(null);
   return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
 };
 
-/** A key with role worker sees the jobs of workers that it speaks for. */
+/** A key with role worker sees the jobs of its own workers. */
 export const mayRead = (turn: Turn, job: Pick<Job, "assignedWorker">): boolean => {
   if (turn.caller.role !== "worker") return true;
   if (job.assignedWorker === null) return false;

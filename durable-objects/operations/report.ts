@@ -1,4 +1,4 @@
-// What workers say about the jobs they hold: the worker protocol's verbs, each fenced by its lease.
+// Workers' reports on the jobs they hold: the operations of the worker protocol, each checked by its lease.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../contract/worker.ts";
@@ -26,7 +26,7 @@ import { mayRead } from "./reading.ts";
 import { assignWaiting, routePolicy, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
-/** It may come again after its job has left. */
+/** May be repeated after its job has left the object. */
 export interface LeaseReport extends JobCommand {
   readonly lease: number;
 }
@@ -38,7 +38,7 @@ const present = (turn: Turn, request: LeaseReport, job: Job): JobResource => {
   return presentJob(job, payload, turn.store.payloads.findResult(job.id), waitingReason(turn, job));
 };
 
-/** A verb whose caller wants to see the job as it then is; over a socket an acknowledgement is enough. */
+/** Adds the job to an operation's answer over HTTP; over a socket an acknowledgement is enough. */
 export const presented =
   <Request extends LeaseReport>(verb: (turn: Turn, request: Request) => Result<Job, Refusal>) =>
   (turn: Turn, request: Request): Result<JobResource, Refusal> => {
@@ -46,7 +46,7 @@ export const presented =
     return done.ok ? ok(present(turn, request, done.value)) : done;
   };
 
-/** The job that is reported on. A key with role worker reports on the jobs of its own workers only. */
+/** The job of a report. A key with role worker reports only on jobs of its own workers. */
 const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
@@ -56,11 +56,11 @@ const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
   return ok(job);
 };
 
-/** A report is a sign of life of the worker that sends it. */
+/** A report is a sign of life of its worker. */
 const noteSign = (turn: Turn, job: Job): void => {
   const member = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker);
   if (member === undefined) return;
-  // One that had fallen silent may be given jobs again.
+  // A worker that had fallen silent can get jobs again.
   const { offlineAfterMs } = turn.memory.config.presence;
   if (isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt)) turn.freedWorkers.add(member.worker.instance);
   turn.memory.fleet.noteSeen(member.worker.instance, turn.nowAt);
@@ -78,7 +78,7 @@ export const start = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
   return ok(decided.value.job);
 };
 
-/** A worker that starts what it is given is forgiven the leases it let expire. */
+/** A worker that starts a job has its expired leases forgotten. */
 const noteStarted = (turn: Turn, job: Job): void => {
   const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
   if (worker !== undefined && worker.expiredLeases > 0) turn.putWorker({ ...worker, expiredLeases: 0 });
@@ -108,7 +108,7 @@ export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
   return ok(decided.value.job);
 };
 
-/** Who holds the lease: for what is streamed or fetched under it. */
+/** Checks who holds the lease, for streams and inputs. */
 export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
@@ -118,7 +118,7 @@ export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: 
   return err(leaseLost(found.value, request.lease));
 };
 
-/** A worker may tell of its first word with its report only. */
+/** A worker may report its first output only with the final report. */
 const heardFirst = (turn: Turn, job: Job, { lease, firstTokenMs = null }: LeaseReport & TokenTiming): Job => {
   const isHeld = isLeased(job) && job.lease === lease;
   if (!isHeld || firstTokenMs === null || job.firstTokenAt !== null || job.startedAt === null) return job;
@@ -156,7 +156,7 @@ export const complete = (
   return ok(decided.value.job);
 };
 
-/** What an attempt came to after it was taken back: counted, and nothing else. */
+/** Counts the cost of an attempt that was taken back, and changes nothing else. */
 export const spent = (turn: Turn, request: LeaseReport & Spent): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
@@ -177,7 +177,7 @@ export const fail = (
   const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
-  // An attempt that failed without a word on tokens or money spent nothing.
+  // A failed attempt that reports neither tokens nor cost spent nothing.
   const hasSpent = request.usage !== null || request.costUsd !== null;
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
@@ -191,7 +191,7 @@ export const fail = (
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
     turn.record(job, decided.value);
-    // A rate limit is one by its status, too, whatever the worker calls it.
+    // Status 429 means a rate limit, whatever code the worker gives.
     const errorCode = decided.value.job.error?.code ?? request.error.code;
     noteOutcome(turn, job, {
       outcome: "failed",
@@ -220,7 +220,7 @@ const failurePolicy = (turn: Turn, job: Job): FailurePolicy => {
   };
 };
 
-/** The provider takes no new job until then; a later end wins over an earlier one. */
+/** The provider gets no new job until then; the later of two ends counts. */
 const backOff = (turn: Turn, provider: string | null, untilAt: number | null): void => {
   if (provider === null || untilAt === null) return;
   const until = Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0);
@@ -259,7 +259,10 @@ export const release = (turn: Turn, request: LeaseReport & { reason: string }): 
   return ok(decided.value.job);
 };
 
-/** Leases for up to `max` jobs that it was not handed before; with none, why the waiting jobs are not for it. */
+/**
+ * Leases for up to `max` jobs that were not sent before; if there are none, why the waiting jobs are not for this
+ * worker.
+ */
 export const claim = (
   turn: Turn,
   request: { instance: string; max: number; isWaiting: boolean },
@@ -269,7 +272,7 @@ export const claim = (
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
   turn.memory.fleet.noteSeen(request.instance, turn.nowAt);
-  // One that has waited asks again; others of it may wait still.
+  // The first claim has stopped waiting and asks again; other claims of the worker may still wait.
   if (request.isWaiting) turn.memory.fleet.noteReach(request.instance, { isClaiming: true });
   return ok(takeLeases(turn, member, request.max));
 };
@@ -283,7 +286,7 @@ const takeLeases = (turn: Turn, member: Member, max: number): ClaimAnswer => {
   return { jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, instance) };
 };
 
-/** A result, and the next leases of its worker, in one turn. Repeated, the result is answered as it was the first time. */
+/** A result and the worker's next leases in one turn. A repeated result gets the first answer again. */
 export const completeAndClaim = (
   turn: Turn,
   request: LeaseReport & { result: Json; max: number } & Spent,
@@ -297,14 +300,14 @@ export const completeAndClaim = (
   return ok({ job: present(turn, request, done.value), ...claimed });
 };
 
-/** A claim speaks for its worker, and hears of the worker's jobs without a socket. */
+/** A claim is a sign of life, and brings jobs to a worker without a socket. */
 const noteClaimant = (turn: Turn, { worker, isConnected }: Member): void => {
   const viaSocket = worker.viaSocket && isConnected;
   const { keyId } = turn.caller;
   if (viaSocket !== worker.viaSocket || keyId !== worker.keyId) turn.putWorker({ ...worker, viaSocket, keyId });
 };
 
-/** What one answer says of why a worker stays idle: the most frequent reasons. */
+/** How many reasons one answer gives for an idle worker: the most frequent ones. */
 const MAX_SKIPPED_REASONS = 100;
 
 const skippedBy = (turn: Turn, instance: string): Record<string, number> => {

@@ -1,5 +1,5 @@
-// The router at work: the tenant's state as a policy, a new job's place, and the queue assigned after every turn.
-// After `assignWaiting` no waiting job has an eligible worker.
+// Applies the router: builds the policy from the tenant's state, places a new job, and assigns the queue after every
+// turn. After `assignWaiting` no waiting job has an eligible worker.
 
 import { presentLease } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
@@ -37,7 +37,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     },
     lastSignOf: (member) => {
       const signAt = lastSignOf(turn, member);
-      // It fell silent and pinged again, which wakes nobody: what waits may be for it.
+      // It fell silent and then pinged again, which wakes nothing: waiting jobs may be for it.
       if (signAt > member.lastSeenAt) {
         turn.freedWorkers.add(member.worker.instance);
         turn.memory.fleet.noteSeen(member.worker.instance, signAt);
@@ -79,7 +79,7 @@ export const routeRequest = (turn: Pick<Turn, "memory" | "nowAt">, job: Job): Ro
 const sessionOf = ({ memory, nowAt }: Pick<Turn, "memory" | "nowAt">, { frontDoor }: Job) =>
   frontDoor?.session == null ? {} : { session: { worker: memory.affinity.workerOf(frontDoor.session, nowAt) } };
 
-/** Who would get this job now; null under the killswitch or where nobody may. */
+/** The worker that would get this job now; null under the killswitch or if no worker may have it. */
 export const chooseFor = (turn: Turn, job: Job, policy = routePolicy(turn)): Choice | null =>
   turn.memory.killswitch.level > 0 ? null : choose(turn.memory.fleet, routeRequest(turn, job), policy);
 
@@ -105,7 +105,7 @@ const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
   return job.frontDoor?.session == null ? assigned : keptTogether(turn, assigned, job.frontDoor, worker.instance);
 };
 
-/** The conversation's next turn prefers the worker that has this one. */
+/** The conversation's next turn prefers the worker of this one. */
 const keptTogether = (turn: Turn, assigned: Decision, facts: FrontDoorFacts, instance: string): Decision => {
   const { affinity, counters } = turn.memory;
   const session = facts.session ?? "";
@@ -124,14 +124,14 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.record(before, decision);
   const { job } = decision;
   if (job.assignedWorker === null) return;
-  // Without a socket it hears of the job by its next claim or heartbeat.
+  // Without a socket it learns of the job with its next claim or heartbeat.
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
   turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload) });
 };
 
-/** Stores a new job, at once with its worker: in one write, and in one frame to that worker. */
+/** Stores a new job together with its assignment: one write, and one frame to the worker. */
 export const admitTo = (turn: Turn, created: Decision, choice: Choice): Job => {
   const assigned = assignment(turn, created.job, choice);
   recordAssigned(turn, null, { ...created, job: assigned.job, events: [...created.events, ...assigned.events] });
@@ -140,12 +140,12 @@ export const admitTo = (turn: Turn, created: Decision, choice: Choice): Job => {
 
 const ITS_TURN = "its turn: it is about to be assigned";
 
-/** By requirement group: what a batch's jobs wait for, looked up once a group. */
+/** By requirement group: what a batch's jobs wait for, computed once per group. */
 export type WaitingReasons = Map<string, string | null>;
 
 /**
- * Stores a new job: with a worker if one may have it and nobody waits for the same, else in the queue. Answers what
- * it waits for.
+ * Stores a new job: with a worker if one may have it and no equal job waits, else in the queue. Returns what it waits
+ * for.
  */
 export const admit = (
   turn: Turn,
@@ -172,7 +172,7 @@ export const admit = (
   return reason;
 };
 
-/** Gives waiting jobs to workers that became free, and newly waiting jobs to workers that are. */
+/** Assigns waiting jobs to workers that became free, and newly waiting jobs to free workers. */
 export const assignWaiting = (turn: Turn): void => {
   const { queue, killswitch } = turn.memory;
   if (queue.count === 0 || killswitch.level > 0) return;
@@ -197,7 +197,7 @@ const ASKS_NOTHING: Requirements = {
   avoidedWorkers: [],
 };
 
-/** A provider below its limit again: its workers take what they may. Of those that offer the same, one is asked. */
+/** A provider is below its limit again: its workers take what they may. Of workers with the same offer one is asked. */
 const takeForProvider = (turn: Turn, provider: string): void => {
   const { fleet, queue } = turn.memory;
   const asked = new Map<readonly string[], Set<readonly string[] | null>>();
@@ -213,20 +213,20 @@ const takeForProvider = (turn: Turn, provider: string): void => {
   }
 };
 
-/** Heads in queue order; a group whose head nobody may have is left alone. */
+/** Assigns groups' first jobs in queue order; a group whose first job no worker may have is skipped. */
 const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
   let policy = routePolicy(turn);
   const waiting = groups.filter((group) => headOf(turn, group) !== null);
   waiting.sort((one, other) => (isAhead(turn, one, other) ? 1 : -1));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (!assignHead(turn, next, policy)) continue;
-    // The assignment may have brought a provider to its limit, which closes it to the next job.
+    // The assignment may have brought a provider to its limit, which closes it for the next job.
     policy = { ...policy, closedProviders: closedProviders(turn) };
     if (headOf(turn, next) !== null) insertInOrder(turn, waiting, next);
   }
 };
 
-/** The first in line of a group. */
+/** The first job of a group. */
 export const headOf = (turn: Turn, group: Group): Place | null => {
   if (group.count <= 0) return null;
   group.head ??= turn.store.jobs.headOf(group.key, group.count);
@@ -238,7 +238,7 @@ const isAhead = (turn: Turn, one: Group, other: Group): boolean => {
   return head !== null && (otherHead === null || isBefore(head, otherHead));
 };
 
-/** `waiting` is in queue order from its end: thousands of groups cost their number, not its square. */
+/** `waiting` is in queue order, searched from its end: thousands of groups take linear time. */
 const insertInOrder = (turn: Turn, waiting: Group[], group: Group): void => {
   let [low, high] = [0, waiting.length];
   while (low < high) {
@@ -293,7 +293,7 @@ export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)):
   return removed === null ? reason : `${reason}; ${removed}`;
 };
 
-/** Why it may not run yet on any worker; null where it may. */
+/** Why no worker may run it yet; null if one may. */
 export const delayReason = (turn: Turn, job: Job): string | null => {
   if (job.readyAt === null || job.readyAt <= turn.nowAt) return null;
   const until = new Date(job.readyAt).toISOString();

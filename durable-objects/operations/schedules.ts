@@ -1,4 +1,4 @@
-// Schedules: kept by their owner, run by the sweep. Each due time makes at most one job, in the turn that moves
+// Schedules: created by the caller, run by the sweep. Each due time creates at most one job, in the turn that moves
 // `next_run_at` past it.
 
 import { toIso } from "../../contract/field.ts";
@@ -29,7 +29,7 @@ import { refuseBacklog } from "./jobs.ts";
 import { admit, routePolicy } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
-/** As it is shown, with a warning where its jobs name a model that is gone. */
+/** The schedule for the API, with a warning if its jobs name a removed model. */
 export const present = (turn: Turn, schedule: Schedule, preview: readonly number[] | null = null): ScheduleResource =>
   presentSchedule(schedule, removedModelNote(turn, schedule), preview);
 
@@ -70,7 +70,7 @@ export const get = (
   return ok(present(turn, schedule, preview));
 };
 
-/** The next runs of a schedule that is not stored; refused like its creation would be. */
+/** The next runs of a schedule that is not stored; gives the same refusals as its creation. */
 export const preview = (
   turn: Turn,
   request: { schedule: NewSchedule; count: number },
@@ -88,7 +88,7 @@ export const edit = (
   if (found === null) return err(notFound("schedule", request.name));
   const checked = editSchedule(found, request.patch, turn.nowAt);
   if (!checked.ok) return checked;
-  // What fell due before the edit still runs; the edit then applies to what that left.
+  // A run that was due before the edit still happens; the edit applies to the result.
   const current = runIfDue(turn, found);
   const edited = editSchedule(current, request.patch, turn.nowAt);
   if (!edited.ok) throw new Error(`schedule ${request.name} passed a check and then did not`);
@@ -126,8 +126,8 @@ const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refu
 };
 
 /**
- * Runs one schedule if it is due; answers the schedule as that leaves it. One that cannot be read any more is paused
- * with a failed run in its history, so that it does not keep the others from running.
+ * Runs a schedule if it is due; returns the resulting schedule. A schedule that cannot be read is paused with a failed
+ * run in its history, so that it does not stop the others.
  */
 export const runIfDue = (turn: Turn, schedule: Schedule): Schedule => {
   const circumstances = {

@@ -1,5 +1,5 @@
-// All recurring work of a tenant on one page. The alarm runs this timetable: each row says when it is due next and
-// does a bounded amount of it; running it twice, early or late changes nothing.
+// All periodic tasks of a tenant. The alarm runs this timetable: each row says when it is due next and does a bounded
+// amount of work. Running it twice, early or late does no harm.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
 import { isCutOff } from "../../domain/fleet.ts";
@@ -42,7 +42,7 @@ interface Row {
 
 const TIMETABLE: readonly Row[] = [
   {
-    what: "schedules make the jobs that are due",
+    what: "schedules create the jobs that are due",
     dueAt: (turn) => turn.store.schedules.nextRunAt(),
     run: (turn) => {
       for (const schedule of turn.store.schedules.due(turn.nowAt, SCHEDULES_A_SWEEP)) runIfDue(turn, schedule);
@@ -59,7 +59,7 @@ const TIMETABLE: readonly Row[] = [
     },
   },
   {
-    what: "providers come back from their back-off",
+    what: "providers end their back-off",
     dueAt: (turn) => turn.store.backoffs.nextEndAt(),
     run: (turn) => {
       for (const [provider, untilAt] of turn.memory.backoffs) {
@@ -70,7 +70,7 @@ const TIMETABLE: readonly Row[] = [
     },
   },
   {
-    what: "pauses that had an end are over",
+    what: "pauses end",
     dueAt: (turn) => earliest(pauseEnds(turn)),
     run: (turn) => {
       for (const { worker } of [...turn.memory.fleet.members()]) {
@@ -82,7 +82,7 @@ const TIMETABLE: readonly Row[] = [
     },
   },
   {
-    what: "jobs that somebody waits for leave a worker whose socket is gone",
+    what: "front-door jobs leave a worker whose socket is gone",
     dueAt: (turn) => earliest([...turn.memory.socketGoneAt.values()].map((at) => at + SOCKET_GRACE_MS)),
     run: (turn) => {
       for (const [instance, at] of turn.memory.socketGoneAt) {
@@ -94,47 +94,47 @@ const TIMETABLE: readonly Row[] = [
     },
   },
   {
-    what: "jobs that wait are looked at again where time alone may have brought them a worker",
+    what: "waiting jobs are checked again where only time may have brought them a worker",
     dueAt: nextLookAt,
     run: lookAgain,
   },
   {
-    what: "workers that stay away are forgotten",
+    what: "workers that stay offline are forgotten",
     dueAt: nextForgetAt,
     run: forgetAbsent,
   },
   {
-    what: "a reached budget is over with its day or month",
+    what: "a reached budget ends with its day or month",
     dueAt: (turn) => earliest(turn.memory.budgetNotices.map((notice) => notice.resetsAt)),
     run: enforceBudget,
   },
   {
-    what: "workers that fall silent are told to webhooks",
+    what: "webhooks are told of workers that fall silent",
     dueAt: nextSilenceAt,
     run: announceSilence,
   },
   {
-    what: "webhooks' deliveries are tried",
+    what: "webhook deliveries are tried",
     dueAt: nextDeliveryAt,
     run: takeDeliveries,
   },
   {
-    what: "deliveries that are long over are forgotten",
+    what: "old deliveries are deleted",
     dueAt: nextRemovalAt,
     run: removeOldDeliveries,
   },
   {
-    what: "rotated keys lose their grace",
+    what: "rotated keys end their grace",
     dueAt: (turn) => earliest(turn.store.keys.all().map((key) => key.previousUntilAt)),
     run: endGraces,
   },
   {
-    what: "idempotency keys are forgotten",
+    what: "idempotency keys expire",
     dueAt: (turn) => turn.store.idempotency.nextExpiryAt(),
     run: (turn) => turn.store.idempotency.removeExpired(turn.nowAt, EXPIRED_ROWS_A_SWEEP),
   },
   {
-    what: "leases that never told what they spent are forgotten",
+    what: "leases that never reported their cost are forgotten",
     dueAt: (turn) => {
       const oldestAt = turn.store.unreported.oldestEndedAt();
       return oldestAt === null ? null : oldestAt + UNREPORTED_KEPT_MS;
@@ -142,7 +142,7 @@ const TIMETABLE: readonly Row[] = [
     run: (turn) => turn.store.unreported.removeBefore(turn.nowAt - UNREPORTED_KEPT_MS, EXPIRED_ROWS_A_SWEEP),
   },
   {
-    what: "sessions of the dashboard end; spending of past months is history's",
+    what: "dashboard sessions expire; old sums of spending are deleted",
     dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
     run: (turn) => {
       for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
@@ -166,7 +166,7 @@ export const sweeps: readonly Sweep[] = TIMETABLE.map(({ what, dueAt, run }) => 
   },
 }));
 
-/** The earliest instant at which any row is due; null where nothing ever is. */
+/** The earliest instant at which any row is due; null if none ever is. */
 export const nextWakeAt = (turn: Turn): number | null => earliest(TIMETABLE.map((row) => row.dueAt(turn)));
 
 const earliest = (instants: readonly (number | null)[]): number | null => {
@@ -180,7 +180,7 @@ const pauseEnds = (turn: Turn): (number | null)[] => {
   return ends;
 };
 
-/** What a job needs whose time has come, by its state. */
+/** Handles a job whose time has come, by its status. */
 const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
   if (job.status === "pending") attendPending(turn, job);
   else if (job.status === "assigned") {
@@ -199,7 +199,7 @@ const attendPending = (turn: Turn, job: Job): void => {
   turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
 };
 
-/** Final jobs leave once history has their last change; until then nothing looks at them, however long it is away. */
+/** Final jobs leave once history has their last change; until then they are not looked at again. */
 const depart = (turn: Turn): void => {
   const { jobs } = turn.store;
   const { drainedSeq } = turn.memory;
@@ -209,7 +209,10 @@ const depart = (turn: Turn): void => {
   jobs.shelve(turn.nowAt, drainedSeq);
 };
 
-/** It let leases expire: however many, that counts once; not where it was silent or cut off and could not know. */
+/**
+ * It let leases expire: one sweep counts once. Not counted if the worker was silent or cut off, because it could not
+ * know of them.
+ */
 const noteIdler = (turn: Turn, instance: string): void => {
   const member = turn.memory.fleet.get(instance);
   if (member === undefined || isCutOff(member) || isSilent(turn, member)) return;
@@ -230,7 +233,7 @@ const attendRunning = (turn: Turn, job: Job): void => {
     turn.record(job, moveOn(job, config.frontDoor.firstTokenMs ?? 0, maxAttemptsOf(config, job), turn.nowAt));
     return;
   }
-  // After an outage both may be over: what came first is what happened.
+  // After an outage both may have passed; the earlier one is what happened.
   const isSilentFirst = staleAt !== null && timeoutAt !== null && staleAt < timeoutAt;
   if (!isSilentFirst && timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {
     turn.sendHalt(job, "timed out");
@@ -239,7 +242,7 @@ const attendRunning = (turn: Turn, job: Job): void => {
     turn.sendHalt(job, "no heartbeat");
     turn.record(job, reapJob(job, maxAttemptsOf(config, job), turn.nowAt));
   } else {
-    // Heartbeats that its row does not have.
+    // There are heartbeats that its row does not have.
     const dueAt = dueAtOf(job, turn.memory);
     turn.store.jobs.postpone(job.id, dueAt);
     turn.due(dueAt);

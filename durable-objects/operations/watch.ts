@@ -1,12 +1,12 @@
-// Workers whose state time alone changes: a ping that wakes nobody brings one back, silence takes one away. While jobs
-// wait for that, somebody looks; and a worker that stays away is forgotten.
+// Workers whose state changes by time alone: a ping that wakes nothing brings one back, silence takes one away. While
+// jobs wait, the sweep checks for that. It also forgets workers that stay offline.
 
 import type { Member } from "../../domain/fleet.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 import { forget } from "./workers.ts";
 
-/** However short the heartbeat interval is, nobody looks more often. */
+/** The shortest time between two checks, however short the heartbeat interval is. */
 const LOOK_EVERY_AT_LEAST_MS = 1_000;
 const FORGOTTEN_A_SWEEP = 500;
 
@@ -15,7 +15,7 @@ const silentButConnected = (turn: Turn): readonly number[] => {
   return [...fleet.silentButConnected(turn.nowAt - config.presence.offlineAfterMs).members()];
 };
 
-/** When to look next whether a waiting job may be had by a worker that pings again, or that failed it before. */
+/** When to check next whether a waiting job can go to a worker that pings again, or that failed it before. */
 export const nextLookAt = (turn: Turn): number | null => {
   const { queue, killswitch, config, lookedAt } = turn.memory;
   if (queue.count === 0 || killswitch.level > 0) return null;
@@ -23,7 +23,7 @@ export const nextLookAt = (turn: Turn): number | null => {
   return lookedAt + Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
 };
 
-/** Notices pings, and opens the jobs that waited for another worker than one that failed them. */
+/** Notices pings, and reopens the jobs that waited for another worker than those that failed them. */
 export const lookAgain = (turn: Turn): void => {
   const { fleet, config } = turn.memory;
   turn.memory.lookedAt = turn.nowAt;
@@ -37,7 +37,7 @@ export const lookAgain = (turn: Turn): void => {
   }
 };
 
-/** No worker is to be forgotten before. */
+/** The earliest time at which a worker is to be forgotten. */
 export const nextForgetAt = (turn: Turn): number | null => {
   const { fleet, forgetAt } = turn.memory;
   return fleet.size === 0 || !Number.isFinite(forgetAt) ? null : forgetAt;

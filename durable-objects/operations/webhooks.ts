@@ -87,7 +87,7 @@ export const patch = (turn: Turn, request: { id: string; patch: WebhookPatch }):
 const switched = (webhook: Webhook, enabled: boolean | undefined, nowAt: number): Partial<Webhook> => {
   if (enabled === undefined || enabled === (webhook.disabledAt === null)) return {};
   if (enabled) return { disabledAt: null, disabledReason: null, failingSinceAt: null };
-  return { disabledAt: nowAt, disabledReason: "disabled by hand" };
+  return { disabledAt: nowAt, disabledReason: "disabled by an operator" };
 };
 
 export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {

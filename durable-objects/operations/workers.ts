@@ -44,7 +44,7 @@ export const viewOf = (turn: Turn, member: Member): WorkerView => {
   };
 };
 
-/** While the killswitch is active there is nothing to do for the worker yet. */
+/** While the killswitch is active only its name is shown: a worker can be resumed after it is cleared. */
 const shownPauseReason = (turn: Turn, worker: Worker): string | null => {
   const reason = pauseReasonOf(worker, turn.nowAt);
   return turn.memory.killswitch.level > 0 && reason === haltReasonOf(worker) ? "killswitch" : reason;
@@ -61,7 +61,20 @@ export const listPresent = (
 ): Result<{ workers: WorkerResource[]; total: number }, Refusal> => {
   const present = allWorkers(turn).filter((member) => !isSilent(turn, member));
   const shown = present.slice(page.offset, page.offset + page.limit);
-  return ok({ workers: shown.map((member) => presentWorker(viewOf(turn, member))), total: present.length });
+  const workers = lightPage(shown.map((member) => presentWorker(viewOf(turn, member))));
+  return ok({ workers, total: present.length });
+};
+
+/** An answer of the object may have 32 MiB, and a thousand workers with all the models they may name have twice that. */
+const MAX_PAGE_CHARS = 8 * 1024 * 1024;
+
+/** As many of the first as one answer bears; the next page begins behind them. */
+const lightPage = (workers: readonly WorkerResource[]): WorkerResource[] => {
+  let chars = 0;
+  return workers.filter(({ tags, models }, index) => {
+    chars += tags.length + (models ?? []).reduce((sum, name) => sum + name.length, 0);
+    return index === 0 || chars <= MAX_PAGE_CHARS;
+  });
 };
 
 type Listed = { workers: WorkerResource[]; total: number; summary?: FleetSums };
@@ -101,7 +114,7 @@ export const getWorker = (turn: Turn, request: { instance: string }): Result<Wor
 
 const SHOWN_CHARS = 4096;
 
-/** A worker's page shows what its jobs are; their long values are on their own pages. */
+/** A worker's page shows its jobs without long values; those are on the jobs' own pages. */
 const shortened = (job: JobResource): JobResource => {
   const isLong = job.prompt.length > SHOWN_CHARS;
   const hasLongInput = JSON.stringify(job.input).length > SHOWN_CHARS;
@@ -122,7 +135,7 @@ export const forgetWorker = (turn: Turn, request: { instance: string }): Result<
   return ok(null);
 };
 
-/** What it held goes back to the queue. */
+/** Its jobs go back to the queue. */
 export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
   const { config, fleet, haltConfirmed } = turn.memory;
   for (const job of turn.store.jobs.leasedBy(instance)) {

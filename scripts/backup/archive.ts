@@ -1,4 +1,4 @@
-// The archive of a backup: a tar (POSIX ustar) of the data folder's files, readable by its owner alone.
+// A backup's archive: a tar (POSIX ustar) of the data folder's files, readable by its owner alone.
 
 import { closeSync, mkdirSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
@@ -7,11 +7,11 @@ import { ExitError } from "../exit-error.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 const OWNER_ONLY = 0o600;
-/** What a data folder holds; nothing else is taken out of an archive. */
+/** The files of a data folder; nothing else is extracted from an archive. */
 const KNOWN_FILE =
   /^(root\.key|signing\.secret|default\.(admin|worker)\.key|written-by\.json|processes\.json|state\/[\w-]+\/[\w.-]+\/[\w.-]+\.sqlite)$/;
 
-/** Writes a new file; refuses one that exists. */
+/** Writes a new file; refuses an existing one. */
 export const writeArchive = (file: string, root: string, names: readonly string[]): void => {
   const archive = openSync(file, "wx", OWNER_ONLY);
   try {
@@ -45,20 +45,20 @@ const copyBytes = (source: number, target: number, size: number): void => {
 const text = (header: Buffer, at: number, length: number): string =>
   header.toString("utf8", at, at + length).replace(/\0.*$/s, "");
 
-/** Unpacks into a folder that is not there yet or empty; answers the names. */
+/** Extracts into a missing or empty folder; returns the names. */
 export const readArchive = (file: string, root: string): string[] => {
   const archive = openSync(file, "r");
   const names: string[] = [];
   try {
     for (;;) {
       const header = Buffer.alloc(BLOCK);
-      if (readSync(archive, header, 0, BLOCK, null) < BLOCK) throw new ExitError(`${file} ends in the middle.`);
+      if (readSync(archive, header, 0, BLOCK, null) < BLOCK) throw new ExitError(`${file} is truncated.`);
       if (header.every((byte: number) => byte === 0)) return names;
-      if (text(header, 257, 5) !== "ustar") throw new ExitError(`${file} is no archive of \`npm run backup\`.`);
+      if (text(header, 257, 5) !== "ustar") throw new ExitError(`${file} is not an archive of \`npm run backup\`.`);
       const prefix = text(header, 345, 155);
       const name = prefix === "" ? text(header, 0, 100) : `${prefix}/${text(header, 0, 100)}`;
       if (!KNOWN_FILE.test(name))
-        throw new ExitError(`${file} holds ${JSON.stringify(name)}, which is no file of a data folder.`);
+        throw new ExitError(`${file} contains ${JSON.stringify(name)}, which does not belong into a data folder.`);
       unpack(archive, path.join(root, name), Number.parseInt(text(header, 124, 12), 8));
       names.push(name);
     }
@@ -74,7 +74,7 @@ const unpack = (archive: number, place: string, size: number): void => {
     const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, Math.max(size, 1)));
     for (let left = size; left > 0; ) {
       const read = readSync(archive, chunk, 0, Math.min(chunk.length, left), null);
-      if (read === 0) throw new ExitError("The archive ends in the middle.");
+      if (read === 0) throw new ExitError("The archive is truncated.");
       writeSync(target, chunk, 0, read);
       left -= read;
     }

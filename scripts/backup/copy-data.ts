@@ -1,4 +1,4 @@
-// A consistent copy of a data folder: every database as it was at one instant, and the keys and marks beside them.
+// A consistent copy of a data folder: every database as of one instant, and the keys and marker files.
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -6,7 +6,7 @@ import { backup, DatabaseSync } from "node:sqlite";
 import { type DataDir, lockIfFree } from "../self-host/data-dir.ts";
 import { whileFrozen } from "../self-host/freeze.ts";
 
-/** A database that is just being written to may be locked for a moment. */
+/** A database may be locked briefly during a write. */
 const TRIES = 20;
 const PAGES_AT_A_TIME = 10_000;
 
@@ -16,7 +16,7 @@ interface Snapshot {
 }
 
 export interface Copied {
-  /** Paths below the data folder. */
+  /** Paths relative to the data folder. */
   readonly files: readonly string[];
   readonly wasRunning: boolean;
 }
@@ -37,7 +37,7 @@ const besideOf = (dir: DataDir): string[] =>
     .filter((file) => existsSync(file))
     .map((file) => path.relative(dir.root, file));
 
-/** A read transaction holds what the database has now, whatever is written on. */
+/** A read transaction keeps the database's current content, whatever is written later. */
 const openSnapshot = (root: string, file: string): Snapshot => {
   const database = new DatabaseSync(path.join(root, file));
   database.exec("BEGIN");

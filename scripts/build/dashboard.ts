@@ -32,7 +32,7 @@ async function buildDashboard(): Promise<void> {
     return;
   }
   const { code, output } = await runCommand("vite", [...VITE_BUILD, "--logLevel", "warn"], { isQuiet: true });
-  if (code !== 0) throw new ExitError(`The dashboard does not build:\n${output}`);
+  if (code !== 0) throw new ExitError(`The dashboard build failed:\n${output}`);
 }
 
 export function ensureDashboard(): Promise<boolean> {

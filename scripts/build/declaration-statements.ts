@@ -1,10 +1,10 @@
-// The statements of a declaration file that the compiler wrote, as text. Enough of the language for what it writes there:
-// brackets, strings, comments.
+// Splits a declaration file that the compiler wrote into its statements, as text. Handles only what the compiler
+// writes: brackets, strings, comments.
 
 const OPENING = "([{";
 const CLOSING = ")]}";
 
-/** Where what begins here (a string, a comment) ends; the same place where nothing of the kind begins. */
+/** The end of the string or comment that begins here; the same position if none begins. */
 const skipped = (text: string, at: number): number => {
   const char = text[at];
   if (char === '"' || char === "'" || char === "`") {

@@ -1,5 +1,5 @@
 // The npm package `signalbox`, as the coordinator serves it at /signalbox.tgz: worker, CLI and SDK of its own version,
-// bundled, with the SDK's types. Nothing in it is installed from elsewhere, and nothing runs when it is installed.
+// bundled, with the SDK's types. It has no dependencies and no install scripts.
 
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -38,7 +38,7 @@ Worker, command line and SDK of the Signalbox coordinator that served this packa
     npm install <coordinator>/signalbox.tgz   # import { Signalbox } from "signalbox"
 `;
 
-/** CommonJS packages inside the bundle ask for Node's own modules by \`require\`. */
+/** CommonJS packages inside the bundle load Node's modules by \`require\`. */
 const REQUIRE =
   'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);';
 
@@ -66,7 +66,7 @@ async function bundle(directory: string): Promise<void> {
   });
 }
 
-/** The command's first line lets a shell start it; esbuild's banner stands before anything else of a module. */
+/** A shell needs the first line to run the command; it must come before esbuild's banner. */
 function makeExecutable(file: string): void {
   writeFileSync(file, `#!/usr/bin/env node\n${readFileSync(file, "utf8")}`);
   chmodSync(file, 0o755);
@@ -84,7 +84,7 @@ function filesOf(directory: string): TarFile[] {
     }));
 }
 
-/** Writes the archive to `target`, below the root. */
+/** Writes the archive to `target`, relative to the root. */
 export async function makePackage(target: string): Promise<void> {
   const directory = path.join(ROOT, PACKAGE_DIRECTORY);
   rmSync(directory, { recursive: true, force: true });

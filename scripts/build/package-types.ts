@@ -1,5 +1,5 @@
-// The SDK's types for people who have no zod: the declarations that the compiler writes, with each `z.infer` of a schema
-// written out. Invariant: nothing in the result refers to a package.
+// The SDK's types without zod: the compiler's declarations, with each `z.infer` of a schema written out. Invariant: the
+// result refers to no package.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -57,14 +57,14 @@ async function emitDeclarations(directory: string): Promise<void> {
   }
 }
 
-/** The files that a declaration file refers to, from its own place. */
+/** The files that a declaration file refers to, relative to its own place. */
 function importsOf(file: string, text: string): string[] {
   return [...text.matchAll(SPECIFIER)].map(([, , specifier]) =>
     path.posix.join(path.posix.dirname(file), `${specifier}.d.ts`),
   );
 }
 
-/** Schemas go, types that were inferred from them stay, written out. */
+/** Removes schemas; types inferred from them stay, written out. */
 async function withoutZod(file: string, text: string): Promise<string> {
   if (!/from "zod"/.test(text)) return text;
   const schemas = (await import(pathToFileURL(path.join(ROOT, file.replace(/\.d\.ts$/, ".ts"))).href)) as Record<
@@ -76,7 +76,7 @@ async function withoutZod(file: string, text: string): Promise<string> {
     .map((type) =>
       type.replaceAll(INFERRED, (_all, mode: string, name: string) => writtenOut(file, schemas[name], name, mode)),
     );
-  // Types may still name values (`typeof JOB_SORTS`) and other files; what nothing names goes.
+  // Types may still name values (`typeof JOB_SORTS`) and other files; everything unnamed is removed.
   const named = types.join("\n");
   const others = statementsOf(text).filter(
     (statement) => !IS_TYPE.test(statement) && !/\bz\.|from "zod"/.test(statement) && isNamedIn(named, statement),
@@ -88,7 +88,7 @@ const IS_TYPE = /^(\/\*[\s\S]*?\*\/\s*)?(export )?(type|interface) /;
 const IMPORTED = /\{([^}]*)\} from/;
 const DECLARED = /declare const (\w+)/;
 
-/** Whether an import or a declaration brings a name that the types use. */
+/** Whether an import or declaration provides a name that the types use. */
 function isNamedIn(types: string, statement: string): boolean {
   const names = (IMPORTED.exec(statement)?.[1] ?? DECLARED.exec(statement)?.[1] ?? "").split(",");
   return names.some((name) => {

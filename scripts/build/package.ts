@@ -1,10 +1,10 @@
-// The npm package `signalbox`, built where its sources have changed. What builds it is loaded then and only then: a
-// container that serves a ready package does not have it.
+// The npm package `signalbox`, built when its sources have changed. The builder is loaded only then, because a
+// container with a ready package does not have it.
 
 import { DASHBOARD_DIRECTORY } from "./dashboard.ts";
 import { buildIfChanged } from "./stamp.ts";
 
-/** Beside the dashboard, so that it is a static asset self-hosted and deployed. */
+/** In the dashboard's folder, so that it is a static asset both self-hosted and deployed. */
 export const PACKAGE_FILE = `${DASHBOARD_DIRECTORY}/signalbox.tgz`;
 
 const INPUTS = [

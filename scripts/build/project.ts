@@ -1,6 +1,6 @@
-// What wrangler.toml and the D1 migrations say, as wrangler itself reads them, kept as JSON in dist/: wrangler takes
-// more than a second to load, so a start without changes should not need it. wrangler.toml stays the one source.
-// It is loaded in a process of its own: it brings modules of Node along that slow every emitter of a server.
+// wrangler.toml and the D1 migrations, as wrangler reads them, cached as JSON in dist/: wrangler takes more than a
+// second to load, so a start without changes should not need it. wrangler.toml remains the only source. wrangler runs
+// in a process of its own, because its modules slow down every event emitter of a server.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -12,7 +12,7 @@ import { buildIfChanged } from "./stamp.ts";
 const PRODUCT = "dist/project.json";
 
 export interface Migration {
-  /** The file's name: what wrangler, too, records in d1_migrations. */
+  /** The file's name, which wrangler also records in d1_migrations. */
   name: string;
   queries: string[];
 }
@@ -29,7 +29,7 @@ export interface Project {
 
 type Wrangler = typeof import("wrangler");
 
-/** The part of wrangler's parsed configuration that is read here; its own types do not reach outside its package. */
+/** The part of wrangler's parsed configuration that is used here; its own types are not exported. */
 interface WranglerConfig {
   compatibility_date?: string;
   compatibility_flags: string[];

@@ -1,5 +1,5 @@
-// What a start asks for beside the bundles: wrangler.toml and the migrations as JSON. After it dist/ is all that a machine
-// without the tools needs.
+// What a start needs besides the bundles: wrangler.toml and the migrations as JSON. After this a machine without the
+// tools needs only dist/.
 
 import { loadProject } from "./project.ts";
 

@@ -4,7 +4,7 @@ import * as z from "zod";
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** `Json` of the domain, which any value of a job is. */
+/** `Json` of the domain, the type of any value in a job. */
 const ANY_JSON = 'import("../domain/json.ts").Json';
 
 export const typeOf = (schema: z.ZodType, io: "input" | "output"): string => {

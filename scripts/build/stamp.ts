@@ -1,5 +1,5 @@
-// Skips work whose inputs have not changed: a stamp in dist/ holds the hash of what the last build read.
-// Invariant: the stamp is removed before a build and written only after it succeeded.
+// Skips work whose inputs have not changed: a stamp in dist/ holds the hash of the last build's inputs. Invariant: the
+// stamp is removed before a build and written only after it succeeded.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ function filesBelow(place: string): string[] {
     .map((entry) => path.join(entry.parentPath, entry.name));
 }
 
-/** The hash of every file below the given places (relative to the root), names included. */
+/** The hash of every file in the given places (relative to the root), including names. */
 export function hashInputs(places: readonly string[]): string {
   const hash = createHash("sha256");
   for (const file of places.flatMap((place) => filesBelow(path.join(ROOT, place))).sort()) {
@@ -28,10 +28,10 @@ export function hashInputs(places: readonly string[]): string {
   return hash.digest("hex");
 }
 
-/** A container has a dist/ that was built elsewhere, and no tools: it serves that one as it is. */
+/** A container has a dist/ built elsewhere and no tools, so that dist/ is used unchanged. */
 const canBuild = (): boolean => existsSync(path.join(ROOT, "node_modules", "wrangler"));
 
-/** Runs `work` unless the inputs and the product are as the last successful run left them. True when it ran. */
+/** Runs `work` unless inputs and product are unchanged since the last successful run. Returns true if it ran. */
 export async function buildIfChanged(
   step: { stamp: string; product: string; inputs: readonly string[] },
   work: () => Promise<void>,
@@ -40,7 +40,7 @@ export async function buildIfChanged(
   if (isThere && !canBuild()) return false;
   if (!canBuild()) {
     throw new ExitError(
-      `${step.product} is missing, and what builds it is not installed: run npm install, or bring dist/.`,
+      `${step.product} is missing, and its build tools are not installed: run npm install, or copy dist/ here.`,
     );
   }
   const stamp = path.join(ROOT, step.stamp);

@@ -1,7 +1,7 @@
-// A tar archive (POSIX ustar) of a few files, the same bytes for the same files: no times, no owners.
+// A tar archive (POSIX ustar) of a few files. The same files give the same bytes: no times, no owners.
 
 export interface TarFile {
-  /** At most 100 bytes, and 155 more of folders before it. */
+  /** At most 100 bytes, and 155 more for its folders. */
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly isExecutable: boolean;
@@ -16,12 +16,12 @@ export interface TarEntry {
 export const BLOCK = 512;
 const MAX_NAME_BYTES = 100;
 const MAX_PREFIX_BYTES = 155;
-/** npm packs with this time, too: before 1980 some unpackers stumble. */
+/** npm also uses this time: some unpackers fail before 1980. */
 const PACKED_AT_SECONDS = Date.UTC(1985, 9, 26, 8, 15) / 1000;
 
 const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
 
-/** A long name is divided at a slash: folders stand in a field of their own. */
+/** A long name is split at a slash: its folders have a field of their own. */
 const divided = (name: string): { prefix: string; last: string } => {
   if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return { prefix: "", last: name };
   for (let at = name.indexOf("/"); at >= 0; at = name.indexOf("/", at + 1)) {
@@ -29,10 +29,10 @@ const divided = (name: string): { prefix: string; last: string } => {
     if (Buffer.byteLength(last) <= MAX_NAME_BYTES && Buffer.byteLength(prefix) <= MAX_PREFIX_BYTES)
       return { prefix, last };
   }
-  throw new Error(`${name} is too long a name for the archive`);
+  throw new Error(`${name} is too long for a name in the archive`);
 };
 
-/** What fills up the last block of a file. */
+/** The padding of a file's last block. */
 export const paddingOf = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
 export const TAR_END = Buffer.alloc(2 * BLOCK);
 
@@ -49,7 +49,7 @@ export const tarHeader = ({ name, size, mode }: TarEntry): Buffer => {
   put(octal(0, 8), 116);
   put(octal(size, 12), 124);
   put(octal(PACKED_AT_SECONDS, 12), 136);
-  // The checksum is taken with spaces in its own place.
+  // The checksum is computed with spaces in its own field.
   put("        ", 148);
   put("0", 156);
   put("ustar\0" + "00", 257);

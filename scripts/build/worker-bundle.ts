@@ -1,5 +1,5 @@
-// The edge's bundle, made by `wrangler deploy --dry-run`: what runs here is byte for byte what a deploy would send.
-// It takes about two seconds, and only when its sources changed; a second bundler with "the same" options would drift.
+// The edge's bundle, made by `wrangler deploy --dry-run`: byte for byte what a deploy would send. It takes about two
+// seconds, only when sources have changed; a second bundler with "the same" options would drift.
 
 import { rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -30,11 +30,11 @@ async function bundleWorker(): Promise<void> {
   rmSync(path.join(ROOT, WORKER_DIRECTORY), { recursive: true, force: true });
   const args = ["deploy", "--dry-run", "--outdir", WORKER_DIRECTORY];
   const { code, output } = await runCommand("wrangler", args, { isQuiet: true });
-  if (code !== 0) throw new ExitError(`The edge worker does not bundle:\n${output}`);
+  if (code !== 0) throw new ExitError(`The edge worker's bundle failed:\n${output}`);
   console.log(`Edge worker: ${await bundleBytes()} bytes gzipped.`);
 }
 
-/** What a deploy sends and an isolate loads. */
+/** The size that a deploy sends and an isolate loads. */
 export const bundleBytes = async (): Promise<number> =>
   gzipSync(await readFile(path.join(ROOT, WORKER_DIRECTORY, WORKER_ENTRY)), { level: 9 }).length;
 

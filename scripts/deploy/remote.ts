@@ -1,4 +1,4 @@
-// What a deploy finds and makes in the Cloudflare account, each step through wrangler and safe to repeat.
+// The steps of a deploy in the Cloudflare account, each made with wrangler and safe to repeat.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import path from "node:path";
 import { ExitError } from "../exit-error.ts";
 import { ROOT, runCommand } from "../run-command.ts";
 
-/** What stands in wrangler.toml until the database exists. */
+/** The value in wrangler.toml until the database exists. */
 const NO_DATABASE_ID = "00000000-0000-0000-0000-000000000000";
 const SECRET_BYTES = 32;
 
@@ -22,7 +22,7 @@ function parseJson<T>(output: string): T {
   try {
     return JSON.parse(output.slice(start, output.search(/[\]}]\s*$/) + 1)) as T;
   } catch {
-    throw new ExitError(`wrangler's answer is not the JSON expected:\n${output}`);
+    throw new ExitError(`wrangler's output is not the expected JSON:\n${output}`);
   }
 }
 
@@ -39,7 +39,7 @@ interface RemoteDatabase {
   uuid: string;
 }
 
-/** Puts the id of the database into wrangler.toml if none is there yet, making the database if the account has none. */
+/** Writes the database's id into wrangler.toml if it has none, and creates the database if the account has none. */
 export async function ensureDatabase(name: string): Promise<void> {
   const file = path.join(ROOT, "wrangler.toml");
   const toml = readFileSync(file, "utf8");
@@ -50,18 +50,18 @@ export async function ensureDatabase(name: string): Promise<void> {
     ).find((database) => database.name === name);
   let database = await find();
   if (!database) {
-    await wrangler(`The D1 database ${name} could not be made.`, "d1", "create", name);
+    await wrangler(`The D1 database ${name} could not be created.`, "d1", "create", name);
     database = await find();
   }
   if (!database)
-    throw new ExitError(`The D1 database ${name} was made but is not listed yet. Deploy again in a minute.`);
+    throw new ExitError(`The D1 database ${name} was created but is not listed yet. Deploy again in a minute.`);
   writeFileSync(file, toml.replace(NO_DATABASE_ID, database.uuid));
   console.log(`wrangler.toml now names the D1 database ${name} (${database.uuid}): commit it.`);
 }
 
 /**
- * Values for the secrets that the deployed worker does not have yet. An answer that is neither a list nor "no such
- * worker" ends the deploy: a new signing secret in place of the real one would invalidate every key.
+ * Values for the secrets that the deployed worker lacks. Any answer but a list or "no such worker" ends the deploy,
+ * because a new signing secret in place of the real one would invalidate every key.
  */
 export async function missingSecrets(names: readonly string[]): Promise<Record<string, string>> {
   const { code, output } = await runCommand("wrangler", ["secret", "list", "--format", "json"], { isQuiet: true });

@@ -1,5 +1,5 @@
-// Every small change of a source file that a test should notice: each number one more, each comparison its neighbour,
-// each `&&` an `||`. Text alone, no types: what does not compile is noticed, too.
+// Every small change of a source file that a test should notice: each number increased by one, each comparison replaced
+// by its neighbour, each `&&` by `||`. Works on text: a change that does not compile counts as noticed.
 
 export interface Change {
   /** The place in the file, for people. */
@@ -21,9 +21,9 @@ const NEIGHBOURS: Readonly<Record<string, string>> = {
   "??": "&&",
 };
 
-/** Comments, quoted texts and templates, as blanks of the same length: nothing in them is a number or a comparison. */
+/** Comments, strings and templates, replaced by spaces of the same length: they contain no code. */
 const QUIET = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|^import [^;]*;/gm;
-/** As Biome writes them: an operator between blanks. A type's `<` has none. */
+/** As Biome formats them: an operator between spaces. A type's `<` has none. */
 const OPERATOR = /(?<=\s)(?:===|!==|<=|>=|&&|\|\||\?\?|<|>)(?=\s)/g;
 const NUMBER = /(?<![\w.$#])\d[\d_]*(?:\.\d+)?(?:e\d+)?(?![\w.])/g;
 

@@ -1,6 +1,6 @@
 // Cap'n Proto's text notation, as far as a workerd config needs it.
 
-/** A Cap'n Proto expression that stands as it is, such as a nested record. */
+/** A Cap'n Proto expression that is used unchanged, such as a nested record. */
 export interface Expression {
   text: string;
 }
@@ -20,7 +20,7 @@ function render(field: Exclude<Field, undefined>): string {
   return `[${field.map(render).join(", ")}]`;
 }
 
-/** `(name = "value", …)`; fields that are undefined are left out. */
+/** `(name = "value", …)`; undefined fields are left out. */
 export function record(fields: Record<string, Field>): Expression {
   const present = Object.entries(fields).filter((entry): entry is [string, Exclude<Field, undefined>] => {
     return entry[1] !== undefined;
@@ -28,7 +28,7 @@ export function record(fields: Record<string, Field>): Expression {
   return { text: `(${present.map(([name, field]) => `${name} = ${render(field)}`).join(", ")})` };
 }
 
-/** The text of a file, read when the config is. The path is relative to the config's own folder. */
+/** The text of a file, read together with the config. The path is relative to the config's folder. */
 export function embed(relativePath: string): Expression {
   return { text: `embed ${quote(relativePath)}` };
 }
@@ -36,7 +36,7 @@ export function embed(relativePath: string): Expression {
 export function configText(services: readonly Expression[], sockets: readonly Expression[]): string {
   const lines = (items: readonly Expression[]) => items.map((item) => `    ${item.text},\n`).join("");
   return [
-    "# Written at every start from wrangler.toml: changes made here are lost.",
+    "# Written at every start from wrangler.toml; changes made here are lost.",
     'using Workerd = import "/workerd/workerd.capnp";',
     "const config :Workerd.Config = (",
     `  services = [\n${lines(services)}  ],`,

@@ -1,4 +1,4 @@
-// One of our workerd processes: kept running, and known to be up from its first answer until its end.
+// One of our workerd processes: kept running, and known as up from its first answer until it ends.
 
 import { get } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { startWorkerd } from "./workerd.ts";
 const PACE = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
 const PROBE_EVERY_MS = 10;
 const PROBE_WITHIN_MS = 2_000;
-/** workerd has nothing to save when it stops, but lets requests in flight end. */
+/** workerd has nothing to save when it stops, but finishes requests in progress. */
 const STOP_GRACE_MS = 2_000;
 
 export interface ChildServer {
@@ -23,12 +23,12 @@ export interface ChildServer {
 }
 
 interface Child {
-  /** As a sentence begins with it. */
+  /** The process's name, at the start of a sentence. */
   readonly what: string;
   readonly config: string;
   readonly environment: Record<string, string>;
   readonly sockets: readonly string[];
-  /** What is asked until it answers; the first of its sockets. */
+  /** The path that is polled until it answers; on the first of its sockets. */
   readonly probePath: string;
 }
 

@@ -1,5 +1,5 @@
-// D1 migrations of a self-hosted server, applied through the D1 binding itself and not behind its back in a file:
-// `workerd test` runs one small worker with the same storage to its end, with no socket open.
+// D1 migrations of a self-hosted server, applied through the D1 binding: `workerd test` runs a small worker with the
+// same storage to its end, without an open socket.
 
 import { copyFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -25,5 +25,5 @@ export async function applyMigrations(project: Project, dir: DataDir): Promise<v
   const { code, output } = await runCommand(WORKERD, ["test", "--experimental", dir.migrationConfig], {
     isQuiet: true,
   });
-  if (code !== 0) throw new ExitError(`The D1 migrations could not be applied; nothing was served:\n${output}`);
+  if (code !== 0) throw new ExitError(`The D1 migrations failed, so the server did not start:\n${output}`);
 }

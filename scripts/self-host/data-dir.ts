@@ -1,6 +1,5 @@
-// The data folder: its layout, and the lock that keeps a second server out of it.
-// The lock is SQLite's own, held by an open transaction: the system drops it with the process, also after kill -9,
-// so there is no stale lock to judge and no reused process id to be fooled by.
+// The data folder: its layout, and the lock against a second server. The lock is an open SQLite transaction: the system
+// releases it with the process, also after kill -9, so there are no stale locks and no reused process ids.
 
 import { chmodSync, mkdirSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { ExitError } from "../exit-error.ts";
 
-/** How long a start waits for the server before it, which may still be giving back its worker's jobs. */
+/** How long a start waits for the previous server, which may still be giving back its worker's jobs. */
 const LOCK_WAIT_MS = 15_000;
 const LOCK_POLL_MS = 100;
 
@@ -27,11 +26,11 @@ export interface DataDir {
   signingSecret: string;
   adminKey: string;
   workerKey: string;
-  /** Where a backup asks the server to stand still; names the socket. */
+  /** The socket on which a backup asks the server to pause. */
   freezePath: string;
-  /** Which release last served from the folder. */
+  /** The release that last served from the folder. */
   writtenBy: string;
-  /** Present from before the first start until its admin key is kept. */
+  /** Exists from before the first start until the admin key is kept. */
   firstStart: string;
 }
 
@@ -61,7 +60,7 @@ export function makeStateFolders(dir: DataDir): void {
   for (const folder of [dir.objects, dir.databases, dir.crons]) mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
-/** Makes the folder, private to its owner, and takes it for this process. The result must stay referenced. */
+/** Creates the folder, private to its owner, and locks it for this process. Keep a reference to the result. */
 export async function lockDataDir(dir: DataDir): Promise<DatabaseSync> {
   const lock = openLock(dir);
   const giveUpAt = Date.now() + LOCK_WAIT_MS;
@@ -70,7 +69,7 @@ export async function lockDataDir(dir: DataDir): Promise<DatabaseSync> {
     if (Date.now() > giveUpAt) {
       throw new ExitError(`Another server is using ${dir.root}. Stop it, or set SERVICE_DATA_DIR to another folder.`);
     }
-    if (!isWaiting) console.error(`Waiting for the server that is using ${dir.root} to end …`);
+    if (!isWaiting) console.error(`Waiting for the server that is using ${dir.root} to stop …`);
     isWaiting = true;
     await pause(LOCK_POLL_MS);
   }
@@ -88,7 +87,7 @@ function openLock(dir: DataDir): DatabaseSync {
   }
 }
 
-/** Takes the folder if nobody serves from it; null where somebody does. */
+/** Locks the folder if no server uses it; null if one does. */
 export function lockIfFree(dir: DataDir): DatabaseSync | null {
   const lock = openLock(dir);
   if (tryLock(lock)) return lock;

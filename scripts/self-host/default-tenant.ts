@@ -1,6 +1,6 @@
-// The tenant `default` of a self-hosted server and the keys kept for it. Its admin key is shown once, in the answer
-// that creates the tenant. A start killed between that answer and the key file leaves a tenant nobody can enter; the
-// first-start marker, written before any state and removed after the key file, tells that case from a lost file.
+// The tenant `default` of a self-hosted server and its keys. The admin key is shown once, in the answer that creates
+// the tenant. A start killed between that answer and the key file leaves a tenant without a known key; the first-start
+// marker, written before any state and removed after the key file, distinguishes that case from a lost file.
 
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -12,19 +12,19 @@ import { readSecret, syncDirectory, writeSecret } from "./kept-secret.ts";
 export const TENANT = "default";
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** Before the runtime makes any state: is this a first start, or does the folder contradict itself? */
+/** Before the runtime creates any state: is this a first start, or do keys exist without state? */
 export function markFirstStart(dir: DataDir): void {
   if (existsSync(dir.state)) return;
   if (existsSync(dir.adminKey)) {
-    const choice = `Bring back ${dir.state}, or remove ${dir.adminKey} and ${dir.workerKey} to start empty`;
-    throw new ExitError(`${dir.root} has keys but no state: they open nothing. ${choice}.`);
+    const choice = `Restore ${dir.state}, or remove ${dir.adminKey} and ${dir.workerKey} to start empty`;
+    throw new ExitError(`${dir.root} has keys but no state, so the keys are useless. ${choice}.`);
   }
   rmSync(dir.workerKey, { force: true });
   writeFileSync(dir.firstStart, "");
   syncDirectory(dir.root);
 }
 
-/** Whether the tenant's admin key is kept; if so, no first start is under way any more. */
+/** Whether the tenant's admin key is kept; then the first start is complete. */
 export function isTenantKept(dir: DataDir): boolean {
   if (!readSecret(dir.adminKey)) return false;
   rmSync(dir.firstStart, { force: true });
@@ -32,8 +32,8 @@ export function isTenantKept(dir: DataDir): boolean {
 }
 
 /**
- * Makes the tenant and keeps its key, if no key is kept yet. "stranded" means that an earlier first start was killed
- * in between and left nothing that anyone could have used: the state may be deleted and made again.
+ * Creates the tenant and keeps its key, if no key is kept yet. "stranded": an earlier first start was killed in between
+ * and left nothing that was ever used, so its state may be deleted.
  */
 export async function ensureDefaultTenant(url: string, rootKey: string, dir: DataDir): Promise<"ready" | "stranded"> {
   if (!isTenantKept(dir)) {
@@ -49,7 +49,7 @@ export async function ensureDefaultTenant(url: string, rootKey: string, dir: Dat
   return "ready";
 }
 
-/** A worker key for the local worker: made once with the admin key, then kept. */
+/** A worker key for the local worker: created once with the admin key, then kept. */
 export async function ensureWorkerKey(url: string, dir: DataDir): Promise<string> {
   const kept = readSecret(dir.workerKey);
   if (kept) return kept;
@@ -61,7 +61,7 @@ export async function ensureWorkerKey(url: string, dir: DataDir): Promise<string
   return key;
 }
 
-/** Each request once: what a first start has half done, the next one finds. */
+/** Each request once: the next start finds what an interrupted first start has done. */
 function clientOf(url: string, key: string): Client {
   return createClient({ url, key, retries: 0, timeoutMs: REQUEST_TIMEOUT_MS });
 }

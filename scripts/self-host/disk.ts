@@ -1,4 +1,4 @@
-// How much room the data has left, and what that means.
+// How much space the data's disk has left, and what that means.
 
 import { statfsSync } from "node:fs";
 import path from "node:path";
@@ -6,12 +6,12 @@ import type { Disk } from "../../src/http/home.ts";
 import { ExitError } from "../exit-error.ts";
 
 export const MIB = 1024 * 1024;
-/** Below it the disk counts as full: what is left holds thousands of reports and the databases' own logs. */
+/** Below this the disk counts as full: the rest holds thousands of reports and the databases' own logs. */
 const FULL_BELOW_BYTES = 64 * MIB;
 const LOW_BELOW_BYTES = 1024 * MIB;
-/** A small disk is not low from the start. */
+/** So that a small disk is not low from the start. */
 const LOW_BELOW_SHARE = 0.1;
-/** A disk so small that all of it is less than this has its bounds scaled down. */
+/** On a very small disk the limits are scaled down. */
 const FULL_BELOW_SHARE = 0.05;
 
 export const diskState = (freeBytes: number, totalBytes: number): Disk["state"] => {
@@ -28,7 +28,7 @@ export const readDisk = (directory: string): Disk => {
 
 const NO_ROOM = /ENOSPC|SQLITE_FULL|database or disk is full|no space left/i;
 
-/** The same failure as a sentence, where a full disk is to blame; null where it is not. */
+/** The same failure as a sentence if a full disk is the cause; else null. */
 export const fullDiskError = (error: unknown, directory: string): ExitError | null => {
   const disk = diskAt(directory);
   const isFull = NO_ROOM.test(String((error as Error).message)) || disk?.state === "full";
@@ -39,7 +39,7 @@ export const fullDiskError = (error: unknown, directory: string): ExitError | nu
   );
 };
 
-/** Of the folder itself, or of the nearest above it that is there. */
+/** The disk of the folder, or of the nearest existing folder above it. */
 const diskAt = (directory: string): Disk | null => {
   try {
     return readDisk(directory);

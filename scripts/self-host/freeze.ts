@@ -1,6 +1,6 @@
-// A server that stands still on request: a backup connects, everything that writes to the data folder is stopped where
-// it stands, and goes on when the backup lets go, dies, or takes too long. A copy begun in between is what a power cut
-// at that instant would have left, in all databases at once.
+// Pauses the server on request: a backup connects, and every process that writes to the data folder is stopped until
+// the backup disconnects, dies or takes too long. A copy begun meanwhile is what a power cut at that instant would have
+// left, in all databases at once.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -9,7 +9,7 @@ import type { DataDir } from "./data-dir.ts";
 import type { Served } from "./served.ts";
 import { makeSocketFolder } from "./sockets.ts";
 
-/** Long enough to open a thousand databases; calls wait so long at most. */
+/** Long enough to open a thousand databases; requests wait at most this long. */
 const MAX_FREEZE_MS = 5_000;
 const FROZEN = "frozen\n";
 
@@ -44,13 +44,13 @@ export async function serveFreezing(dir: DataDir, served: Served): Promise<Freez
   };
 }
 
-/** Runs `work` while the server of this folder stands still. Throws where it lets go before `work` is done. */
+/** Runs `work` while the folder's server is paused. Throws if the pause ends before `work` is done. */
 export async function whileFrozen<T>(dir: DataDir, work: () => T): Promise<T> {
   const socket = await frozen(readFileSync(dir.freezePath, "utf8"));
   const startedAt = performance.now();
   try {
     const done = work();
-    if (performance.now() - startedAt > MAX_FREEZE_MS) throw new Error("it took longer than the server stands still");
+    if (performance.now() - startedAt > MAX_FREEZE_MS) throw new Error("it took longer than the server can be paused");
     return done;
   } finally {
     socket.destroy();

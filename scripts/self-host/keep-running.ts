@@ -1,4 +1,4 @@
-// A child process that is started again when it dies, more slowly each time, until it is told to stop.
+// A child process that is started again when it dies, with growing delays, until it is stopped.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { log } from "../../contract/log.ts";
@@ -12,9 +12,9 @@ export interface Pace {
 }
 
 export interface Kept {
-  /** The process as it runs now. */
+  /** The current process. */
   readonly current: () => Supervised;
-  /** Lets it end in order; resolves once it is gone and none follows. */
+  /** Stops it in order; resolves when it has ended and none follows. */
   readonly stop: (graceMs: number) => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Secrets that live as files in the data folder: one line each, readable by the owner alone.
-// Invariant: a file is either absent or whole and on disk, whatever moment the process is killed at.
+// Secrets as files in the data folder: one line each, readable by the owner alone. Invariant: a file is either absent
+// or complete and on disk, whenever the process is killed.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
@@ -26,7 +26,7 @@ export function writeSecret(file: string, value: string): void {
   syncDirectory(path.dirname(file));
 }
 
-/** Makes a rename or a removal in the folder survive a power loss, too. */
+/** Makes a rename or removal in the folder survive a power loss. */
 export function syncDirectory(directory: string): void {
   if (process.platform === "win32") return;
   const descriptor = openSync(directory, "r");
@@ -34,7 +34,7 @@ export function syncDirectory(directory: string): void {
   closeSync(descriptor);
 }
 
-/** What the operator gave, else what an earlier start made and kept, else a new one. */
+/** The given secret, else the one kept by an earlier start, else a new one. */
 export function keepSecret(given: string | undefined, file: string): string {
   if (given) return given;
   const kept = readSecret(file);

@@ -1,14 +1,14 @@
-// One worker process beside a self-hosted server, started again when it dies, more slowly each time.
+// One worker process beside a self-hosted server, started again when it dies, with growing delays.
 
 import path from "node:path";
 import { ROOT } from "../run-command.ts";
 import { keepRunning } from "./keep-running.ts";
 import { supervise } from "./supervised.ts";
 
-/** Its death is mostly its runtime's: no use in looking often. */
+/** It mostly dies because of its runtime, so frequent restarts are useless. */
 const PACE = { firstMs: 1_000, maxMs: 30_000, healthyAfterMs: 60_000 };
 const STOP_GRACE_MS = 10_000;
-/** What is the coordinator's alone: a worker, which runs others' prompts, has no business with it. */
+/** Variables of the coordinator alone: a worker runs other people's prompts and must not have them. */
 const WITHHELD = /^(SERVICE_ROOT_KEY|SERVICE_SIGNING_SECRET|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 export interface LocalWorker {

@@ -1,5 +1,5 @@
-// How many processes share the tenants of a data folder. The number says in which folder a tenant's object lies, so it
-// is fixed when the folder is made: `processes.json` keeps it, and a folder without that file has one.
+// How many processes share the tenants of a data folder. The number decides in which folder a tenant's object lies, so
+// it is fixed when the folder is created: `processes.json` keeps it, and a folder without that file has one.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -17,14 +17,14 @@ export function readProcessCount(text: string | undefined): number | undefined {
   throw new ExitError(`SERVICE_PROCESSES is "${text}": give a number from 1 to ${MAX_PROCESSES}.`, 2);
 }
 
-/** What the folder was made for; a new folder is made for what is wanted. */
+/** The number that the folder was created with; a new folder gets the wanted number. */
 export function keepProcessCount(dir: DataDir, wanted: number | undefined): number {
   const kept = keptCount(dir);
   if (kept === undefined) return makeProcesses(dir, wanted ?? 1);
   if (wanted === undefined || wanted === kept) return kept;
   throw new ExitError(
-    `${dir.root} was made for ${kept} object process${kept === 1 ? "" : "es"}, and SERVICE_PROCESSES asks for ${wanted}. ` +
-      `The number is fixed when a data folder is made: set SERVICE_PROCESSES=${kept}, or start with another folder.`,
+    `${dir.root} was created for ${kept} object process${kept === 1 ? "" : "es"}, but SERVICE_PROCESSES asks for ${wanted}. ` +
+      `The number is fixed when a data folder is created: set SERVICE_PROCESSES=${kept}, or start with another folder.`,
   );
 }
 
@@ -40,7 +40,7 @@ function makeProcesses(dir: DataDir, count: number): number {
   return count;
 }
 
-/** The first process has the folders that a single one has. */
+/** The first process uses the folders of a single process. */
 export function storageOf(dir: DataDir, { index }: Share): { objects: string; crons: string } {
   return index === 0
     ? { objects: dir.objects, crons: dir.crons }

@@ -1,15 +1,18 @@
-// A server that runs, whichever process its edge is in.
+// A running server, whichever process its edge is in.
 
 import type { Exit } from "./supervised.ts";
 
 export interface Served {
   readonly url: string;
-  /** How a process ended that never served; null while none did. A start ends with it, a later death does not. */
+  /**
+   * How a process ended that never served; null if none did. It makes the start fail; a later death does not stop the
+   * server.
+   */
   readonly earlyExit: () => Exit | null;
-  /** Stops every process that writes to the data folder where it stands, and lets it go on. */
+  /** Pauses every process that writes to the data folder, and resumes it. */
   readonly freeze: () => void;
   readonly thaw: () => void;
-  /** Resolves once every process is gone and its files are closed. */
+  /** Resolves when every process has ended and its files are closed. */
   readonly stop: () => Promise<void>;
 }
 

@@ -1,7 +1,7 @@
-// The workerd configs that serve the project: wrangler.toml's bindings, each on disk below the data folder.
-// It mirrors what `workerd serve wrangler.json` makes for itself, with three differences that a server needs: storage
-// keys that do not change with the project's name or database id, secrets that arrive by environment and so never
-// stand in a file, and LOCAL_NETWORK, the one way to private addresses (plain fetch() reaches public ones only).
+// The workerd configs that serve the project: wrangler.toml's bindings, with their storage in the data folder. Like
+// `workerd serve wrangler.json`, with three differences that a server needs: storage keys that do not change with the
+// project's name or database id, secrets from the environment and never in a file, and LOCAL_NETWORK, the only access
+// to private addresses (plain fetch() reaches public ones only).
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -17,7 +17,7 @@ import type { DataDir } from "./data-dir.ts";
 /** The compatibility date of the services that come with workerd, as workerd itself sets it. */
 const BUNDLED_DATE = "2026-01-01";
 const EDGE = "edge";
-/** Never change these: they name the folders that hold the data. */
+/** Never change these: they name the folders with the data. */
 const STORAGE_KEY = {
   database: "D1Database",
   cron: "Schedule",
@@ -26,25 +26,25 @@ const STORAGE_KEY = {
 
 export interface Serving {
   project: Project;
-  /** Folders of the objects and crons that this process holds. */
+  /** Folders of the objects and crons of this process. */
   storage: { objects: string; crons: string };
-  /** Where the config is written: modules are found from there. */
+  /** Where the config is written; module paths are relative to it. */
   configFile: string;
-  /** Names of environment variables the edge gets as text bindings. */
+  /** Names of environment variables that the edge gets as text bindings. */
   environment: readonly string[];
 }
 
-/** One process that serves all of it on the network. */
+/** One process that serves everything on the network. */
 export function wholeConfig(serving: Serving, dir: DataDir, at: { host: string; port: number }): string {
   const { project } = serving;
   const services = [...servingServices(serving), ...databaseServices(dir), edgeService(serving, databaseBinding)];
-  // With run_worker_first the assets' router would pass every request on: the socket spares it.
+  // With run_worker_first the assets' router would pass every request on, so the socket leads past it.
   const front = project.assets && project.assets.runWorkerFirst !== true ? "assets" : EDGE;
   const address = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
   return configText(services, [record({ name: "http", address, http: record({}), service: front })]);
 }
 
-/** A process of objects behind the edge in Node; its history is in another process. */
+/** A process of objects behind the edge in Node; the history is in another process. */
 export function objectsConfig(
   serving: Serving,
   sockets: { edge: string; door: string; history: HistorySockets },
@@ -66,7 +66,7 @@ export function objectsConfig(
 /** Path of the Unix socket of each database, by its binding. */
 export type HistorySockets = Readonly<Record<string, string>>;
 
-/** The process that holds the history. */
+/** The process with the history. */
 export function historyConfig(dir: DataDir, sockets: HistorySockets): string {
   return configText(
     databaseServices(dir),
@@ -87,7 +87,7 @@ function servingServices({ project, storage }: Serving): Expression[] {
   ];
 }
 
-/** D1 as workerd brings it: shared by serving and by the migrations that come before. */
+/** workerd's D1, shared by serving and by the migrations before it. */
 export function databaseServices(dir: DataDir): Expression[] {
   const className = "D1Database";
   return [
@@ -199,7 +199,7 @@ function edgeService(
 
 const MODULE_KIND: Record<string, string> = { ".js": "esModule", ".mjs": "esModule", ".wasm": "wasm", ".bin": "data" };
 
-/** The bundle's modules as the deploy's dry run wrote them, the entry first. */
+/** The bundle's modules as written by the deploy's dry run, the entry first. */
 function edgeModules(configDirectory: string): Expression[] {
   const bundle = path.join(ROOT, WORKER_DIRECTORY);
   const others = readdirSync(bundle, { recursive: true, withFileTypes: true })

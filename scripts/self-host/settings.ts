@@ -1,4 +1,4 @@
-// What `npm start` was told, by flags and environment, checked before anything is touched.
+// The settings of `npm start` from flags and environment, checked before anything is changed.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -12,11 +12,11 @@ import { readProcessCount } from "./processes.ts";
 const DEFAULT_PORT = 8787;
 const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
-/** What the edge may read of this process's environment, beside the names that wrangler.toml has under [vars]. */
+/** The variables that the edge may read from this process's environment, besides those of [vars] in wrangler.toml. */
 const PASSED_ON =
   /^(SERVICE_(CATALOG_(SYNC|LOCAL)|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
-/** Of the 128 KiB that Linux takes in one variable of the environment. */
+/** Linux allows 128 KiB in one environment variable. */
 const MAX_CATALOG_BYTES = 120 * 1024;
 
 export interface Settings {
@@ -26,9 +26,9 @@ export interface Settings {
   port: number;
   runsWorker: boolean;
   workerInstance: string;
-  /** In which process the edge runs. */
+  /** The process that the edge runs in. */
   edge: "node" | "workerd";
-  /** Among how many processes the tenants of a new data folder are spread; undefined: as the folder has it. */
+  /** How many processes share the tenants of a new data folder; undefined: as the folder has it. */
   processCount: number | undefined;
 }
 
@@ -84,17 +84,17 @@ function readFlags(args: string[]): { "no-worker"?: boolean; edge?: string } {
 function readEdge(text: string | undefined): Settings["edge"] {
   if (text === undefined) return process.platform === "win32" ? "workerd" : "node";
   if (text === "node" || text === "workerd") return text;
-  throw new ExitError(`--edge is "${text}": give node or workerd.`, 2);
+  throw new ExitError(`--edge is "${text}": use node or workerd.`, 2);
 }
 
 function readPort(text: string | undefined): number {
   if (!text) return DEFAULT_PORT;
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
-  throw new ExitError(`PORT is "${text}": give a number from 0 to ${MAX_PORT}, where 0 means any free port.`, 2);
+  throw new ExitError(`PORT is "${text}": use a number from 0 to ${MAX_PORT}; 0 means any free port.`, 2);
 }
 
-/** The operator's variables that the edge gets as they are: declared vars, catalog switch, provider keys, vault. */
+/** The operator's variables that the edge gets unchanged: declared vars, catalog switch, provider keys, vault. */
 export function passedEnvironment(declared: Record<string, unknown>, env: NodeJS.ProcessEnv): Record<string, string> {
   const passed = Object.entries(env).filter(([name, value]) => value && (name in declared || PASSED_ON.test(name)));
   const format = env.SERVICE_LOG || (process.stderr.isTTY ? "text" : "json");
@@ -102,14 +102,14 @@ export function passedEnvironment(declared: Record<string, unknown>, env: NodeJS
 }
 
 /**
- * The operator's own provider files (SERVICE_CATALOG_DIR), as one JSON object from file name to YAML text. Ends the start
- * where one of them is not what the edge can use, by the edge's own schema: said here, it is said to who can mend it.
+ * The operator's own provider files (SERVICE_CATALOG_DIR), as one JSON object from file name to YAML text. Ends the
+ * start if one is invalid by the edge's own schema, because here the operator sees the message.
  */
 export async function readExtraCatalog(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
   if (!env.SERVICE_CATALOG_DIR) return {};
   const directory = path.resolve(ROOT, env.SERVICE_CATALOG_DIR);
   const files = readYamlFiles(directory);
-  // Reading YAML takes a while to load: only who has such a folder waits for it.
+  // Loading the YAML reader takes time, so it is only loaded if there is such a folder.
   const { readFiles } = await import("../../src/catalog/providers.ts");
   const { problems } = readFiles(files);
   if (problems.length > 0) throw new ExitError(wrongCatalogMessage(directory, problems));
@@ -137,9 +137,9 @@ function orUnreadable<T>(place: string, read: () => T): T {
 function wrongCatalogMessage(directory: string, problems: readonly string[]): string {
   const isAboutAddress = problems.some((problem) => problem.includes(" list_url: "));
   return [
-    `Provider files in SERVICE_CATALOG_DIR (${directory}) cannot be used:`,
+    `Provider files in SERVICE_CATALOG_DIR (${directory}) are invalid:`,
     ...problems.map((problem) => `  ${problem}`),
-    ...(isAboutAddress ? ["A runtime of your own, by plain http or at a private address, needs `local: true`."] : []),
-    "Mend these files, or take them out of the folder, and start again. providers/README.md says what a file may hold.",
+    ...(isAboutAddress ? ["A runtime with plain http or a private address needs `local: true`."] : []),
+    "Fix these files or remove them from the folder, and start again. providers/README.md documents their format.",
   ].join("\n");
 }

@@ -1,12 +1,12 @@
-// The Unix sockets between our own processes: in the data folder, which only its owner enters. A path longer than the
-// system takes for a socket moves them to a folder of their own among the temporary files, as private.
+// The Unix sockets between our own processes: in the data folder, which only its owner can enter. If the path is too
+// long for a socket, they are in a private folder of their own among the temporary files.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { DataDir } from "./data-dir.ts";
 
-/** Linux takes 107 bytes, macOS 103. */
+/** Linux allows 107 bytes, macOS 103. */
 const MAX_PATH_BYTES = 100;
 const LONGEST_NAME = "history-xxxxxxxxxxxx.sock";
 
@@ -19,7 +19,7 @@ export function makeSocketFolder(dir: DataDir, name = "run"): string {
   return near;
 }
 
-/** A socket left by a process that was killed is in the way of the next. */
+/** A socket left by a killed process blocks the next one. */
 export function clearSockets(...sockets: readonly string[]): void {
   for (const socket of sockets) rmSync(socket, { force: true });
 }

@@ -1,5 +1,5 @@
-// A child process that this one answers for: in a process group of its own, so that Ctrl-C reaches only us and we
-// choose the order of stopping, and with a guard that kills it if we are killed (kill -9 leaves no orphan).
+// A child process in its own process group, so that Ctrl-C reaches only us and we choose the order of stopping, with a
+// guard that kills it if we are killed (kill -9 leaves no orphan).
 
 import { type ChildProcess, spawn } from "node:child_process";
 
@@ -11,14 +11,14 @@ export interface Exit {
 export interface Supervised {
   exited: Promise<Exit>;
   isRunning: () => boolean;
-  /** Stops it where it stands, and lets it go on: nobody hears of either. */
+  /** Pauses it and resumes it; it does not notice either. */
   freeze: () => void;
   thaw: () => void;
-  /** SIGTERM, and SIGKILL when that did not help in time. Resolves once it is gone. */
+  /** SIGTERM, then SIGKILL if it takes too long. Resolves when it has ended. */
   stop: (graceMs: number) => Promise<void>;
 }
 
-/** A shell that waits on a pipe from us: it closes when we die in whatever way. Windows has no such shell. */
+/** A shell that waits on a pipe from us, which closes however we die. Windows has no such shell. */
 function guardAgainstOrphaning(child: ChildProcess): void {
   if (process.platform === "win32" || child.pid === undefined) return;
   const script = 'read -r _; kill -s KILL -- "-$0" 2>/dev/null';

@@ -1,5 +1,5 @@
-// All of it in one workerd process, edge and history included: the app as Cloudflare runs it. For trying the product as
-// it is deployed, and for systems without Unix sockets.
+// Everything in one workerd process, including edge and history: the app as Cloudflare runs it. For trying the product
+// as deployed, and for systems without Unix sockets.
 
 import { writeFileSync } from "node:fs";
 import { WHOLE } from "../../domain/share.ts";
@@ -15,7 +15,7 @@ import { startWorkerd } from "./workerd.ts";
 
 const PACE: Pace = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
 const STOP_GRACE_MS = 2_000;
-/** Who died sooner than this never served. */
+/** A process that died sooner than this never served. */
 const EARLY_MS = 1_000;
 
 export interface WorkerdHomePlan {
@@ -28,7 +28,7 @@ export interface WorkerdHomePlan {
 
 export function startWorkerdHome(plan: WorkerdHomePlan, address: Address): Served {
   const { project, dir } = plan;
-  if (plan.processCount > 1) throw new ExitError("SERVICE_PROCESSES needs the edge in Node: leave out --edge workerd.");
+  if (plan.processCount > 1) throw new ExitError("SERVICE_PROCESSES needs the edge in Node: remove --edge workerd.");
   const environment: Record<string, string> =
     plan.awaited === undefined ? plan.environment : { ...plan.environment, SERVICE_AWAITED_WORKER: plan.awaited };
   const serving = {

@@ -1,4 +1,4 @@
-// Starting workerd, and waiting until what it serves answers.
+// Starting workerd, and waiting until its service answers.
 
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
@@ -8,14 +8,14 @@ import { ExitError } from "../exit-error.ts";
 import type { Served } from "./served.ts";
 import { describeExit, type Supervised, supervise } from "./supervised.ts";
 
-/** The native binary itself: signals must reach it, not a launcher in between. */
+/** The native binary itself: signals must reach it, not a launcher. */
 export const WORKERD: string = createRequire(import.meta.url)("workerd").default;
 
 const PORT_WAIT_MS = 3_000;
 const PORT_POLL_MS = 100;
 const READY_WAIT_MS = 60_000;
 const READY_POLL_MS = 25;
-/** Of our own environment, what workerd itself may need: where certificates are. */
+/** The variables of our environment that workerd itself may need: where certificates are. */
 const SYSTEM_VARIABLES = ["SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"];
 
 function tryPort(host: string, port: number): Promise<number> {
@@ -29,7 +29,10 @@ function tryPort(host: string, port: number): Promise<number> {
   });
 }
 
-/** The port to serve on (0 becomes a free one), once it is free: a server just killed gets a moment to let go. */
+/**
+ * The port to serve on (0 becomes a free one), once it is free: a server that was just killed needs a moment to release
+ * it.
+ */
 export async function claimPort(host: string, port: number): Promise<number> {
   const giveUpAt = Date.now() + PORT_WAIT_MS;
   for (;;) {
@@ -50,14 +53,17 @@ export async function claimPort(host: string, port: number): Promise<number> {
   }
 }
 
-/** Its folder is the data folder: there it may be found by who looks for a process. */
+/** Its working directory is the data folder, so that its process can be identified. */
 export function startWorkerd(config: string, environment: Record<string, string>): Supervised {
   const system = SYSTEM_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...Object.fromEntries(system), ...environment };
   return supervise(WORKERD, ["serve", "--experimental", config], env, path.dirname(config));
 }
 
-/** Resolves when GET /health is 200; fails when `ending` is aborted, a process ends before it served, or does not get there in time. */
+/**
+ * Resolves when GET /health is 200; fails if `ending` is aborted, a process ends before it served, or it takes too
+ * long.
+ */
 export async function waitUntilHealthy(served: Served, ending?: AbortSignal): Promise<void> {
   const { url } = served;
   const giveUpAt = Date.now() + READY_WAIT_MS;
@@ -70,5 +76,5 @@ export async function waitUntilHealthy(served: Served, ending?: AbortSignal): Pr
     if (answer?.status === 200) return;
     await pause(READY_POLL_MS);
   }
-  throw new ExitError(`The service does not answer GET ${url}/health with 200.`);
+  throw new ExitError(`GET ${url}/health did not answer 200 in time.`);
 }

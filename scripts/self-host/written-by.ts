@@ -1,6 +1,7 @@
-// Which release last served from the data folder. Objects migrate one by one as they wake, long after the start: this
-// mark, written before anything is served, lets an older release refuse the whole folder instead of failing tenant by
-// tenant. Invariant: no object's tables are newer than the mark says. A folder without one is judged by its objects.
+// The release that last served from the data folder. Objects migrate one by one as they wake, long after the start.
+// This mark, written before anything is served, lets an older release refuse the whole folder instead of failing tenant
+// by tenant. Invariant: no object's tables are newer than the mark says. A folder without a mark is judged by its
+// objects.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { VERSION } from "../../contract/version.ts";
@@ -23,13 +24,13 @@ function readMark(dir: DataDir): Mark | undefined {
   }
 }
 
-/** Before anything is changed: ends the start where the folder is a newer release's. */
+/** Before anything is changed: ends the start if a newer release has written the folder. */
 export function refuseNewerState(dir: DataDir): void {
   const mark = readMark(dir);
   if (mark === undefined || mark.object_schema <= SCHEMA_VERSION) return;
   throw new ExitError(
     `Signalbox ${mark.release} has written ${dir.root} (schema ${mark.object_schema}); this is ${VERSION}, which knows ` +
-      `schema ${SCHEMA_VERSION}. Nothing was changed. Start that release again, or restore the backup made before it.`,
+      `schema ${SCHEMA_VERSION}. Nothing was changed. Start that release again, or restore a backup made before it.`,
   );
 }
 

@@ -1,5 +1,5 @@
-// Reads a response's body within a budget of bytes and time, counted as it streams and after decompression, so that
-// neither a lying Content-Length, a compression bomb nor a slow drip holds more than the budget. Portable: no runtime's own APIs.
+// Reads a response's body within limits on bytes and time, counted while it streams and after decompression. A false
+// Content-Length, a compression bomb or a slow drip cannot exceed the limits. Portable: uses no runtime-specific API.
 
 import { whenAborted } from "./when-aborted.ts";
 
@@ -23,8 +23,8 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
     }
   } catch (error) {
     if (signal.aborted) return { ok: false, reason: "the answer took too long" };
-    if (error instanceof TypeError) return { ok: false, reason: "the answer broke off or is not UTF-8" };
-    return { ok: false, reason: "the answer broke off" };
+    if (error instanceof TypeError) return { ok: false, reason: "the answer ended too early or is not UTF-8" };
+    return { ok: false, reason: "the answer ended too early" };
   } finally {
     stopped.forget();
     reader.cancel().catch(() => {});

@@ -1,4 +1,4 @@
-// What every verb of the catalog takes.
+// The dependencies of every catalog operation.
 
 import type { AuditEntry } from "../../domain/event.ts";
 import type { ProviderSet } from "./providers.ts";
@@ -7,6 +7,6 @@ export interface CatalogTools {
   readonly db: D1Database;
   readonly providers: ProviderSet;
   readonly now: () => number;
-  /** The insert of an audit line; it runs in the same transaction as the change that it tells of. */
+  /** The insert of an audit entry, in the same transaction as the change. */
   readonly audit: (tenant: string, entry: AuditEntry) => D1PreparedStatement;
 }

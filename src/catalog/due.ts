@@ -1,32 +1,32 @@
-// The cron's pass over the catalog: whatever is due, longest overdue first, a bounded number and a few at a time. What
-// one pass leaves the next one takes up; a sync that fails goes behind what has waited longer, so none starves.
+// The cron's pass over the catalog: subscriptions that are due, longest overdue first, a bounded number, a few at a
+// time. The next pass continues. A failed sync goes behind those that have waited longer, so none starves.
 
 import type { Allowance, Cost } from "../../domain/allowance.ts";
 import type { SyncReport } from "../../domain/catalog-subscription.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 
-/** A list that has not changed costs five queries of the thousand that an invocation has. */
+/** An unchanged list costs five of the thousand queries that an invocation has. */
 export const DUE_MAX_PER_PASS = 160;
 /**
- * Of one sync, all that it may ask: every model of the longest list removed or replaced, the lease lost at the end,
- * every page fetched on its own, the key asked of a vault.
+ * The most that one sync may ask: every model of the longest list removed or replaced, the lease lost at the end, every
+ * page fetched separately, the key read from a vault.
  */
 export const SYNC_WORST: Cost = { queries: 40, requests: 100 };
-/** Of the six connections that an invocation has; each may hold a whole answer in memory. */
+/** An invocation has six connections; each may hold a whole answer in memory. */
 export const DUE_CONCURRENCY = 4;
-/** No sync begins later than this into a pass: the next minute's pass goes on. */
+/** No sync begins later than this in a pass; the next pass continues. */
 export const DUE_BEGIN_WITHIN_MS = 45_000;
-/** How long a tenant's subscriptions are put off while it is halted. */
+/** How long a halted tenant's subscriptions are postponed. */
 export const HALTED_FOR_MS = 5 * 60_000;
 
 export interface DueTools extends SyncTools {
   /** False leaves the tenant's subscriptions to another process. */
   readonly isOurs?: (tenant: string) => boolean;
-  /** False puts the tenant's subscriptions off (killswitch level 4). */
+  /** False postpones the tenant's subscriptions (killswitch level 4). */
   readonly mayRun?: (tenant: string) => Promise<boolean>;
-  /** Called after each sync that changed something: live event, flags on what names a removed model. */
+  /** Called after each sync that changed something, to send a live event and flag references to removed models. */
   readonly onChanged?: (tenant: string, report: SyncReport) => Promise<void>;
-  /** Where it is spent, what is due waits for the next pass. */
+  /** When it is used up, the rest waits for the next pass. */
   readonly allowance?: Allowance;
   readonly maxPerPass?: number;
   readonly concurrency?: number;
@@ -36,11 +36,11 @@ export interface DueReport {
   readonly synced: number;
   readonly changed: number;
   readonly failed: number;
-  /** Put off, taken by another pass, or not begun in time. */
+  /** Postponed, taken by another pass, or not begun in time. */
   readonly left: number;
 }
 
-/** SERVICE_CATALOG_SYNC=0 turns the pass off; forced syncs go on. */
+/** SERVICE_CATALOG_SYNC=0 turns the pass off; forced syncs still work. */
 export const isCatalogSyncOn = (setting: string | undefined): boolean => setting?.trim() !== "0";
 
 export async function syncDueSubscriptions(tools: DueTools): Promise<DueReport> {
@@ -63,7 +63,7 @@ export async function syncDueSubscriptions(tools: DueTools): Promise<DueReport> 
   return { ...tally, synced: tally.synced + tally.changed };
 }
 
-/** Never throws: one subscription's trouble is not the others'. */
+/** Never throws: one subscription's failure must not affect the others. */
 async function syncOne(
   tools: DueTools,
   mayRun: (tenant: string) => Promise<boolean>,
@@ -86,12 +86,12 @@ async function syncOne(
   }
 }
 
-/** The change is stored by now: a listener's trouble does not undo it. */
+/** The change is already stored, so a listener's failure does not undo it. */
 async function tellOfChange(tools: DueTools, tenant: string, report: SyncReport): Promise<void> {
   try {
     await tools.onChanged?.(tenant, report);
   } catch (error) {
-    logTrouble("a change could not be told of", tenant, report.subscriptionId, error);
+    logTrouble("a catalog change could not be announced", tenant, report.subscriptionId, error);
   }
 }
 

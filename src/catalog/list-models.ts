@@ -1,6 +1,6 @@
-// Fetches a provider's whole model list, or fails: no page is ever left out, and nothing but a well-formed list passes
-// for one. Every budget is counted over all pages together. Failures name what happened, in our words: a provider's
-// own are not repeated, because they may hold whatever was sent to it.
+// Fetches a provider's whole model list, or fails: it never drops a page, and accepts only a well-formed list. Every
+// limit counts over all pages together. Failures use our own words: a provider's words are not repeated, because they
+// may contain anything that was sent to it.
 
 import {
   type ListedModel,
@@ -25,7 +25,7 @@ export const LIST_BUDGET: ListBudget = {
   maxPages: 50,
 };
 
-/** `isRetryable`: a later try may succeed with nothing changed. `retryAfterMs` is what the provider asked for, or 0. */
+/** `isRetryable`: a later try may succeed without a change. `retryAfterMs` is what the provider asked for, or 0. */
 export type ListFailure = { detail: string; isRetryable: boolean; retryAfterMs: number };
 export type Listing = { ok: true; models: Map<string, ListedModel> } | { ok: false; failure: ListFailure };
 
@@ -72,7 +72,7 @@ async function listPages(
     const next = nextPage(page.body, provider.pagination);
     if (next.kind === "broken") return failed(next.reason, true);
     if (next.kind === "end") return wholeList(models, rowCount);
-    if (cursors.has(next.cursor)) return failed("the list's pages lead in a circle", true);
+    if (cursors.has(next.cursor)) return failed("the list's pages form a loop", true);
     cursors.add(next.cursor);
     url.searchParams.set(provider.pagination?.cursor_param ?? "", next.cursor);
   }
@@ -86,7 +86,7 @@ function addModels(models: Map<string, ListedModel>, rows: readonly unknown[], p
   }
 }
 
-/** Rows of which none names a model are another shape of answer, and no reason to remove every model. */
+/** If no row names a model, the format is different; that is no reason to remove every model. */
 function wholeList(models: Map<string, ListedModel>, rowCount: number): Listing {
   if (rowCount > 0 && models.size === 0) return failed("no row of the list names a model", true);
   return { ok: true, models };
@@ -119,7 +119,7 @@ async function fetchPage(
   return { ok: true, body, byteCount: reading.byteCount };
 }
 
-/** A local runtime's key is optional: most of them ask for none. */
+/** A local runtime's key is optional, because most ask for none. */
 async function request(
   connector: VaultConnector,
   provider: ProviderDefinition,

@@ -1,4 +1,4 @@
-// What a subscription's last good sync found, and how it came to be so.
+// The models of a subscription's last successful sync, and their changes.
 
 import type { CatalogModel } from "../../domain/catalog.ts";
 import type { ModelPrice } from "../../domain/catalog-price.ts";
@@ -66,14 +66,14 @@ const toEntry = (row: HistoryRow): ModelsHistoryEntry => {
   };
 };
 
-/** Lines of earlier releases have no price. */
+/** Entries of earlier releases have no price. */
 function modelOf(text: string | null): { model: CatalogModel | null; price: ModelPrice | null } {
   if (text === null) return { model: null, price: null };
   const { price = null, ...model } = JSON.parse(text) as CatalogModel & { price?: ModelPrice };
   return { model, price };
 }
 
-/** For retention: removes up to `limit` of the lines older than `beforeAt`; returns how many went. */
+/** For retention: deletes up to `limit` entries older than `beforeAt`; returns how many were deleted. */
 export async function pruneHistory(db: D1Database, beforeAt: number, limit: number): Promise<number> {
   const result = await db
     .prepare(

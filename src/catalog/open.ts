@@ -1,5 +1,5 @@
-// The catalog's tools out of what the platform binds: the providers, the vault and the way to the network. Made again in
-// each invocation, because what a connector waits for belongs to the request that began it.
+// Builds the catalog's dependencies from the platform's bindings: providers, vault and network. Built per invocation,
+// because a connector's pending work belongs to the request that began it.
 
 import type { AuditEntry } from "../../domain/event.ts";
 import { loadProviders, type ProviderSet } from "./providers.ts";
@@ -22,7 +22,7 @@ export function openCatalog(
   onRequest: () => void = () => undefined,
 ): SyncTools {
   const fetch = networkOf(env.LOCAL_NETWORK, onRequest);
-  // Provider keys stand under names of their own (PROVIDER_<NAME>_KEY), which no interface can list.
+  // Provider keys have names of their own (PROVIDER_<NAME>_KEY), which no interface can list.
   const source = openSecrets(env as unknown as Readonly<Record<string, unknown>>, { fetch, now });
   return {
     db: env.DB,
@@ -33,7 +33,10 @@ export function openCatalog(
   };
 }
 
-/** Self-hosted, fetch reaches public hosts alone: whatever a name resolves to, only a private address leads inside. */
+/**
+ * Self-hosted, fetch reaches only public hosts, whatever a name resolves to; only a private address goes to the local
+ * network.
+ */
 function networkOf(local: Fetcher | undefined, onRequest: () => void): (request: Request) => Promise<Response> {
   return (request) => {
     onRequest();
@@ -43,7 +46,7 @@ function networkOf(local: Fetcher | undefined, onRequest: () => void): (request:
 
 let known: { files: string | undefined; isLocalOn: boolean; providers: ProviderSet } | null = null;
 
-/** Read once an isolate: the settings are the same for as long as it lives. */
+/** Read once per isolate, because the settings do not change while it lives. */
 export function providersOf(
   env: Pick<CatalogBindings, "SERVICE_CATALOG_FILES" | "SERVICE_CATALOG_LOCAL">,
 ): ProviderSet {

@@ -1,5 +1,5 @@
-// The strict schema of one file of providers/catalog. Whatever passes here is safe to use without looking again:
-// addresses parse, paths are readable, no header of ours can be overridden, and no host takes a key by a wildcard.
+// The strict schema of a provider file. What passes is safe to use without further checks: addresses parse, paths are
+// readable, our headers cannot be overridden, and a key is never sent to a wildcard host.
 
 import * as z from "zod";
 import type { ProviderDefinition } from "../../domain/catalog.ts";
@@ -34,7 +34,7 @@ const extraHeaders = z.record(
   z
     .string()
     .regex(HEADER_NAME, "is not the name of a header")
-    .refine((name) => !FORBIDDEN_HEADER.test(name), "may not be set by a provider's file"),
+    .refine((name) => !FORBIDDEN_HEADER.test(name), "may not be set by a provider file"),
   z.string().regex(HEADER_VALUE, "must be visible ASCII characters"),
 );
 

@@ -1,5 +1,5 @@
 // What a provider's status means for a sync. Providers differ: a bad key is 400 at Gemini and xAI, and 429 or 402 may
-// say that there is no money left.
+// mean that the account has no credit.
 
 import type { ProviderDefinition } from "../../domain/catalog.ts";
 
@@ -22,20 +22,19 @@ export function explainStatus(
   if (status === 400 || status === 401 || status === 403) {
     return { detail: `${said}: ${aboutKey(provider, isKeyed)}`, isRetryable: false };
   }
-  if (status === 402) return { detail: `${said}: its account wants money`, isRetryable: false };
+  if (status === 402) return { detail: `${said}: the account has no credit`, isRetryable: false };
   if (status === 404) return { detail: `${said}: there is no model list at this address`, isRetryable: false };
-  if (status === 429)
-    return { detail: `${said}: it limits the rate of requests, or its account has no money left`, isRetryable: true };
+  if (status === 429) return { detail: `${said}: too many requests, or the account has no credit`, isRetryable: true };
   return { detail: said, isRetryable: status >= 500 || status === 408 || status === 425 };
 }
 
 function aboutKey(provider: Pick<ProviderDefinition, "provider" | "auth">, isKeyed: boolean): string {
-  if (isKeyed) return `it may not take the key of ${provider.auth?.ref}`;
+  if (isKeyed) return `it may not accept the key of ${provider.auth?.ref}`;
   if (provider.auth === undefined) return `the file of ${provider.provider} names no key for it`;
-  return "no key was sent, because the provider's file does not name this host in key_hosts, or there is none";
+  return "no key was sent, because there is none or the provider file does not list this host in key_hosts";
 }
 
-/** Retry-After in seconds, or 0. A date would need a clock; providers send seconds. */
+/** Retry-After in seconds, or 0. Dates are ignored: they would need a clock, and providers send seconds. */
 export function retryAfterMs(headers: Headers): number {
   const value = headers.get("retry-after")?.trim() ?? "";
   if (!/^\d{1,9}(\.\d+)?$/.test(value)) return 0;

@@ -1,4 +1,4 @@
-// One provider's YAML text → its validated config, or what is wrong with it by file, line and key.
+// Parses one provider's YAML to its validated config, or to what is wrong with it by file, line and key.
 
 import { isMap, LineCounter, type ParsedNode, parseDocument } from "yaml";
 import type { ProviderDefinition } from "../../domain/catalog.ts";
@@ -28,7 +28,7 @@ export function parseProvider(file: string, text: string): ProviderReading {
   if (result.success) return { ok: true, provider: result.data };
   const problems = result.error.issues.flatMap((issue) => {
     const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    const message = issue.code === "unrecognized_keys" ? "is no key of a provider's file" : issue.message;
+    const message = issue.code === "unrecognized_keys" ? "is not a known key of a provider file" : issue.message;
     return paths.map((path) => at(lineOf(path), path.map(String).join("."), message));
   });
   return { ok: false, problems };
@@ -49,7 +49,7 @@ function toPlain(document: ReturnType<typeof parseDocument>): unknown {
   }
 }
 
-/** Where the key of the deepest node on the path stands; a key that is missing is reported at its parent's. */
+/** The position of the deepest existing node on the path; a missing key is reported at its parent. */
 function offsetOf(root: ParsedNode | null, path: readonly PropertyKey[]): number {
   let offset = root?.range?.[0] ?? 0;
   let node: unknown = root;

@@ -1,5 +1,5 @@
-// The providers that this installation knows: those of providers/catalog, and those that `npm start` read from
-// SERVICE_CATALOG_DIR. A file there with the name of a bundled provider takes its place.
+// The providers of this installation: those of providers/catalog, and those that `npm start` read from
+// SERVICE_CATALOG_DIR. A file there replaces the bundled provider of the same name.
 
 import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { bundledProviders } from "./bundled-providers.ts";
@@ -7,20 +7,20 @@ import { describeProblem, parseProvider } from "./provider-yaml.ts";
 
 export type ProviderSet = ReadonlyMap<string, ProviderDefinition>;
 
-/** What can be read of some files, and what is wrong with the others by file, line and key. */
+/** The files that are valid, and what is wrong with the others by file, line and key. */
 export interface FolderReading {
   readonly providers: readonly ProviderDefinition[];
   readonly problems: readonly string[];
 }
 
 /**
- * `files` is the variable SERVICE_CATALOG_FILES: JSON of the files' texts by name. Never throws: `npm start` has refused
- * what is wrong, so whatever still gets here is logged and left out, and the rest of the catalog stands. Without local
- * providers no tenant can aim a request at a private address.
+ * `files` is the variable SERVICE_CATALOG_FILES: JSON of the files' texts by name. Never throws: `npm start` has
+ * refused invalid files, so any that still get here are logged and left out. Without local providers no tenant can aim
+ * a request at a private address.
  */
 export function loadProviders(files?: string, isLocalOn = true): ProviderSet {
   const { providers, problems } = files === undefined || files === "" ? NOTHING : readFiles(textsOf(files));
-  if (problems.length > 0) console.error(`catalog: left out of the providers:\n  ${problems.join("\n  ")}`);
+  if (problems.length > 0) console.error(`catalog: invalid provider files were left out:\n  ${problems.join("\n  ")}`);
   const byName = [...bundledProviders, ...providers].map((provider) => [provider.provider, provider] as const);
   const open = byName.filter(([, provider]) => isLocalOn || !provider.local);
   return new Map(open.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
@@ -28,7 +28,7 @@ export function loadProviders(files?: string, isLocalOn = true): ProviderSet {
 
 const NOTHING: FolderReading = { providers: [], problems: [] };
 
-/** A variable that is no such JSON is one file that cannot be read. */
+/** A variable that is not such JSON counts as one unreadable file. */
 function textsOf(files: string): Readonly<Record<string, unknown>> {
   try {
     const texts: unknown = JSON.parse(files);
@@ -37,14 +37,14 @@ function textsOf(files: string): Readonly<Record<string, unknown>> {
   return { SERVICE_CATALOG_FILES: null };
 }
 
-/** Where two files describe one provider, the first counts. */
+/** If two files describe one provider, the first counts. */
 export function readFiles(files: Readonly<Record<string, unknown>>): FolderReading {
   const problems: string[] = [];
   const fileOf = new Map<string, string>();
   const providers: ProviderDefinition[] = [];
   for (const [file, text] of Object.entries(files)) {
     if (typeof text !== "string") {
-      problems.push(`${file}: is not the text of a provider's file`);
+      problems.push(`${file}: is not the text of a provider file`);
       continue;
     }
     const reading = parseProvider(file, text);

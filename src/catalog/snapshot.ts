@@ -1,5 +1,5 @@
-// A subscription's stored models, and the statements that turn them into the newly listed ones. Only what differs is
-// written. Rows travel as JSON arrays in one parameter each, in pieces well under the platform's limits.
+// A subscription's stored models, and the statements that replace them by the new list. Only differences are written.
+// Rows are sent as JSON arrays, one parameter each, in pieces well below the platform's limits.
 
 import type { CatalogChange, ListedModel } from "../../domain/catalog.ts";
 
@@ -27,8 +27,8 @@ export async function storedModels(db: D1Database, tenant: string, id: string): 
 }
 
 /**
- * What a provider lists by all of the tenant's subscriptions to it, the one synced last at the end; null where none of
- * them has a list.
+ * What a provider lists over all of the tenant's subscriptions to it, the latest sync last; null if none of them has a
+ * list.
  */
 export async function modelsOfProvider(
   db: D1Database,
@@ -67,7 +67,7 @@ function toModel(row: ModelRow): ListedModel {
   return { id: row.model_id, name: row.name, ...contextWindow, ...price };
 }
 
-/** The models that changes leave behind. */
+/** The models after the changes. */
 export function modelsToWrite(changes: readonly CatalogChange[]): ListedModel[] {
   return changes.map(({ after }) => after).filter((model) => model !== null);
 }
@@ -115,7 +115,7 @@ export function removeModels(
   );
 }
 
-/** `firstSeq` is the number of the first change; the others follow it. */
+/** `firstSeq` is the number of the first change; the others follow. */
 export function appendHistory(
   db: D1Database,
   tenant: string,

@@ -1,4 +1,4 @@
-// Subscriptions as D1 holds them, read for a tenant.
+// Subscriptions in D1, read for a tenant.
 
 import type { Subscription } from "../../domain/catalog-subscription.ts";
 import { notFound, type RefusalOf } from "../../domain/refusal.ts";
@@ -10,7 +10,7 @@ interface SubscriptionRow {
   readonly id: string;
   readonly provider: string;
   readonly models_sync_schedule: string;
-  /** Empty where the provider's list_url is used. */
+  /** Empty: the provider's list_url is used. */
   readonly models_sync_url: string;
   readonly model_count: number;
   readonly models_synced_at: number | null;
@@ -20,7 +20,7 @@ interface SubscriptionRow {
   readonly created_at: number;
 }
 
-/** The lease and the counters stay inside. */
+/** Without the lease and the counters, which are internal. */
 const SELECT = `SELECT id, provider, models_sync_schedule, models_sync_url, model_count, models_synced_at, next_sync_at,
     last_error, last_error_at, created_at
   FROM catalog_subscriptions`;
@@ -47,7 +47,7 @@ export async function getSubscription(
   return row === null ? err(notFound("subscription", id)) : ok(toSubscription(row));
 }
 
-/** All of a tenant's, by provider; their number is bounded when they are created. */
+/** All subscriptions of a tenant, by provider; their number is limited at creation. */
 export async function listSubscriptions(db: D1Database, tenant: string): Promise<Subscription[]> {
   const { results } = await db
     .prepare(`${SELECT} WHERE tenant = ?1 ORDER BY provider, created_at, id`)

@@ -1,5 +1,5 @@
-// Subscriptions: a tenant's wish to follow a provider's model list. Written with their audit line in one transaction.
-// What is stored is fit to run: the provider exists, the schedule fires, the address is one that a sync may fetch.
+// Subscriptions: a tenant's choice to follow a provider's model list. Written with their audit entry in one
+// transaction. A stored subscription can run: its provider exists, its schedule fires, and its address may be fetched.
 
 import type { Subscription } from "../../domain/catalog-subscription.ts";
 import { parseCron } from "../../domain/cron.ts";
@@ -23,7 +23,7 @@ type Invalid = RefusalOf<"invalid_request">;
 type Exists = RefusalOf<"subscription_exists">;
 type NotFound = RefusalOf<"not_found">;
 
-/** Due at once, so that the next minute's pass fetches its first list. */
+/** Due at once, so the next minute's pass fetches its first list. */
 export async function createSubscription(
   tools: CatalogTools,
   tenant: string,
@@ -64,7 +64,7 @@ export async function createSubscription(
   });
 }
 
-/** A field that is absent stays; null puts the default schedule, or the provider's own address, back. */
+/** An absent field stays unchanged; null restores the default schedule or the provider's own address. */
 export async function editSubscription(
   tools: CatalogTools,
   tenant: string,
@@ -98,7 +98,7 @@ export async function editSubscription(
   return getSubscription(tools.db, tenant, id);
 }
 
-/** Its models and its history go with it. */
+/** Deletes its models and history, too. */
 export async function deleteSubscription(
   tools: CatalogTools,
   tenant: string,
@@ -130,7 +130,7 @@ function checkSubscription(tools: CatalogTools, name: string, schedule: string, 
   return problem === null ? null : invalid("models_sync_url", problem);
 }
 
-/** False where another subscription of the tenant already follows the same list. */
+/** False if another subscription of the tenant already follows the same list. */
 async function writeOnce(tools: CatalogTools, statements: D1PreparedStatement[]): Promise<boolean> {
   try {
     await tools.db.batch(statements);
@@ -141,7 +141,7 @@ async function writeOnce(tools: CatalogTools, statements: D1PreparedStatement[])
   }
 }
 
-/** For the audit: a tenant may have written a key of its own into the query. */
+/** For the audit log, without the query, which may contain the tenant's own key. */
 function shown(url: string | null): string | null {
   return url === null ? null : (url.split("?", 1)[0] ?? null);
 }

@@ -1,6 +1,6 @@
-// The lease of one sync: two syncs of one subscription never run at once, in whatever isolates they run.
-// Taking it also moves the next sync behind the lease's end, so that a sync which takes its isolate down with it waits
-// at the end of the queue instead of coming first again. Only the holder's own lease is ever given back.
+// The lease of one sync: two syncs of a subscription never run at the same time, in any isolate. Taking it also
+// schedules the next sync after the lease's end, so a sync that crashes its isolate waits at the end of the queue
+// instead of coming first again. Only the holder can give a lease back.
 
 export const SYNC_LEASE_MS = 2 * 60_000;
 
@@ -23,7 +23,7 @@ interface Row {
   history_count: number;
 }
 
-/** Null where another sync holds it, it does not exist, or `onlyIfDue` and it is not due any more. */
+/** Null if another sync holds it, the subscription does not exist, or `onlyIfDue` is set and it is not due. */
 export async function takeLease(
   db: D1Database,
   tenant: string,
@@ -52,7 +52,9 @@ export async function takeLease(
   };
 }
 
-/** At the head of a batch: fails it as a whole unless the lease is still held and the subscription not edited. */
+/**
+ * The first statement of a batch: fails the whole batch unless the lease is still held and the subscription unchanged.
+ */
 export function leaseFence(db: D1Database, tenant: string, id: string, held: HeldSubscription): D1PreparedStatement {
   return db
     .prepare(
@@ -75,7 +77,7 @@ export async function isLeaseHeld(
   return row !== null;
 }
 
-/** For a sync that stored nothing because the subscription was edited meanwhile: due again at once. */
+/** After a sync that stored nothing because the subscription was edited meanwhile: due again at once. */
 export async function giveBackLease(
   db: D1Database,
   tenant: string,

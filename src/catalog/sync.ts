@@ -1,9 +1,8 @@
-// One sync of one subscription: lease → list → diff → one transaction with snapshot, history and audit.
+// One sync of one subscription: lease → list → diff → one transaction with snapshot, history and audit entry. Keys
+// never reach this code: the connector makes the requests.
 //
-//   due or forced ──lease──▶ listing ──whole list──▶ stored (an identical list moves models_synced_at alone)
-//                              └──anything else──▶ last_error; the snapshot stays as it is
-//
-// No key is ever in reach here: the connector makes the requests.
+// due or forced ──lease──▶ listing ──whole list──▶ stored (an identical list only moves models_synced_at)
+//                             └──anything else──▶ last_error; the snapshot stays as it is
 
 import { type CatalogChange, diffModels, type ListedModel, priceMoves } from "../../domain/catalog.ts";
 import type { SyncReport } from "../../domain/catalog-subscription.ts";
@@ -26,7 +25,7 @@ export interface SyncTools extends CatalogTools {
 
 export type SyncRefusal = RefusalOf<"not_found"> | RefusalOf<"sync_in_progress"> | RefusalOf<"provider_failed">;
 
-/** `onlyIfDue` is the cron pass; a forced sync runs whenever no other one does. */
+/** `onlyIfDue` is for the cron pass; a forced sync runs unless another one does. */
 export async function syncSubscription(
   tools: SyncTools,
   tenant: string,
@@ -52,7 +51,7 @@ async function refusal(db: D1Database, tenant: string, id: string): Promise<Resu
 async function list(tools: SyncTools, held: HeldSubscription): Promise<Listing> {
   const provider = tools.providers.get(held.provider);
   if (provider !== undefined) return listModels(tools.connector, provider, held.syncUrl, tools.budget ?? LIST_BUDGET);
-  const detail = "this installation has no file for the provider any more";
+  const detail = "this installation has no provider file for it any more";
   return { ok: false, failure: { detail, isRetryable: false, retryAfterMs: 0 } };
 }
 
@@ -83,7 +82,7 @@ async function store(
     return ok(report);
   } catch (error) {
     if (await isLeaseHeld(tools.db, tenant, id, held)) throw error;
-    // Edited, deleted or taken over while it was listing: whatever it found belongs to what is no more.
+    // It was edited, deleted or taken over during the listing, so the result is out of date.
     await giveBackLease(tools.db, tenant, id, held.leaseId, at);
     return refusal(tools.db, tenant, id);
   }
@@ -129,11 +128,11 @@ async function recordFailure(
     )
     .bind(tenant, id, held.leaseId, failure.detail, at, next, held.version)
     .run();
-  // Edited meanwhile: the failure is that of an address that is no more.
+  // It was edited meanwhile, so the failure belongs to an old address.
   if (meta.changes === 0) await giveBackLease(tools.db, tenant, id, held.leaseId, at);
 }
 
-/** A stored schedule always fires within eight years; the fallback keeps a damaged one from stopping the pass. */
+/** A valid schedule fires within eight years; the fallback keeps a damaged one from stopping the pass. */
 function scheduledAt(schedule: string, id: string, now: number): number {
   const timing = { cron: schedule, timezone: "UTC" };
   const slot = nextCronAt(timing, now) ?? now + 24 * 60 * 60_000;

@@ -1,10 +1,10 @@
-// An abort as a value to race against: a runtime's fetch heeds its signal while it waits for headers, not always while a
-// body streams, and a test's fetch need not at all. Always listen on the signal that was made, never on request.signal:
-// Node keeps that one by weak references, and a wait that hangs on it alone may be collected and never end.
+// Races work against an abort. A runtime's fetch checks its signal while it waits for headers, but not always while a
+// body streams. Always listen on the original signal, never on request.signal: Node refers to that one weakly, so a
+// wait that depends on it alone may be garbage collected and never end.
 
 export type Deadline = { signal: AbortSignal; clear: () => void };
 
-/** AbortSignal.timeout with an end: cleared, it holds on to nothing for the rest of its time. */
+/** AbortSignal.timeout that can be cleared: it then keeps nothing alive. */
 export function deadline(ms: number): Deadline {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), ms);
@@ -24,7 +24,7 @@ export function whenAborted(signal: AbortSignal): Abort {
   return { promise, forget };
 }
 
-/** What the work comes to, or "aborted" once the signal fires; a result that comes later is handed to `discard`. */
+/** The work's result, or "aborted" once the signal fires; a later result is passed to `discard`. */
 export async function orAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -40,7 +40,7 @@ export async function orAborted<T>(
   }
 }
 
-/** A body that nobody reads is given up, so that its connection is free again. */
+/** Cancels an unread body, so that its connection is free again. */
 export function discardBody(response: Response): void {
   response.body?.cancel().catch(() => {});
 }

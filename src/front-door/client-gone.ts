@@ -1,11 +1,11 @@
-// A client that leaves wants no answer: its job is cancelled and its worker told. Node hears of it at once, workerd
-// with the next write to the answer.
+// A client that disconnects needs no answer: its job is cancelled and its worker is told. Node notices at once, workerd
+// with its next write to the client.
 
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { callTenant } from "../http/tenant.ts";
 
-/** The job may still be on its way to the tenant when its client leaves. */
+/** The job may not have reached the tenant yet when its client disconnects. */
 const TRIES = 5;
 const TRY_AGAIN_MS = 200;
 
@@ -17,7 +17,7 @@ const abandon = async (c: AppContext, token: TokenFacts, id: string): Promise<vo
   }
 };
 
-/** Cancels the job when the client leaves; `stop` once its answer is whole. */
+/** Cancels the job when the client disconnects; call `stop` when the answer is complete. */
 export const watchClient = (
   c: AppContext,
   token: TokenFacts,

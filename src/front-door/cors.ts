@@ -1,10 +1,10 @@
-// Pages of the origins that `front_door.cors_origins` names may read every answer of the front door, refusals as well.
+// CORS: pages of the origins in `front_door.cors_origins` may read every answer of the front door, also refusals.
 
 import type { Next } from "hono";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
 import { callTenant } from "../http/tenant.ts";
 
-/** null: the request bears no valid key, so its answer holds nothing of anybody, and any page may read why. */
+/** null: the request has no valid key, so the answer contains no tenant's data and any page may read it. */
 const originsOf = async (c: AppContext): Promise<readonly string[] | null> => {
   const token = await authenticateCaller(c).catch(() => null);
   if (token === null) return null;
@@ -26,8 +26,8 @@ export const cors = async (c: AppContext, next: Next): Promise<void> => {
 };
 
 /**
- * A preflight bears no key, so nobody knows whose rules hold; it says what a request may have, and nothing of anybody.
- * Whether a page may read the answer the answer itself says.
+ * A preflight has no key, so its tenant's origins are unknown. It only lists what a request may contain; the answer
+ * itself says whether a page may read it.
  */
 export const preflight = (c: AppContext): Response =>
   new Response(null, {

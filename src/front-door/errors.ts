@@ -1,4 +1,4 @@
-// A refusal or a failed job as the client's API says it. Its path tells which dialect the client speaks.
+// A refusal or a failed job in the error format of the client's API, which the path identifies.
 
 import { type DoorError, errorBody } from "../../contract/dialect.ts";
 import { doorErrorOf, shouldRetry } from "../../contract/door-status.ts";
@@ -14,7 +14,7 @@ const BASE = "/v1/";
 
 export const isFrontDoor = (path: string): boolean => path.startsWith(BASE) || path === "/v1";
 
-/** Only Anthropic's differs from all others. */
+/** Only Anthropic's format differs from the others. */
 export const dialectOf = (path: string): Api | null => (path.startsWith(`${BASE}messages`) ? "messages" : null);
 
 const CODES: Partial<Record<RefusalCode, string>> = {
@@ -38,7 +38,7 @@ export const errorOfRefusal = (refusal: Refusal): DoorError => {
 const TOO_MANY = 429;
 const NOBODY_THERE_SECONDS = 5;
 
-/** In seconds, where nobody says better. */
+/** In seconds, if nothing better is known. */
 const retryAfterOfError = ({ code, status }: DoorError): number | undefined => {
   if (code === "no_eligible_workers") return NOBODY_THERE_SECONDS;
   return status === TOO_MANY ? 1 : undefined;
@@ -74,7 +74,7 @@ export const refusalResponse = (c: AppContext, refusal: Refusal): Response => {
 };
 
 export const bugResponse = (c: AppContext): Response => {
-  const message = "something went wrong here; the log has it under this request id";
+  const message = "internal error; the log has the details under this request id";
   return errorResponse(c, dialectOf(c.req.path), { code: "internal", message, status: 500 });
 };
 

@@ -1,4 +1,5 @@
-// Waiting for a job at its tenant, in slices that no proxy on the way finds too long; a job that has left is in history.
+// Waits for a job at its tenant, in slices short enough for any proxy. Jobs that have left the object are read from
+// history.
 
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -20,7 +21,7 @@ export interface Stand {
 
 export const standOf = ({ status, lease }: Followed): Stand => ({ status, lease });
 
-/** A job as it stands now, wherever it is. */
+/** A job's current state, from the object or from history. */
 export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise<Result<Followed, Refusal>> =>
   withArchived(
     (archived) => callTenant(c.env, token, "follow", { id, archived }),
@@ -30,7 +31,7 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
     },
   );
 
-/** The next stand that fits; a final one always ends the wait. */
+/** The next state that matches, or the final one. */
 export const watchUntil = async (
   c: AppContext,
   token: TokenFacts,

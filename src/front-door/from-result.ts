@@ -1,4 +1,5 @@
-// The events of a whole answer, for a stream whose worker sent none: one chunk with all of it, and the API's own end.
+// The events of a complete answer, for a stream whose worker sent none: one chunk with everything, then the API's own
+// end.
 
 import type { Api } from "../../domain/api.ts";
 import type { Json } from "../../domain/json.ts";

@@ -1,4 +1,4 @@
-// Headers of the front door's answers: which job and worker it was, and where the key stands.
+// Headers of the front door's answers: job, worker, and the key's remaining limits.
 
 import type { Api } from "../../domain/api.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
@@ -23,7 +23,7 @@ export const answerHeadersOf = (
   };
 };
 
-/** Where a key stands with its requests a minute. */
+/** The state of a key's limit on requests per minute. */
 export const limitHeaders = (limit: number, remaining: number, resetSeconds: number): Record<string, string> => ({
   "x-ratelimit-limit-requests": String(limit),
   "x-ratelimit-remaining-requests": String(remaining),

@@ -1,4 +1,4 @@
-// A job's stream for late or second readers: its chunks, numbered by lease, so that a reader may come back for the rest.
+// A job's stream for second readers: its chunks, numbered by lease, so that a reader can resume.
 
 import * as z from "zod";
 import { json } from "../../contract/field.ts";
@@ -48,12 +48,14 @@ export const jobStream = endpoint(
     lane: "waiting",
     path: "/api/jobs/{id}/stream",
     tag: "Jobs",
-    summary: "A job's text while it is written",
+    summary: "Read a job's output while it is written",
     description:
-      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB. A final job answers with `end` at once.',
+      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB; further back it is 410 and the job itself has the result. A final job answers with `end` at once.',
     params: jobIdParam,
     headers: z.object({ "last-event-id": z.string().optional() }),
-    answers: { 200: { description: "The job's events.", schema: json, media: ["text/event-stream"] } },
+    answers: {
+      200: { description: "The job's events, as server-sent events.", schema: json, media: ["text/event-stream"] },
+    },
   },
   async (c, { params, token }) => {
     const place = placeOf(c);
@@ -66,7 +68,7 @@ export const jobStream = endpoint(
   },
 );
 
-/** The chunks of the attempt that holds the job now, those after `place` where that is of the same attempt. */
+/** The chunks of the current attempt, after `place` if that belongs to the same attempt. */
 const chunksOf = (c: AppContext, token: TokenFacts, job: Followed, place: Place | null): Promise<Response> => {
   const after = place?.lease === job.lease ? place.after : 0;
   const wishes = { api: job.api, isNumbered: true, stripsUsage: false, keepAliveMs: KEEP_ALIVE_MS, after };
@@ -83,7 +85,7 @@ const follow = (
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const encoder = new TextEncoder();
   let said = Promise.resolve();
-  // One after the other: a reader that is slow to take a comment still gets what comes next.
+  // One after the other: a reader that takes a comment slowly still gets the next event.
   const say = (text: string): Promise<void> => {
     const write = async (): Promise<void> => {
       const writer = writable.getWriter();
@@ -104,7 +106,7 @@ const follow = (
       }
       const seen = standOf(job);
       const hasMoved = ({ status, lease }: Followed): boolean => status !== seen.status || lease !== seen.lease;
-      // The relay keeps its readers' connections alive; nobody else does it while the job waits.
+      // The relay keeps its readers' connections alive; while the job waits, this does.
       const ticking = setInterval(() => void say(": keep-alive\n\n").catch(() => undefined), KEEP_ALIVE_MS);
       job = await watchUntil(c, token, job, hasMoved, seen).finally(() => clearInterval(ticking));
     }

@@ -1,6 +1,6 @@
-// An answer that is not streamed. Until `commit_after_seconds` x 3 a failure has a status; then the answer begins with 200
-// and line feeds, which JSON allows, so that proxies keep the line and a lost client is noticed. A failure after that
-// breaks the connection: a 200 with an error in it passes for an answer.
+// An answer that is not streamed. Until `commit_after_seconds` x 3 a failure has a status. After that the answer begins
+// with 200 and line feeds, which JSON allows, so that proxies keep the connection and a lost client is noticed. A later
+// failure breaks the connection, because clients take a 200 with an error in it for an answer.
 
 import type { DoorError } from "../../contract/dialect.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -41,7 +41,7 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   return new Response(JSON.stringify(ended.result), { headers });
 };
 
-/** `front_door.store: none` keeps nothing that could be answered again. */
+/** `front_door.store: none` keeps nothing that could be returned again. */
 const notKept = (id: string): DoorError => ({
   code: "not_found",
   message: `the answer of job "${id}" was not kept (front_door.store): send the request with a new Idempotency-Key`,

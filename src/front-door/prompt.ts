@@ -1,4 +1,5 @@
-// What people see of a request, and what names its conversation: read from bodies that are otherwise passed on unread.
+// Reads from a request's body, which otherwise passes through unread, the prompt that people see and the conversation's
+// name.
 
 import { utf8Bytes } from "../../contract/field.ts";
 import type { Api } from "../../domain/api.ts";
@@ -17,7 +18,7 @@ interface Turn {
 const isObject = (value: Json | undefined): value is Body =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The text of a message's content: a string, or parts of which some are text. */
+/** The text of a message's content, which is a string or a list of parts. */
 const textOf = (content: Json | undefined): string => {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
@@ -42,7 +43,7 @@ const PROMPT: Readonly<Record<Api, (body: Body) => string>> = {
   embeddings: ({ input }) => textOf(input),
 };
 
-/** The last user text, at most 2 KiB of it. */
+/** The last user text, at most 2 KiB. */
 export const promptOf = (api: Api, body: Body): string => {
   const clean = PROMPT[api](body).slice(0, MAX_PROMPT_BYTES).replaceAll("\u0000", "").toWellFormed();
   let text = clean;
@@ -50,7 +51,7 @@ export const promptOf = (api: Api, body: Body): string => {
   return text.toWellFormed();
 };
 
-/** What stays the same from turn to turn; null where a request is no conversation. */
+/** The part of a request that stays the same from turn to turn; null if it belongs to no conversation. */
 const BEGINNING: Readonly<Record<Api, (body: Body) => Json>> = {
   "chat/completions": ({ messages, tools = null }) => beginningOf(messages, null, tools),
   messages: ({ messages, system = null, tools = null }) => beginningOf(messages, system, tools),
@@ -61,7 +62,7 @@ const BEGINNING: Readonly<Record<Api, (body: Body) => Json>> = {
 
 const SYSTEM_ROLES = new Set(["system", "developer"]);
 
-/** A system text alone is shared by strangers: the first user message tells them apart. */
+/** Different users may share a system prompt, so the first user message is included. */
 const beginningOf = (messages: Json | undefined, system: Json, tools: Json): Json => {
   const turns = turnsOf(messages);
   const first = turns.find(({ role }) => role === "user");
@@ -69,7 +70,7 @@ const beginningOf = (messages: Json | undefined, system: Json, tools: Json): Jso
   return [system, turns.filter(({ role }) => SYSTEM_ROLES.has(role)).map(({ text }) => text), tools, first.text];
 };
 
-/** The digest that names a conversation: of a name that the client gives, else of how it begins. */
+/** The digest that names a conversation: from the name that the client gives, else from how the conversation begins. */
 export const sessionOf = async (api: Api, model: string, body: Body, named: string | null): Promise<string | null> => {
   const key = typeof body.prompt_cache_key === "string" ? body.prompt_cache_key : null;
   const name = named ?? key;

@@ -1,4 +1,4 @@
-// A client's request as the tenant takes it: the body nearly as it came, and what its headers say beside it.
+// A client's request in the form that the tenant takes: the body, nearly unchanged, and the values of its headers.
 
 import * as z from "zod";
 import { MAX_BODY_BYTES, modelName, providerName, tags, utf8Bytes } from "../../contract/field.ts";
@@ -23,9 +23,9 @@ const nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count))
 
 export interface DoorRequest {
   readonly asking: Asking;
-  /** It asked for the usage of its stream by itself. */
+  /** Whether the client itself asked for the usage of its stream. */
   readonly wantsUsage: boolean;
-  /** Too large for a row of the tenant. */
+  /** Whether the body is too large for a row of the tenant's database. */
   readonly isLarge: boolean;
 }
 
@@ -46,7 +46,7 @@ const seconds = (max: number) =>
 
 const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high" };
 
-/** Of the client's headers, those that are meant for the runtime. Its key and its cookies stay here. */
+/** The client's headers that are meant for the runtime. Its key and cookies are never passed on. */
 const PASSED_HEADERS: Readonly<Partial<Record<Api, readonly string[]>>> = {
   messages: ["anthropic-version", "anthropic-beta"],
 };
@@ -64,19 +64,26 @@ const passedHeaders = (c: AppContext, api: Api): Record<string, string> => {
 const unsupported = (parameter: string, detail: string): Refused =>
   new Refused({ code: "unsupported_parameter", parameter, detail });
 
-/** What this service keeps nothing for. */
+/** Refuses features that need stored answers. */
 const refuseStateful = (body: Body): void => {
   if (body.previous_response_id != null)
-    throw unsupported("previous_response_id", "previous_response_id: answers are not stored, send the whole input");
+    throw unsupported(
+      "previous_response_id",
+      "previous_response_id is not supported, because answers are not stored: send the whole input",
+    );
   if (body.conversation != null)
-    throw unsupported("conversation", "conversation: conversations are not stored, send the whole input");
-  if (body.background === true) throw unsupported("background", "background: make a job (POST /api/jobs) instead");
+    throw unsupported(
+      "conversation",
+      "conversation is not supported, because conversations are not stored: send the whole input",
+    );
+  if (body.background === true)
+    throw unsupported("background", "background is not supported: create a job (POST /api/jobs) instead");
 };
 
 const STREAMED: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions", "responses", "messages"]);
 const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
 
-/** The body as the runtime shall have it: nothing is changed but what the contract says. */
+/** The body in the form that the runtime gets; only what the contract names is changed. */
 const passedBody = (api: Api, body: Body, isStreamed: boolean): Body => {
   if (api === "responses") return { ...body, store: false };
   if (!isStreamed || !WITH_USAGE_OPTION.has(api)) return body;
@@ -97,7 +104,9 @@ export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequ
   const stream = STREAMED.has(api) && body.stream === true;
   const idempotency = await idempotencyOf(c, { path: c.req.path, body });
   if (stream && idempotency !== null)
-    throw new Refused(invalid("Idempotency-Key", "is not for streams: a stream cannot be answered twice"));
+    throw new Refused(
+      invalid("Idempotency-Key", "does not work for streams, which cannot be replayed: send this request without it"),
+    );
   const isLarge = text.length * 3 > MAX_BODY_BYTES && utf8Bytes(text) > MAX_BODY_BYTES;
   const timeout = header(c, "x-signalbox-timeout", seconds(MAX_TIMEOUT_SECONDS));
   const queue = header(c, "x-signalbox-queue", seconds(MAX_QUEUE_SECONDS));

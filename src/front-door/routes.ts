@@ -1,4 +1,4 @@
-// The front door: what AI clients already speak, before the fleet. Bodies and events pass through as they are.
+// The front door: the APIs that AI clients already use. Bodies and events pass through unchanged.
 
 import * as z from "zod";
 import { isAnthropic } from "../../contract/dialect.ts";
@@ -21,19 +21,19 @@ import { type DoorRequest, MAX_DOOR_BODY_BYTES, readDoorRequest } from "./reques
 import { answerStream } from "./stream.ts";
 
 const TAG = "Front door";
-/** Clients send what they like. */
+/** Clients send any query parameters. */
 const anyQuery = z.looseObject({});
 const doorBody = z.looseObject({ model: z.string() }).meta({
   id: "FrontDoorRequest",
-  description: "the API's own body: unknown fields pass to the runtime as they are",
+  description: "the API's own body; unknown fields pass to the runtime unchanged",
 });
 
 const SUMMARIES: Readonly<Record<Api, string>> = {
-  "chat/completions": "OpenAI's chat completions",
-  completions: "OpenAI's completions",
-  embeddings: "OpenAI's embeddings",
-  responses: "OpenAI's responses, stateless",
-  messages: "Anthropic's messages",
+  "chat/completions": "OpenAI chat completions",
+  completions: "OpenAI completions",
+  embeddings: "OpenAI embeddings",
+  responses: "OpenAI responses, stateless",
+  messages: "Anthropic messages",
 };
 
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
@@ -49,7 +49,10 @@ const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Respo
   }
 };
 
-/** A body that is too large for a row of the tenant waits outside for its worker, its model named as the worker knows it. */
+/**
+ * Stores a body that is too large for the tenant's database until its worker fetches it, with the model's name as the
+ * worker knows it.
+ */
 const hold = async (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<DoorRequest> => {
   const { asking } = request;
   const model = unwrap(await callTenant(c.env, token, "nameModel", { model: asking.model }));
@@ -67,7 +70,7 @@ const doorOf = (api: Api): Endpoint =>
       tag: TAG,
       summary: SUMMARIES[api],
       description:
-        "A request is a job: same queue, routing, budget, killswitch and record. Errors are in the API's own shape.",
+        "The request becomes a job with the same queue, routing, budget, killswitch and history as any other. Errors have the API's own format.",
       query: anyQuery,
       headers: idempotencyHeader,
       errorSchema: isAnthropic(api) ? anthropicError : openAiError,
@@ -76,7 +79,7 @@ const doorOf = (api: Api): Endpoint =>
       maxBodyBytes: MAX_DOOR_BODY_BYTES,
       answers: {
         200: {
-          description: "The runtime's own answer, or its events.",
+          description: "The runtime's answer, or its events if `stream` is true.",
           schema: json,
           media: ["application/json", "text/event-stream"],
         },
@@ -91,8 +94,9 @@ const models = endpoint(
     method: "get",
     path: "/v1/models",
     tag: TAG,
-    summary: "The models that there are",
-    description: "What workers that are not offline offer, and every alias; OpenAI's fields and Anthropic's in one.",
+    summary: "List models",
+    description:
+      "The models of all workers that are not offline, and every alias. Each entry has OpenAI's and Anthropic's fields.",
     query: anyQuery,
     errorSchema: openAiError,
     answers: { 200: { description: "The models and aliases.", schema: modelList } },
@@ -113,11 +117,11 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
       method: "get",
       path,
       tag: TAG,
-      summary: "One model",
+      summary: "Read a model",
       params,
       errorSchema: openAiError,
       query: anyQuery,
-      answers: { 200: { description: "The model.", schema: modelResource } },
+      answers: { 200: { description: "The model or alias.", schema: modelResource } },
     },
     async (c, { params: named, token }) => {
       const model = "owner" in named ? `${named.owner}/${named.model}` : named.model;

@@ -1,6 +1,6 @@
-// A streamed answer. The edge owns the client's response: it holds the status back until the first event, and pipes the
-// relay of whichever worker speaks first into it. From there on the relay ends the stream, as whole or with an error; the
-// answer never just ends.
+// A streamed answer. The edge owns the client's response: it holds the status back until the first event, then pipes
+// the relay of the worker that sent it. From there the relay ends the stream, as complete or with an error; a stream
+// never ends without either.
 
 import { errorEvent } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
@@ -20,13 +20,13 @@ import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import type { DoorRequest } from "./request.ts";
 
-/** After a report its stream may come so much later. */
+/** Time that a stream may arrive after its job's report. */
 const LATE_STREAM_MS = 5_000;
 const OK = 200;
-/** Who does not read does not read an error either. */
+/** Time limit for the last write: a client that does not read will not read an error either. */
 const LAST_WRITE_MS = 1_000;
 
-/** What the client hears first. */
+/** What the client gets first. */
 type Beginning =
   | { readonly kind: "events"; readonly job: Followed; readonly body: ReadableStream<Uint8Array> }
   | { readonly kind: "final"; readonly job: Followed };
@@ -51,7 +51,7 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: Do
   return new Response(eventsOfResult(asking.api, job.result, wantsUsage), { headers: headersOf(job) });
 };
 
-/** Goes from worker to worker until one says its first word, or the job is over. */
+/** Follows the job from worker to worker until one sends an event or the job ends. */
 const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: DoorRequest): Promise<Beginning> => {
   for (let { job } = asked; ; ) {
     if (isFinal(job.status)) return { kind: "final", job };
@@ -76,7 +76,7 @@ const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: Do
   }
 };
 
-/** The events of one attempt from its first one on; null where it ended without any: the tenant tells what became of it. */
+/** The events of one attempt from the first one on; null if it ended without any, and the tenant knows why. */
 const attach = async (
   c: AppContext,
   token: TokenFacts,
@@ -99,7 +99,7 @@ const attach = async (
 const within = <T>(promise: Promise<T>, ms: number): Promise<T | null> =>
   Promise.race([promise, scheduler.wait(ms).then(() => null)]);
 
-/** The status is out: silence is broken by comments, and whatever happens is told in the stream. */
+/** The status has been sent: silence is filled with comments, and failures become error events in the stream. */
 const committed = (
   c: AppContext,
   begun: Promise<Beginning>,

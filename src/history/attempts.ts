@@ -1,4 +1,4 @@
-// A job's attempts: its timeline, and what its attempts are known to have spent.
+// A job's attempts, made from its timeline and its recorded costs.
 
 import { type AttemptList, presentAttempt } from "../../contract/insight.ts";
 import { type AttemptSpending, attemptsOf } from "../../domain/attempt.ts";
@@ -18,7 +18,7 @@ interface SpendingRow {
   readonly source: string;
 }
 
-/** Null where there is no such job. */
+/** Null if there is no such job. */
 export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise<AttemptList | null> =>
   readHistory(async () => {
     const [timeline, job, { results }] = await Promise.all([
@@ -36,7 +36,7 @@ export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise
     return { attempts: attemptsOf(timeline, results.map(spendingOf), job.model).map(presentAttempt) };
   });
 
-/** The sums are kept without null: no token at all is no report. */
+/** The sums have no null: zero tokens means that none were reported. */
 const usageOf = (row: SpendingRow): Usage | null =>
   row.input_tokens + row.output_tokens === 0
     ? null

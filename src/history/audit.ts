@@ -1,4 +1,4 @@
-// The audit log in history: its page, and the line that the edge writes for what it changes in D1 itself.
+// The audit log in history: reading it, and entries for what the edge itself changes in D1.
 
 import { type AuditEntryResource, type AuditQuery, presentAuditEntry } from "../../contract/audit.ts";
 import { fromIso, type PageRequest } from "../../contract/field.ts";
@@ -38,7 +38,7 @@ export const listAudit = (
     return { entries: rows.map(toEntry), total: sum?.total ?? 0 };
   });
 
-/** What each parameter asks of a line; the place of its value is given. */
+/** The condition of each parameter; the position of its value is given. */
 const CONDITIONS = {
   action: (at: string) => `(action = ${at} OR substr(action, 1, length(${at}) + 1) = ${at} || '.')`,
   actor: (at: string) => `(actor_key_id = ${at} OR actor_name = ${at})`,
@@ -68,7 +68,7 @@ const toEntry = (row: AuditRow): AuditEntryResource =>
     detail: JSON.parse(row.detail) as Json,
   });
 
-/** The insert of an audit line for what the edge itself changes in D1. */
+/** The insert of an audit entry for a change that the edge itself makes in D1. */
 export const auditStatement = (db: D1Database, tenant: string, entry: AuditEntry): D1PreparedStatement =>
   db
     .prepare(

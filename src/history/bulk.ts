@@ -1,4 +1,4 @@
-// Which jobs a bulk change is about: all that its filter names are counted, the oldest that it may change are named.
+// The jobs of a bulk change: counts all that match the filter, and lists the oldest that may be changed.
 
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
 import { type Brought, readJob } from "../../domain/job-record.ts";
@@ -6,7 +6,7 @@ import type { JobStatus } from "../../domain/job-status.ts";
 import { selectionOf } from "./job-filter.ts";
 import { readHistory } from "./store.ts";
 
-/** A job in any other status is refused by its status alone. */
+/** A job in any other status is refused because of its status. */
 const CHANGEABLE = {
   retry: ["failed", "assigned", "running"],
   cancel: ["pending", "assigned", "running"],
@@ -14,7 +14,7 @@ const CHANGEABLE = {
 
 export interface BulkSelection {
   readonly matched: number;
-  /** Of them, those in a status that the action may change. */
+  /** How many of them have a status that the action may change. */
   readonly changeable: number;
   /** The oldest of these, at most `MAX_BULK_JOBS`. */
   readonly ids: readonly string[];

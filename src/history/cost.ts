@@ -1,4 +1,4 @@
-// Cost by period, provider and model: sums over the hourly rollup, so that a month costs what a few hundred rows cost.
+// Cost by period, provider and model, read from hourly sums, so a month takes a few hundred rows.
 
 import {
   type CostByGroup,
@@ -59,7 +59,7 @@ const usageOf = (sums: Sums): UsageResource => ({
 
 const PLACES = Array.from({ length: MAX_COST_SERIES }, (_, index) => `?${index + 6}`).join(", ");
 
-/** Of the values that follow ?5 alone; ?5 is what they are values of. */
+/** Only the values after ?5; ?5 is their dimension. */
 const spentBySlot = (column: string, table: string): string =>
   `SELECT hour_at - hour_at % ?4 AS slot_at, ${column} AS value, SUM(nano_usd) AS nano_usd FROM ${table}
     tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 AND ${column} IN (${PLACES})
@@ -104,7 +104,7 @@ const rowOf = (sums: Sums) => ({
   usage: usageOf(sums),
 });
 
-/** The rows of a query within a span, and what the span before cost. */
+/** The rows of a query within a span, and the cost of the span before. */
 const readSpan = async <Row>(
   db: D1Database,
   tenant: string,
@@ -176,7 +176,7 @@ interface GroupSums extends Sums {
   readonly value: string;
 }
 
-/** By the provider and model that ran it, or by what else attempts are grouped by. */
+/** By the provider and model that ran the attempts, or by another dimension. */
 export const costByGroup = (
   db: D1Database,
   tenant: string,
@@ -194,7 +194,7 @@ export const costByGroup = (
     ]);
     const overall = total(models);
     const sums = groups ?? groupedBy(models, by === "provider" ? "provider" : "model");
-    // Only the pairs that jobs have are added up: the rest of the total has none of that name.
+    // Only existing metadata pairs are stored; the rest of the total belongs to jobs without that name.
     const all = by.startsWith("metadata.") ? [...sums, { value: "", ...rest(overall, total(sums)) }] : [...sums];
     const rows = all.filter((row) => row.value !== "" || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
     const dearest = rows.slice(0, MAX_COST_SERIES).map(({ value }) => value);

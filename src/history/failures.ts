@@ -1,4 +1,4 @@
-// What failed in a span of time, by error and by who ran it, beside the span of the same length before.
+// What failed in a span of time, by error and by provider, with the count of the span before.
 
 import { fromIso, toIso } from "../../contract/field.ts";
 import { type FailureList, type FailuresQuery, MAX_FAILURES } from "../../contract/insight.ts";
@@ -9,7 +9,7 @@ import { readHistory } from "./store.ts";
 const DEFAULT_SPAN_MS = 3_600_000;
 export const MAX_SPAN_MS = 92 * 86_400_000;
 
-/** `count` is of [from, to), `previous` of the span before; the last failure of each kind by its time and id. */
+/** `count` is for [from, to), `previous` for the span before; the last failure of each kind has its time and id. */
 const FAILURES = `WITH failed AS (
     SELECT error_code, ran_provider, ran_model, SUM(finished_at >= ?3) AS count, SUM(finished_at < ?3) AS previous,
       MAX(finished_at) AS last_at FROM jobs

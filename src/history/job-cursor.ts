@@ -1,4 +1,4 @@
-// Where a page of a list ended, as its reader hands it back: how the list is sorted, and the last job's place in it.
+// The cursor of a list: its sorting, and the last job's place in it.
 
 import * as z from "zod";
 import { invalid } from "../../domain/refusal.ts";
@@ -7,7 +7,7 @@ import { Refused } from "../http/refused.ts";
 const cursor = z.tuple([z.string(), z.number().nullable(), z.string()]);
 
 export interface PlaceInList {
-  /** What the list is sorted by; null where the job has none of it. */
+  /** The value that the list is sorted by; null if the job has none. */
   readonly value: number | null;
   readonly id: string;
 }
@@ -20,10 +20,10 @@ export const writeCursor = (sort: string, { value, id }: PlaceInList): string =>
 
 export const readCursor = (sort: string, text: string): PlaceInList => {
   const parsed = cursor.safeParse(decoded(text));
-  if (!parsed.success) throw new Refused(invalid("cursor", "is none that this service gave: start without it"));
+  if (!parsed.success) throw new Refused(invalid("cursor", "is not a cursor of this service: start without it"));
   const [of, value, id] = parsed.data;
   if (of !== sort)
-    throw new Refused(invalid("cursor", `is of a list with sort=${of}: keep the sort, or start without it`));
+    throw new Refused(invalid("cursor", `belongs to a list with sort=${of}: use the same sort, or start without it`));
   return { value, id };
 };
 

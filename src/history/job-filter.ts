@@ -1,23 +1,23 @@
-// A filter of jobs as SQL. One condition leads through its index in the order of the list; the others are looked at row
-// by row. No text of a user's stands in a pattern: words go through the full-text index, an id's beginning is a range.
+// A job filter as SQL. One condition uses an index in the order of the list; the others are checked per row. User text
+// is never part of a pattern: words use the full-text index, the beginning of an id is a range.
 
 import { fromIso } from "../../contract/field.ts";
 import { type JobFilter, type JobFilterName, metadataOf } from "../../contract/job-list.ts";
 import { searchTermsOf } from "../../domain/search.ts";
 
-/** `FROM` and `WHERE` of the jobs that a filter names; `?1` is the tenant, `bindings` follow it. */
+/** `FROM` and `WHERE` for the jobs of a filter; `?1` is the tenant, followed by `bindings`. */
 export interface JobSelection {
   readonly from: string;
   readonly where: string;
   readonly bindings: readonly (string | number)[];
-  /** The columns that a list by creation is in order of, so that an index leads. */
+  /** The columns that order a list by creation, so that an index can be used. */
   readonly createdAt: string;
   readonly id: string;
 }
 
 type Bind = (value: string | number) => string;
 
-/** What a filter asks of a job; the first label that is asked for leads, else the first column. */
+/** What a filter requires of a job; the first requested label leads, else the first column. */
 type Part =
   /** It may have several of the kind. */
   | { readonly label: string; readonly value: string }
@@ -34,7 +34,7 @@ const column =
 
 const HTTP_STATUS = /^[1-5]\d\d$/;
 
-/** Not every runtime has a code of its own: a number finds the status that the provider answered with, too. */
+/** Not every runtime has error codes: a number also matches the HTTP status of the error. */
 const errorCode = (value: string): Part[] =>
   HTTP_STATUS.test(value)
     ? [
@@ -48,11 +48,11 @@ const errorCode = (value: string): Part[] =>
 const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
 
-/** Every name that a filter may have, the most telling first. */
+/** Every name that a filter may have, most selective first. */
 const PARTS = {
   tag: label("tag"),
   model: label("model"),
-  // It is among the job's providers, whose index leads to it.
+  // It is among the job's providers, whose index is used.
   ran_provider: (value) => [...label("provider")(value), { sql: (bind) => `jobs.ran_provider = ${bind(value)}` }],
   provider: label("provider"),
   error_code: errorCode,
@@ -93,7 +93,7 @@ export const selectionOf = (filter: JobFilter): JobSelection => {
     if ("sql" in part) conditions.push(part.sql(bind, createdAt));
     else if ("label" in part) conditions.push(hasLabel(part, bind));
     else {
-      // What leads is left bare for the planner.
+      // The leading condition has no plus, so that the planner uses its index.
       conditions.push(`${isLed ? "+" : ""}${part.column} = ${bind(part.value)}`);
       isLed = true;
     }
@@ -106,16 +106,16 @@ const hasLabel = ({ label: name, value }: { label: string; value: string }, bind
   `EXISTS (SELECT 1 FROM job_labels AS other WHERE other.tenant = ?1 AND other.name = ${bind(name)}
       AND other.value = ${bind(value)} AND other.created_at = jobs.created_at AND other.job_id = jobs.id)`;
 
-/** After every character that an id may have. */
+/** Sorts after every character of an id. */
 const PAST_IDS = "~";
 
-/** Jobs whose id begins so, or whose prompt and error together have words that begin so. */
+/** Jobs whose id begins with the text, or whose prompt and error contain words that begin with its words. */
 const searchCondition = (q: string, bind: (value: string) => string): string => {
   const beginning = bind(q.trim().toLowerCase());
   const byId = `SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${beginning} AND id < ${beginning} || '${PAST_IDS}'`;
   const terms = searchTermsOf(q);
   if (terms.length === 0) return `jobs.seq IN (${byId})`;
-  // The tenant is a word of each text: it narrows the search, and the jobs found are the tenant's by their own column.
+  // The tenant is a word of each indexed text and narrows the search; the tenant column then decides.
   const words = terms.map((term) => `"${term}"*`).join(" ");
   const byWords = `SELECT rowid FROM job_words WHERE job_words MATCH 'tenant' || lower(hex(?1)) || ' ' || ${bind(words)}`;
   return `jobs.seq IN (${byWords} UNION ALL ${byId})`;

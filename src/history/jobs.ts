@@ -1,4 +1,4 @@
-// Jobs and their timelines as history has them.
+// Jobs and their timelines in history.
 
 import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
 import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
@@ -20,7 +20,7 @@ interface JobRow {
   readonly result: string;
 }
 
-/** A job with its payload and result, for a reader or for a command on one that has left the object. */
+/** A job with its payload and result, for a reader or for a command on a job that has left the object. */
 export const findArchived = (db: D1Database, tenant: string, id: string): Promise<Archived | null> =>
   readHistory(async () => {
     const row = await db
@@ -56,11 +56,11 @@ export interface JobPage {
   readonly next_cursor: string | null;
 }
 
-/** A page of the jobs that a query names, and how many there are in all, as far as they are counted. */
+/** A page of the jobs that match a query, and how many match, up to the counting limit. */
 export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): Promise<JobPage> =>
   readHistory(async () => {
     if (query.cursor !== undefined && query.offset > 0)
-      throw new Refused(invalid("offset", "does not go with cursor: give one of the two"));
+      throw new Refused(invalid("offset", "cannot be combined with cursor: give one of the two"));
     const selection = selectionOf(query);
     const counted = countStatement(db, tenant, selection);
     const [listed, count] = await db.batch([pageStatement(db, tenant, query, selection), counted]);
@@ -77,7 +77,7 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
     };
   });
 
-/** How many jobs match: counts one past what is told, and no further. */
+/** How many jobs match; stops counting one above the limit. */
 export const countStatement = (db: D1Database, tenant: string, { from, where, bindings }: JobSelection) =>
   db
     .prepare(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1})`)
@@ -86,7 +86,7 @@ export const countStatement = (db: D1Database, tenant: string, { from, where, bi
 const sortColumn = (sort: JobSort, { createdAt }: JobSelection): string =>
   ({ created_at: createdAt, finished_at: "jobs.finished_at", cost_usd: "jobs.cost_nano_usd" })[sort];
 
-/** One job more than the page has: whether there is a next one. */
+/** Reads one more job than the page has, to know whether there is a next page. */
 const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, selection: JobSelection) => {
   const isAscending = query.sort.startsWith("-");
   const sort = query.sort.replace("-", "") as JobSort;
@@ -110,7 +110,7 @@ const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, sele
   return db.prepare(sql).bind(tenant, ...bindings);
 };
 
-/** Past the last job of the page before; jobs without the value come after those with it. */
+/** After the last job of the previous page; jobs without the value come last. */
 const afterPlace = (
   { value, id: lastId }: PlaceInList,
   column: string,
@@ -123,7 +123,7 @@ const afterPlace = (
   const isNullable = column.startsWith("jobs.") && column !== "jobs.created_at";
   const [at, last] = [bind(value), bind(lastId)];
   if (!isNullable) return `(${column}, ${id}) ${past} (${at}, ${last})`;
-  // The plus keeps the planner on the index that the list is in order of.
+  // The plus keeps the planner on the index that orders the list.
   return `(+${column} ${past} ${at} OR (+${column} = ${at} AND ${id} ${past} ${last}) OR +${column} IS NULL)`;
 };
 
@@ -142,7 +142,7 @@ interface EventRow {
   readonly detail: string;
 }
 
-/** What happened to a job, oldest first. */
+/** A job's events, oldest first. */
 export const readTimeline = async (db: D1Database, tenant: string, id: string): Promise<Omit<JobEvent, "jobId">[]> => {
   const { results } = await db
     .prepare(
@@ -154,7 +154,7 @@ export const readTimeline = async (db: D1Database, tenant: string, id: string): 
   return results.map((row) => ({ ...row, detail: JSON.parse(row.detail) as Json }));
 };
 
-/** A job's timeline for its readers; null where there is no such job. */
+/** A job's timeline for the API; null if there is no such job. */
 export const jobTimeline = (db: D1Database, tenant: string, id: string): Promise<JobEventResource[] | null> =>
   readHistory(async () => {
     const timeline = await readTimeline(db, tenant, id);

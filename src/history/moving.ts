@@ -1,5 +1,5 @@
-// What history holds of a tenant, as plain rows, on its way to another deployment. Sums of cost are taken as they are:
-// they outlive the attempts that they were made of.
+// A tenant's rows in history, for a move to another deployment. Cost sums are copied as they are, because they outlive
+// the attempts that they were made from.
 
 import { pageOf, ROWS_A_PAGE, type TablePage, type TableRows } from "../../domain/moved-rows.ts";
 import { readHistory } from "./store.ts";
@@ -7,11 +7,11 @@ import { TENANT_TABLES } from "./tenant-tables.ts";
 
 type Cell = string | number | null;
 
-/** Made by triggers as jobs arrive, or made again at the other end. */
+/** Filled by triggers, or created again at the other end. */
 const STAYING: ReadonlySet<string> = new Set(["tenants", "job_labels"]);
-/** Triggers fill these while attempts arrive; what comes last takes their place. */
+/** Triggers fill these while attempts arrive, so they are copied last and replace the rows. */
 const REPLACED = ["cost_hours", "cost_by_hours"];
-/** A payload's words are indexed under its job's row, so that comes first. */
+/** A payload's words are indexed under its job's row, so jobs come first. */
 const FIRST = ["jobs"];
 
 export const MOVING_HISTORY: readonly string[] = [
@@ -20,11 +20,11 @@ export const MOVING_HISTORY: readonly string[] = [
   ...REPLACED,
 ];
 
-/** Means something only in the database that it is in. */
+/** Columns whose values are only valid in their own database. */
 const OWN_COLUMNS: ReadonlySet<string> = new Set(["seq"]);
 
 const known = (table: string): keyof typeof TENANT_TABLES => {
-  if (!MOVING_HISTORY.includes(table)) throw new Error(`no table ${table} moves`);
+  if (!MOVING_HISTORY.includes(table)) throw new Error(`table ${table} does not move`);
   return table as keyof typeof TENANT_TABLES;
 };
 
@@ -47,7 +47,7 @@ export const readHistoryTable = (
 
 const NAME = /^[a-z0-9_]+$/;
 
-/** Rows that are there already stay: a part that came twice is there once. */
+/** Existing rows stay, so a part that is sent twice is stored once. */
 export const writeHistoryTable = (
   db: D1Database,
   tenant: string,

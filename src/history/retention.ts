@@ -1,30 +1,30 @@
-// What history forgets, in bounded steps: the minute's cron goes on where the last one stopped.
+// Deletes old history in bounded steps: each minute's cron continues where the last one stopped.
 
 import type { Allowance, Cost } from "../../domain/allowance.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 
 const DAY_MS = 86_400_000;
 const JOBS_A_STEP = 500;
-/** Of all tenants together in one minute. */
+/** For all tenants together, per minute. */
 const STEPS_A_MINUTE = 20;
 
-/** What belongs to a job, and last the job itself: a step that was cut short is begun again. */
+/** The tables of a job, the job itself last, so that an interrupted step is repeated. */
 const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
-/** Finding the jobs, deleting them with what belongs to them, and finding and telling their tenant. */
+/** Finding the jobs, deleting them with their data, and finding and telling their tenant. */
 const STEP_COST: Cost = { queries: OF_A_JOB.length + 3, requests: OF_A_JOB.length + 4 };
 
 export type Pruned = Partial<Record<JobStatus, number>>;
 
 interface Pruning {
-  /** Whose jobs this process deletes. */
+  /** Whether this process deletes the tenant's jobs. */
   readonly isOurs: (tenant: string) => boolean;
-  /** The tenant's object counts what the list has. */
+  /** Tells the tenant's object, which counts the jobs in history. */
   readonly onPruned: (tenant: string, pruned: Pruned) => Promise<void>;
   readonly allowance: Allowance;
 }
 
-/** Deletes finished jobs that are older than their tenant keeps them, a step of each such tenant in turn. */
+/** Deletes finished jobs that are older than their tenant's limit, one step per tenant in turn. */
 export const pruneJobs = async (
   db: D1Database,
   nowAt: number,
@@ -79,7 +79,7 @@ const pruneStep = async (
   return { pruned, isMore: results.length === JOBS_A_STEP };
 };
 
-/** Deletes runs of schedules, of all tenants, the oldest first. */
+/** Deletes the oldest runs of schedules, of all tenants. */
 export const pruneScheduleRuns = async (db: D1Database, before: number, limit: number): Promise<void> => {
   await db
     .prepare(

@@ -1,11 +1,12 @@
-// Reads of history in D1. Every query binds the tenant first; with D1 away the reader is told so, and nothing else stops.
+// Reads from history in D1. Every query binds the tenant first. If D1 is down, the reader gets a refusal, and nothing
+// else stops.
 
 import { log } from "../../contract/log.ts";
 import { Refused } from "../http/refused.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Runs a read; what D1 throws becomes `history_unavailable`. */
+/** Runs a read; D1's exceptions become `history_unavailable`. */
 export const readHistory = async <T>(read: () => Promise<T>): Promise<T> => {
   try {
     return await read();

@@ -1,5 +1,5 @@
-// The tables of history that hold something of a tenant, each with the columns of its primary key: not every table has
-// row ids. The type makes the list whole, and a test compares the keys with the schema's.
+// The tables of history with a tenant's data, each with the columns of its primary key, because not every table has row
+// ids. The type makes the list complete, and a test compares the keys with the schema.
 
 import type * as schema from "../../migrations/schema.ts";
 
@@ -10,7 +10,7 @@ type TenantTable = {
     : never;
 }[keyof Schema];
 
-/** `tenants` comes last, so that a deletion that was cut short can be repeated. */
+/** `tenants` comes last, so that an interrupted deletion can be repeated. */
 export const TENANT_TABLES = {
   attempts: "tenant, job_id, lease",
   audit: "tenant, id",

@@ -1,4 +1,4 @@
-// The tenants of this service, with the jurisdiction that their objects live in.
+// The tenants of this service, with the jurisdiction of their objects.
 
 import { toIso } from "../../contract/field.ts";
 import type { TenantName } from "../http/tenant.ts";
@@ -21,8 +21,8 @@ export const listTenants = (db: D1Database): Promise<{ tenant: string; created_a
   });
 
 /**
- * Claims a tenant's name before its object is made, for the same name in two jurisdictions would be two objects with
- * one history. False if it stands elsewhere already.
+ * Claims a tenant's name before its object is created: the same name in two jurisdictions would be two objects with one
+ * history. False if it is taken.
  */
 export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number): Promise<boolean> =>
   readHistory(async () => {
@@ -36,7 +36,7 @@ export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number)
 const rowOf = (db: D1Database, tenant: string): Promise<TenantRow | null> =>
   db.prepare("SELECT tenant, jurisdiction, created_at FROM tenants WHERE tenant = ?1").bind(tenant).first<TenantRow>();
 
-/** Where the object of a tenant that exists is to be found; null where there is none of this name. */
+/** The location of an existing tenant's object; null if there is no such tenant. */
 export const findTenant = (db: D1Database, tenant: string): Promise<TenantName | null> =>
   readHistory(async () => {
     const row = await rowOf(db, tenant);
@@ -46,7 +46,7 @@ export const findTenant = (db: D1Database, tenant: string): Promise<TenantName |
 export const createdAtOf = (db: D1Database, tenant: string): Promise<number> =>
   readHistory(async () => (await rowOf(db, tenant))?.created_at ?? Date.now());
 
-/** Where a tenant's object is to be found. */
+/** The location of a tenant's object. */
 export const tenantNamed = async (db: D1Database, tenant: string): Promise<TenantName> => ({
   tenant,
   jurisdiction: (await rowOf(db, tenant))?.jurisdiction ?? null,
@@ -54,7 +54,7 @@ export const tenantNamed = async (db: D1Database, tenant: string): Promise<Tenan
 
 const ROWS_A_DELETE = 5_000;
 
-/** Deletes all that history holds of a tenant, in bounded steps. */
+/** Deletes everything that history has of a tenant, in bounded steps. */
 export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
   readHistory(async () => {
     for (const [name, key] of Object.entries(TENANT_TABLES)) {
@@ -65,10 +65,10 @@ export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
     }
   });
 
-/** Woken in one minute. */
+/** How many are woken per minute. */
 export const MAX_OVERDUE = 200;
 
-/** Tenants that should have woken by themselves before `beforeAt` and did not. */
+/** Tenants whose alarm was due before `beforeAt` and did not fire. */
 export const overdueTenants = async (db: D1Database, beforeAt: number): Promise<TenantName[]> => {
   const { results } = await db
     .prepare("SELECT tenant, jurisdiction FROM tenants WHERE wake_at < ?1 ORDER BY wake_at LIMIT ?2")

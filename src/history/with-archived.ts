@@ -1,5 +1,5 @@
-// A command on a job that may have left the object: the object is asked first, and again with history's record. The object
-// takes no record that a later one may have overtaken; the edge then reads again.
+// Runs a command on a job that may have left the object: asks the object first, then again with the record from
+// history. The object refuses a record that may be out of date; the edge then reads it again.
 
 import { type Archived, type Brought, MAX_HISTORY_LOOKS } from "../../domain/job-record.ts";
 import type { Refusal } from "../../domain/refusal.ts";

@@ -1,5 +1,5 @@
-// A request is let in before anything of its body is read: with a share of its key's, its tenant's or its address's, or
-// with 429. Self-hosted, what is heavy then waits for its tenant's turn (`Home.takeTurn`).
+// Admits a request before its body is read: it takes a share of its key, its tenant or its address, or gets 429.
+// Self-hosted, heavy requests then wait for their tenant's turn (`Home.takeTurn`).
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
 import type { AppContext } from "./auth.ts";
@@ -9,7 +9,7 @@ import { Refused } from "./refused.ts";
 import { type Holder, Shares } from "./shares.ts";
 
 const RETRY_SECONDS = 1;
-/** Refusals of strangers at one address that are answered at once: so many, and so many more each second. */
+/** Refusals without a valid key that one address gets at once, and how many more per second. */
 const QUICK_REFUSALS = 100;
 const REFUSAL_PAUSE_MS = 50;
 const MAX_ADDRESSES = 10_000;
@@ -17,7 +17,7 @@ const MAX_ADDRESSES = 10_000;
 const shares = new Shares();
 
 export interface Admitted {
-  /** How many requests the key has under way, this one included; null in the lane that no rate is held against. */
+  /** Requests of the key in progress, including this one; null in the lane that has no rate limit. */
   readonly underWay: number | null;
   readonly leave: () => void;
 }
@@ -26,16 +26,16 @@ export interface Door {
   readonly lane?: Lane | undefined;
   readonly maxBodyBytes?: number | undefined;
   readonly isBodiless: boolean;
-  /** It takes `?wait`. */
+  /** Whether the endpoint takes `?wait`. */
   readonly canWait: boolean;
-  /** The operator's own: the root key manages tenants, and nobody's share is asked for. */
+  /** Whether it needs the root key, which manages tenants and takes no share. */
   readonly isOperator: boolean;
 }
 
-/** Behind the edge in Node the app in workerd counts nothing: that was done in front of it. */
+/** Behind the edge in Node the app in workerd counts nothing, because the edge has counted already. */
 const isBehindOurEdge = (c: AppContext): boolean => (c.env.SERVICE_PRIVATE_SECRET ?? "") !== "";
 
-/** Empty where nobody tells: all that is known then is that they show no key. */
+/** Empty if unknown; all such callers then share one bound. */
 const addressOf = (c: AppContext): string => c.env.HOME?.addressOf(c) ?? c.req.header("cf-connecting-ip") ?? "";
 
 const bodyBytesOf = (c: AppContext, { maxBodyBytes = MAX_BODY_BYTES, isBodiless }: Door): number => {
@@ -81,7 +81,7 @@ export const admit = async (c: AppContext, door: Door, token: TokenFacts | null)
 
 const refusals = new Map<string, { count: number; at: number }>();
 
-/** Guessing keys is slow from one address: past a quick start each refusal waits. */
+/** Slows down guessing of keys: after a burst, each refusal of an address waits. */
 export const slowDown = async (c: AppContext): Promise<void> => {
   const address = addressOf(c);
   if (address === "" || isBehindOurEdge(c)) return;

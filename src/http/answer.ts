@@ -1,4 +1,4 @@
-// Answers of the API: JSON with every header that a response bears.
+// Answers of the API: JSON with the headers that every response has.
 
 import type { AppContext } from "./auth.ts";
 import { completeResponse } from "./headers.ts";

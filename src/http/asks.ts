@@ -1,4 +1,4 @@
-// What an endpoint takes over from the operation that it calls: its name, who may call it, what it refuses.
+// What an endpoint takes from the operation it calls: name, permission, refusals.
 
 import type { RefusalCode } from "../../domain/refusal.ts";
 import { OPERATIONS, type OperationName, refusalsOf } from "../../durable-objects/api.ts";
@@ -11,10 +11,10 @@ interface Asked<Name extends OperationName> {
   readonly lane?: Lane;
 }
 
-/** `more` names what the endpoint refuses beside its operation. */
+/** `more` lists refusals of the endpoint beyond those of its operation. */
 export const asks = <Name extends OperationName>(name: Name, ...more: readonly RefusalCode[]): Asked<Name> => ({
   needs: OPERATIONS[name].needs,
-  // Whether a key may do something is asked by many endpoints, and names none of them.
+  // Many endpoints ask for a permission, so that operation gives none of them its name.
   operationId: name.startsWith("authorize") ? undefined : name,
   refuses: [...refusalsOf(name), ...more],
   ...("isVital" in OPERATIONS[name] ? { lane: "vital" as const } : {}),

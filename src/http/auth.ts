@@ -1,5 +1,5 @@
-// Who is calling, as far as the edge can tell: a bearer key or the dashboard's cookie, checked by its tag. Everything
-// else about it the tenant's object decides, in the same step as the operation.
+// Who is calling, as far as the edge can tell: a bearer key or the dashboard's cookie, checked by its tag. The tenant's
+// object decides everything else, in the transaction of the operation.
 
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
@@ -9,19 +9,19 @@ import type { Env } from "../env.ts";
 import { digest, read, type TokenFacts } from "./key-format.ts";
 import { Refused } from "./refused.ts";
 
-/** What is known of a request beside itself. */
+/** What the edge knows about a request. */
 export interface Variables {
   requestId: string;
-  /** Set once the token's tag was checked; whether the key lives the object decides. */
+  /** Set once the token's tag has been checked; only the object knows whether the key is active. */
   caller?: TokenFacts;
   refusalCode?: RefusalCode;
-  /** Another process answers it. */
+  /** Whether another process answers it. */
   isPassedOn?: boolean;
 }
 
 export type AppContext = Context<{ Bindings: Env; Variables: Variables }>;
 
-/** Over https the browser keeps the first to this host alone; over plain http only the second is stored. */
+/** Over https browsers bind the first to this host; over plain http they store only the second. */
 export const SESSION_COOKIES = ["__Host-signalbox", "signalbox"] as const;
 
 const MAX_CHECKED_TOKENS = 1000;
@@ -33,7 +33,7 @@ export const signingSecret = (env: Env): string => {
   return secret;
 };
 
-/** A token's facts. What the tag says of a token never changes, so the last ones checked are kept. */
+/** A token's facts. A tag never changes, so recent checks are cached. */
 const factsOf = async (env: Env, token: string): Promise<TokenFacts | null> => {
   const known = checkedTokens.get(token);
   if (known !== undefined) return known;
@@ -55,7 +55,7 @@ const bearerOf = (c: AppContext): string | null => {
   return token;
 };
 
-/** The caller's token, or a refusal with 401. */
+/** The caller's token; throws a refusal with 401. */
 export const authenticateCaller = async (c: AppContext): Promise<TokenFacts> => {
   const bearer = bearerOf(c);
   if (bearer === null) return authenticateSession(c);
@@ -66,10 +66,10 @@ export const authenticateCaller = async (c: AppContext): Promise<TokenFacts> => 
 
 const ROOT_KEY_MISPLACED: Refusal = {
   code: "authentication_failed",
-  detail: "this is the operator's root key, which manages tenants and nothing else: send a key of the tenant",
+  detail: "this is the operator's root key, which only manages tenants: send a key of the tenant",
 };
 
-/** Compared by digest, so that time tells nothing. */
+/** Compared by digest, so the time taken reveals nothing. */
 const isRootKey = async (c: AppContext, bearer: string): Promise<boolean> => {
   const rootKey = c.env.SERVICE_ROOT_KEY ?? "";
   if (rootKey === "") return false;
@@ -80,7 +80,7 @@ const isRootKey = async (c: AppContext, bearer: string): Promise<boolean> => {
 const cookieOf = (c: AppContext): string | undefined =>
   SESSION_COOKIES.map((name) => getCookie(c, name)).find((value) => value !== undefined);
 
-/** The session that the request's cookie is of, if it is one of ours. */
+/** The session of the request's cookie, if the cookie is valid. */
 export const sessionOf = async (c: AppContext): Promise<TokenFacts | null> => {
   const cookie = cookieOf(c);
   const facts = cookie === undefined ? null : await factsOf(c.env, cookie);
@@ -95,7 +95,10 @@ const authenticateSession = async (c: AppContext): Promise<TokenFacts> => {
   return facts;
 };
 
-/** A cookie comes along by itself, so what changes something or opens a socket must come from our own page. */
+/**
+ * Browsers send cookies automatically, so a request that changes something or opens a socket must come from the
+ * dashboard's own page (CSRF).
+ */
 export const refuseForeignOrigin = (c: AppContext): void => {
   const isSocket = c.req.header("upgrade")?.toLowerCase() === "websocket";
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
@@ -105,21 +108,24 @@ export const refuseForeignOrigin = (c: AppContext): void => {
   const isOwn =
     origin === undefined ? !isSocket && (site === undefined || site === "same-origin") : isOwnOrigin(c, origin);
   if (!isOwn)
-    throw new Refused({ code: "forbidden", detail: "a session is used from the dashboard's own origin only" });
+    throw new Refused({
+      code: "forbidden",
+      detail: "a session cookie works only on the dashboard's own pages: send a bearer key instead",
+    });
 };
 
-/** Behind a proxy that ends TLS the scheme differs, the host does not. */
+/** Behind a proxy that ends TLS the scheme differs but the host does not. */
 const isOwnOrigin = (c: AppContext, origin: string): boolean => {
   const host = c.req.header("host") ?? new URL(c.req.url).host;
   return URL.canParse(origin) && new URL(origin).host === host;
 };
 
-/** Whether the caller holds the operator's root key. */
+/** Throws a refusal unless the caller has the operator's root key. */
 export const authenticateOperator = async (c: AppContext): Promise<void> => {
   const bearer = bearerOf(c);
   if (bearer === null) throw new Refused(AUTHENTICATION_FAILED);
   if (await isRootKey(c, bearer)) return;
   const facts = await factsOf(c.env, bearer);
   if (facts === null) throw new Refused(AUTHENTICATION_FAILED);
-  throw new Refused({ code: "forbidden", detail: "tenants are managed with the operator's root key" });
+  throw new Refused({ code: "forbidden", detail: "this endpoint needs the operator's root key" });
 };

@@ -1,5 +1,5 @@
-// Bodies from strangers: read with a limit in bytes as they stream and a deadline, decoded strictly, nested within
-// reason. What comes out is JSON that no later step chokes on.
+// Reads request bodies: with a size limit while they stream and a deadline, strict UTF-8, bounded nesting. The result
+// is JSON that is safe for every later step.
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
 import { isTooDeep, MAX_JSON_DEPTH } from "../../contract/nesting.ts";
@@ -8,7 +8,7 @@ import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */
 const BODY_DEADLINE_MS = 10_000;
-/** For 32 MiB over a slow line. */
+/** Long enough for 32 MiB over a slow connection. */
 const LARGE_BODY_DEADLINE_MS = 120_000;
 /** Bytes of an oversized body still read, so that the client gets our 413, not a reset. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
@@ -16,13 +16,13 @@ const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 const mediaTypeOf = (request: Request): string =>
   (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 
-/** A length that is declared answers without making a stream of the body, which costs in Node what a call costs. */
+/** A declared length answers this without creating a stream, which in Node costs as much as the rest of a call. */
 const isBodiless = (request: Request): boolean => {
   const length = request.headers.get("content-length");
   return length === null ? request.body === null : length === "0";
 };
 
-/** The body as text; empty where there is none. */
+/** The body as text; empty if there is none. */
 export const readText = async (
   request: Request,
   limitBytes: number,
@@ -42,7 +42,7 @@ const withDeadline = async (
   limitBytes: number,
   deadlineMs: number,
 ): Promise<ArrayBuffer | Uint8Array> => {
-  // A body that declared its length is cut there by the platform; one that did not is counted as it streams.
+  // The platform cuts a body at its declared length; one without is counted while it streams.
   const header = request.headers.get("content-length");
   const declared = header === null ? null : Number(header);
   if ((declared ?? 0) > limitBytes + MAX_DISCARDED_BYTES) throw new Refused({ code: "payload_too_large", limitBytes });
@@ -56,10 +56,10 @@ const withDeadline = async (
     return await Promise.race([reader === null ? request.arrayBuffer() : readAll(reader, limitBytes), deadline]);
   } catch (error) {
     reader?.cancel().catch(() => undefined);
-    // What the platform cannot read (a chunk without a size, a caller that hung up) is the caller's mistake, not ours.
+    // If the platform cannot read the body (a chunk without a size, a closed connection), the client is at fault.
     throw error instanceof Refused
       ? error
-      : new Refused(invalid("", "the body broke off, or its chunks are malformed"));
+      : new Refused(invalid("", "the body ended too early, or its chunks are malformed"));
   } finally {
     clearTimeout(timer);
   }
@@ -88,18 +88,18 @@ const readAll = async (reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
 
 const FOREIGN_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b)/i;
 
-/** JSON is UTF-8 (RFC 8259, 8.1): a type that says otherwise is another one. */
+/** JSON is UTF-8 (RFC 8259, 8.1), so another charset is another media type. */
 const isJsonType = (request: Request, mediaType: string): boolean =>
   (mediaType === "application/json" || mediaType.endsWith("+json")) &&
   !FOREIGN_CHARSET.test(request.headers.get("content-type") ?? "");
 
-/** The JSON body; `undefined` where there is none. */
+/** The JSON body; `undefined` if there is none. */
 export const readJson = async (request: Request, limitBytes: number = MAX_BODY_BYTES): Promise<unknown> => {
   const mediaType = mediaTypeOf(request);
   const isJson = isJsonType(request, mediaType);
   if (isBodiless(request)) return undefined;
   const isJsonOtherwise = mediaType === "application/json" && !isJson;
-  const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is read)" : "application/json";
+  const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is accepted)" : "application/json";
   if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected });
   const text = await readText(request, limitBytes);
   if (text === "") return undefined;
@@ -107,7 +107,7 @@ export const readJson = async (request: Request, limitBytes: number = MAX_BODY_B
   return parseJson(text);
 };
 
-/** A body that may be larger than others, and its text. */
+/** A body with a larger size limit, and its text. */
 export const readLargeJson = async (
   request: Request,
   limitBytes: number,

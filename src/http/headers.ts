@@ -1,6 +1,5 @@
-// Headers that every response bears: the request's id, and what keeps a browser from doing anything but what our own
-// page asks of it. An answer of the API is made with all of them at once: to set them one by one afterwards costs a
-// fifth of a call.
+// Headers that every response has: the request id, and restrictions for browsers. An API answer is created with all of
+// them, because setting them one by one afterwards takes a fifth of a call.
 
 const SECURITY = {
   "content-security-policy":
@@ -22,10 +21,13 @@ export const headersFor = (requestId: string, more: Readonly<Record<string, stri
   [REQUEST_ID]: requestId,
 });
 
-/** Made with all of its headers: to look for them would make of the light record that Node has a whole `Headers`. */
+/**
+ * Responses that were created with all their headers. Looking at the headers would make Node build a full `Headers`
+ * object.
+ */
 const complete = new WeakSet<Response>();
 
-/** Text with every header that a response bears. */
+/** A text response with the headers that every response has. */
 export const completeResponse = (
   text: string,
   status: number,
@@ -42,7 +44,7 @@ const SWITCHING_PROTOCOLS = 101;
 const upgraded = ({ webSocket }: Response, requestId: string): Response =>
   new Response(null, { status: SWITCHING_PROTOCOLS, webSocket, headers: { [REQUEST_ID]: requestId } });
 
-/** The response with its headers, if it has not got them yet; a socket is no page, so an upgraded one bears the request's id alone. */
+/** Adds the headers if they are missing; an upgraded socket gets only the request id. */
 export const secured = (response: Response, requestId: string): Response => {
   if (complete.has(response)) return response;
   if (response.status === SWITCHING_PROTOCOLS) return upgraded(response, requestId);

@@ -1,25 +1,25 @@
-// What the edge's own process gives it where that is not the platform's: self-hosted, Node stands in front of workerd.
-// On Cloudflare, and where workerd serves alone, there is none of it.
+// What the process around the edge provides when that is not the platform: self-hosted, Node runs the edge in front of
+// workerd. On Cloudflare, and where workerd serves alone, there is none.
 
 import type { Context } from "hono";
 import type { Lane } from "./lanes.ts";
 
 export interface Home {
-  /** Has the app in workerd answer the request, as it came: for what needs a binding that Node lacks. */
+  /** Has the app in workerd answer the request, for bindings that Node lacks. */
   readonly passOn: (c: Context) => Promise<Response>;
-  /** Whether every process that holds tenants answers. */
+  /** Whether all processes that hold tenants answer. */
   readonly isWhole: () => boolean;
   readonly disk: () => Disk;
-  /** Where the request came from. */
+  /** The client's address. */
   readonly addressOf: (c: Context) => string;
-  /** Resolves when it is the tenant's turn; what it answers ends the turn. */
+  /** Resolves when it is the tenant's turn; call the returned function to end the turn. */
   readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void>;
 }
 
-/** The file system that holds the data. */
+/** The file system that contains the data. */
 export interface Disk {
   readonly freeBytes: number;
   readonly totalBytes: number;
-  /** `low`: time to act. `full`: what is left serves reads, reports and the killswitch. */
+  /** `low`: the operator should act. `full`: the rest is kept for reads, reports and the killswitch. */
   readonly state: "ok" | "low" | "full";
 }

@@ -1,5 +1,5 @@
-// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the key and the digest of what was asked. What they
-// lead to the tenant's object decides, in the same step as the operation.
+// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the key and the digest of the request. The tenant's
+// object decides what they mean, in the transaction of the operation.
 
 import * as z from "zod";
 import { invalid } from "../../domain/refusal.ts";
@@ -13,7 +13,7 @@ export const idempotencyHeader = z.object({
   "idempotency-key": z.string().optional().meta({ description: "1 to 255 visible ASCII characters; kept for 24 h" }),
 });
 
-/** The key and the digest of what was asked: the order of the fields does not matter. */
+/** The key and the digest of the request; the order of fields does not matter. */
 export const idempotencyOf = async (c: AppContext, body: object) => {
   const key = c.req.header("idempotency-key");
   if (key === undefined) return null;
@@ -23,7 +23,7 @@ export const idempotencyOf = async (c: AppContext, body: object) => {
   return { key, bodyHash: await digest(JSON.stringify(sorted(body))) };
 };
 
-/** Objects with their keys in order, so that the same body is the same text. */
+/** Sorts the keys of objects, so equal bodies give equal text. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;

@@ -1,9 +1,9 @@
-// Zod schemas as JSON Schema 2020-12, each named one once. A request's schema says what may be left out; an answer's
-// says what is always there: where the two differ under one name, the answer's is called `…Answer`.
+// Zod schemas as JSON Schema 2020-12, each named schema once. A request schema says what may be left out; an answer
+// schema says what is always present. Where the two differ under one name, the answer's is called `…Answer`.
 
 import * as z from "zod";
 
-/** The keywords that these schemas use. */
+/** The keywords that our schemas use. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -35,18 +35,21 @@ type Side = "input" | "output";
 const DEFINITION = "#/$defs/";
 const COMPONENT = "#/components/schemas/";
 
-/** What every integer has, a pattern beside its format, and the closed world of an answer say nothing to a reader. */
+/**
+ * Removes what tells a reader nothing: the bounds of every integer, a pattern beside its format, and closed answer
+ * objects.
+ */
 const simplify = (side: Side, zodSchema: z.core.$ZodType, schema: z.core.JSONSchema.BaseSchema): void => {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.format !== undefined) delete schema.pattern;
   const { def } = zodSchema._zod as { def: { type: string; catchall?: unknown; defaultValue?: unknown } };
-  // Zod leaves out the default of what it converts, such as the digits of a query.
+  // Zod omits the default of a converted value, such as the digits of a query.
   if (def.type === "default") schema.default ??= def.defaultValue as typeof schema.default;
   if (side === "output" && def.type === "object" && def.catchall === undefined) delete schema.additionalProperties;
 };
 
-/** Collects the named schemas of both sides; what it gives out is written to its end by `finish`. */
+/** Collects the named schemas of requests and answers; `finish` completes the references. */
 export class SchemaBook {
   readonly #texts = { input: new Map<string, string>(), output: new Map<string, string>() };
 
@@ -71,7 +74,7 @@ export class SchemaBook {
     return own;
   }
 
-  /** The fields of an object's schema, whether it has a name or not. */
+  /** The fields of an object schema, with or without a name. */
   fieldsOf(schema: JsonSchema): JsonSchema {
     const [, io, name] =
       new RegExp(`^${DEFINITION.replace("$", "\\$")}(input|output)/(.+)$`).exec(schema.$ref ?? "") ?? [];
@@ -79,7 +82,7 @@ export class SchemaBook {
     return JSON.parse(this.#texts[io as Side].get(name) ?? "{}") as JsonSchema;
   }
 
-  /** Names that requests and answers write differently, by themselves or by what they name. */
+  /** Names whose request and answer schemas differ, in themselves or in what they reference. */
   #differing(): Set<string> {
     const { input, output } = this.#texts;
     const both = [...input].filter(([name]) => output.has(name));
@@ -95,7 +98,7 @@ export class SchemaBook {
     return differing;
   }
 
-  /** A document made of what the book gave out, with the named schemas that it needs. */
+  /** A document made of the schemas given out, with the named schemas that it needs. */
   finish<T>(document: (schemas: Readonly<Record<string, JsonSchema>>) => T): T {
     const differing = this.#differing();
     const nameOf = (io: Side, name: string): string =>

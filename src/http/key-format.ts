@@ -1,5 +1,6 @@
-// Keys and session tokens: sbx_<kind>_<tenant>_<id>_<secret+tag>_<checksum>. The tag is an HMAC with the signing secret,
-// so a forged or mistyped one is refused here, without waking any object; the object holds only the digest of the whole.
+// Keys and session tokens: sbx_<kind>_<tenant>_<id>_<secret+tag>_<checksum>. The tag is an HMAC with the signing
+// secret, so a forged or mistyped token is refused at the edge without waking an object. The object stores only the
+// digest of the whole token.
 
 import type { Role } from "../../domain/key.ts";
 
@@ -33,15 +34,18 @@ export interface TokenFacts {
   readonly id: string;
   /** SHA-256 of the whole token, hex. */
   readonly hash: string;
-  /** The request that it came with. */
+  /** The id of the request that carried it. */
   readonly requestId?: string;
-  /** How many requests of the key are under way, this one included; the object holds its first call against the limits. */
+  /**
+   * Requests of the key in progress, including this one; the object checks the first call of a request against the
+   * limits.
+   */
   underWay?: number;
 }
 
 const encoder = new TextEncoder();
 
-/** The number that the bytes spell, in base 62, padded to `chars`. */
+/** The bytes as a number in base 62, padded to `chars`. */
 const base62 = (bytes: Uint8Array, chars: number): string => {
   let value = 0n;
   for (const byte of bytes) value = (value << 8n) | BigInt(byte);
@@ -56,7 +60,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return crc;
 });
 
-/** CRC-32 (ISO 3309), so that scanners can tell a real key from a typo offline. */
+/** CRC-32 (ISO 3309): scanners can tell a real key from a typo offline. */
 const checksum = (text: string): string => {
   let crc = 0xffffffff;
   for (const byte of encoder.encode(text)) crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0);
@@ -89,14 +93,14 @@ const randomChars = (chars: number): string => {
   let text = "";
   while (text.length < chars) {
     for (const byte of crypto.getRandomValues(new Uint8Array(chars))) {
-      // 248 is the greatest multiple of 62 in a byte: what lies above would favour the first letters.
+      // 248 is the largest multiple of 62 in a byte; higher values would make the first letters more likely.
       if (byte < 248 && text.length < chars) text += ALPHABET.charAt(byte % 62);
     }
   }
   return text;
 };
 
-/** A webhook's id and its secret: 32 random bytes in base64, as Standard Webhooks has them. */
+/** A webhook's id and secret: 32 random bytes in base64, as Standard Webhooks requires. */
 export const randomSecret = (): { id: string; secret: string } => {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return { id: randomChars(ID_CHARS), secret: btoa(String.fromCharCode(...bytes)) };
@@ -108,7 +112,7 @@ export interface Minted {
   readonly hash: string;
 }
 
-/** A new token; `id` is given when a key is rotated, so that it stays the same key. */
+/** A new token; pass `id` to rotate a key, which keeps its id. */
 export const mint = async (
   secret: string,
   kind: Role | "session",
@@ -124,7 +128,7 @@ export const mint = async (
   return { id, token, hash: await digest(token) };
 };
 
-/** What a token says, if it is one of ours; null otherwise. Whether it still lives only the object knows. */
+/** The facts in a token with a valid tag, else null. Only the object knows whether it is active. */
 export const read = async (secret: string, token: string): Promise<TokenFacts | null> => {
   const match = token.length > MAX_TOKEN_CHARS ? null : SHAPE.exec(token);
   if (match === null) return null;

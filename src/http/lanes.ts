@@ -1,10 +1,10 @@
-// Which lane a request takes: by its endpoint, by the length of its body, and by whether it asks to wait.
+// The lane of a request: by its endpoint, its body's length, and whether it waits.
 
 export const LANES = ["vital", "usual", "heavy", "waiting"] as const;
-/** `vital`: what stops and ends work. `heavy`: reads and writes of many. `waiting`: held open, without work. */
+/** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */
 export type Lane = (typeof LANES)[number];
 
-/** A body from here on costs as much as a list. */
+/** From this size on a body costs as much as a list. */
 const HEAVY_BYTES = 64 * 1024;
 
 export interface Asked {

@@ -1,4 +1,4 @@
-// The OpenAPI document, made from the same endpoint descriptions that validate and mount.
+// The OpenAPI document, made from the endpoint descriptions that also validate and mount.
 
 import type * as z from "zod";
 import { jobInput } from "../../contract/job-input.ts";
@@ -11,7 +11,7 @@ import type { RefusalCode } from "../../domain/refusal.ts";
 import { type JsonSchema, SchemaBook } from "./json-schema.ts";
 import type { Description, Endpoint, Method, Needs } from "./router.ts";
 
-/** Which key a caller needs, as a sentence. */
+/** The key that a caller needs, as a sentence. */
 export const describeNeeds = (needs: Needs): string => {
   if (needs === "none") return "Needs no key.";
   if (needs === "root") return "Needs the operator's root key.";
@@ -19,7 +19,7 @@ export const describeNeeds = (needs: Needs): string => {
   return `Needs a key with role ${roles}.`;
 };
 
-/** What an endpoint of this kind may answer beside what it lists itself. */
+/** Refusals that every endpoint of this kind can give. */
 const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] => [
   "invalid_request",
   "uri_too_long",
@@ -34,7 +34,7 @@ const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] =>
 
 type Media = Record<string, { readonly schema: JsonSchema }>;
 
-/** An event stream is text, whatever its events carry. */
+/** An event stream is text, whatever its events contain. */
 const contentOf = (media: readonly string[], schema: JsonSchema): Media =>
   Object.fromEntries(media.map((type) => [type, { schema: type.startsWith("text/") ? { type: "string" } : schema }]));
 
@@ -96,7 +96,7 @@ const VERBS: Record<Method, string> = {
   delete: "delete",
 };
 
-/** `GET /api/jobs/{id}/events` is `listJobEvents`; what stands before a parameter is one of its kind. */
+/** `GET /api/jobs/{id}/events` becomes `listJobEvents`: a name before a parameter is singular. */
 export const operationIdOf = (method: Method, path: string): string => {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== "api");
   const words = segments.flatMap((segment, index) => {
@@ -143,7 +143,7 @@ const operationOf = (description: Description, book: SchemaBook): Operation => {
   };
 };
 
-/** What no endpoint names: the sockets' messages, and what a worker reads of a job. */
+/** Schemas that no endpoint references: the sockets' messages, and a job's input. */
 const noteUnnamed = (book: SchemaBook): void => {
   for (const schema of [workerMessage, jobInput]) book.request(schema);
   for (const schema of [coordinatorMessage, liveMessage]) book.answer(schema);

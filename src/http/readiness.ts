@@ -1,7 +1,7 @@
-// Whether GET /health may say that the service is ready. `npm start` names the worker that it runs beside the server:
-// until that one can be given jobs the service is starting, but for so long only, for a worker that cannot start must
-// not keep the others out. The question asks no database: the worker's own requests, as they pass, leave the answer here.
-// Invariant: a service that was ready once never says again that it is starting.
+// Whether GET /health may say that the service is ready. `npm start` names the worker that it runs: until it can be
+// given jobs the service is starting, but only for a limited time, because a worker that cannot start must not block
+// the others. It asks no database: the worker's own requests leave the answer here. Invariant: a service that was ready
+// never says again that it is starting.
 
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "./key-format.ts";
@@ -12,7 +12,7 @@ const LOOKS_AT_MOST = 200;
 const LOOK_AGAIN_MS = 10;
 const ALL_PRESENT = { limit: 1_000, offset: 0 };
 
-/** The awaited worker that has come, or has had its time. */
+/** The awaited worker that has arrived or has used up its time. */
 let settled: string | undefined;
 let waiting: { readonly worker: string; readonly sinceAt: number } | null = null;
 
@@ -26,14 +26,14 @@ export const isStarting = ({ SERVICE_AWAITED_WORKER: awaited }: Env): boolean =>
 const isAwaited = ({ SERVICE_AWAITED_WORKER: awaited }: Env, { tenant }: TokenFacts, instance: string): boolean =>
   awaited !== undefined && awaited !== settled && awaited === `${tenant}/${instance}`;
 
-/** A worker's presence was taken: it may be given jobs from now on. */
+/** A worker reported presence: it can be given jobs from now on. */
 export const notePresent = (env: Env, token: TokenFacts, instance: string): void => {
   if (isAwaited(env, token, instance)) settled = env.SERVICE_AWAITED_WORKER;
 };
 
 /**
- * A worker's socket is open. What it offers comes in a frame, which only the tenant's object sees; until then a worker
- * that is known from before is as it said when it left, with room for nothing.
+ * A worker's socket is open. Its offer comes in a frame that only the tenant's object sees; until then a known worker
+ * counts with its last offer and no free place.
  */
 export const noteConnected = async (env: Env, token: TokenFacts, instance: string): Promise<void> => {
   for (let looks = 0; looks < LOOKS_AT_MOST && isAwaited(env, token, instance); looks += 1) {

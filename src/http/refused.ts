@@ -1,4 +1,4 @@
-// A refusal on its way to the wire: thrown by `unwrap`, turned into a problem document by the app's one onError.
+// A refusal as an exception: `unwrap` throws it, the app's onError turns it into a problem document.
 
 import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -33,13 +33,13 @@ export const problemResponse = (refusal: Refusal, requestId: string): Response =
   });
 };
 
-/** A bug: told without a word of its inside; the log has it under the same id. */
+/** A bug: the answer says nothing about it; the log has it under the same request id. */
 export const internalProblem = (requestId: string): Response => {
   const problem = {
     type: "/docs#problem-internal",
     title: "Internal error",
     status: 500,
-    detail: "something went wrong here; the log has it under this request id",
+    detail: "internal error; the log has the details under this request id",
     instance: requestId,
     code: "internal",
   };

@@ -1,4 +1,4 @@
-// The way to a worker's relay, and to the object that holds a large body.
+// Access to a worker's relay, and to the object that stores a large body.
 
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay.ts";
@@ -13,7 +13,7 @@ const relayOf = (env: Env, name: TenantName, instance: string): DurableObjectStu
 
 const ORIGIN = "https://relay";
 
-/** The events of an attempt, from its first one on; 424 where it ends without any, 410 where they are no longer kept. */
+/** The events of an attempt, from the first one on; 424 if it ends without any, 410 if they are no longer stored. */
 export const readRelay = async (
   env: Env,
   name: TenantName,
@@ -50,7 +50,7 @@ export const openDataLine = async (
   return (await relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers })) as unknown as Response;
 };
 
-/** What crosses is plain data, as the class says; the stub's types wrap it once more. */
+/** The result is plain data; the stub's types wrap it a second time. */
 const heldBody = (env: Env, name: TenantName, jobId: string): Pick<Relay, "holdBody" | "readBody" | "dropBody"> =>
   objectNamed(env.RELAY, bodyName(name.tenant, jobId), jurisdictionOf(env, name)) as never;
 

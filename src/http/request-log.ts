@@ -1,5 +1,5 @@
-// A line for each request that went wrong, or for every one with SERVICE_LOG_REQUESTS=1. Where Node passes a request
-// on, the app that answers it writes the line.
+// Logs each request that failed, or every request with SERVICE_LOG_REQUESTS=1. If Node passes a request on, the app
+// that answers it writes the line.
 
 import { routePath } from "hono/route";
 import { type LogLevel, log } from "../../contract/log.ts";
@@ -7,10 +7,10 @@ import type { AppContext } from "./auth.ts";
 
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 const SERVER_ERROR = 500;
-/** Scripts that wait for a start ask it again and again. */
+/** Not logged: scripts that wait for a start poll it. */
 const HEALTH = "/health";
 
-/** A refusal by design is a warning; only what broke is an error. */
+/** An intended refusal is a warning; only a defect is an error. */
 const levelOf = (status: number): LogLevel => {
   if (status < 400) return "info";
   return status === SERVER_ERROR ? "error" : "warn";

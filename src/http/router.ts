@@ -1,5 +1,5 @@
-// Endpoints: what a path takes and gives, said once. The same description validates, documents itself in the OpenAPI
-// document and mounts the handler, so the three cannot differ.
+// Endpoints: an endpoint's description validates requests, documents itself in the OpenAPI document and mounts the
+// handler, so the three cannot differ.
 
 import type { Hono } from "hono";
 import * as z from "zod";
@@ -17,45 +17,47 @@ import { Refused, unwrap } from "./refused.ts";
 import { authorizeFor } from "./tenant.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
-/** What a caller needs: no key, the operator's root key, or a permission, which the tenant's object checks in the same
- * step as the operation. */
+/**
+ * The key that a caller needs: none, the operator's root key, or one with a permission, which the tenant's object
+ * checks in the transaction of the operation.
+ */
 export type Needs = "none" | "root" | Permission;
 
 export interface Description {
   readonly method: Method;
   /** As OpenAPI writes it: `/api/jobs/{id}`. */
   readonly path: string;
-  /** The name that generated clients call it by; derived from method and path if it is not given. */
+  /** The method name in generated clients; by default derived from method and path. */
   readonly operationId?: string | undefined;
   readonly summary: string;
   readonly tag: string;
   readonly needs: Needs;
-  /** Whose share it takes (`lanes.ts`); by the length of its body if it is not given. */
+  /** The lane whose share it takes (`lanes.ts`); by default chosen by the body's length. */
   readonly lane?: Lane;
-  /** Less than what a body may have elsewhere. */
+  /** A lower size limit than usual. */
   readonly maxBodyBytes?: number;
   readonly description?: string;
   readonly params?: z.ZodObject;
-  /** The path names what need not exist yet: a malformed name is then invalid (400), not unknown (404). */
+  /** The path names something that may not exist yet: a malformed name is then invalid (400), not unknown (404). */
   readonly isNameNew?: boolean;
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** A body that the handler reads itself, because it comes in more than one media type. */
+  /** A body that the handler reads itself, because it has more than one media type. */
   readonly rawBody?: {
     readonly schema: z.ZodType;
     readonly media: readonly string[];
-    /** The call that carries it out asks for the permission, too: no other is made for it alone. */
+    /** The operation itself checks the permission, so no separate call is needed. */
     readonly isAuthorizedLate?: true;
   };
-  /** A body may be left out: it is then read as `{}`. */
+  /** A missing body is read as `{}`. */
   readonly isBodyOptional?: boolean;
-  /** The body of its errors, where they are no problem documents. */
+  /** The schema of its errors, if they are not problem documents. */
   readonly errorSchema?: z.ZodType;
   readonly answers: Readonly<
     Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly media?: readonly string[] }>
   >;
-  /** Refusals beside those that every endpoint of its kind may give. */
+  /** Refusals beyond those that every endpoint of its kind can give. */
   readonly refuses?: readonly RefusalCode[];
 }
 
@@ -65,7 +67,7 @@ export interface Input<D extends Description> {
   readonly params: Parsed<D["params"]>;
   readonly query: Parsed<D["query"]>;
   readonly body: Parsed<D["body"]>;
-  /** The caller's, where the endpoint needs a key of a tenant. */
+  /** The caller's token, if the endpoint needs a tenant's key. */
   readonly token: D["needs"] extends Permission ? TokenFacts : undefined;
 }
 
@@ -88,7 +90,7 @@ export const endpoint = <const D extends Description>(
       try {
         return await handle(c, { ...input, token } as Input<D>);
       } catch (error) {
-        // What a handler finds invalid before it asks the object is no stranger's business either.
+        // A caller without permission must not learn what a handler found invalid.
         const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
         return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
       }
@@ -103,7 +105,7 @@ const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description
   isOperator: needs === "root",
 });
 
-/** Authenticates, then takes a share for as long as the answer is being made. */
+/** Authenticates, then takes a share until the answer is complete. */
 const admitted = async (
   c: AppContext,
   description: Description,
@@ -121,7 +123,7 @@ const admitted = async (
   }
 };
 
-/** What changes something takes no parameter that it does not know: it would be a typo. */
+/** A writing endpoint refuses unknown query parameters, because they would be typos. */
 const NO_QUERY = z.strictObject({});
 
 const readInput = async (c: AppContext, description: Description) => {
@@ -135,14 +137,14 @@ const readInput = async (c: AppContext, description: Description) => {
 
 const IDEMPOTENCY_KEY = "idempotency-key";
 
-/** Who sends an idempotency key relies on it: where it would do nothing, the request is refused. */
+/** A caller that sends an idempotency key relies on it, so an endpoint that ignores it must refuse it. */
 const refuseIdleIdempotencyKey = (c: AppContext, { headers }: Description): void => {
   if (c.req.header(IDEMPOTENCY_KEY) === undefined || headers?.shape[IDEMPOTENCY_KEY] !== undefined) return;
-  const message = "does nothing here, so it is refused: send this request without it";
+  const message = "has no effect on this endpoint: send this request without it";
   throw new Refused(invalid("Idempotency-Key", message));
 };
 
-/** By the key's tag alone, before anything of the request is read; the handler's call asks the tenant's object. */
+/** Checks only the key's tag, before the request is read; the handler's call checks the key in the tenant's object. */
 const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | undefined> => {
   if (needs === "root") await authenticateOperator(c);
   if (needs === "none" || needs === "root") return undefined;
@@ -156,7 +158,7 @@ const authorize = async (c: AppContext, needs: Needs, token: TokenFacts | undefi
   unwrap(await authorizeFor(c.env, token, needs));
 };
 
-/** Who may not ask at all hears that, not what is wrong with the request. */
+/** A caller without permission is told that, not what is wrong with the request. */
 const refuseStrangerFirst = async (
   c: AppContext,
   needs: Needs,
@@ -167,7 +169,7 @@ const refuseStrangerFirst = async (
   throw error;
 };
 
-/** An id that is none names nothing: 404, as for any other that is unknown. */
+/** A malformed id cannot exist: 404, as for any unknown id. */
 const parseParams = (c: AppContext, { params, path, isNameNew }: Description): unknown => {
   const given = c.req.param();
   const parsed = params?.safeParse(given);
@@ -175,7 +177,7 @@ const parseParams = (c: AppContext, { params, path, isNameNew }: Description): u
   throw new Refused(notFound(resourceOf(path), Object.values(given)[0] ?? ""));
 };
 
-/** `/api/jobs/{id}/cancel` is about a job. */
+/** `/api/jobs/{id}/cancel` belongs to a job. */
 const resourceOf = (path: string): ResourceKind => {
   const plural = path.split("/{")[0]?.split("/").at(-1) ?? "";
   return plural.slice(0, -1) as ResourceKind;
@@ -188,7 +190,7 @@ const bodyOf = async (c: AppContext, description: Description): Promise<unknown>
   throw new Refused(invalid("", "a JSON body is required"));
 };
 
-/** A parameter given twice is refused: which one counts would be a guess. */
+/** A repeated parameter is refused, because its meaning would be a guess. */
 const singleValues = (c: AppContext): Record<string, string> =>
   Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => {
@@ -209,7 +211,7 @@ export const passOn = (c: AppContext, home: Home): Promise<Response> => {
   return home.passOn(c);
 };
 
-/** A stranger is refused here, as there: no other process needs to hear of it. */
+/** Callers without a valid key are refused here, so the other process is not called. */
 const passOnOr =
   ({ description, handle }: Endpoint) =>
   async (c: AppContext): Promise<Response> => {
@@ -219,8 +221,8 @@ const passOnOr =
   };
 
 /**
- * Mounts every endpoint, and for each path an answer to the methods that it does not take. One that is not portable is
- * answered only where all bindings are.
+ * Mounts every endpoint, and 405 for the other methods of each path. An endpoint that is not portable is passed on if
+ * bindings are missing.
  */
 export const mount = (
   app: Hono<{ Bindings: Env; Variables: Variables }>,

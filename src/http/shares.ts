@@ -1,6 +1,6 @@
-// Fair shares: what one key, one tenant and one address without a key may have under way at once, by lane. The killswitch,
-// job reports and heartbeats have a lane of their own, so bulk traffic never uses theirs up; requests that only wait
-// have one, too. Counts are of this process: they bound what it holds, exact rates are the object's (`domain/rate.ts`).
+// Fair shares: bounds on what one key, one tenant and one address without a key may have in progress, per lane. The
+// killswitch, job reports and heartbeats have their own lane, which bulk traffic cannot use up; requests that only wait
+// have one, too. Counts are per process and bound what it holds; the object keeps exact rates (`domain/rate.ts`).
 
 import type { Lane } from "./lanes.ts";
 
@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 
 export interface Bound {
   readonly requests: number;
-  /** Of bodies, as declared, or as many as the endpoint takes. */
+  /** Bytes of bodies, as declared, or the most that the endpoint takes. */
   readonly bytes: number;
 }
 
@@ -52,13 +52,16 @@ interface Held {
   bytes: number;
 }
 
-/** No request takes longer; the platform ends the code of one whose client has left, and its ticket would stay. */
+/**
+ * No request takes longer. The platform stops the code of a request whose client disconnects, so its ticket would never
+ * be returned.
+ */
 const LONGEST_MS = 120_000;
 
 export class Shares {
   readonly #held = new Map<string, Held>();
 
-  /** Takes a share of every holder, or of none: then null. What it answers gives them back. */
+  /** Takes a share of every holder; null if one of them has no room. Call the result to return the shares. */
   take(holders: readonly Holder[], lane: Lane, bytes: number, nowAt: number): (() => void) | null {
     const asked = holders.map(({ kind, id }) => ({ name: `${lane} ${kind} ${id}`, bound: BOUNDS[lane][kind] }));
     if (!asked.every(({ name, bound }) => this.#hasRoom(name, bound, bytes, nowAt))) return null;
@@ -69,7 +72,7 @@ export class Shares {
     };
   }
 
-  /** How many requests a key has under way, but for those of the vital lane. */
+  /** Requests of a key in progress, except those of the vital lane. */
   underWay(keyId: string): number {
     const lanes = ["usual", "heavy", "waiting"] as const satisfies readonly Lane[];
     return lanes.reduce((count, lane) => count + (this.#held.get(`${lane} key ${keyId}`)?.tickets.size ?? 0), 0);

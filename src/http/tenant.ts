@@ -1,4 +1,4 @@
-// The way to a tenant's object. One function finds it, so it alone would know if a tenant were ever spread over several.
+// Access to a tenant's object. Only this file would change if a tenant were spread over several objects.
 
 import type { JobResource } from "../../contract/job.ts";
 import type { KeyResource } from "../../contract/key.ts";
@@ -27,9 +27,9 @@ export interface TenantName {
 }
 
 /**
- * Self-hosted there is one place, the operator's machine, and the runtime knows no jurisdictions. The binding that
- * only `npm start` makes decides, not what the runtime can do: an object must be found where it was made, whatever a
- * later runtime learns; and elsewhere a jurisdiction is kept or refused, never ignored.
+ * Self-hosted there is only the operator's machine, and the runtime knows no jurisdictions. The binding that only `npm
+ * start` sets decides this, not the runtime's abilities: an object must be found where it was created, even after a
+ * runtime upgrade, and elsewhere a jurisdiction is honoured or refused, never ignored.
  */
 export const isSelfHosted = (env: Env): boolean => env.LOCAL_NETWORK !== undefined || env.HOME !== undefined;
 
@@ -43,9 +43,9 @@ export const tenantObject = (
   return namespace.get(id, locationHint === undefined ? {} : { locationHint });
 };
 
-/** SQLite's own words for a write that found no room. */
+/** SQLite's error text for a write without disk space. */
 const DISK_IS_FULL = /SQLITE_FULL|database or disk is full/;
-/** What the runtime makes of a commit that found none. */
+/** What the runtime reports when a commit finds no disk space. */
 const OPAQUE = /^internal error/;
 const STORAGE_RETRY_SECONDS = 30;
 
@@ -58,7 +58,7 @@ interface PlatformError {
   readonly overloaded?: boolean;
 }
 
-/** Calls the object with a new stub each try; an overloaded one is not tried again. */
+/** Calls the object with a new stub per try; an overloaded object is not tried again. */
 export const withTenant = async <T>(
   env: Env,
   name: TenantName,
@@ -87,14 +87,14 @@ export const credentialOf = ({ kind, id, hash, requestId, underWay }: TokenFacts
   ...(underWay === undefined ? {} : { underWay }),
 });
 
-/** A request counts once against its key's limits, however often it asks the object. */
+/** A request counts once against its key's limits, however many calls it makes to the object. */
 const firstCredentialOf = (token: TokenFacts): Credential => {
   const credential = credentialOf(token);
   delete token.underWay;
   return credential;
 };
 
-/** One operation of the tenant that the token names. */
+/** Calls one operation of the token's tenant. */
 export const callTenant = <Name extends OperationName>(
   env: Env,
   token: TokenFacts,
@@ -118,7 +118,7 @@ const AUTHORIZATION = {
   follow: "authorizeFollow",
 } as const satisfies Record<Permission, OperationName>;
 
-/** Whether the key lives and may do what needs the permission; the object decides. */
+/** Whether the key is active and has the permission; the object decides. */
 export const authorizeFor = (
   env: Env,
   token: TokenFacts,
@@ -127,7 +127,7 @@ export const authorizeFor = (
 ): Promise<Result<unknown, Refusal>> =>
   withTenant<unknown>(env, token, true, (stub) => remote(stub).call(credential, AUTHORIZATION[needs], null));
 
-/** A key that has ended hears that, not how full the disk is. */
+/** An ended key is refused as such, before the full disk is mentioned. */
 const refuseForRoom = async (
   env: Env,
   token: TokenFacts,
@@ -158,7 +158,7 @@ export const claimWaiting = (
   return withTenant(env, token, true, (stub) => remote(stub).claimWaiting(credential, request, waitMs));
 };
 
-/** Never repeated by itself: the request might be answered twice. */
+/** Never repeated automatically: the request might be answered twice. */
 export const askTenant = (
   env: Env,
   token: TokenFacts,
@@ -180,7 +180,7 @@ export const watchJob = (
   return withTenant(env, token, true, (stub) => remote(stub).watch(credential, request, waitMs));
 };
 
-/** Made near `request.locationHint`, on the first call to the object; then history learns of it. */
+/** Created near `request.locationHint` by the first call to the object; then history learns of it. */
 export const createTenant = async (env: Env, request: NewTenant): Promise<Result<null, Refusal>> => {
   const object = tenantObject(env, request, request.locationHint ?? undefined);
   const created = await remote(object).create(request);
@@ -188,11 +188,11 @@ export const createTenant = async (env: Env, request: NewTenant): Promise<Result
   return created;
 };
 
-/** Another admin key for a tenant. */
+/** Adds an admin key to a tenant. */
 export const addAdminKey = (env: Env, name: TenantName, key: NewKey): Promise<Result<KeyResource, Refusal>> =>
   withTenant(env, name, false, (stub) => remote(stub).addAdminKey(key));
 
-/** The steps of a move: each may be repeated. */
+/** The steps of a move; each may be repeated. */
 export const leaveTenant = (env: Env, name: TenantName, to: string): Promise<Result<Departure, Refusal>> =>
   withTenant(env, name, true, (stub) => remote(stub).leave(to));
 
@@ -215,12 +215,12 @@ export const writeTenantTable = (
 export const settleTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
   withTenant(env, name, true, (stub) => remote(stub).settleIn());
 
-/** Ends the tenant's keys, sockets and live data; what is in history is left. */
+/** Ends the tenant's keys, sockets and live data; history is left. */
 export const destroyTenant = async (env: Env, name: TenantName): Promise<void> => {
   unwrap(await withTenant(env, name, true, async (stub) => ok(await stub.destroy())));
 };
 
-/** What a sync found, for the tenant's routing and cost; `models: null` where nothing follows the provider any more. */
+/** Gives a sync's result to the tenant's routing and cost; `models: null` if nothing follows the provider any more. */
 export const learnCatalog = async (env: Env, name: TenantName, report: CatalogReport): Promise<void> => {
   await withTenant(env, name, true, (stub) => remote(stub).learnCatalog(report));
 };
@@ -245,10 +245,10 @@ type Remote = Pick<
   | "learnCatalog"
 >;
 
-/** The stub's own types wrap every answer once more; what crosses is plain data, as the class says. */
+/** The result is plain data; the stub's own types wrap every answer a second time. */
 const remote = (stub: DurableObjectStub<Tenant>): Remote => stub as unknown as Remote;
 
-/** History holds everything before this, or the reader is told that it is away. */
+/** Waits until history has every earlier change; throws if the history store is down. */
 export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {
   const drained = await withTenant(env, token, true, async (stub) => ok(await stub.drain()));
   if (!unwrap(drained)) throw new Refused({ code: "history_unavailable", retryAfterSeconds: 5 });

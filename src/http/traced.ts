@@ -1,4 +1,4 @@
-// The trace of the request that makes a job goes with the job: to its worker, its runtime and its webhooks.
+// Passes the trace of the request that creates a job on with the job: to its worker, its runtime and its webhooks.
 
 import { traceparentOf } from "../../contract/traceparent.ts";
 import type { NewJob } from "../../domain/job.ts";

@@ -1,5 +1,5 @@
-// How a tool reaches the service: a request to the app's own endpoints with the caller's own credentials. Roles,
-// limits, schemas and refusals are therefore those of the API, and none of them stands here a second time.
+// How a tool calls the service: as a request to the app's own endpoints with the caller's credentials. Roles, limits,
+// schemas and refusals are those of the API and are not repeated here.
 
 import type { AppContext } from "../http/auth.ts";
 
@@ -13,7 +13,7 @@ export interface Asked {
 
 export type Ask = (method: "GET" | "POST", path: string, body?: object) => Promise<Asked>;
 
-/** What says who is calling, and which page a browser's session is used from. */
+/** The headers that identify the caller and the page that a browser's session is used from. */
 const PASSED_ON = ["authorization", "x-api-key", "cookie", "origin", "sec-fetch-site", "host", "traceparent"];
 
 export const askWith =
@@ -33,7 +33,7 @@ export const askWith =
     return { isOk: answer.ok, body: await answer.json() };
   };
 
-/** A path with its query; what is undefined is left out. */
+/** A path with its query; undefined values are left out. */
 export const pathOf = (path: string, query: Readonly<Record<string, unknown>>): string => {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   if (given.length === 0) return path;

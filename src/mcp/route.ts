@@ -1,4 +1,4 @@
-// POST /mcp: the service as tools of an AI agent. Stateless: each request is served by a server of its own.
+// POST /mcp: the service as tools for AI agents. Stateless: each request has its own server.
 
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import * as z from "zod";
@@ -15,18 +15,18 @@ const message = z
     method: z.string(),
     params: z.looseObject({}).optional(),
   })
-  .meta({ id: "McpMessage", description: "a JSON-RPC 2.0 message of MCP" });
+  .meta({ id: "McpMessage", description: "a JSON-RPC 2.0 message of the Model Context Protocol" });
 
 const reply = z.looseObject({}).meta({ id: "McpReply", description: "a JSON-RPC 2.0 response, or a problem" });
 const REPLY_MEDIA = ["application/json", "application/problem+json"];
 
-/** A client that does not say what it takes gets what the specification makes every client take. */
+/** A client without an Accept header gets what the specification requires every client to accept. */
 const ACCEPTED = "application/json, text/event-stream";
 
 const answerMessage = async (c: AppContext, serve: Serve): Promise<Response> => {
   const parsedBody = (await readJson(c.req.raw)) ?? {};
   const handler = createMcpHandler(() => mcpServer(askWith(serve, c)));
-  // The body has been read with its limit; the handler looks at method and headers.
+  // The body has been read with its limit; the handler only looks at method and headers.
   const { url } = c.req.raw;
   const headers = new Headers(c.req.raw.headers);
   if (!headers.get("accept")?.includes("text/event-stream")) headers.set("accept", ACCEPTED);
@@ -40,9 +40,9 @@ export const mcpRoutes = (serve: Serve): readonly Endpoint[] => [
       path: "/mcp",
       tag: "MCP",
       needs: "consult",
-      summary: "The service as tools of an AI agent",
+      summary: "Tools for AI agents (MCP)",
       description:
-        "Model Context Protocol, specification 2026-07-28 (clients of 2025-11-25 are answered, too), stateless. A tool may do what the key's role may do; a refusal is a result with `isError` and the problem's title and detail.",
+        "Model Context Protocol, specification 2026-07-28 (clients of 2025-11-25 work, too), stateless. A tool may do what the key's role allows; a refusal is a result with `isError` and the problem's title and detail.",
       rawBody: { schema: message, media: ["application/json"] },
       answers: {
         200: {
@@ -50,13 +50,13 @@ export const mcpRoutes = (serve: Serve): readonly Endpoint[] => [
           schema: reply,
           media: ["application/json", "text/event-stream"],
         },
-        202: { description: "A notification was taken." },
+        202: { description: "The notification was accepted." },
         400: {
-          description: "No message of MCP, or of a version that is not spoken.",
+          description: "Not an MCP message, or an unsupported protocol version.",
           schema: reply,
           media: REPLY_MEDIA,
         },
-        404: { description: "No such method.", schema: reply, media: REPLY_MEDIA },
+        404: { description: "Unknown method.", schema: reply, media: REPLY_MEDIA },
       },
     },
     (c) => answerMessage(c, serve),

@@ -1,4 +1,4 @@
-// The MCP server of one request (specification 2026-07-28, stateless; clients of 2025-11-25 are answered, too).
+// The MCP server of one request (specification 2026-07-28, stateless; clients of 2025-11-25 work, too).
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { VERSION } from "../../contract/version.ts";
@@ -14,7 +14,7 @@ const hintsOf = ({ effect }: Tool) => ({
   openWorldHint: false,
 });
 
-/** A problem's title and detail, as a person would read them. */
+/** A problem's title and detail, as text for people. */
 const refusalText = (body: unknown): string => {
   const { title, detail } = (body ?? {}) as { title?: string; detail?: string };
   return [title, detail].filter((part) => part !== undefined && part !== "").join(": ") || "the request was refused";

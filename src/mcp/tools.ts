@@ -1,5 +1,5 @@
-// The tools of the MCP server: one row each. A tool is one or two calls of the API; its arguments are fields of the
-// same schemas that validate those calls.
+// The tools of the MCP server, one row each. A tool makes one or two API calls; its arguments are fields of the schemas
+// that validate those calls.
 
 import * as z from "zod";
 import { explainQuery } from "../../contract/dispatch.ts";
@@ -13,7 +13,7 @@ import { type Ask, type Asked, pathOf } from "./ask.ts";
 export interface Tool {
   readonly title: string;
   readonly description: string;
-  /** What a call may do: the client asks its user before a destructive one. */
+  /** What a call may do; clients ask their user before a destructive one. */
   readonly effect: "reads" | "changes" | "destroys";
   readonly input: z.ZodObject;
   readonly run: (ask: Ask, args: never) => Promise<Asked>;
@@ -34,7 +34,7 @@ const jobFields = newJobRequest.shape;
 
 const finalStatuses: readonly unknown[] = ["completed", "failed", "cancelled"];
 
-/** The new job when it is final, or as it is after the longest wait that the API knows. */
+/** The new job when it is final, or its state after the longest wait that the API allows. */
 const runJob = async (ask: Ask, { wait_seconds, ...body }: { wait_seconds: number }): Promise<Asked> => {
   const created = await ask("POST", "/api/jobs", body);
   const { id, status } = created.body as { id?: string; status?: string };
@@ -46,7 +46,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   run_job: tool({
     title: "Run a job",
     description:
-      "Creates a job and waits for its end. A job that is not final by then is given back with its id, its status and why it waits: read it again with get_job.",
+      "Creates a job and waits for its end. If it is not final by then, returns its id, status and why it waits: read it again with get_job.",
     effect: "changes",
     input: z.strictObject({
       prompt: jobFields.prompt,
@@ -63,7 +63,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   get_job: tool({
     title: "Read a job",
-    description: "A job with its result, its error, or the reason why it waits.",
+    description: "Returns a job with its result, its error, or why it waits.",
     effect: "reads",
     input: z.strictObject({
       id: jobIdParam.shape.id,
@@ -73,7 +73,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   list_jobs: tool({
     title: "List jobs",
-    description: "Jobs, newest first. Long prompts and results are shortened: get_job has them whole.",
+    description: "Returns jobs, newest first. Long prompts and results are shortened; get_job returns them whole.",
     effect: "reads",
     input: z.strictObject({
       limit,
@@ -102,35 +102,36 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   explain_dispatch: tool({
     title: "Explain a dispatch",
     description:
-      "Says which worker a job would go to, with the score of each worker and the reasons against it. Give job_id for a job that waits.",
+      "Returns the worker that a job would go to, each worker's score, and the reasons against it. Pass job_id for a waiting job.",
     effect: "reads",
     input: z.strictObject(explainQuery.shape),
     run: (ask, args) => ask("GET", pathOf("/dispatch/explain", args)),
   }),
   what_waits: tool({
     title: "What waits",
-    description: "The waiting jobs by what they require, oldest first, with the reason why each group waits.",
+    description:
+      "Returns the waiting jobs grouped by requirements, oldest first, with the reason why each group waits.",
     effect: "reads",
     input: nothing,
     run: (ask) => ask("GET", "/api/queue"),
   }),
   what_fails: tool({
     title: "What fails",
-    description: "The failures of a span of time by error, provider and model, with the count of the span before.",
+    description: "Returns the failures of a time span by error, provider and model, with the count of the span before.",
     effect: "reads",
     input: z.strictObject({ since: jobListQuery.shape.since, until: jobListQuery.shape.since }),
     run: (ask, args) => ask("GET", pathOf("/api/failures", args)),
   }),
   list_workers: tool({
     title: "List workers",
-    description: "The registered workers with their status, load, models, and why one is paused.",
+    description: "Returns the registered workers with status, load, models, and why a worker is paused.",
     effect: "reads",
     input: z.strictObject({ limit }),
     run: (ask, args) => ask("GET", pathOf("/api/workers", args)),
   }),
   pause_worker: tool({
     title: "Pause a worker",
-    description: "Gives a worker no new jobs. The jobs that it runs go on.",
+    description: "Gives a worker no new jobs. Its running jobs continue.",
     effect: "changes",
     input: z.strictObject({ ...worker.shape, ...pauseRequest.shape }),
     run: (ask, { instance, ...pause }) => ask("POST", `/api/workers/${instance}/pause`, pause),
@@ -144,21 +145,21 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   cost_summary: tool({
     title: "Cost",
-    description: "What the jobs of today, this week or this month cost, by provider and model, in US dollars.",
+    description: "Returns the cost of today, this week or this month by provider and model, in US dollars.",
     effect: "reads",
     input: z.strictObject({ period: z.enum(["day", "week", "month"]).default("day") }),
     run: (ask, args) => ask("GET", pathOf("/api/cost/providers", args)),
   }),
   list_models: tool({
     title: "List models",
-    description: "The models that the fleet offers now.",
+    description: "Returns the models that the workers offer now.",
     effect: "reads",
     input: nothing,
     run: (ask) => ask("GET", "/v1/models"),
   }),
   killswitch_status: tool({
     title: "Read the killswitch",
-    description: "Whether everything is halted, why, and which workers have confirmed it.",
+    description: "Returns whether all work is halted, why, and which workers have confirmed it.",
     effect: "reads",
     input: nothing,
     run: (ask) => ask("GET", "/killswitch"),
@@ -166,7 +167,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   engage_killswitch: tool({
     title: "Engage the killswitch",
     description:
-      "Halts all running jobs, pauses all workers and refuses dispatches. Level 1 puts work back into the queue, 2 also stops schedules, 3 also refuses new jobs, 4 cancels what runs. People clear it in the dashboard or with the command line.",
+      "Halts all running jobs, pauses all workers and refuses dispatches. Level 1 puts work back into the queue, 2 also stops schedules, 3 also refuses new jobs, 4 cancels all work. Only people can clear it, in the dashboard or on the command line.",
     effect: "destroys",
     input: z.strictObject({ level: z.int().min(1).max(4), reason: killswitchRequest.shape.reason }),
     run: (ask, args) => ask("POST", "/killswitch", args),

@@ -15,9 +15,9 @@ const audit = endpoint(
     lane: "heavy",
     tag: "Audit log",
     ...asks("authorizeAdmin", "history_unavailable"),
-    summary: "Administrative changes, newest first",
+    summary: "List administrative changes, newest first",
     query: auditQuery,
-    answers: { 200: { description: "A page of the audit log.", schema: auditList } },
+    answers: { 200: { description: "A page of audit entries, newest first.", schema: auditList } },
   },
   async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeAdmin", null));

@@ -1,4 +1,5 @@
-// One change of many jobs: found in history, counted against what the operator saw, changed in portions by the object.
+// One change of many jobs: found in history, compared with the count that the operator saw, changed by the object in
+// portions.
 
 import { type BulkAction, type BulkReport, bulkReport, bulkRequest } from "../../contract/job-list.ts";
 import { MAX_HISTORY_LOOKS } from "../../domain/job-record.ts";
@@ -16,9 +17,9 @@ import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
 
-/** Other turns run between two portions. */
+/** Other operations can run between two portions. */
 const JOBS_A_PORTION = 100;
-/** With their prompts and inputs they stay well below what one call may carry. */
+/** With prompts and inputs, this many fit well into one call. */
 const ARCHIVED_A_PORTION = 20;
 
 const changeMany = endpoint(
@@ -28,12 +29,12 @@ const changeMany = endpoint(
     lane: "heavy",
     tag: "Jobs",
     ...asks("changeJobs", "count_changed", "idempotency_key_reused", "history_unavailable"),
-    summary: "Retry or cancel all jobs that a filter names",
+    summary: "Retry or cancel all jobs that match a filter",
     description:
-      "At most 1 000 jobs a call, the oldest first; call again while `remaining` is more than 0. `expected` is the number that you saw: where another number matches now, nothing is changed.",
+      "At most 1 000 jobs per call, oldest first; call again while `remaining` is above 0. `expected` is the number that you saw: if another number matches now, nothing is changed.",
     headers: idempotencyHeader,
     body: bulkRequest,
-    answers: { 200: { description: "What was done.", schema: bulkReport } },
+    answers: { 200: { description: "How many jobs matched, changed and were refused.", schema: bulkReport } },
   },
   async (c, { body, token }) => {
     const { action, filter, expected } = body;
@@ -72,7 +73,7 @@ class Tally {
   }
 }
 
-/** Those that the object has at once; those that have left it are brought along. */
+/** Changes the jobs that the object has directly; for jobs that have left it, their records are sent along. */
 const change = async (
   c: AppContext,
   token: TokenFacts,

@@ -1,4 +1,4 @@
-// The catalog: providers, subscriptions, their models and history, and a sync at once.
+// The catalog: providers, subscriptions, their models and history, and immediate syncs.
 
 import * as z from "zod";
 import {
@@ -46,15 +46,15 @@ const mayRead = async (c: AppContext, token: TokenFacts): Promise<void> => {
   unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
 };
 
-/** Answers who is writing. */
+/** Checks the permission to write; returns the caller's name for the audit log. */
 const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
   const { keyId, name } = unwrap(await callTenant(c.env, token, "authorizeAdminWrite", null));
   return { keyId, name };
 };
 
 /**
- * Tells the tenant's object what a provider lists now, over all subscriptions to it: routing and cost read it there.
- * Of a model that several list, the price synced last counts.
+ * Gives the tenant's object what a provider lists now, over all subscriptions to it, for routing and cost. If several
+ * list a model, the latest price counts.
  */
 export const tellTenant = async (env: Env, tenant: TenantName, provider: string): Promise<void> => {
   const all = await modelsOfProvider(env.DB, tenant.tenant, provider);
@@ -70,10 +70,10 @@ const providers = endpoint(
     ...BASE,
     method: "get",
     path: "/catalog/providers",
-    summary: "Providers this installation knows",
+    summary: "List the providers that can be subscribed to",
     answers: {
       200: {
-        description: "The providers; `auth.ref` names a key in the vault and is none itself.",
+        description: "The providers. `auth.ref` names a key in the vault; it is not the key itself.",
         schema: providerList,
       },
     },
@@ -89,9 +89,9 @@ const create = endpoint(
     ...BASE,
     method: "post",
     path: "/catalog/subscriptions",
-    summary: "Follow a provider's model list",
+    summary: "Subscribe to a provider's model list",
     body: newSubscriptionRequest,
-    answers: { 201: { description: "The subscription; its first sync is due at once.", schema: subscriptionResource } },
+    answers: { 201: { description: "The subscription. Its first sync is due at once.", schema: subscriptionResource } },
     refuses: [...WRITE_REFUSALS, "subscription_exists"],
   },
   async (c, { body, token }) => {
@@ -107,8 +107,8 @@ const list = endpoint(
     ...BASE,
     method: "get",
     path: "/catalog/subscriptions",
-    summary: "All subscriptions",
-    answers: { 200: { description: "The subscriptions, by provider.", schema: subscriptionList } },
+    summary: "List all subscriptions",
+    answers: { 200: { description: "All subscriptions, ordered by provider.", schema: subscriptionList } },
     refuses: ["history_unavailable"],
   },
   async (c, { token }) => {
@@ -124,7 +124,7 @@ const edit = endpoint(
     method: "patch",
     summary: "Change a subscription's schedule or address",
     body: subscriptionPatchRequest,
-    answers: { 200: { description: "The subscription.", schema: subscriptionResource } },
+    answers: { 200: { description: "The changed subscription.", schema: subscriptionResource } },
     refuses: [...WRITE_REFUSALS, "not_found", "subscription_exists"],
   },
   async (c, { params, body, token }) => {
@@ -139,7 +139,7 @@ const remove = endpoint(
   {
     ...ONE,
     method: "delete",
-    summary: "Stop following a provider's model list",
+    summary: "Delete a subscription",
     answers: { 204: { description: "Deleted, with its models and history." } },
     refuses: [...WRITE_REFUSALS, "not_found"],
   },
@@ -160,8 +160,8 @@ const models = endpoint(
     path: "/catalog/subscriptions/{id}/models",
     lane: "heavy",
     params: subscriptionIdParam,
-    summary: "The models of the last good sync",
-    answers: { 200: { description: "The models, by id.", schema: modelList } },
+    summary: "List the models of the last successful sync",
+    answers: { 200: { description: "The models, ordered by id.", schema: modelList } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, token }) => {
@@ -178,9 +178,9 @@ const history = endpoint(
     path: "/catalog/subscriptions/{id}/history",
     lane: "heavy",
     params: subscriptionIdParam,
-    summary: "How the list came to be so, newest first",
+    summary: "List the changes of a model list, newest first",
     query: historyQuery,
-    answers: { 200: { description: "A page of changes.", schema: catalogHistoryList } },
+    answers: { 200: { description: "A page of changes, newest first.", schema: catalogHistoryList } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, query, token }) => {
@@ -197,10 +197,10 @@ const sync = endpoint(
     path: "/catalog/subscriptions/{id}/sync",
     params: subscriptionIdParam,
     summary: "Sync a subscription now",
-    description: "A provider that fails, or lies about its shape, keeps the last good list.",
+    description: "If the provider fails or its answer has the wrong format, the last good list is kept.",
     body: z.strictObject({}),
     isBodyOptional: true,
-    answers: { 200: { description: "What changed.", schema: syncAnswer } },
+    answers: { 200: { description: "How many models were added, removed and updated.", schema: syncAnswer } },
     refuses: [...WRITE_REFUSALS, "not_found", "sync_in_progress", "provider_failed"],
   },
   async (c, { params, token }) => {

@@ -36,7 +36,7 @@ const answerWith = (c: AppContext, document: ConfigDocument, etag: string): Resp
   return c.body(stringify(document, { sortMapEntries: false }));
 };
 
-/** The entity tags of a condition. A proxy that compresses an answer marks its tag weak; it is still the same config. */
+/** The entity tags in a condition header. A proxy that compresses answers makes tags weak; they still count. */
 const etagsIn = (header: string | undefined): string[] =>
   (header ?? "")
     .split(",")
@@ -50,9 +50,9 @@ const read = endpoint(
     ...asks("readConfig"),
     summary: "Read the config",
     description:
-      "Every default visible. YAML with `Accept: application/yaml`; `If-None-Match` with the ETag answers 304.",
+      "Includes all defaults. Returns YAML with `Accept: application/yaml`; `If-None-Match` with the current ETag answers 304.",
     answers: {
-      200: { description: "The config.", schema: configDocument, media: DOCUMENT_TYPES },
+      200: { description: "The config, with its ETag in a header.", schema: configDocument, media: DOCUMENT_TYPES },
       304: { description: "Unchanged." },
     },
   },
@@ -66,9 +66,7 @@ const read = endpoint(
 
 const dryRunQuery = z.strictObject({ dry_run: z.enum(["true", "false"]).default("false") });
 
-/**
- * The body stands in the description for the document alone: it may be YAML, so it is read here.
- */
+/** `rawBody` is only for the document: the body may be YAML, so the handler parses it. */
 const replace = endpoint(
   {
     ...BASE,
@@ -76,10 +74,16 @@ const replace = endpoint(
     ...asks("replaceConfig"),
     summary: "Replace the config",
     description:
-      "JSON or YAML by `Content-Type`; what is left out takes its default, or for heartbeats, reaping and offline what fits the times given. `If-Match` with the ETag refuses to overwrite somebody else's change; `?dry_run=true` only says what would hold.",
+      "JSON or YAML by `Content-Type`; missing settings get their defaults, except that missing times of heartbeats, reaping and offline are fitted to the given ones. With `If-Match` and the ETag, a config changed in the meantime is not overwritten. `?dry_run=true` validates and stores nothing.",
     query: dryRunQuery,
     rawBody: { schema: configDocument, media: DOCUMENT_TYPES },
-    answers: { 200: { description: "The config as it holds now.", schema: configDocument, media: DOCUMENT_TYPES } },
+    answers: {
+      200: {
+        description: "The config that is now in force, or would be.",
+        schema: configDocument,
+        media: DOCUMENT_TYPES,
+      },
+    },
   },
   async (c, { query, token }) => {
     const document = await readDocument(c);
@@ -98,17 +102,17 @@ const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
     throw new Refused({ code: "unsupported_media_type", expected: "application/json or application/yaml" });
   }
   const text = await readText(c.req.raw, MAX_CONFIG_BYTES);
-  // Nothing at all is a mistake, not a wish for every default: `{}` says that.
+  // An empty body is a mistake, not a request for every default; that would be `{}`.
   if (text.trim() === "") throw new Refused(invalid("", "a body is required: the whole config, as JSON or YAML"));
   const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);
   const reserved = reservedPath(given);
-  if (reserved !== null) throw new Refused(invalid(reserved, 'is no name: "__proto__" is reserved'));
+  if (reserved !== null) throw new Refused(invalid(reserved, 'is a reserved name: "__proto__"'));
   const parsed = configRequest.safeParse(withFittingTimes(given));
   if (parsed.success) return parsed.data;
   throw new Refused(refusalOf(configDocument, parsed.error, given));
 };
 
-/** Where a document names `__proto__`, which the schema's maps would leave out without a word; null if nowhere. */
+/** The path of a field named `__proto__`, which the schemas would drop silently; null if there is none. */
 const reservedPath = (value: unknown, path: readonly string[] = []): string | null => {
   if (typeof value !== "object" || value === null) return null;
   for (const [key, inner] of Object.entries(value)) {
@@ -119,11 +123,11 @@ const reservedPath = (value: unknown, path: readonly string[] = []): string | nu
   return null;
 };
 
-/** YAML from a stranger: no aliases, no tags of its own, no deep nesting, one document, nothing but plain values. */
+/** YAML from outside: no aliases, custom tags or deep nesting, one document, only plain values. */
 const parseYaml = (text: string): unknown => {
-  if (isTooDeep(text)) throw new Refused(invalid("", "the YAML nests too deeply for a config"));
+  if (isTooDeep(text)) throw new Refused(invalid("", "the YAML is nested too deeply for a config"));
   try {
-    // Its own search for keys that stand twice compares each with each: thousands of keys would take seconds.
+    // The library's own search for duplicate keys compares every pair: thousands of keys would take seconds.
     const document = parseDocument(text, { schema: "core", strict: true, uniqueKeys: false, prettyErrors: true });
     const problem = document.errors[0] ?? document.warnings[0] ?? repeatedKey(document);
     if (problem !== undefined) throw problem;
@@ -140,7 +144,7 @@ const repeatedKey = (document: Document): Error | undefined => {
       const seen = new Set<string>();
       for (const { key } of items) {
         const name = String(isScalar(key) ? key.value : key);
-        if (seen.has(name)) found ??= new Error(`the key ${JSON.stringify(name.slice(0, 64))} stands twice`);
+        if (seen.has(name)) found ??= new Error(`the key ${JSON.stringify(name.slice(0, 64))} appears twice`);
         seen.add(name);
       }
     },
@@ -148,7 +152,7 @@ const repeatedKey = (document: Document): Error | undefined => {
   return found;
 };
 
-/** Before any parser recurses into it: by indentation, by `- - -` on one line, or by brackets. */
+/** Checked before a parser recurses: nesting by indentation, by `- - -` on one line, or by brackets. */
 const isTooDeep = (text: string): boolean => {
   if (text.split("\n").some((line) => (/^[\s?-]*/.exec(line)?.[0].length ?? 0) > MAX_YAML_INDENT)) return true;
   let depth = 0;

@@ -1,4 +1,4 @@
-// What the tenant's work cost.
+// The cost of the tenant's work.
 
 import { costByGroup, costByProvider, costGroupParam, costQuery, costSummary } from "../../contract/cost.ts";
 import * as history from "../history/cost.ts";
@@ -15,15 +15,20 @@ const BASE = {
   query: costQuery,
   refuses: ["history_unavailable"],
   description:
-    "Periods are calendar days, ISO weeks and months in UTC. `from` and `to` give any span of at most 92 days, in whole hours.",
+    "Periods are calendar days, ISO weeks and months in UTC. `from` and `to` select any span of at most 92 days, in whole hours.",
 } as const;
 
 const summary = endpoint(
   {
     ...BASE,
     path: "/api/cost",
-    summary: "Cost of today, this week, this month or any span",
-    answers: { 200: { description: "Sums, a series to draw, and the period before.", schema: costSummary } },
+    summary: "Read the cost of today, this week, this month or any span",
+    answers: {
+      200: {
+        description: "Totals in US dollars, a series over time, the total of the period before, and the budget.",
+        schema: costSummary,
+      },
+    },
   },
   async (c, { query, token }) => {
     const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
@@ -36,8 +41,10 @@ const byProvider = endpoint(
   {
     ...BASE,
     path: "/api/cost/providers",
-    summary: "Cost by provider and model",
-    answers: { 200: { description: "Most expensive first.", schema: costByProvider } },
+    summary: "Read the cost by provider and model",
+    answers: {
+      200: { description: "Totals by provider in US dollars, most expensive first.", schema: costByProvider },
+    },
   },
   async (c, { query, token }) => {
     const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
@@ -50,10 +57,10 @@ const byGroup = endpoint(
   {
     ...BASE,
     path: "/api/cost/by/{by}",
-    summary: "Cost by provider, model, tag, metadata, key, worker or schedule",
+    summary: "Read the cost by provider, model, tag, metadata, key, worker or schedule",
     params: costGroupParam,
     isNameNew: true,
-    answers: { 200: { description: "Most expensive first.", schema: costByGroup } },
+    answers: { 200: { description: "Totals by value in US dollars, most expensive first.", schema: costByGroup } },
   },
   async (c, { params, query, token }) => {
     const budget = unwrap(await callTenant(c.env, token, "readBudget", null));

@@ -1,4 +1,4 @@
-// Dispatch, and why a job would go where.
+// Dispatch, and the explanation of where a job would go.
 
 import { dispatchQuery, explainQuery, explanation } from "../../contract/dispatch.ts";
 import { jobResource, newJobRequest, toNewJob } from "../../contract/job.ts";
@@ -21,13 +21,13 @@ const dispatch = endpoint(
     ...asks("dispatch"),
     summary: "Give a job to the best worker now",
     description:
-      "Without an eligible worker the answer says why, worker by worker, and no job is kept; `?queue=true` keeps it.",
+      "Without an eligible worker the answer gives each worker's reasons and the job is not kept; `?queue=true` queues it instead.",
     headers: idempotencyHeader,
     query: dispatchQuery,
     body: newJobRequest,
     answers: {
-      200: { description: "The job with its worker.", schema: jobResource },
-      202: { description: "With `?queue=true`: nobody may have it now, it waits.", schema: jobResource },
+      200: { description: "The job, assigned to a worker.", schema: jobResource },
+      202: { description: "With `?queue=true` and no eligible worker: the pending job.", schema: jobResource },
     },
   },
   async (c, { body, query, token }) => {
@@ -44,10 +44,10 @@ const explain = endpoint(
     path: "/dispatch/explain",
     tag: TAG,
     ...asks("explain"),
-    summary: "Which worker a job would go to, and why",
-    description: "Changes nothing; its winner is the worker that `POST /dispatch` would take.",
+    summary: "Explain which worker a job would go to, and why",
+    description: "Changes nothing. `selected` is the worker that `POST /dispatch` would choose.",
     query: explainQuery,
-    answers: { 200: { description: "Every worker, best first.", schema: explanation } },
+    answers: { 200: { description: "Every worker with score and reasons, best first.", schema: explanation } },
   },
   async (c, { query, token }) => {
     const request = {

@@ -1,5 +1,5 @@
-// The API as a page, made from the OpenAPI document: no script, nothing from elsewhere. What stands here is what
-// validates, because both come from the same schemas.
+// The API as a page, made from the OpenAPI document, without scripts or external resources. It shows the schemas that
+// validate.
 
 import { WIRE } from "../../contract/refusal.ts";
 import type { JsonSchema } from "../http/json-schema.ts";
@@ -8,11 +8,11 @@ import { exampleOf } from "./schema-example.ts";
 import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
 
 const HEADERS: Readonly<Record<string, string>> = {
-  Authorization: "`Bearer <key>`; Anthropic's clients send the key as `x-api-key`, browsers a session cookie.",
-  "Idempotency-Key": "The same key with the same body is answered the same for 24 hours; with another body it is 422.",
-  "X-Request-Id": "Repeated in the answer, in the log and in problems; made where it is not given.",
-  traceparent: "W3C trace context, kept with the job.",
-  "Retry-After": "In answers: the seconds to wait before the request is sent again (429, 503).",
+  Authorization: "`Bearer <key>`. Anthropic's clients send the key as `x-api-key`; browsers use a session cookie.",
+  "Idempotency-Key": "The same key with the same body gets the same answer for 24 hours; with another body it is 422.",
+  "X-Request-Id": "Repeated in the answer, the log and problem documents; created if it is missing.",
+  traceparent: "W3C trace context, stored with the job.",
+  "Retry-After": "In answers: seconds to wait before the next try (429, 503).",
 };
 
 /** Messages of the sockets, by the path that opens them. */
@@ -22,10 +22,11 @@ const SOCKETS = [
 ] as const;
 
 const SAYS: Readonly<Record<string, string>> = {
-  WorkerMessage: "From the worker. Each has an `id`, which its `ack` repeats; bare `ping` is answered `pong`.",
-  CoordinatorMessage: "From the coordinator. `welcome` comes first, and `ack` answers each message of the worker.",
+  WorkerMessage:
+    "Messages from the worker. Each has an `id`, which its `ack` repeats; the text `ping` is answered with `pong`.",
+  CoordinatorMessage: "Messages from the coordinator. `welcome` comes first; `ack` answers each message of the worker.",
   LiveMessage:
-    "From the coordinator. `snapshot` comes first; each message has a `seq`, and a gap means: connect again.",
+    "Messages from the coordinator. `snapshot` comes first. Each message has a `seq`; after a gap, connect again.",
 };
 
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
@@ -39,7 +40,7 @@ const exampleHtml = (title: string, value: unknown): string =>
 const table = (rows: string): string =>
   rows === ""
     ? ""
-    : `<table><thead><tr><th>Name</th><th>Type</th><th>What it is</th></tr></thead><tbody>${rows}</tbody></table>`;
+    : `<table><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
 
 const parameterRows = (parameters: readonly Parameter[]): string =>
   table(

@@ -1,4 +1,4 @@
-// What waits, what fails, and how a job's attempts went.
+// What waits, what fails, and a job's attempts.
 
 import { attemptList, failureList, failuresQuery, queueView } from "../../contract/insight.ts";
 import { jobIdParam } from "../../contract/worker.ts";
@@ -19,9 +19,10 @@ const queue = endpoint(
     path: "/api/queue",
     tag: TAG,
     ...asks("readQueue"),
-    summary: "What waits, and why",
-    description: "Waiting jobs by what they require, from the live truth, the group with the oldest job first.",
-    answers: { 200: { description: "The groups.", schema: queueView } },
+    summary: "List what waits, and why",
+    description:
+      "Waiting jobs grouped by requirements, read from the live state; the group with the oldest job comes first.",
+    answers: { 200: { description: "At most 200 groups, and the number of waiting jobs.", schema: queueView } },
   },
   async (c, { token }) => answer(c, unwrap(await callTenant(c.env, token, "readQueue", null))),
 );
@@ -33,10 +34,10 @@ const failures = endpoint(
     lane: "heavy",
     tag: TAG,
     ...asks("authorizeRead", "history_unavailable"),
-    summary: "What failed, by error and who ran it",
-    description: "Failed jobs by the time of their failure. Without `since` and `until`: of the last hour.",
+    summary: "List what failed, by error and provider",
+    description: "Failed jobs by the time of failure. Default: the last hour.",
     query: failuresQuery,
-    answers: { 200: { description: "The most frequent first.", schema: failureList } },
+    answers: { 200: { description: "Groups of failures, most frequent first.", schema: failureList } },
   },
   async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
@@ -52,10 +53,10 @@ const attempts = endpoint(
     lane: "heavy",
     tag: TAG,
     ...asks("authorizeRead", "not_found", "history_unavailable"),
-    summary: "A job's attempts, oldest first",
-    description: "One for each lease: who had it, how long it took, how it ended, what it cost.",
+    summary: "List a job's attempts, oldest first",
+    description: "One entry per lease: the worker, times, outcome, usage and cost in US dollars.",
     params: jobIdParam,
-    answers: { 200: { description: "The attempts.", schema: attemptList } },
+    answers: { 200: { description: "The attempts, oldest first.", schema: attemptList } },
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));

@@ -20,7 +20,7 @@ type JobCommandName =
   | "failJob"
   | "releaseJob";
 
-/** Carries out a command on a job; one that has left the object is brought along from history. */
+/** Runs a command on a job. If the job has left the object, its record from history is sent along. */
 export const commandJob = async <Name extends JobCommandName & OperationName>(
   c: AppContext,
   token: TokenFacts,

@@ -35,10 +35,10 @@ const createJob = endpoint(
     tag: TAG,
     ...asks("createJob"),
     summary: "Create a job",
-    description: "The queue gives it to a worker as soon as one matches.",
+    description: "The job waits in the queue until a worker matches.",
     headers: idempotencyHeader,
     body: newJobRequest,
-    answers: { 201: { description: "The job as created: pending, no worker.", schema: jobResource } },
+    answers: { 201: { description: "The new job: `pending`, without a worker.", schema: jobResource } },
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
@@ -57,10 +57,10 @@ const createJobs = endpoint(
     tag: TAG,
     ...asks("createJobs"),
     summary: "Create many jobs",
-    description: "1 to 500 of them, in one step: all or none. The answer keeps their order.",
+    description: "1 to 500 jobs, all or none. The answer has the same order.",
     headers: idempotencyHeader,
     body: newJobBatchRequest,
-    answers: { 201: { description: "The jobs as created.", schema: jobBatch } },
+    answers: { 201: { description: "The new jobs, in the order of the request.", schema: jobBatch } },
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
@@ -79,7 +79,7 @@ const list = endpoint(
     ...asks("authorizeRead", "history_unavailable"),
     summary: "List jobs, newest first",
     description:
-      "Every filter narrows the list. `metadata.<name>=<value>` finds jobs by a pair of their metadata. `total` is exact to 10 000.",
+      "All filters must match. `metadata.<name>=<value>` filters by a metadata pair. `total` is exact up to 10 000.",
     query: jobListQuery,
     answers: { 200: { description: "A page of jobs.", schema: jobList } },
   },
@@ -92,7 +92,7 @@ const list = endpoint(
   },
 );
 
-/** Open jobs as the object has them: why they wait, their progress. What was shortened stays shortened. */
+/** Adds the live state of open jobs: why they wait, their progress. Shortened values stay shortened. */
 const withLiveState = async (c: AppContext, token: TokenFacts, jobs: JobResource[]): Promise<JobResource[]> => {
   const open = jobs.filter((job) => job.finished_at === null).map((job) => job.id);
   if (open.length === 0) return jobs;
@@ -114,7 +114,7 @@ const get = endpoint(
     tag: TAG,
     ...asks("getJob", "history_unavailable"),
     summary: "Read a job",
-    description: "`wait` holds the answer until the job is final, or the seconds are over.",
+    description: "`wait` delays the answer until the job is final or the seconds have passed.",
     params: jobIdParam,
     query: z.strictObject(waitQuery),
     answers: { 200: { description: "The job.", schema: jobResource } },
@@ -137,7 +137,7 @@ const patch = endpoint(
     summary: "Change a job's tags, priority or tier",
     params: jobIdParam,
     body: patchJobRequest,
-    answers: { 200: { description: "The job.", schema: jobResource } },
+    answers: { 200: { description: "The changed job.", schema: jobResource } },
   },
   async (c, { params, body, token }) => {
     return answer(c, await commandJob(c, token, "patchJob", { id: params.id, patch: toJobPatch(body) }));
@@ -146,7 +146,7 @@ const patch = endpoint(
 
 const bodiless = z.strictObject({}).meta({ id: "Empty" });
 
-/** A command that takes nothing but the job. */
+/** A command without a body. */
 const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: string, description: string): Endpoint =>
   endpoint(
     {
@@ -159,7 +159,7 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
       params: jobIdParam,
       body: bodiless,
       isBodyOptional: true,
-      answers: { 200: { description: "The job.", schema: jobResource } },
+      answers: { 200: { description: "The job after the command.", schema: jobResource } },
     },
     async (c, { params, token }) => {
       return answer(c, await commandJob(c, token, name, { id: params.id }));
@@ -170,14 +170,14 @@ const cancel = bareCommand(
   "cancelJob",
   "/api/jobs/{id}/cancel",
   "Cancel a job",
-  "Pending, assigned or running: its worker is told to drop it.",
+  "Works on pending, assigned and running jobs. The job's worker is told to drop it.",
 );
 
 const retry = bareCommand(
   "retryJob",
   "/api/jobs/{id}/retry",
   "Retry a failed or stuck job",
-  "Stuck: assigned or running, and past the stale threshold or its worker offline. Back to pending.",
+  "A job is stuck if it is assigned or running, and past the stale threshold or its worker is offline. The job becomes pending.",
 );
 
 const events = endpoint(
@@ -187,9 +187,9 @@ const events = endpoint(
     lane: "heavy",
     tag: TAG,
     ...asks("authorizeRead", "not_found", "history_unavailable"),
-    summary: "A job's timeline, oldest first",
+    summary: "List a job's events, oldest first",
     params: jobIdParam,
-    answers: { 200: { description: "What happened to it.", schema: jobEventList } },
+    answers: { 200: { description: "The events.", schema: jobEventList } },
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));

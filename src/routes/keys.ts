@@ -1,4 +1,4 @@
-// Keys of a tenant: created, listed, rotated, revoked.
+// A tenant's keys: create, list, rotate, revoke.
 
 import {
   keyAnswer,
@@ -28,7 +28,7 @@ const newKey = endpoint(
     ...asks("createKey"),
     summary: "Create a key",
     body: newKeyRequest,
-    answers: { 201: { description: "The key is shown this once.", schema: keyAnswer } },
+    answers: { 201: { description: "The key, with its secret; the secret is shown only once.", schema: keyAnswer } },
   },
   async (c, { body, token }) => {
     const minted = await mint(signingSecret(c.env), body.role, token.tenant, token.jurisdiction);
@@ -51,7 +51,7 @@ const keys = endpoint(
     path: "/api/keys",
     tag: KEYS,
     ...asks("listKeys"),
-    summary: "All keys, without their secrets",
+    summary: "List all keys",
     answers: { 200: { description: "The keys, without their secrets.", schema: keyList } },
   },
   async (c, { token }) => {
@@ -66,10 +66,10 @@ const patch = endpoint(
     tag: KEYS,
     needs: "administer",
     summary: "Change a key's name or limits",
-    description: "`limits: null` takes all of them away; given limits replace those it had.",
+    description: "`limits: null` removes all limits; given limits replace the current ones.",
     params: keyIdParam,
     body: patchKeyRequest,
-    answers: { 200: { description: "The key.", schema: keyResource } },
+    answers: { 200: { description: "The changed key.", schema: keyResource } },
     refuses: ["not_found"],
   },
   async (c, { params, body, token }) => {
@@ -86,11 +86,13 @@ const rotate = endpoint(
     tag: KEYS,
     ...asks("rotateKey"),
     summary: "Replace a key's secret",
-    description: "The old one gets 401 at once, or after `grace_seconds`.",
+    description: "The old secret gets 401 at once, or after `grace_seconds`.",
     params: keyIdParam,
     body: rotateKeyRequest,
     isBodyOptional: true,
-    answers: { 200: { description: "The new key, shown this once.", schema: keyAnswer } },
+    answers: {
+      200: { description: "The key, with its new secret; the secret is shown only once.", schema: keyAnswer },
+    },
   },
   async (c, { params, body, token }) => {
     const listed = unwrap(await callTenant(c.env, token, "listKeys", null));
@@ -110,7 +112,7 @@ const revoke = endpoint(
     tag: KEYS,
     ...asks("revokeKey"),
     summary: "Revoke a key",
-    description: "Its next request fails, its sockets close. The tenant's last admin key is kept.",
+    description: "Its next request fails and its sockets close. The tenant's last admin key cannot be revoked.",
     params: keyIdParam,
     answers: { 204: { description: "Revoked." } },
   },

@@ -1,4 +1,4 @@
-// The killswitch: engage, look, clear.
+// The killswitch: engage, read, clear.
 
 import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../../contract/killswitch.ts";
 import { answer } from "../http/answer.ts";
@@ -8,16 +8,16 @@ import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 
 const BASE = { path: "/killswitch", tag: "Killswitch" } as const;
-const answers = { 200: { description: "The state now.", schema: killswitchResource } } as const;
+const answers = { 200: { description: "The killswitch's state.", schema: killswitchResource } } as const;
 
 const activate = endpoint(
   {
     ...BASE,
     ...asks("activateKillswitch"),
     method: "post",
-    summary: "Stop everything",
+    summary: "Engage the killswitch",
     description:
-      "Levels 1 to 4, each doing what the one before does, too; 0 does nothing. May be raised or lowered while active.",
+      "Levels 1 to 4 stop work, each including the lower ones; 0 does nothing. The level may be changed while active.",
     body: killswitchRequest,
     answers,
   },
@@ -27,7 +27,7 @@ const activate = endpoint(
 );
 
 const read = endpoint(
-  { ...BASE, ...asks("readKillswitch"), method: "get", summary: "The killswitch now", answers },
+  { ...BASE, ...asks("readKillswitch"), method: "get", summary: "Read the killswitch", answers },
   async (c, { token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "readKillswitch", null)));
   },
@@ -39,7 +39,8 @@ const clear = endpoint(
     ...asks("clearKillswitch"),
     method: "delete",
     summary: "Clear the killswitch",
-    description: "Workers stay paused unless `resume_all=true`; one paused by hand stays paused in any case.",
+    description:
+      "Workers stay paused unless `resume_all=true`; workers that an operator paused stay paused in any case.",
     query: clearKillswitchQuery,
     answers,
   },

@@ -1,5 +1,5 @@
-// A tenant's move to another deployment, for the holder of the root key. The command `signalbox move` takes the steps:
-// leave there, carry the rows over, settle in here.
+// A tenant's move to another deployment, with the root key. The command `signalbox move` calls these steps: leave the
+// old one, copy the rows, arrive at the new one.
 
 import * as z from "zod";
 import { toIso } from "../../contract/field.ts";
@@ -44,19 +44,21 @@ const found = async (c: AppContext, tenant: string): Promise<TenantName> => {
   return name;
 };
 
-/** The object knows its own tables. */
+/** The object validates the names of its own tables. */
 const refuseUnknown = (place: "object" | "history", table: string): void => {
-  if (place === "history" && !MOVING_HISTORY.includes(table)) throw new Refused(invalid("table", "is none that moves"));
+  if (place === "history" && !MOVING_HISTORY.includes(table))
+    throw new Refused(invalid("table", "is not a table that moves"));
 };
 
 const begin = endpoint(
   {
     ...MOVE,
     method: "post",
-    summary: "Halt a tenant for its move",
-    description: "From now on everybody is told where it went. Its rows stand still; `DELETE` gives the move up.",
+    summary: "Stop a tenant for its move",
+    description:
+      "From now on its requests get 410 with the new address, and its rows do not change. `DELETE` cancels the move.",
     body: moveRequest,
-    answers: { 200: { description: "What there is to carry over.", schema: moveAnswer } },
+    answers: { 200: { description: "The tables to copy.", schema: moveAnswer } },
     refuses: ["not_found", "tenant_moved", "history_unavailable"],
   },
   async (c, { params, body }) => {
@@ -80,9 +82,9 @@ const giveUp = endpoint(
   {
     ...MOVE,
     method: "delete",
-    summary: "Give a move up",
+    summary: "Cancel a move",
     description: "The tenant is served here again.",
-    answers: { 204: { description: "The tenant is served here." } },
+    answers: { 204: { description: "The tenant is served here again." } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
@@ -95,9 +97,9 @@ const read = endpoint(
   {
     ...ROWS,
     method: "get",
-    summary: "Rows of a tenant that is leaving",
+    summary: "Read rows of a tenant that moves away",
     query: rowsQuery,
-    answers: { 200: { description: "A part of a table.", schema: rowsPart } },
+    answers: { 200: { description: "Part of a table, and where the next part begins.", schema: rowsPart } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, query }) => {
@@ -117,7 +119,7 @@ const write = endpoint(
   {
     ...ROWS,
     method: "post",
-    summary: "Rows of a tenant that arrives",
+    summary: "Write rows of a tenant that moves here",
     rawBody: { schema: rowsPart, media: ["application/json"] },
     answers: { 204: { description: "The rows are stored." } },
     refuses: ["tenant_exists", "not_found", "history_unavailable"],
@@ -142,9 +144,9 @@ const arrive = endpoint(
     ...BASE,
     method: "post",
     path: "/admin/tenants/{tenant}/arrive",
-    summary: "Make room for a tenant that arrives",
+    summary: "Prepare for a tenant that moves here",
     body: arrivalRequest,
-    answers: { 201: { description: "The rows may come.", schema: state } },
+    answers: { 201: { description: "The tenant's rows can be written now.", schema: state } },
     refuses: ["tenant_exists", "history_unavailable"],
   },
   async (c, { params, body }) => {
@@ -161,7 +163,7 @@ const arrived = endpoint(
     ...BASE,
     method: "post",
     path: "/admin/tenants/{tenant}/arrived",
-    summary: "Serve a tenant whose rows are all here",
+    summary: "Serve a tenant whose rows have all been copied here",
     answers: { 200: { description: "The tenant is served here.", schema: state } },
     refuses: ["not_found", "history_unavailable"],
   },

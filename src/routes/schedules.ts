@@ -1,4 +1,4 @@
-// Schedules: kept by their owner, run by the tenant's alarm.
+// Schedules: created by the caller, run by the tenant's alarm.
 
 import * as z from "zod";
 import { fromIso } from "../../contract/field.ts";
@@ -52,10 +52,10 @@ const preview = endpoint(
     ...asks("previewSchedule"),
     method: "post",
     path: "/api/schedules/preview",
-    summary: "The next runs of a schedule, without storing it",
+    summary: "Preview the next runs of a schedule, without storing it",
     query: previewQuery,
     body: newScheduleRequest,
-    answers: { 200: { description: "When it would run.", schema: schedulePreview } },
+    answers: { 200: { description: "The times of the next runs.", schema: schedulePreview } },
   },
   async (c, { body, query, token }) => {
     const request = { schedule: toNewSchedule(body), count: query.preview };
@@ -84,7 +84,7 @@ const get = endpoint(
     ...asks("getSchedule"),
     method: "get",
     summary: "Read a schedule",
-    description: "`?preview=5` adds the next five runs.",
+    description: "`?preview=5` adds the times of the next five runs.",
     query: scheduleQuery,
     answers,
   },
@@ -100,13 +100,13 @@ const edit = endpoint(
     ...asks("editSchedule"),
     method: "put",
     summary: "Change a schedule",
-    description: "Takes any of the fields; `status` pauses and resumes it. A run that is already due still runs.",
+    description: "Takes any of the fields; `status` pauses and resumes it. A run that is already due is still done.",
     body: editScheduleRequest,
     answers,
   },
   async (c, { params, body, token }) => {
     if (body.name !== undefined && body.name !== params.name) {
-      throw new Refused(invalid("name", "a schedule keeps its name: create another one, and delete this"));
+      throw new Refused(invalid("name", "a schedule cannot be renamed: create a new one and delete this one"));
     }
     const request = { ...params, patch: toSchedulePatch(body) };
     return answer(c, unwrap(await callTenant(c.env, token, "editSchedule", request)));
@@ -119,7 +119,7 @@ const remove = endpoint(
     ...asks("deleteSchedule"),
     method: "delete",
     summary: "Delete a schedule",
-    answers: { 204: { description: "Deleted; the jobs it made stay." } },
+    answers: { 204: { description: "Deleted. The jobs it created are kept." } },
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "deleteSchedule", params));
@@ -135,11 +135,11 @@ const run = endpoint(
     path: "/api/schedules/{name}/run",
     params: scheduleNameParam,
     summary: "Run a schedule now",
-    description: "Its next due time stays as it is.",
+    description: "Does not change its next due time.",
     headers: idempotencyHeader,
     body: z.strictObject({}),
     isBodyOptional: true,
-    answers: { 200: { description: "The run.", schema: scheduleRun } },
+    answers: { 200: { description: "The run, with the job it created.", schema: scheduleRun } },
   },
   async (c, { params, token }) => {
     const idempotency = await idempotencyOf(c, params);
@@ -159,14 +159,14 @@ const history = endpoint(
     path: "/api/schedules/{name}/history",
     lane: "heavy",
     params: scheduleNameParam,
-    summary: "A schedule's runs, newest first",
+    summary: "List a schedule's runs, newest first",
     query: scheduleListQuery,
-    answers: { 200: { description: "A page of runs.", schema: scheduleHistory } },
+    answers: { 200: { description: "A page of runs, newest first.", schema: scheduleHistory } },
   },
   async (c, { params, query, token }) => {
     const { created_at } = unwrap(await callTenant(c.env, token, "getSchedule", { ...params, preview: null }));
     await drainTenant(c.env, token);
-    // Runs of an older schedule of this name, since deleted, are not this one's.
+    // Excludes runs of a deleted schedule that had the same name.
     const runs = { schedule: params.name, sinceAt: fromIso(created_at) };
     return answer(c, { ...(await listRuns(c.env.DB, token.tenant, runs, query)), ...query });
   },

@@ -1,4 +1,4 @@
-// An example value for a JSON Schema: its own example or default, else one that its type and limits allow. Pure.
+// An example value for a JSON Schema: its example or default, else a value that type and limits allow. Pure.
 
 import type { JsonSchema } from "../http/json-schema.ts";
 
@@ -7,7 +7,7 @@ type Schemas = Readonly<Record<string, JsonSchema>>;
 const MAX_DEPTH = 6;
 const SAMPLE_INSTANT = "2026-01-31T09:00:00.000Z";
 
-/** Text that reads better than the field's name. */
+/** Sample texts that read better than the field's name. */
 const SAMPLE_TEXTS: Readonly<Record<string, string>> = {
   prompt: "Say hello.",
   provider: "ollama",

@@ -1,4 +1,4 @@
-// JSON Schemas as rows of a table: name, type, limits and what the schema says. Pure; everything is escaped here.
+// JSON Schemas as table rows: name, type, limits and description. Pure; all escaping happens here.
 
 import type { JsonSchema } from "../http/json-schema.ts";
 
@@ -16,7 +16,7 @@ const literal = (value: unknown): string => `<code>${escapeHtml(JSON.stringify(v
 
 const optionsOf = ({ anyOf = [], oneOf = [] }: JsonSchema): readonly JsonSchema[] => [...anyOf, ...oneOf];
 
-/** The type in words; a schema with a name is a link to it. */
+/** The type in words; a named schema becomes a link. */
 export const typeHtml = (schema: JsonSchema): string => {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split("/").at(-1) ?? "";
@@ -34,7 +34,7 @@ export const typeHtml = (schema: JsonSchema): string => {
   return `${[type].flat().join(" or ")}${format === undefined ? "" : ` (${format})`}`;
 };
 
-/** Each with the limit's place in it. */
+/** `#` stands for the limit. */
 const LIMITS = {
   minimum: "at least #",
   exclusiveMinimum: "more than #",
@@ -55,7 +55,7 @@ const limitsHtml = (schema: JsonSchema): string =>
     })
     .join(", ");
 
-/** The object whose fields stand below this one, if it has no name of its own. */
+/** The object whose fields are shown below this one, if it has no name of its own. */
 const nestedOf = (schema: JsonSchema): JsonSchema | null => {
   if (schema.properties !== undefined) return schema;
   const { items, additionalProperties: values } = schema;
@@ -63,7 +63,7 @@ const nestedOf = (schema: JsonSchema): JsonSchema | null => {
   return inner.find((one) => one?.properties !== undefined) ?? null;
 };
 
-/** A field and, below it, the fields of what it holds. */
+/** A field, followed by the fields inside it. */
 export const fieldRows = (name: string, schema: JsonSchema, isRequired: boolean, place = "", depth = 0): string => {
   const defaulted = schema.default === undefined ? "" : `default ${literal(schema.default)}`;
   const says = [

@@ -1,5 +1,4 @@
-// The service about itself: health, metrics, the OpenAPI document and its page. The page is made here from the same
-// descriptions, with no script and nothing from elsewhere.
+// The service itself: health, metrics, the OpenAPI document and its page.
 
 import * as z from "zod";
 import { VERSION } from "../../contract/version.ts";
@@ -26,8 +25,8 @@ const warningsOf = (home: Home | undefined): string[] => {
   if (disk === undefined || disk.state === "ok") return [];
   const left = `${Math.floor(disk.freeBytes / MIB)} MiB`;
   return disk.state === "full"
-    ? [`the disk that holds the data is full (${left} left): new jobs are refused until there is room`]
-    : [`the disk that holds the data has ${left} left`];
+    ? [`the disk that holds the data is full (${left} left): new jobs are refused until space is freed`]
+    : [`the disk that holds the data has only ${left} left`];
 };
 
 const healthy = (home: Home | undefined) => {
@@ -42,7 +41,7 @@ const diskMetrics = (home: Home | undefined): string => {
     "# HELP signalbox_disk_free_bytes Free space on the disk that holds the data.",
     "# TYPE signalbox_disk_free_bytes gauge",
     `signalbox_disk_free_bytes ${disk.freeBytes}`,
-    "# HELP signalbox_disk_full Whether new jobs are refused for want of space.",
+    "# HELP signalbox_disk_full Whether new jobs are refused because the disk is full.",
     "# TYPE signalbox_disk_full gauge",
     `signalbox_disk_full ${disk.state === "full" ? 1 : 0}`,
     "",
@@ -54,13 +53,13 @@ const health = endpoint(
     ...BASE,
     path: "/health",
     lane: "vital",
-    summary: "Whether the service answers",
-    description: "Touches no database. `warnings`, where there are any, say what an operator must look at.",
+    summary: "Check that the service answers",
+    description: "Asks no database. `warnings`, if present, lists what an operator should look at.",
     answers: {
-      200: { description: "The service answers.", schema: healthOf("ok") },
+      200: { description: "The service answers and is ready.", schema: healthOf("ok") },
       503: {
         description:
-          "Self-hosted: a process of the server is being started again; or, for ten seconds at most, the worker beside it is not there yet.",
+          "Self-hosted only: a process of the server is being restarted, or (for ten seconds at most) the local worker has not connected yet.",
         schema: healthOf("starting"),
       },
     },
@@ -77,8 +76,8 @@ const metrics = endpoint(
     ...BASE,
     path: "/metrics",
     ...asks("readMetrics"),
-    summary: "Prometheus metrics of the tenant",
-    answers: { 200: { description: "Exposition format 0.0.4.", schema: z.string(), media: ["text/plain"] } },
+    summary: "Read the tenant's Prometheus metrics",
+    answers: { 200: { description: "Metrics in exposition format 0.0.4.", schema: z.string(), media: ["text/plain"] } },
   },
   async (c, { token }) => {
     const text = unwrap(await callTenant(c.env, token, "readMetrics", null));
@@ -106,20 +105,20 @@ const documentation = ({ path, media, summary, says, schema }: Documentation, re
 const OPENAPI = {
   path: "/openapi.json",
   media: "application/json",
-  summary: "The OpenAPI document (3.1)",
-  says: "The document.",
+  summary: "Read the OpenAPI document (3.1)",
+  says: "The OpenAPI document.",
   schema: z.looseObject({}),
 };
 
 const DOCS = {
   path: "/docs",
   media: "text/html",
-  summary: "The API as a page",
-  says: "The page, with no script.",
+  summary: "Read the API reference",
+  says: "The reference as an HTML page without scripts.",
   schema: z.string(),
 };
 
-/** The service's own endpoints; the documents describe all that are given and themselves. */
+/** The service's own endpoints; the OpenAPI document describes `others` and these. */
 export const serviceRoutes = (others: readonly Endpoint[]): Endpoint[] => {
   const routes: Endpoint[] = [];
   const document = (): OpenApiDocument => openApiDocument([...others, ...routes], VERSION);

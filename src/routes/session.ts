@@ -1,4 +1,4 @@
-// The dashboard's session: a cookie made from a key, that ends with the key.
+// The dashboard's session: a cookie made from a key, which ends with the key.
 
 import type { Context } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
@@ -13,7 +13,7 @@ import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 
 const SESSIONS = "Dashboard session";
-/** A key, and room for the spaces that were copied with it. */
+/** A key and the spaces that were copied with it. */
 const MAX_SIGN_IN_BYTES = 4 * 1024;
 
 const SECURE_COOKIE = SESSION_COOKIES[0];
@@ -22,7 +22,7 @@ const PLAIN_COOKIE = SESSION_COOKIES[1];
 const isHttps = (c: Context): boolean =>
   new URL(c.req.url).protocol === "https:" || c.req.header("x-forwarded-proto") === "https";
 
-/** Who signs in leaves the session that the browser was in: it would live on with nobody to end it. */
+/** Ends the session that the browser had: without its cookie nobody could end it later. */
 const endOlderSession = async (c: AppContext): Promise<void> => {
   const older = await sessionOf(c);
   if (older !== null) await callTenant(c.env, older, "endSession", { id: older.id });
@@ -35,10 +35,10 @@ const signIn = endpoint(
     tag: SESSIONS,
     needs: "none",
     maxBodyBytes: MAX_SIGN_IN_BYTES,
-    summary: "Sign the dashboard in",
-    description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts 12 hours at most and dies with its key.",
+    summary: "Sign in to the dashboard",
+    description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts at most 12 hours and ends with its key.",
     body: sessionRequest,
-    answers: { 200: { description: "Who is signed in.", schema: sessionAnswer } },
+    answers: { 200: { description: "The signed-in key: name, role and tenant.", schema: sessionAnswer } },
     refuses: ["authentication_failed", "forbidden", "overloaded"],
   },
   async (c, { body }) => {
@@ -66,8 +66,13 @@ const whoAmI = endpoint(
     path: "/session",
     tag: SESSIONS,
     ...asks("readSession"),
-    summary: "Who is signed in",
-    answers: { 200: { description: "The key behind the session, or the bearer key itself.", schema: sessionAnswer } },
+    summary: "Read who is signed in",
+    answers: {
+      200: {
+        description: "The key of the session or of the bearer header: name, role and tenant.",
+        schema: sessionAnswer,
+      },
+    },
   },
   async (c, { token }) => {
     const session = unwrap(
@@ -83,8 +88,8 @@ const signOut = endpoint(
     path: "/session",
     tag: SESSIONS,
     needs: "consult",
-    summary: "Sign the dashboard out",
-    answers: { 204: { description: "The session is over." } },
+    summary: "Sign out of the dashboard",
+    answers: { 204: { description: "The session has ended." } },
   },
   async (c, { token }) => {
     if (token.kind === "session") unwrap(await callTenant(c.env, token, "endSession", { id: token.id }));

@@ -1,5 +1,5 @@
-// The two WebSockets: a worker's, and the dashboard's live view. The upgrade is handed to the tenant's object, which
-// decides on the key in the same step as it accepts.
+// The two WebSockets: a worker's, and the dashboard's live view. The tenant's object gets the upgrade and checks the
+// key in the step that accepts the socket.
 
 import { instanceParam } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -33,8 +33,8 @@ const connect = endpoint(
     lane: "waiting",
     tag: "Worker protocol",
     ...asks("authorizeWork", "upgrade_required"),
-    summary: "A worker's WebSocket",
-    description: "Flat JSON messages, one or an array of them in a frame, both ways; `ping` is answered `pong`.",
+    summary: "Connect a worker by WebSocket",
+    description: "Flat JSON messages, one or an array per frame, in both directions; `ping` is answered with `pong`.",
     params: instanceParam,
     isNameNew: true,
     answers: { 101: { description: "Switching protocols." } },
@@ -55,9 +55,9 @@ const live = endpoint(
     lane: "waiting",
     tag: "Dashboard session",
     ...asks("authorizeRead", "upgrade_required"),
-    summary: "The dashboard's live view",
+    summary: "Watch the tenant live by WebSocket",
     description:
-      "A snapshot first, then the latest state of what changed, at most ten frames a second, numbered by `seq`.",
+      "A snapshot first, then the latest state of everything that changes, at most ten frames a second, numbered by `seq`.",
     answers: { 101: { description: "Switching protocols." } },
   },
   async (c, { token }) => {

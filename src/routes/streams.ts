@@ -1,4 +1,4 @@
-// What a worker needs to stream: its data line, the same over HTTP, and the inputs that are too large for a message.
+// What a worker needs for streams: its data line, the same over HTTP, and inputs too large for a message.
 
 import * as z from "zod";
 import { digits, json } from "../../contract/field.ts";
@@ -21,9 +21,9 @@ const dataLine = endpoint(
     method: "get",
     path: "/api/workers/{instance}/stream",
     tag: TAG,
-    summary: "A worker's data line",
+    summary: "Open a worker's data line (WebSocket)",
     description:
-      "A WebSocket for what its jobs say while they say it: text frames of parts divided by U+001E, each `<job> <lease>` and a line feed, then whole events; `<job> <lease> end` ends a stream.",
+      "Carries the output of jobs while they run: text frames of parts separated by U+001E, each `<job> <lease>`, a line feed, and whole events; `<job> <lease> end` ends a stream.",
     params: instanceParam,
     isNameNew: true,
     answers: { 101: { description: "Switching protocols." } },
@@ -45,7 +45,8 @@ const write = endpoint(
     path: "/api/jobs/{id}/stream",
     tag: TAG,
     summary: "Stream a job's events over HTTP",
-    description: "For networks without WebSockets: a chunked body of events; answered early where nobody reads it.",
+    description:
+      "For networks without WebSockets: a chunked body of events. Answered early, with 409, if the stream has no reader.",
     params: jobIdParam,
     query: leaseQuery,
     rawBody: { schema: json, media: ["text/event-stream"], isAuthorizedLate: true },
@@ -68,10 +69,10 @@ const input = endpoint(
     method: "get",
     path: "/api/jobs/{id}/input",
     tag: TAG,
-    summary: "A job's input, where it is over 1 MiB",
+    summary: "Read a job's input that is over 1 MiB",
     params: jobIdParam,
     query: leaseQuery,
-    answers: { 200: { description: "The input.", schema: json } },
+    answers: { 200: { description: "The input, any JSON.", schema: json } },
   },
   async (c, { params, query, token }) => {
     unwrap(await callTenant(c.env, token, "holdLease", { id: params.id, lease: query.lease }));

@@ -1,4 +1,4 @@
-// Tenants, for the holder of the operator's root key.
+// Tenants, managed with the operator's root key.
 
 import { keyAnswer } from "../../contract/key.ts";
 import {
@@ -27,7 +27,12 @@ const create = endpoint(
     needs: "root",
     summary: "Create a tenant with its first admin key",
     body: newTenantRequest,
-    answers: { 201: { description: "The key is shown this once.", schema: newTenantAnswer } },
+    answers: {
+      201: {
+        description: "The tenant, with its first admin key; the key is shown only once.",
+        schema: newTenantAnswer,
+      },
+    },
     refuses: ["tenant_exists", "history_unavailable"],
   },
   async (c, { body }) => {
@@ -44,7 +49,7 @@ const create = endpoint(
   },
 );
 
-/** Not every runtime knows jurisdictions; one that does not says so when asked for an object. */
+/** Not every runtime supports jurisdictions; one that does not throws when it is asked for an object. */
 const refuseUnknownJurisdiction = (c: AppContext, name: TenantName): void => {
   try {
     tenantObject(c.env, name);
@@ -59,8 +64,8 @@ const list = endpoint(
     path: "/admin/tenants",
     tag: TENANTS,
     needs: "root",
-    summary: "All tenants, newest first",
-    answers: { 200: { description: "The tenants.", schema: tenantList } },
+    summary: "List all tenants, newest first",
+    answers: { 200: { description: "All tenants.", schema: tenantList } },
     refuses: ["history_unavailable"],
   },
   async (c) => {
@@ -80,11 +85,11 @@ const addKey = endpoint(
     path: "/admin/tenants/{tenant}/keys",
     tag: TENANTS,
     needs: "root",
-    summary: "Give a tenant another admin key",
-    description: "For a tenant whose admin keys are lost. It stands in the tenant's audit log.",
+    summary: "Create another admin key for a tenant",
+    description: "For a tenant whose admin keys are lost. It is recorded in the tenant's audit log.",
     params: tenantParam,
     body: newAdminKeyRequest,
-    answers: { 201: { description: "The key is shown this once.", schema: keyAnswer } },
+    answers: { 201: { description: "The new admin key; it is shown only once.", schema: keyAnswer } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, body }) => {
@@ -103,9 +108,9 @@ const remove = endpoint(
     tag: TENANTS,
     needs: "root",
     summary: "Delete a tenant",
-    description: "Its keys and sockets end at once; its live data and its history are deleted, for good.",
+    description: "Its keys and sockets end at once; its live data and history are permanently deleted.",
     params: tenantParam,
-    answers: { 204: { description: "Nothing of it is left." } },
+    answers: { 204: { description: "Deleted." } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {

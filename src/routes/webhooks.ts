@@ -1,4 +1,4 @@
-// Webhooks (Standard Webhooks 1.0.0): endpoints, their deliveries, and trying them again.
+// Webhooks (Standard Webhooks 1.0.0): endpoints, their deliveries, and redelivery.
 
 import {
   deliveryList,
@@ -23,9 +23,14 @@ import { callTenant } from "../http/tenant.ts";
 const BASE = { tag: "Webhooks", needs: "administer" } as const;
 const ONE = { ...BASE, path: "/api/webhooks/{id}", params: webhookIdParam } as const;
 const answers = { 200: { description: "The webhook.", schema: webhookResource } } as const;
-const withSecret = { description: "The webhook with its secret, shown this once.", schema: webhookWithSecret } as const;
+const withSecret = {
+  description: "The webhook with its secret; the secret is shown only once.",
+  schema: webhookWithSecret,
+} as const;
 
-/** The rules of the catalog: public addresses only, unless the operator of this machine allows private ones. */
+/**
+ * Public addresses only, unless the operator of this machine allows private ones; the same rules as for the catalog.
+ */
 const refusePrivateUrl = (env: Env, url: string | undefined): void => {
   if (url === undefined) return;
   const isPrivateAllowed = env.SERVICE_WEBHOOKS_PRIVATE === "1" && env.LOCAL_NETWORK !== undefined;
@@ -66,7 +71,7 @@ const list = endpoint(
     ...BASE,
     method: "get",
     path: "/api/webhooks",
-    summary: "All webhooks, newest first",
+    summary: "List all webhooks, newest first",
     answers: { 200: { description: "The webhooks, without their secrets.", schema: webhookList } },
   },
   async (c, { token }) => answer(c, unwrap(await callTenant(c.env, token, "listWebhooks", null))),
@@ -82,7 +87,7 @@ const patch = endpoint(
     ...ONE,
     method: "patch",
     summary: "Change a webhook",
-    description: "`enabled: true` takes a disabled one up again.",
+    description: "`enabled: true` enables a disabled webhook again.",
     body: patchWebhookRequest,
     answers,
     refuses: ["not_found", "killswitch_active"],
@@ -121,7 +126,7 @@ const rotate = endpoint(
     method: "post",
     path: "/api/webhooks/{id}/rotate",
     summary: "Give a webhook a new secret",
-    description: "For 24 hours the new and the old secret both sign.",
+    description: "For 24 hours deliveries are signed with both the new and the old secret.",
     answers: { 200: withSecret },
     refuses: ["not_found", "killswitch_active"],
   },
@@ -137,8 +142,8 @@ const test = endpoint(
     method: "post",
     path: "/api/webhooks/{id}/test",
     summary: "Send a test event",
-    description: "A delivery of type `webhook.test`, whatever events the webhook asks for.",
-    answers: { 200: { description: "The delivery, on its way.", schema: deliveryResource } },
+    description: "Sends a delivery of type `webhook.test`, whatever events the webhook selects.",
+    answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
     refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "testWebhook", params))),
@@ -150,8 +155,8 @@ const deliveries = endpoint(
     method: "get",
     path: "/api/webhooks/{id}/deliveries",
     lane: "heavy",
-    summary: "A webhook's deliveries, newest first",
-    description: "Finished ones are kept for 30 days.",
+    summary: "List a webhook's deliveries, newest first",
+    description: "Finished deliveries are kept for 30 days.",
     query: deliveryListQuery,
     answers: { 200: { description: "A page of deliveries.", schema: deliveryList } },
     refuses: ["not_found"],
@@ -170,8 +175,8 @@ const redeliver = endpoint(
     path: "/api/webhooks/deliveries/{id}/redeliver",
     params: webhookIdParam,
     summary: "Send a delivery again",
-    description: "With the same `webhook-id`; its tries begin again.",
-    answers: { 200: { description: "The delivery, on its way.", schema: deliveryResource } },
+    description: "With the same `webhook-id`; the schedule of tries starts again.",
+    answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
     refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "redeliver", params))),

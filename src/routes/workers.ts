@@ -42,7 +42,7 @@ import { commandJob } from "./job-command.ts";
 const FLEET = "Workers";
 const PROTOCOL = "Worker protocol";
 const nothing = z.strictObject({});
-/** What a report holds beside its result. */
+/** The rest of a report, without its result. */
 const MAX_REPORT_BYTES = 64 * 1024;
 
 const report = endpoint(
@@ -53,9 +53,15 @@ const report = endpoint(
     ...asks("reportPresence"),
     summary: "Report presence",
     description:
-      "Registers the worker or renews its heartbeat. `jobs` lists what it works on and settles what was lost.",
+      "Registers the worker or renews its heartbeat. `jobs` lists the jobs it has; assigned jobs that are missing from it go back to the queue.",
     body: presenceRequest,
-    answers: { 200: { description: "What the coordinator knows and wants of it.", schema: presenceAnswer } },
+    answers: {
+      200: {
+        description:
+          "The worker, leases it has not started, jobs to drop, the killswitch, and the heartbeat interval in seconds.",
+        schema: presenceAnswer,
+      },
+    },
   },
   async (c, { body, token }) => {
     const presence = { ...toPresence(body), viaSocket: false };
@@ -72,9 +78,10 @@ const present = endpoint(
     lane: "heavy",
     tag: FLEET,
     ...asks("listPresent"),
-    summary: "Workers that are not offline",
+    summary: "List workers that are not offline",
+    description: "A page of large workers (8 MiB of models and tags) is shorter than `limit`: go on behind it.",
     query: presenceListQuery,
-    answers: { 200: { description: "The presence of each worker.", schema: presenceList } },
+    answers: { 200: { description: "The workers that are not offline.", schema: presenceList } },
   },
   async (c, { token, query }) => answer(c, unwrap(await callTenant(c.env, token, "listPresent", query))),
 );
@@ -86,9 +93,9 @@ const list = endpoint(
     lane: "heavy",
     tag: FLEET,
     ...asks("listWorkers"),
-    summary: "All registered workers, or those that a filter names",
+    summary: "List registered workers",
     description:
-      "A worker is in the state `failing` where at least a third of its recent jobs, and three of them or more, failed by its own fault. `unconfirmed`: it has not acknowledged the killswitch's halt.",
+      "A worker is `failing` if at least a third of its recent jobs, and at least three, failed through its own fault. `unconfirmed`: it has not confirmed the killswitch's halt.",
     query: workerListQuery,
     answers: { 200: { description: "A page of workers.", schema: workerList } },
   },
@@ -104,9 +111,9 @@ const get = endpoint(
     path: "/api/workers/{instance}",
     tag: FLEET,
     ...asks("getWorker"),
-    summary: "A worker, its open jobs and recent outcomes",
+    summary: "Read a worker with its open jobs and recent outcomes",
     params: instanceParam,
-    answers: { 200: { description: "The worker.", schema: workerDetail } },
+    answers: { 200: { description: "The worker, its open jobs and its recent outcomes.", schema: workerDetail } },
   },
   async (c, { params, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "getWorker", params)));
@@ -119,9 +126,9 @@ const forget = endpoint(
     path: "/api/workers/{instance}",
     tag: FLEET,
     ...asks("forgetWorker"),
-    summary: "Forget an offline worker",
+    summary: "Delete an offline worker",
     params: instanceParam,
-    answers: { 204: { description: "Forgotten; what it held is back in the queue." } },
+    answers: { 204: { description: "Deleted. Its jobs are back in the queue." } },
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "forgetWorker", params));
@@ -135,12 +142,13 @@ const pause = endpoint(
     path: "/api/workers/{instance}/pause",
     tag: FLEET,
     ...asks("pauseWorker"),
-    summary: "Give a worker no new jobs",
-    description: "Its running jobs go on. Kept across its restarts, until it is resumed or `until` is over.",
+    summary: "Pause a worker",
+    description:
+      "It gets no new jobs; its running jobs continue. The pause survives restarts of the worker and lasts until it is resumed or `until` has passed.",
     params: instanceParam,
     body: pauseRequest,
     isBodyOptional: true,
-    answers: { 200: { description: "The worker.", schema: workerResource } },
+    answers: { 200: { description: "The paused worker.", schema: workerResource } },
   },
   async (c, { params, body, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
@@ -153,11 +161,11 @@ const resume = endpoint(
     path: "/api/workers/{instance}/resume",
     tag: FLEET,
     ...asks("resumeWorker"),
-    summary: "Give a worker jobs again",
+    summary: "Resume a worker",
     params: instanceParam,
     body: nothing,
     isBodyOptional: true,
-    answers: { 200: { description: "The worker.", schema: workerResource } },
+    answers: { 200: { description: "The resumed worker.", schema: workerResource } },
   },
   async (c, { params, token }) => {
     return answer(c, unwrap(await callTenant(c.env, token, "resumeWorker", params)));
@@ -170,14 +178,14 @@ const claim = endpoint(
     path: "/api/workers/{instance}/claim",
     tag: PROTOCOL,
     ...asks("claim"),
-    summary: "Take leases",
+    summary: "Claim jobs",
     description:
-      "Leases the worker holds and has not started, waiting for one if there is none; `skipped` says why it stays idle.",
+      "Returns leases that the worker has not started, and waits for one if there is none; `skipped` says why it stays idle.",
     params: instanceParam,
     query: z.strictObject(waitQuery),
     body: claimRequest,
     isBodyOptional: true,
-    answers: { 200: { description: "Up to `max` jobs.", schema: claimAnswer } },
+    answers: { 200: { description: "Up to `max` leased jobs, and why others were skipped.", schema: claimAnswer } },
   },
   async (c, { params, query, body, token }) => {
     const request = { ...params, max: body.max };
@@ -193,7 +201,7 @@ const REPORT = {
   method: "post",
   tag: PROTOCOL,
   params: jobIdParam,
-  answers: { 200: { description: "The job.", schema: jobResource } },
+  answers: { 200: { description: "The job after the report.", schema: jobResource } },
 } as const;
 
 const start = endpoint(
@@ -201,7 +209,7 @@ const start = endpoint(
     ...REPORT,
     ...asks("startJob", "history_unavailable"),
     path: "/api/jobs/{id}/start",
-    summary: "Start a job: assigned to running",
+    summary: "Start a job",
     body: startRequest,
   },
   async (c, { params, body, token }) => {
@@ -214,7 +222,7 @@ const heartbeat = endpoint(
     ...REPORT,
     ...asks("heartbeatJob", "history_unavailable"),
     path: "/api/jobs/{id}/heartbeat",
-    summary: "Keep a job from being reaped",
+    summary: "Report that a job is still running",
     body: heartbeatRequest,
   },
   async (c, { params, body, token }) => {
@@ -229,19 +237,19 @@ const complete = endpoint(
     path: "/api/jobs/{id}/complete",
     summary: "Report a result",
     description:
-      "An assigned job may be completed directly. Repeated, it is answered as it was the first time. With `claim` the worker takes its next leases in the same call, without a wait.",
+      "An assigned job may be completed without a start. A repeated report gets the first answer again. With `claim` the worker also takes its next leases in this call, without waiting.",
     query: completeQuery,
     body: completeRequest,
     maxBodyBytes: MAX_RESULT_BYTES + MAX_REPORT_BYTES,
     answers: {
       200: {
-        description: "The job; with `claim`, that and leases.",
+        description: "The completed job; with `claim`, the job and new leases.",
         schema: z.union([completeAndClaimAnswer, jobResource]),
       },
     },
   },
   async (c, { params, query, body, token }) => {
-    // A result has a bound of its own, as in a worker's message.
+    // A result has its own limit, as in a worker's message.
     if (utf8Bytes(JSON.stringify(body.result)) > MAX_RESULT_BYTES)
       throw new Refused({ code: "payload_too_large", limitBytes: MAX_RESULT_BYTES });
     const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };
@@ -258,7 +266,7 @@ const fail = endpoint(
     path: "/api/jobs/{id}/fail",
     summary: "Report a failure",
     description:
-      "A rate limit waits and tries again where the provider's `rate_limit` is configured; any other failure is final, but for the fallback strategy.",
+      "A retryable failure is tried again until the job has had `max_attempts`; a rate limit waits if the provider's `rate_limit` is configured, and the fallback strategy goes to the next provider. Any other failure is final.",
     body: failRequest,
   },
   async (c, { params, body, token }) => {
@@ -272,7 +280,7 @@ const release = endpoint(
     ...REPORT,
     ...asks("releaseJob", "history_unavailable"),
     path: "/api/jobs/{id}/release",
-    summary: "Give a job back unworked",
+    summary: "Give a job back to the queue",
     body: releaseRequest,
   },
   async (c, { params, body, token }) => {

@@ -1,9 +1,9 @@
-// What a deploy sends: an isolate loads all of it before its first answer.
+// The bundle that a deploy sends: an isolate loads all of it before its first answer.
 
 import { expect, it } from "vitest";
 import { bundleBytes } from "../../scripts/build/worker-bundle.ts";
 
-/** Of it MCP takes 56 KB, YAML 27, the table of prices 23 and the front door 12. */
+/** Of this, MCP takes 56 KB, YAML 27, the price table 23 and the front door 12. */
 const MAX_BUNDLE_BYTES = 300_000;
 
 it("the built edge worker has less than 300 KB, gzipped", async () => {

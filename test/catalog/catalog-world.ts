@@ -1,5 +1,5 @@
-// One catalog on the real D1, a provider to be told what to answer, and a clock to be turned. Each world has tenants of
-// its own, so that tests share a database without seeing each other, as tenants do.
+// A catalog on the real D1, with a provider whose answers the test sets and a clock that it controls. Each world has
+// its own tenants, so tests share a database without seeing each other.
 
 import { env } from "cloudflare:workers";
 import type { Subscription } from "../../domain/catalog-subscription.ts";

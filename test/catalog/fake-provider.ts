@@ -1,5 +1,5 @@
-// A provider that misbehaves on request. It is a fetch function, so that nothing here needs a network; it keeps every
-// request that reaches it, and so tells what left the service, keys included.
+// A provider that misbehaves on request. It is a fetch function, so no network is needed. It records every request, and
+// so shows what left the service, including keys.
 
 import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { type VaultConnector, vaultConnector } from "../../src/catalog/vault/connector.ts";
@@ -61,7 +61,7 @@ export function unending(...pieces: string[]): { response: Response; isCancelled
   return { response: new Response(body), isCancelled: () => cancelled };
 }
 
-/** A body that goes on and on, as fast as it is read. */
+/** An endless body, as fast as it is read. */
 export function flood(piece: string): { response: Response; pieceCount: () => number } {
   let count = 0;
   const bytes = new TextEncoder().encode(piece);

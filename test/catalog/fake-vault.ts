@@ -1,6 +1,6 @@
-// A faithful fake of Vault's and OpenBao's HTTP API, as far as the connector and its tests go: KV version 2 with
-// versions, deletion and custom metadata; AppRole; tokens that end; policies by path. Status codes and bodies are those
-// that the API documents. The tests that use it run unchanged against a real server.
+// A fake of Vault's and OpenBao's HTTP API, as far as the connector and its tests need it: KV version 2 with versions,
+// deletion and custom metadata; AppRole; expiring tokens; policies by path. Status codes and bodies are the documented
+// ones. The tests run unchanged against a real server.
 
 interface Version {
   data: Record<string, unknown> | null;

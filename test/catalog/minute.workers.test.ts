@@ -1,4 +1,4 @@
-// The minute's work stays within what Cloudflare gives one invocation, at 5,000 subscriptions that are all due.
+// The minute's work stays within Cloudflare's limits for one invocation, with 5,000 subscriptions that are all due.
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -21,7 +21,7 @@ const HOUSE = [
 const { DB, ...bound } = env as unknown as Env;
 const asked = { queries: 0, requests: 0 };
 
-/** Counts by itself, at the database's own methods. */
+/** Counts calls at the database's own methods. */
 const counted: D1Database = new Proxy(DB, {
   get: (db, name: keyof D1Database) => {
     if (name === "prepare") return (sql: string) => countedStatement(db.prepare(sql));
@@ -79,7 +79,7 @@ it("one run stays within the limits of the Paid plan, and takes up what it can",
   expect(spent.reduce((sum, one) => sum + one.queries, 0)).toBe(asked.queries);
   expect(spent.reduce((sum, one) => sum + one.requests, 0)).toBeLessThanOrEqual(PLATFORM_LIMITS.requests);
   expect(spent.reduce((sum, one) => sum + one.requests, 0)).toBeGreaterThanOrEqual(asked.queries + asked.requests);
-  // First lists cost the most: each is written, audited and told to its tenant.
+  // First lists cost the most: each is written, audited and sent to its tenant.
   const first = SUBSCRIPTIONS - (await waiting());
   expect(first).toBeGreaterThan(50);
   await DB.prepare("UPDATE catalog_subscriptions SET next_sync_at = 0 WHERE models_synced_at IS NOT NULL").run();

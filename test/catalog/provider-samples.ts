@@ -1,4 +1,4 @@
-// What each provider answers, in miniature: the shapes and oddities of their model lists, and what is to come of them.
+// Small samples of each provider's answer: the formats and oddities of their model lists, and the expected results.
 
 import type { ListedModel } from "../../domain/catalog.ts";
 

@@ -57,7 +57,7 @@ describe("a provider's file", () => {
   });
 
   it.each([
-    ["list_url: https", "list_ulr: https", "acme.yaml:2: list_ulr: is no key of a provider's file"],
+    ["list_url: https", "list_ulr: https", "acme.yaml:2: list_ulr: is not a known key of a provider file"],
     ["method: GET", "method: DELETE", "acme.yaml:3: method: "],
     ["header: x-api-key", 'header: "query:"', "acme.yaml:4: auth.header: must be bearer, the name of a header"],
     ["header: x-api-key", "header: Host", "acme.yaml:4: auth.header: must be bearer, the name of a header"],

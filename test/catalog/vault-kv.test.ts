@@ -1,5 +1,5 @@
-// The conformance suite of the KV source. It runs against the fake, and against a real Vault or OpenBao server instead
-// when VAULT_ADDR and a VAULT_TOKEN with root's rights are set: the fake is only as good as this comparison.
+// The conformance suite of the KV source. It runs against the fake, or against a real Vault or OpenBao server if
+// VAULT_ADDR and a VAULT_TOKEN with root's rights are set: the fake is only as good as this comparison.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KvOptions, kvSecrets } from "../../src/catalog/vault/kv.ts";
@@ -96,7 +96,7 @@ describe("a mount", () => {
   it("of KV version 1 is refused by name", async () => {
     const mount = `kv1-${PREFIX}`;
     await admin("POST", `sys/mounts/${mount}`, { type: "kv", options: { version: "1" } });
-    // A version 1 engine knows no data/: this secret stands where version 2 would look.
+    // A version 1 engine has no data/: this secret is where version 2 would look.
     await admin("POST", `${mount}/data/${PREFIX}/acme`, { key: "sk-1" });
     expect(await kv(asRoot, { mount }).read("acme")).toEqual({
       kind: "refused",

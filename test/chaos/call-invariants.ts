@@ -1,12 +1,12 @@
-// What was answered while the faults were on must still be true when they are off.
+// Answers given during the faults must still be true after them.
 
 import type { JobEventResource } from "../../contract/job.ts";
 import type { Evidence } from "./evidence.ts";
 import type { EntryOf } from "./history.ts";
 
-/** Refusals after which there is no job of that call. */
+/** Refusals that mean the call created no job. */
 const REFUSED: ReadonlySet<string> = new Set(["no_eligible_workers", "killswitch_active"]);
-/** A clock may show the same moment a little differently to two processes. */
+/** Two processes may see slightly different clocks. */
 const CLOCK_MARGIN_MS = 5;
 
 const SETTLING = {
@@ -27,7 +27,7 @@ export const acknowledgedJobsKeepTheirPrompts = ({ history, jobs }: Evidence): s
     }),
   );
 
-/** The same key leads to one job, and no prompt was taken twice: each belongs to one key. */
+/** A key leads to one job, and no prompt was accepted twice, because each belongs to one key. */
 export const keysMakeOneJob = ({ history, jobs }: Evidence): string[] => {
   const byKey = Map.groupBy(history.of("create"), ({ key }) => key);
   byKey.delete(null);
@@ -52,7 +52,7 @@ export const refusedCallsLeaveNoJob = ({ history, jobs }: Evidence): string[] =>
   });
 };
 
-/** The calls are all valid, and no key comes with two bodies: there is nothing else to refuse them for. */
+/** The calls are all valid, and no key comes with two bodies, so no other refusal is allowed. */
 export const validCallsAreTaken = ({ history }: Evidence): string[] =>
   history
     .of("create")
@@ -68,7 +68,7 @@ export const batchesAreAllOrNone = ({ history, jobs }: Evidence): string[] => {
   });
 };
 
-/** A lease has one holder, and nobody is handed one that the timeline does not know. */
+/** A lease has one holder, and every lease given out is in the timeline. */
 export const leasesHaveOneHolder = ({ history, jobs }: Evidence): string[] => {
   const holders = new Map<string, string>();
   for (const { id, events } of jobs.values()) {
@@ -93,7 +93,7 @@ export const completedAnswersStand = ({ history, jobs }: Evidence): string[] =>
     return stands ? [] : [`job ${jobId} was completed with lease ${lease}, and is ${JSON.stringify(job)}`];
   });
 
-/** An accepted report stands in the timeline; one refused with `lease_lost` left no trace. No other refusal is due. */
+/** An accepted report is in the timeline; one refused with `lease_lost` left no trace. No other refusal is expected. */
 export const reportsDoWhatTheyWereAnswered = ({ history, jobs }: Evidence): string[] => {
   const byReport = Map.groupBy(history.of("report"), (report) => `${report.verb} ${leaseName(report)} ${report.mark}`);
   return [...byReport.values()].flatMap((attempts) => {
@@ -113,14 +113,14 @@ const faultOf = (report: EntryOf<"report">, isRepeated: boolean, events: readonl
     return verb === "heartbeat" || settled.length > 0 ? [] : [`${name} was accepted without a trace`];
   if (outcome === null) return [];
   if (outcome !== "lease_lost") return [`${name} was refused with ${outcome}`];
-  // A start, a failure or a release that was taken before, unanswered, may have been followed by another lease.
+  // An earlier, unanswered start, failure or release may have been accepted, and another lease may have followed.
   const mayHaveBeenTaken = isRepeated && verb !== "complete";
   const hasTrace = mark !== "" && events.some(({ detail }) => JSON.stringify(detail).includes(mark));
   const isCompletion = verb === "complete" && settled.length > 0;
   return !mayHaveBeenTaken && (hasTrace || isCompletion) ? [`${name} lost its lease, and yet changed the job`] : [];
 };
 
-/** Nobody who looks twice sees a lease go back, or a completed or cancelled job become something else. */
+/** Two reads never see a lease go back, or a completed or cancelled job change. */
 export const readsNeverGoBack = ({ history, jobs }: Evidence): string[] => {
   const latest = new Map<string, number>();
   return history.of("read").flatMap(({ reader, jobId, job }) => {
@@ -151,8 +151,8 @@ export const nothingIsAssignedWhileHalted = ({ history, jobs }: Evidence): strin
 };
 
 /**
- * Each attempt that was settled with a cost is counted, and once. What an attempt that was cancelled, halted or timed out
- * reports after all is counted, too, if the report arrived: so much more may be spent, and no more.
+ * The cost of each settled attempt is counted once. A late report of a cancelled, halted or timed-out attempt is also
+ * counted if it arrived, so the total may be that much higher, but not more.
  */
 export const costCountsEachAttemptOnce = ({ history, jobs, spentNanoUsd }: Evidence): string[] => {
   const costs = new Map(

@@ -1,5 +1,5 @@
-// Those who want work done: they create and dispatch with idempotency keys, repeat every call whose answer they did
-// not get, cancel and retry, and look at what became of their jobs.
+// The clients: they create and dispatch with idempotency keys, repeat every call without an answer, cancel and retry,
+// and read their jobs.
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { JobResource } from "../../contract/job.ts";
@@ -70,7 +70,7 @@ const createOne = async (stage: Stage, kind: keyof typeof PATHS, prompt: string)
   while (!stage.isOver) {
     const answer = await callOnce(stage, stage.rough, call);
     const ids = note(answer);
-    // Now and then an answered call is made again all the same: it must lead to the same job.
+    // Sometimes repeats an answered call: it must lead to the same job.
     if (answer !== null && stage.random.next() > 0.05) return ids;
     await pause(stage.random.next() * MAX_PAUSE_MS);
   }
@@ -107,7 +107,10 @@ const touch = async (
 const HALT_EVERY_MS = 6_000;
 const HALTED_FOR_MS = 700;
 
-/** Pulls the killswitch now and then, and lets everybody work again. Through the smooth proxy: no call of it comes late. */
+/**
+ * Sometimes engages the killswitch and then resumes all workers. Through the smooth proxy, so that none of its calls
+ * comes late.
+ */
 export const runOperator = async (stage: Stage): Promise<void> => {
   while (stage.isRough && !stage.isOver) {
     await pause(stage.random.next() * HALT_EVERY_MS);
@@ -123,7 +126,7 @@ export const runOperator = async (stage: Stage): Promise<void> => {
   }
 };
 
-/** Also workers that were set aside because they failed or slept too often. */
+/** Also workers that were paused because they failed or slept too often. */
 export const resumeEverybody = async (stage: Stage): Promise<void> => {
   await callUntilAnswered(stage, stage.smooth, { method: "DELETE", path: "/killswitch?resume_all=true" });
   const answer = await callUntilAnswered(stage, stage.smooth, { method: "GET", path: "/api/workers?limit=200" });

@@ -1,5 +1,5 @@
-// A TCP proxy in front of the server: its address stays while the server behind it dies and comes back, and, while it
-// is told to, it cuts connections after a random number of bytes, in the middle of a request or of an answer.
+// A TCP proxy in front of the server: its address stays the same while the server dies and comes back. When told to, it
+// cuts connections after a random number of bytes, in the middle of a request or an answer.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 
@@ -30,7 +30,7 @@ export class CuttingProxy {
     });
   }
 
-  /** Where it leads from now on; null while there is no server. What is open is cut. */
+  /** The new target; null while there is no server. Open connections are cut. */
   leadTo(url: string | null): void {
     this.#upstreamPort = url === null ? null : Number(new URL(url).port);
     for (const socket of this.#open) socket.destroy();

@@ -1,4 +1,4 @@
-// What the server says when the faults are over: every job in the list and by itself, timelines, schedules' runs, cost.
+// The server's state after the faults: every job, in the list and read alone, timelines, schedule runs, cost.
 
 import type { JobEventResource, JobResource } from "../../contract/job.ts";
 import type { ScheduleRunResource } from "../../contract/schedule.ts";
@@ -9,9 +9,9 @@ const PAGE = 200;
 const READERS = 16;
 
 export interface JobEvidence {
-  /** The id as it was acknowledged or listed. */
+  /** The id that was acknowledged or listed. */
   readonly id: string;
-  /** Null where the list, or the single read, has none. */
+  /** Null if the list, or the single read, does not have it. */
   readonly listed: JobResource | null;
   readonly read: JobResource | null;
   readonly events: readonly JobEventResource[];
@@ -64,7 +64,7 @@ const readJob = async (stage: Stage, id: string): Promise<Pick<JobEvidence, "rea
   return { read, events: timeline?.events ?? [] };
 };
 
-/** Of this month and the one before: a run may begin in one and end in the other. */
+/** Of this month and the previous one, because a run may span both. */
 const readCost = async (stage: Stage): Promise<number> => {
   const cost = (await get(stage, "/api/cost?period=month")) as { total_usd: number; previous_total_usd: number } | null;
   return Math.round(((cost?.total_usd ?? 0) + (cost?.previous_total_usd ?? 0)) * 1e9);

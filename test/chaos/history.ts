@@ -1,11 +1,11 @@
-// The record of a run: what was asked and what was answered, null where no answer came. It is written while faults are
-// on and judged afterwards; nothing in it is an interpretation.
+// The record of a run: each request and its answer, null if there was none. Written during the faults and checked
+// afterwards; it contains no interpretation.
 
 import type { JobResource } from "../../contract/job.ts";
 
 export interface Answer {
   readonly status: number;
-  /** The problem's code; null of a success. */
+  /** The problem's code; null for a success. */
   readonly code: string | null;
   readonly body: unknown;
 }
@@ -28,10 +28,10 @@ export type Entry =
       readonly worker: string;
       readonly jobId: string;
       readonly lease: number;
-      /** Known again in the job's result or error. */
+      /** Found again in the job's result or error. */
       readonly mark: string;
       readonly costNanoUsd: number;
-      /** "ok", a refusal's code, or null where no answer came. */
+      /** "ok", a refusal's code, or null without an answer. */
       readonly outcome: string | null;
     }
   | { readonly kind: "read"; readonly reader: string; readonly jobId: string; readonly job: Seen }

@@ -1,4 +1,4 @@
-// A worker that speaks plain HTTP: presence, claim, reports. Every other one does not say what it works on.
+// A worker over plain HTTP: presence, claim, reports. Every second one does not list its jobs.
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { JobResource } from "../../contract/job.ts";
@@ -36,7 +36,7 @@ export const runHttpWorker = async (stage: Stage, instance: string, tags: string
       const answer = await callOnce(stage, stage.rough, { method: "POST", path, body: { max: 3 } });
       if (answer?.status !== 200) await pause(AFTER_REFUSAL_MS);
       else for (const job of (answer.body as { jobs: JobResource[] }).jobs) hands.take(job);
-      // A lease that vanished in these hands is told again and again until it expires.
+      // A lease that this worker lost is sent again until it expires.
       await pause(AFTER_REFUSAL_MS * stage.random.next());
     }
   };

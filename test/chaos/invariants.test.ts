@@ -1,4 +1,5 @@
-// A judge who has never found anything is no judge: one small run that is in order, and for each promise a way to break it.
+// A checker must have found something before it can be trusted: one small correct run, and for each promise a way to
+// break it.
 
 import { expect, test } from "vitest";
 import type { JobEventResource, JobResource } from "../../contract/job.ts";
@@ -17,7 +18,7 @@ const event = (second: number, type: string, lease: number, worker: string | nul
   detail: null,
 });
 
-/** Only the fields that the judgement reads. */
+/** Only the fields that the checks read. */
 const job = (fields: Partial<JobResource>): JobResource => fields as JobResource;
 
 interface Facts {

@@ -1,4 +1,4 @@
-// Every promise that a run is judged by, by the name it is reported under.
+// All promises that a run is checked for, by the name in the report.
 
 import * as calls from "./call-invariants.ts";
 import type { Evidence } from "./evidence.ts";

@@ -1,4 +1,4 @@
-// What must be true of each job by itself, whatever was killed, cut or stopped.
+// What must be true of each job, whatever was killed, cut or stopped.
 
 import { isDeepStrictEqual } from "node:util";
 import type { JobResource } from "../../contract/job.ts";
@@ -49,7 +49,7 @@ export const jobsEndFinal = ({ jobs }: Evidence): string[] =>
     read === null || !OPEN.includes(read.status) ? [] : [`job ${id} is still ${read.status} (${read.waiting_reason})`],
   );
 
-/** Only steps that the state diagram has, each lease one more than the last, and the end as the job shows it. */
+/** Only steps of the state diagram, each lease one more than the last, and an end that matches the job. */
 export const timelinesAreLawful = ({ jobs }: Evidence): string[] =>
   [...jobs.values()].flatMap((job) => {
     const fault = faultIn(job);

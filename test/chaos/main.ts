@@ -1,4 +1,4 @@
-// `npm run chaos`: runs it, says how far it is, prints every violation, and ends with 1 if there is one.
+// `npm run chaos`: runs it, reports progress, prints every violation, and ends with 1 if there is one.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const summary = ({ evidence, cuts, durationMs, violations }: ChaosReport): strin
   ].join("\n");
 };
 
-/** The whole record, for whoever looks for the cause. */
+/** The whole record, for finding the cause. */
 const keep = ({ evidence, violations }: ChaosReport): string => {
   const file = path.join(mkdtempSync(path.join(tmpdir(), "signalbox-chaos-record-")), "record.jsonl");
   const lines = [...violations, ...evidence.history.entries, ...evidence.jobs.values(), ...evidence.runs];
@@ -42,7 +42,7 @@ const keep = ({ evidence, violations }: ChaosReport): string => {
   return file;
 };
 
-// Its servers and workers are in process groups of their own: Ctrl-C reaches them only through us.
+// Its servers and workers are in process groups of their own, so Ctrl-C must be passed on.
 const ending = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => ending.abort());
 

@@ -1,4 +1,4 @@
-// A run: the self-hosted server under load, killed again and again; then calm, and the judgement of what was recorded.
+// A run: the self-hosted server under load, killed repeatedly; then a calm phase, and the check of the record.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const DRAIN_POLL_MS = 250;
 const SCHEDULE = "tick";
 const OPEN_STATUSES = ["pending", "assigned", "running"] as const;
 
-/** Deadlines so short that all of them pass in a run. */
+/** Deadlines short enough to pass during a run. */
 const CONFIG = {
   jobs: { timeout_seconds: 8, reap_stale_after_seconds: 3, accept_within_seconds: 1, max_attempts: 4 },
   presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 3 },
@@ -37,7 +37,7 @@ const CONFIG = {
 export interface ChaosOptions {
   readonly kills: number;
   readonly seed: number;
-  /** Ends it early; what it started is ended first. */
+  /** Ends it early, after everything it started has been stopped. */
   readonly signal?: AbortSignal;
   readonly onKill?: (kill: number, history: History) => void;
 }
@@ -86,7 +86,7 @@ export const runChaos = async (options: ChaosOptions): Promise<ChaosReport> => {
   }
 };
 
-/** The whole server, or one of its processes, which it then starts again by itself. */
+/** The whole server, or one of its processes, which it then restarts itself. */
 const KILLED = ["all", "serving", "history"] as const;
 
 const killOne = async (dataDir: string, server: SelfHosted, proxies: Proxies, random: Random): Promise<SelfHosted> => {
@@ -137,7 +137,7 @@ const startPlayers = (stage: Stage): Promise<void>[] => {
   ];
 };
 
-/** No more cuts, nothing new, everybody at work; ends when no job is open, or when that takes too long. */
+/** No more cuts or new jobs, all workers active; ends when no job is open, or when that takes too long. */
 const calmDown = async (stage: Stage, proxies: Proxies): Promise<void> => {
   proxies.rough.cut(false);
   const body = { status: "paused" };

@@ -1,4 +1,4 @@
-// A worker on a WebSocket: it takes what is pushed, and what is acknowledged is what was answered.
+// A worker on a WebSocket: it takes pushed jobs; an acknowledgement is its answer.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";

@@ -1,4 +1,4 @@
-// What all players of a run share: where the server is, how to call it, the record, chance, and whether faults are on.
+// What all actors of a run share: the server's address, calls, the record, randomness, and whether faults are on.
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../simulation/random.ts";
@@ -6,7 +6,7 @@ import type { Answer, History } from "./history.ts";
 
 const CALL_TIMEOUT_MS = 5_000;
 const REPEAT_AFTER_MS = 25;
-/** Refusals that say "not now": the same call may be made again and its outcome is still open. */
+/** Refusals that mean "not now": the call may be repeated, and its outcome is still open. */
 const NOT_NOW: ReadonlySet<string> = new Set([
   "history_backlog",
   "history_unavailable",
@@ -20,9 +20,9 @@ export interface Stage {
   readonly adminKey: string;
   /** Through the proxy that cuts connections. */
   readonly rough: string;
-  /** Through the one that does not: here only a kill takes an answer away. */
+  /** Through the proxy that cuts nothing: here only a kill loses an answer. */
   readonly smooth: string;
-  /** Faults on: clients create, workers misbehave. Off: what is left is finished in order. */
+  /** Faults on: clients create, workers misbehave. Off: the rest is finished in order. */
   isRough: boolean;
   isOver: boolean;
 }
@@ -34,7 +34,7 @@ export interface Call {
   readonly idempotencyKey?: string;
 }
 
-/** One call; null where no whole answer came, which leaves open what the server did. */
+/** One call; null if no complete answer came, so it is unknown what the server did. */
 export const callOnce = async (stage: Stage, at: string, call: Call): Promise<Answer | null> => {
   stage.history.callCount += 1;
   const answer = await answerTo(stage, at, call);
@@ -67,7 +67,7 @@ const answerTo = async (stage: Stage, at: string, call: Call): Promise<Answer | 
   }
 };
 
-/** Makes a call again until it is answered; null only when the run is over. */
+/** Repeats a call until it is answered; null only if the run is over. */
 export const callUntilAnswered = async (stage: Stage, at: string, call: Call): Promise<Answer | null> => {
   while (!stage.isOver) {
     const answer = await callOnce(stage, at, call);

@@ -1,12 +1,12 @@
-// One job in a worker's hands, however it came there: work that goes well, fails, is given back, or goes on after the
-// lease is long lost. Every report is made again until it is answered.
+// One job on a worker: work that succeeds, fails, is given back, or goes on long after the lease was lost. Every report
+// is repeated until it is answered.
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { JobResource } from "../../contract/job.ts";
 import type { Verb } from "./history.ts";
 import type { Stage } from "./stage.ts";
 
-/** "ok", a refusal's code, or null where no answer came. */
+/** "ok", a refusal's code, or null without an answer. */
 export type Send = (verb: Verb, jobId: string, fields: Record<string, unknown>) => Promise<string | null>;
 
 type Course = "complete" | "complete at once" | "fail" | "rate limit" | "release" | "vanish" | "sleep";
@@ -20,7 +20,7 @@ const COURSES: readonly (readonly [Course, number])[] = [
   ["sleep", 13],
 ];
 const MAX_WORK_MS = 150;
-/** Long enough for a zombie of an earlier lease to report in the middle of it. */
+/** Long enough for a report of an earlier lease to arrive in between. */
 const MAX_LONG_WORK_MS = 1_500;
 const LONG_WORK_SHARE = 0.2;
 /** Longer than a silent job keeps its lease. */
@@ -28,7 +28,7 @@ const MAX_SLEEP_MS = 4_500;
 const REPEAT_AFTER_MS = 30;
 
 export class Hands {
-  /** Jobs that this worker would say it works on. */
+  /** The jobs that this worker would list. */
   readonly jobIds = new Set<string>();
   readonly #seen = new Set<string>();
   readonly #stage: Stage;
@@ -41,7 +41,7 @@ export class Hands {
     this.#send = send;
   }
 
-  /** Takes what was handed over; a lease that is told again is not worked on twice. */
+  /** Takes an assigned job; a repeated lease is not worked on twice. */
   take(job: JobResource): void {
     const name = `${job.id}/${job.lease}`;
     if (this.#seen.has(name)) return;
@@ -76,7 +76,7 @@ export class Hands {
     } else await this.#report("complete", job, { result: { mark }, ...spent }, mark, costNanoUsd);
   }
 
-  /** Until it is answered; each attempt is recorded. */
+  /** Until it is answered; each try is recorded. */
   async #report(
     verb: Verb,
     job: JobResource,
@@ -89,7 +89,7 @@ export class Hands {
       const outcome = await this.#send(verb, job.id, { lease: job.lease, ...fields });
       const [jobId, lease] = [job.id, job.lease];
       history.add({ kind: "report", verb, worker: this.#worker, jobId, lease, mark, costNanoUsd, outcome });
-      // Now and then an accepted report is made again: it must be answered as it was.
+      // Sometimes repeats an accepted report: it must get the same answer.
       const isRepeated = outcome === "ok" && verb === "complete" && random.next() < 0.05;
       if (outcome !== null && !isRepeated) return outcome;
       await pause(REPEAT_AFTER_MS * (1 + random.next()));

@@ -1,5 +1,5 @@
-// A real worker process (`npm run worker`) that is stopped in the middle of its work with SIGSTOP, for longer than its
-// leases last, and let go: what it then reports comes from a zombie.
+// A real worker process (`npm run worker`) that is stopped with SIGSTOP during its work, for longer than its leases
+// last, and then continued: its reports are late.
 
 import { spawn } from "node:child_process";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// What may be typed, and what each mistake is told.
+// The command line's arguments, and the message for each mistake.
 
 import { describe, expect, it } from "vitest";
 import { UsageError } from "../../cli/failure.ts";
@@ -39,12 +39,12 @@ describe("the command line", () => {
     [["jbs"], 'there is no command "jbs"; did you mean "jobs"?'],
     [["jobs", "lits"], 'there is no command "jobs lits"; did you mean "jobs list"?'],
     [["run"], "<prompt> is missing"],
-    [["run", "a", "b"], '"b" is one argument too many'],
+    [["run", "a", "b"], 'unexpected argument "b"'],
     [["run", "a", "--modle", "x"], "there is no flag --modle; did you mean --model?"],
     [["run", "a", "--model"], "--model needs a value: --model <name>"],
     [["run", "a", "--wait=yes"], "--wait takes no value"],
     [["run", "a", "--model", "x", "--model", "y"], "--model is given twice"],
-    [["run", "a", "--key", "secret"], "a key is never an argument: set SERVICE_API_KEY, or use `signalbox login`"],
+    [["run", "a", "--key", "secret"], "keys are never arguments: set SERVICE_API_KEY, or use `signalbox login`"],
   ])("%j is refused", (argv, says) => expect(refusal(...argv)).toBe(says));
 
   it("helps with everything, with a group, and with each command, from the table that it parses by", () => {

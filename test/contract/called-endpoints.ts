@@ -1,5 +1,5 @@
-// Which endpoints a client's verbs ask for: each verb is called once with names in place of what it takes, and what it
-// would have sent is noted.
+// Which endpoints a client's methods call: each method is called once with placeholder names, and its request is
+// recorded.
 
 const PART = "PART";
 
@@ -10,7 +10,7 @@ const isIterator = (value: unknown): value is AsyncGenerator =>
 
 const isNoun = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-/** `GET /api/jobs/{}`: a method and a path, with a hole for each of its names. */
+/** `GET /api/jobs/{}`: a method and a path, with its names replaced. */
 export const shapeOf = (method: string, path: string): string =>
   `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, "{}").replaceAll(PART, "{}")}`;
 
@@ -20,12 +20,12 @@ export class EndpointNotes {
   readonly fetch: typeof fetch = async (input, init) => {
     const { pathname } = new URL(String(input));
     this.shapes.add(shapeOf(init?.method ?? "GET", pathname));
-    // An answer that ends whatever waits for an end.
+    // An answer that ends any wait for an end.
     const isStream = new Headers(init?.headers).get("accept") === "text/event-stream";
     return isStream ? new Response("event: end\ndata: {}\n\n") : Response.json({ status: "completed" });
   };
 
-  /** Calls every verb of every noun below `client`. */
+  /** Calls every method of every part of `client`. */
   async callAll(client: object): Promise<void> {
     for (const value of Object.values(client)) {
       if (typeof value === "function") await this.#call(value as Verb);
@@ -34,7 +34,7 @@ export class EndpointNotes {
   }
 
   async #call(verb: Verb): Promise<void> {
-    // Verbs that take no name get one where they take a body or options, which harms nobody here.
+    // Methods without a name argument get one as body or options, which does no harm here.
     await Promise.resolve()
       .then(async () => {
         const result = verb(PART, {}, {});

@@ -1,4 +1,4 @@
-// The client is bundled into pages and packages: it must bring no schemas along.
+// The client is bundled into pages and packages, so it must not bring the schemas along.
 
 import { build } from "esbuild";
 import { expect, it } from "vitest";

@@ -1,5 +1,5 @@
-// The typed client's manners on the line, seen from a server's side: what it sends, what it repeats, and what it makes
-// of each kind of answer.
+// The typed client's requests as a server sees them: what it sends, what it retries, and how it treats each kind of
+// answer.
 
 import { describe, expect, it } from "vitest";
 import { ApiProblem } from "../../contract/client/problem.ts";
@@ -28,7 +28,7 @@ const problem = (status: number, code: string, headers: Record<string, string> =
 
 const breaksOff: Answer = () => Promise.reject(new TypeError("fetch failed"));
 
-/** A client of a service that gives these answers, one after the other, the last one for ever. */
+/** A client of a service that gives these answers in turn, and then the last one for ever. */
 const clientOf = (answers: readonly Answer[], options: { key?: string; retries?: number; timeoutMs?: number } = {}) => {
   const seen: Seen[] = [];
   const send = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
@@ -150,7 +150,7 @@ describe("an answer that is no success", () => {
     const failed = await refusal(client.jobs.get("j1"));
     expect([failed.code, failed.message, seen.length]).toEqual([
       "redirected",
-      "The address redirects to https://box/: use that one.",
+      "The address redirects to https://box/: use that address.",
       1,
     ]);
   });

@@ -1,4 +1,4 @@
-// A worker that does what a test tells it, over plain HTTP: it takes a job, starts it, and ends it as asked.
+// A worker that a test controls, over plain HTTP: takes a job, starts it, and ends it as told.
 
 import { vi } from "vitest";
 import type { World } from "./browser.ts";
@@ -11,7 +11,7 @@ interface Leased {
 }
 
 export interface ActingWorker {
-  /** Waits until the job is given to it, and starts it. */
+  /** Waits until it gets the job, and starts it. */
   readonly start: (id: string) => Promise<Leased>;
   readonly fail: (id: string, error: { code: string; message: string; retryable: boolean }) => Promise<void>;
   readonly complete: (id: string, result: unknown, spent?: Record<string, unknown>) => Promise<void>;

@@ -1,5 +1,5 @@
-// A real Chromium on the real self-hosted server. Every page keeps account of what must not happen: console errors,
-// uncaught exceptions, and requests that leave the origin. Without Chromium the tests are skipped, but never in CI.
+// A real Chromium on the real self-hosted server. Every page records what must not happen: console errors, uncaught
+// exceptions, and requests to other origins. Without Chromium the tests are skipped, except in CI.
 
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ const FLAGS = [
 
 const WORKER_WAIT = { timeout: 15_000, interval: 100 };
 
-/** True where these tests are to be skipped: no Chromium, and nobody who insists on it. */
+/** True if these tests are to be skipped: there is no Chromium, and this is not CI. */
 export const lacksBrowser = (): boolean => {
   if (existsSync(CHROMIUM)) return false;
   if (process.env.CI === "true") throw new Error(`CI needs Chromium at ${CHROMIUM}: apt-get install chromium`);
@@ -32,24 +32,24 @@ export const lacksBrowser = (): boolean => {
 
 export interface Watched {
   readonly page: Page;
-  /** What went wrong so far: console errors, exceptions, requests to elsewhere. */
+  /** Faults so far: console errors, exceptions, requests to other origins. */
   readonly faults: () => string[];
 }
 
 export interface World {
   readonly server: SelfHosted;
-  /** The API with the admin key. */
+  /** Calls the API with the admin key. */
   readonly call: <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>;
-  /** A page of a browser that knows nothing yet. */
+  /** A page of a fresh browser. */
   readonly visit: (address: string, options?: BrowserContextOptions) => Promise<Watched>;
-  /** A page that is signed in. */
+  /** A signed-in page. */
   readonly open: (place: string, options?: BrowserContextOptions) => Promise<Watched>;
   /** Waits for the local worker to report. */
   readonly untilWorker: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** A refusal that a test provokes is logged by the browser itself, and is no fault of the page. */
+/** The browser logs a refusal that a test provokes; that is not a fault of the page. */
 const isExpected = (text: string): boolean =>
   /^Failed to load resource: .* status of (400|401|404|409|412|502|503)/.test(text);
 

@@ -1,4 +1,4 @@
-// What is shipped: small, whole, and within the content security policy.
+// The built files: small, complete, and within the content security policy.
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// The killswitch, and a connection that is lost: what an operator must be able to trust.
+// The killswitch, and a lost connection: what an operator must be able to rely on.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
     await page.goto(`${world.server.url}/#/`);
     await page.getByText("Stop: killswitch level 3").waitFor();
     await banner.getByRole("button", { name: "Clear …" }).click();
-    await page.getByRole("button", { name: "Clear the line" }).click();
+    await page.getByRole("button", { name: "Clear the killswitch" }).click();
     await page.getByText("Clear: 1 free place").waitFor();
     expect(await banner.count()).toBe(0);
     expect(faults()).toEqual([]);
@@ -112,7 +112,7 @@ describe.skipIf(lacksBrowser())("when the server goes away", () => {
       expect(await page.getByText("Connection lost.").count()).toBe(0);
       await page.getByRole("link", { name: "Pending" }).click();
       await page.getByText("while you were away").waitFor();
-      // Which schedules missed runs is one action from anywhere.
+      // The schedules with missed runs are one action away from any page.
       await page.getByRole("link", { name: "Schedules", exact: true }).click();
       const row = page.getByRole("row").filter({ hasText: "punctual" });
       await row.getByText(/^\d+ runs? missed$/).waitFor();

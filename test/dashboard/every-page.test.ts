@@ -1,5 +1,5 @@
-// What holds for every page: no serious finding of axe in either theme, nothing wider than a phone, no console error,
-// no request to elsewhere, one heading, a title of its own.
+// Checks for every page: no serious finding of axe in either theme, nothing wider than a phone, no console error, no
+// request to other origins, one heading, a title of its own.
 
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ interface Finding {
   nodes: { html: string }[];
 }
 
-/** Runs through the debugger, as the page's own policy admits no script from elsewhere. */
+/** Runs through the debugger, because the page's policy allows no external script. */
 const seriousFindings = async (page: Page): Promise<string[]> => {
   await page.evaluate(AXE);
   const findings = await page.evaluate(async () => {
@@ -129,7 +129,7 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   expect(await unvisited(Object.values(places))).toEqual([]);
 };
 
-/** Pages of the dashboard's own table that none of these addresses shows. */
+/** Pages of the dashboard's table that none of these addresses shows. */
 const unvisited = async (addresses: readonly string[]): Promise<string[]> => {
   const source = await readFile(new URL("../../dashboard/pages/page-at.tsx", import.meta.url), "utf8");
   const pages = [...source.matchAll(/^ {2}(?:"([^"]*)"|(\w+)): \(/gm)].map(

@@ -1,4 +1,4 @@
-// The fleet by exception: true past two hundred workers, acts on many, and who has not confirmed a halt.
+// The fleet page: correct beyond two hundred workers, acts on many, shows who has not confirmed a halt.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { register } from "./acting-worker.ts";

@@ -1,4 +1,4 @@
-// One job's page: its attempts, its prompt beside its result, and a new job like it.
+// A job's page: its attempts, its prompt beside its result, and a copy of the job.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ActingWorker, register } from "./acting-worker.ts";
@@ -45,14 +45,14 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("says why its worker got it: the score by its parts, who was next best and what it was behind in", async () => {
+  it("says why its worker got it: the score by its parts, the next best worker and where that scored lower", async () => {
     await register(world, "tagged", { provider: "duo", tags: "a,b" });
     await register(world, "plain", { provider: "duo" });
     const { id } = await world.call<Made>("POST", "/dispatch", { prompt: "Choose", provider: "duo" });
     const { page, faults } = await world.open(`jobs/${id}`);
     await page.getByRole("heading", { name: "Why plain" }).waitFor();
     await page
-      .getByText(/^Next best: tagged, score [\d.]+; behind in tag fit\.$/)
+      .getByText(/^Next best: tagged, score [\d.]+; lower in tag fit\.$/)
       .first()
       .waitFor();
     await page.getByText("Left out: 1 worker of another provider.").first().waitFor();
@@ -77,12 +77,12 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("a new one like it keeps a long prompt, the input, the timeout and the attempts", async () => {
+  it("a copy keeps a long prompt, the input, the timeout and the attempts", async () => {
     const prompt = `Begin ${"word ".repeat(2000)}end`;
     const asked = { prompt, input: { temperature: 0.5 }, timeout_seconds: 321, max_attempts: 4, tags: ["h100"] };
     const { id } = await world.call<Made>("POST", "/api/jobs", asked);
     const { page, faults } = await world.open(`jobs/${id}`);
-    await page.getByRole("link", { name: "New one like it" }).click();
+    await page.getByRole("link", { name: "Create a copy" }).click();
     await page.getByRole("button", { name: "Put in the queue" }).click();
     await expect.poll(() => page.url()).toMatch(/#\/jobs\/(?!new)/);
     const made = page.url().split("/").at(-1) ?? "";

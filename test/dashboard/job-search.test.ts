@@ -1,4 +1,4 @@
-// The search line of the jobs page: the same filter as text, as fields of the API, and as a test of live jobs.
+// The search line of the jobs page: the same filter as text, as API fields, and as a test of live jobs.
 
 import { describe, expect, it } from "vitest";
 import type { LiveJob } from "../../contract/live.ts";
@@ -53,7 +53,7 @@ describe("the search line", () => {
 });
 
 describe("a live job", () => {
-  it("matches by the provider that it asks for and by the one that ran it, as the API's filter does", () => {
+  it("matches the provider it asks for and the provider that ran it, like the API's filter", () => {
     expect(matches(job({ provider: "pa" }), { provider: "pa" })).toBe(true);
     expect(matches(job({ ran_provider: "pa" }), { provider: "pa" })).toBe(true);
     expect(matches(job({ provider: "pb" }), { provider: "pa" })).toBe(false);

@@ -1,4 +1,4 @@
-// The dispatch signal: green only while work can be given out and goes well.
+// The dispatch signal: green only while work can be dispatched and succeeds.
 
 import { describe, expect, it } from "vitest";
 import { type LineFacts, lineSignal } from "../../dashboard/state/line-signal.ts";

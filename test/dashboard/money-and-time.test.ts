@@ -1,4 +1,4 @@
-// Cost and schedules that answer, the catalog's week, the palette, and a config draft that is not lost.
+// Cost, schedules, the catalog's week, the palette, and a config draft that is not lost.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ActingWorker, register } from "./acting-worker.ts";
@@ -109,7 +109,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "box-1" }).focus();
     await page.keyboard.press("?");
-    await page.getByRole("heading", { name: "What the keys do" }).waitFor();
+    await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
     expect(faults()).toEqual([]);
   });
 

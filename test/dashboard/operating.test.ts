@@ -1,4 +1,4 @@
-// What an operator does all day, done in a browser: jobs, workers, schedules, catalog, config, keys.
+// An operator's daily work, in a browser: jobs, workers, schedules, catalog, config, keys.
 
 import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -89,7 +89,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
   it("a worker is paused with a reason, shown as such everywhere, and resumed", async () => {
     const instance = await localWorker();
     const { page, faults } = await world.open(`fleet/${instance}`);
-    await page.getByText("No job waits: there is nothing to give it.").waitFor();
+    await page.getByText("No job waits.").waitFor();
     await page.getByRole("button", { name: `Pause ${instance}` }).click();
     await page.getByLabel("Reason").fill("relay check");
     await page.getByRole("button", { name: "Pause", exact: true }).click();
@@ -129,7 +129,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByText("No subscription yet.").waitFor();
     await page.getByRole("button", { name: "Subscribe" }).click();
     await page.getByLabel("Provider", { exact: true }).selectOption("openai");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Subscribe" }).click();
     await page.getByRole("button", { name: "Sync now: openai" }).click();
     await page.getByText(/openai was not synced: .*PROVIDER_OPENAI_KEY/).waitFor();
     await page.getByRole("cell", { name: "failing" }).waitFor();
@@ -171,7 +171,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await editor.fill(before.replace(/timeout_seconds: \d+/, "timeout_seconds: 60"));
     await page.getByRole("button", { name: "Review and save" }).click();
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByText("Somebody saved another config meanwhile").waitFor();
+    await page.getByText("Someone else saved another config meanwhile").waitFor();
   });
 
   it("a key is created, shown once, rotated and revoked, and the audit log has it", async () => {
@@ -180,12 +180,12 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByLabel("Name").fill("night shift");
     await page.getByRole("button", { name: "Create" }).click();
     const secret = await page.locator(".secret").textContent();
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Rotate night shift" }).click();
     await page.getByRole("button", { name: "Rotate", exact: true }).click();
     await page.getByText("Copy it now").waitFor();
     expect(await page.locator(".secret").textContent()).not.toBe(secret);
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Revoke night shift" }).click();
     await page.getByRole("button", { name: "Revoke", exact: true }).click();
     await page.getByRole("row").filter({ hasText: "night shift" }).getByText("revoked").waitFor();

@@ -1,4 +1,4 @@
-// The Overview answers what is wrong: what waits and why, what fails and where, and what stands in the way.
+// The Overview shows what is wrong: what waits and why, what fails, and what blocks it.
 
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// What plugs in, from the dashboard: a model to talk to, a worker to add, webhooks, and a key that leaked.
+// Connecting things from the dashboard: chatting with a model, adding a worker, webhooks, rotating a leaked key.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
@@ -73,7 +73,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await page.getByRole("button", { name: "Create" }).click();
     const secret = (await page.locator(".secret").textContent()) ?? "";
     expect(secret).toMatch(/^whsec_/);
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Test" }).click();
     await page.getByText("webhook.test", { exact: true }).first().waitFor();
     await page.getByRole("button", { name: /^Redeliver webhook.test/ }).click();
@@ -92,8 +92,8 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await row.getByText("3 open jobs at a time").waitFor();
     await page.getByRole("button", { name: "Edit app" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Open jobs at a time").fill("");
-    await dialog.getByLabel("Dollars a day").fill("2.5");
+    await dialog.getByLabel("Open jobs at the same time").fill("");
+    await dialog.getByLabel("Dollars per day").fill("2.5");
     await dialog.getByLabel("Models").fill("gpt-*, echo");
     await dialog.getByRole("button", { name: "Save" }).click();
     await row.getByText("2.5 dollars a day · models gpt-*, echo").waitFor();

@@ -1,4 +1,4 @@
-// What the console makes of texts: diffs, durations, money, tags, addresses.
+// The dashboard's formatting: diffs, durations, money, tags, addresses.
 
 import { describe, expect, it } from "vitest";
 import { duration, relative, splitTags, usd } from "../../dashboard/format.ts";

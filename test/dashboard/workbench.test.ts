@@ -1,4 +1,4 @@
-// The jobs page under load: a list that stands still, one search line, changes of many jobs, keys, views, Back.
+// The jobs page under load: a list that does not move, one search line, bulk changes, keyboard, views, Back.
 
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -138,7 +138,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     const { page, faults } = await world.open("jobs?status=failed&range=1h");
     await page.getByLabel("Search").fill("error:bad_gateway ran:openai");
     await page.getByText("1–3 of 3 jobs").waitFor();
-    await page.getByLabel("Select all here").check();
+    await page.getByLabel("Select all on this page").check();
     await page.getByRole("button", { name: "Retry …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Retry 3 jobs" }).click();
     await page.getByText("3 jobs are back in the queue.").waitFor();
@@ -154,7 +154,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     });
     const { page, faults } = await world.open("jobs?q=many&status=pending&range=1h");
     await page.getByText("1–50 of 60 jobs").waitFor();
-    await page.getByLabel("Select all here").check();
+    await page.getByLabel("Select all on this page").check();
     await page.getByRole("button", { name: "Select all 60 that match" }).click();
     await page.getByRole("button", { name: "Cancel …" }).click();
     const dialog = page.getByRole("dialog");
@@ -183,7 +183,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await create("keys older");
     await create("keys newer");
     const { page, faults } = await world.open("jobs");
-    await page.getByLabel("Select all here").waitFor();
+    await page.getByLabel("Select all on this page").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("keys");
     await page.getByText("1–2 of 2 jobs").waitFor();

@@ -108,7 +108,7 @@ describe("reading an expression", () => {
     },
   );
 
-  test.each(["", "Mars/Olympus", "+02:00", "Europe/Berlin\n", "local", "x".repeat(100)])("%j is none", (name) => {
+  test.each(["", "Mars/Olympus", "+02:00", "Europe/Berlin\n", "local", "x".repeat(100)])("%j is refused", (name) => {
     expect(parseTimezone(name)).toMatchObject({ ok: false, error: expect.stringContaining('"Europe/Berlin"') });
   });
 });
@@ -314,7 +314,7 @@ describe("minute by minute", () => {
   ];
   const walls = new Map<string, number>();
 
-  /** The wall clock, in minutes, read another way than the code under test reads it. */
+  /** The wall clock in minutes, computed in another way than the code under test. */
   function wallMinute(timezone: string, instant: number): number {
     const key = `${timezone} ${instant}`;
     const known =

@@ -121,12 +121,12 @@ describe("a rate limit", () => {
     expect(waits).toEqual([5_000, 10_000, 20_000]);
     expect(limited(run(job))).toMatchObject({
       job: { status: "failed", error: { message: RATE_LIMIT_MESSAGE }, attempts: 1 },
-      // The provider rests, whatever becomes of the job.
+      // The provider backs off, whatever happens to the job.
       backoffUntilAt: NOON + 40_000,
     });
   });
 
-  test("is known by its code as by its status; an exhausted quota is none", () => {
+  test("is recognised by code or status; an exhausted quota is not a rate limit", () => {
     const status = (error: object) =>
       decided(failJob(runningJob(), 1, failure(error), { ...NO_POLICY, rateLimit: RATE_LIMIT }, NOON)).job.status;
     expect(status({ code: "rate_limited" })).toBe("pending");
@@ -158,7 +158,7 @@ describe("a rate limit", () => {
 
 describe("the fallback", () => {
   const CHAIN = ["a", "b", "c"];
-  /** What the coordinator says of the chain after a failure on this job's provider. */
+  /** The coordinator's policy after a failure on this job's provider. */
   const policyFor = (job: Job): FailurePolicy => ({
     ...NO_POLICY,
     fallbackProviders: CHAIN.slice(CHAIN.indexOf(job.workerProvider ?? "") + 1),
@@ -179,7 +179,7 @@ describe("the fallback", () => {
     expect(second.job).toMatchObject({ status: "pending", excludedProviders: ["a", "b"], readyAt: null });
     const last = (maxAttempts: number) => failOn(second.job, "c", RETRYABLE, { maxAttempts }).job;
     expect(last(3)).toMatchObject({ status: "failed", error: { status: 502 } });
-    // Where attempts are left it starts at the top of the chain, a while later.
+    // While attempts are left it starts again at the top of the chain, after a delay.
     expect(last(4)).toMatchObject({ status: "pending", excludedProviders: [], delayedBy: "retry" });
   });
 

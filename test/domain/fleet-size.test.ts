@@ -1,4 +1,4 @@
-// What a fleet of the largest size costs: memory a worker, and a refused dispatch that shows the closest of them.
+// The cost of a fleet of the largest size: memory per worker, and a refused dispatch that lists the closest workers.
 
 import { expect, test } from "vitest";
 import { Fleet } from "../../domain/fleet.ts";
@@ -11,7 +11,7 @@ const SHOWN = 200;
 
 const namesOf = (kind: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${kind}-${at}`);
 
-/** As the store reads them: each with lists of its own, which most have in common. */
+/** As the store reads them: each with its own lists, most of them equal. */
 const largeFleet = (): Fleet => {
   const fleet = new Fleet();
   for (let at = 0; at < MANY; at += 1) {
@@ -29,6 +29,23 @@ test("a worker of usual size, with a tag of its own, takes less than 4 KB", () =
   const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
   expect(fleet.size).toBe(MANY);
   expect(bytes / MANY).toBeLessThan(4_096);
+});
+
+test("of 3,000 workers as large as they may be, each takes little more than what only it has", () => {
+  const FAT = 3_000;
+  const before = process.memoryUsage();
+  const fleet = new Fleet();
+  for (let at = 0; at < FAT; at += 1) {
+    // As the store reads them: texts of its own, equal to the others'.
+    const models = Array.from({ length: 500 }, (_, n) => `${n}`.padStart(120, "m"));
+    const tags = [...namesOf("tag", 31), `host-${at}`];
+    fleet.put(worker({ instance: `w-${at}`, tags, models }), NOON);
+  }
+  globalThis.gc?.();
+  const after = process.memoryUsage();
+  const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+  expect(fleet.size).toBe(FAT);
+  expect(bytes / FAT).toBeLessThan(16 * 1_024);
 });
 
 test("a refusal shows the workers that came closest, as the whole explanation has them, and looks at no others", () => {

@@ -30,7 +30,7 @@ const offer = fc.record({
 const steps = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.record({ put: offer }) },
-    // The same offer in a new record, as after an outcome or a pause: what is indexed is the same arrays.
+    // The same offer in a new record, as after an outcome or a pause: the indexed arrays are the same.
     { weight: 2, arbitrary: fc.record({ change: instance, pause, concurrency: fc.nat({ max: 3 }) }) },
     { weight: 2, arbitrary: fc.record({ remove: instance }) },
     { weight: 4, arbitrary: fc.record({ load: instance, change: fc.integer({ min: -2, max: 2 }) }) },
@@ -39,8 +39,8 @@ const steps = fc.array(
 );
 type Step = (typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never) extends (infer One)[] ? One : never;
 
-/** The fleet as a plain map, every answer found by looking at every worker. */
-/** `heldFrom`: the provider that the worker offered when it was given each job that it has. */
+/** The fleet as a plain map: every answer is found by looking at every worker. */
+/** `heldFrom`: the provider that the worker offered when it got each of its jobs. */
 type Naive = Map<string, { worker: Worker; load: number; heldFrom: string[] }>;
 
 const apply = (fleet: Fleet, naive: Naive, step: Step): void => {
@@ -114,7 +114,7 @@ const expectAlike = (fleet: Fleet, naive: Naive): void => {
 };
 
 describe("the fleet", () => {
-  test("agrees with a plain map on every index and load, whoever comes, changes and goes (property)", () => {
+  test("agrees with a plain map on every index and load, whichever workers come, change and go (property)", () => {
     fc.assert(
       fc.property(steps, (given) => {
         const fleet = new Fleet();

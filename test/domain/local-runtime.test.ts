@@ -6,7 +6,7 @@ import { bundledProviders } from "../../src/catalog/bundled-providers.ts";
 import { readConfig } from "../../worker/config.ts";
 import { RUNTIME_NAMES } from "../../worker/runtimes/providers.ts";
 
-/** These have no model list of their own to follow. */
+/** These have no model list to follow. */
 const NOT_IN_CATALOG = ["echo", "openai-compatible"];
 
 describe("every local runtime", () => {

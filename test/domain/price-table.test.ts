@@ -10,7 +10,7 @@ import { priceData } from "../../scripts/price-table.ts";
 const at = Date.parse("2026-11-21T12:00:00Z");
 const UNTOLD = ["output_reasoning_mtok", "output_citation_mtok"];
 
-/** What the package itself says, in nano-dollars; null where it states no rate for tokens. */
+/** The package's own answer, in nano-dollars; null if it has no token rate. */
 function packageCost(provider: string, model: string, inputTokens: number, cachedInputTokens: number, when: number) {
   const usage = { input_tokens: inputTokens, cache_read_tokens: cachedInputTokens, output_tokens: 700 };
   const found = calcPrice(usage, model, { providerId: provider, timestamp: new Date(when) });
@@ -19,7 +19,7 @@ function packageCost(provider: string, model: string, inputTokens: number, cache
 }
 
 describe("the price table", () => {
-  test("is the one that the installed package gives", () => {
+  test("equals that of the installed package", () => {
     expect(readFileSync(new URL("../../providers/price-data.ts", import.meta.url), "utf8")).toBe(priceData());
   });
 
@@ -28,7 +28,7 @@ describe("the price table", () => {
     let pricedCount = 0;
     for (const { id } of PRICE_DATA) {
       for (const { id: model, prices } of findProvider({ providerId: id })?.models ?? []) {
-        // Only a list of prices changes with time.
+        // Only a list of prices depends on the time.
         const hours = Array.isArray(prices) ? Array.from({ length: 24 }, (_, hour) => hour) : [0];
         const probes = [150_000, 900_000, ...hours.map(() => 1000)].map((tokens, hour) => [
           tokens,
@@ -40,7 +40,7 @@ describe("the price table", () => {
           const price = tablePrice(id, model, usage, when);
           const actual = price === null ? null : costOf(price, usage);
           if (actual !== null) pricedCount++;
-          // The package calculates with floats; what differs by more than their error is wrong.
+          // The package calculates with floats; a larger difference than their error is wrong.
           const isSame = expected === null || actual === null ? expected === actual : Math.abs(expected - actual) < 1;
           if (!isSame) wrong.push(`${id} ${model} ${inputTokens}: ${actual} for ${expected}`);
         }

@@ -141,7 +141,7 @@ describe("a requirement group", () => {
   });
 });
 
-/** The queue as a plain list, every answer found by looking at every job. */
+/** The queue as a plain list: every answer is found by looking at every job. */
 class NaiveQueue {
   jobs: { key: string; place: Place }[] = [];
 
@@ -161,7 +161,7 @@ const expectAlike = (queue: Queue, naive: NaiveQueue): void => {
     const places = naive.placesIn(key).sort(byPlace);
     expect(group.count).toBe(places.length);
     expect(queue.waitingIn(key)).toBe(places.length);
-    // A head that is known is the first; one that is not is looked up by whoever needs it.
+    // A known head is the first job; an unknown one is looked up when it is needed.
     if (group.head !== null) expect(group.head).toEqual(places[0]);
     expect(groupKeyOf(group.requirements)).toBe(key);
   }

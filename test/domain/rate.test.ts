@@ -1,9 +1,9 @@
-// A key's requests a second, its bursts, and what it has under way.
+// A key's requests per second, its bursts, and its requests in progress.
 
 import { describe, expect, it } from "vitest";
 import { type Bucket, NO_LIMITS, type RequestLimits, takeRequest } from "../../domain/rate.ts";
 
-/** How many of the requests that come at these instants are let in. */
+/** How many of the requests at these instants are admitted. */
 const admitted = (limits: RequestLimits, instants: readonly number[]): number => {
   let bucket: Bucket | undefined;
   let count = 0;

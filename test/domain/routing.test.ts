@@ -20,7 +20,7 @@ import {
 } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
-/** Built a moment ago, so that a pause may have ended since without anyone having looked. */
+/** Built a moment ago, so a pause may have ended since. */
 const situation = (given: readonly Spec[], rules: RoutePolicy) => ({
   fleet: fleetOf(given, NOON - 1),
   rules: { ...rules, lastSignOf: signsOf(given, NOON) },
@@ -29,11 +29,11 @@ const situation = (given: readonly Spec[], rules: RoutePolicy) => ({
 const sameModel = (one: string, other: string): boolean =>
   [one, other].map((name) => name.replace(/:latest$/, "")).every((name, _, [first]) => name === first);
 
-/** Who may have a job, in the contract's words and without any index. */
+/** Whether a worker may have a job, by the contract and without any index. */
 const mayHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy, all: readonly Spec[] = []): boolean =>
   mightHave(one, asked, rules) &&
   (one.load ?? 0) < (one.concurrency ?? 1) &&
-  // One that failed the job stands back as long as any other might have it, busy or not.
+  // A worker that failed the job comes last while any other could have it, busy or not.
   (!asked.avoidedWorkers.includes(one.instance ?? "") ||
     !all.some(
       (other) =>
@@ -42,7 +42,7 @@ const mayHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy, all: readon
         mightHave(other, asked, rules),
     ));
 
-/** But for what it is busy with. */
+/** Ignoring its current load. */
 const mightHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean => {
   const provider = one.provider ?? "";
   const isBound = asked.provider !== null;
@@ -70,7 +70,7 @@ const mightHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean 
   ].every(Boolean);
 };
 
-/** The filter whose words these are. */
+/** The filter with this text. */
 const filterOf = (reason: string): string => {
   const words: [string, RegExp][] = [
     ["api", /^does not offer the API "/],
@@ -95,8 +95,19 @@ const tally = (names: readonly string[]): Record<string, number> => {
   return counts;
 };
 
+test("a worker that let its last lease expire comes after the others, and the explanation says so", () => {
+  const fleet = fleetOf([{ instance: "late", concurrency: 9, expiredLeases: 1 }, { instance: "prompt" }]);
+  const { selected, workers } = explain(fleet, request(), policy());
+  expect(selected).toBe("prompt");
+  expect(workers.map(({ instance, note }) => [instance, note])).toEqual([
+    ["prompt", undefined],
+    ["late", expect.stringContaining("did not start")],
+  ]);
+  expect(choose(fleet, request(), policy())?.runnerUp?.member.worker.instance).toBe("late");
+});
+
 describe("a job of the front door", () => {
-  test("waits where no worker offers its API, and goes to the one that does", () => {
+  test("waits while no worker offers its API, and goes to a worker that does", () => {
     const fleet = fleetOf([{ instance: "old" }, { instance: "new", apis: ["messages"] }]);
     const asked = request({ api: "messages" });
     expect(chosenOf(fleet, asked, policy())).toBe("new");
@@ -163,7 +174,7 @@ describe("for any fleet, request and policy", () => {
     });
   });
 
-  test("a worker's first refusal is the first of all its refusals, and null for the one that is chosen", () => {
+  test("a worker's first refusal is the first of all its refusals, and null for the chosen worker", () => {
     check((given, asked, rules) => {
       const { fleet, rules: live } = situation(given, rules);
       for (const member of fleet.members()) {
@@ -210,7 +221,10 @@ describe("for any fleet, request and policy", () => {
     });
   });
 
-  /** What each strategy puts first; smaller is better. Among equals the score decides, then whose turn is longest ago. */
+  /**
+   * What each strategy compares first; smaller is better. Equal workers are compared by score, then by whose turn is
+   * longest ago.
+   */
   const cost: Record<(typeof STRATEGIES)[number], (one: Spec, asked: RouteRequest, rules: RoutePolicy) => number> = {
     score: () => 0,
     fallback: (one, asked, rules) => (asked.provider === null ? rules.chain.indexOf(one.provider ?? "") : 0),

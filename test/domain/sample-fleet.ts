@@ -1,4 +1,4 @@
-// Fleets, requests and policies for tests of routing, by hand and at random.
+// Fleets, requests and policies for tests of routing, fixed and random.
 
 import fc from "fast-check";
 import type { Api } from "../../domain/api.ts";
@@ -42,13 +42,13 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   ...offer,
 });
 
-/** A worker in the fleet's memory, with what memory alone knows of it. */
+/** A worker in the fleet's memory, with what only memory knows of it. */
 export interface Spec extends Partial<Worker> {
   readonly load?: number;
   readonly isConnected?: boolean;
   readonly isClaiming?: boolean;
   readonly lastTurn?: number;
-  /** How long ago its socket last answered a ping that memory did not see. */
+  /** How long ago its socket answered a ping that memory did not see. */
   readonly socketAgeMs?: number | null;
 }
 
@@ -121,7 +121,7 @@ const offered = {
   outcomes: fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 3 })).map(([well, badly]) => outcomes(well, badly)),
 };
 
-/** One that would take a job, as most do; so that there is a choice to make. */
+/** A worker that would take a job, as most would, so that there is a choice. */
 const willing = fc.record({
   ...offered,
   concurrency: fc.integer({ min: 3, max: 4 }),

@@ -1,4 +1,4 @@
-// Jobs in every state of the contract, each brought there by the rules themselves.
+// Jobs in every state of the contract, brought there by the rules.
 
 import { type FailurePolicy, type FailureReport, failJob } from "../../domain/failure.ts";
 import { createJob, type Decision, type Job, type JobError, makeReady, type NewJob } from "../../domain/job.ts";
@@ -27,7 +27,7 @@ export const WORKER = { instance: "w1", provider: "openai" };
 export const NOTHING_SPENT = { usage: null, costNanoUsd: null };
 export const RESULT = { result: { text: "hello" }, ...NOTHING_SPENT };
 
-/** What was decided; a refusal where none was expected breaks the test with its facts. */
+/** The decision; an unexpected refusal fails the test with its facts. */
 export const decided = <T>(outcome: Result<T, Refusal>): T => {
   if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome.error)}`);
   return outcome.value;

@@ -246,7 +246,7 @@ describe("for any schedule and any stretches of downtime", () => {
     fc.record({ cron: cronArbitrary, timezone: timezoneArbitrary }),
     fc.record({ interval: fc.integer({ min: 1, max: 5000 }).map((minutes) => `${minutes}m`) }),
   );
-  // Short and long, so that both every due time on its own and whole seasons are slept through.
+  // Short and long, so that both single due times and whole seasons are missed.
   const downtimes = fc.array(
     fc.oneof(fc.integer({ min: 1, max: 3_600_000 }), fc.integer({ min: 1, max: 60 * DAY_MS })),
     {

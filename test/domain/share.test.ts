@@ -1,4 +1,4 @@
-// Which process has a tenant: spread evenly, and the same for ever, for it names the folder of the tenant's data.
+// Which process has a tenant: spread evenly and never changing, because it names the folder of the tenant's data.
 
 import { expect, test } from "vitest";
 import { isInShare, readShare, shareOf, shareText, WHOLE } from "../../domain/share.ts";

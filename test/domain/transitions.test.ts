@@ -52,7 +52,7 @@ import {
 type Outcome = Result<Decision, Refusal>;
 type State = JobStatus | "delayed";
 
-/** Exported functions that take a job and decide about it: what the table must name. */
+/** Exported functions that take a job and decide about it; the table must name them all. */
 type RuleOf<Module> = {
   [Name in keyof Module]: Module[Name] extends (job: Job, ...rest: never[]) => Decision | Outcome ? Name : never;
 }[keyof Module];
@@ -75,8 +75,8 @@ const stateOf = (job: Job): State => (job.status === "pending" && job.readyAt !=
 interface Command {
   readonly run: (job: Job, lease: number, nowAt: number) => Outcome;
   /**
-   * How the service finds the jobs that it does this to by itself: by what stands in the record. Absent where a
-   * client or a worker names the job, so that any state may be met.
+   * How the service itself finds the jobs for this rule, by their records. Absent if a client or worker names the job,
+   * so any state may occur.
    */
   readonly reaches?: (job: Job) => boolean;
   readonly isFenced?: true;
@@ -94,7 +94,7 @@ const swept = (reaches: (job: Job) => boolean, run: (job: Job, nowAt: number) =>
 const fails = (error: object, policy: object = {}): Command =>
   reported((job, lease, nowAt) => failJob(job, lease, failure(error), { ...NO_POLICY, ...policy }, nowAt));
 
-/** The killswitch takes each lease back, or cancels what it held: as its level says. */
+/** The killswitch takes each lease back, or cancels its job, depending on the level. */
 const haltAt = (level: number): Command => {
   const killswitch = engage(KILLSWITCH_OFF, { level, reason: "drill", by: "ops" }, NOON);
   return {
@@ -160,9 +160,9 @@ type CommandName = { [Name in Rule]: keyof (typeof COMMANDS)[Name] }[Rule];
 const COMMAND = Object.assign({}, ...Object.values(COMMANDS)) as Record<CommandName, Command>;
 
 /**
- * A cell is the next state, the refusal's code, `same` (answered, and nothing changed), `kept` (this state, told or
- * stored anew) or `-` (the service never comes to a job in this state). The last column is the same command at once
- * again, wherever it was taken the first time.
+ * A cell is the next state, the refusal's code, `same` (answered, nothing changed), `kept` (this state, reported or
+ * stored again) or `-` (the service never does this to a job in this state). The last column is the same command
+ * repeated at once, after it was accepted.
  */
 const TABLE: Record<CommandName, string> = {
   //                             pending    delayed    assigned  running    completed     failed     cancelled   again
@@ -210,7 +210,7 @@ const names = Object.keys(TABLE) as CommandName[];
 const rowOf = (name: CommandName): string[] => TABLE[name].trim().split(/\s+/);
 const cells = names.flatMap((name) => STATES.map((state, at) => ({ state, name, expected: rowOf(name)[at] ?? "?" })));
 
-/** What a cell would say of this outcome. */
+/** The cell for this outcome. */
 const readAs = (before: Job, outcome: Outcome): string => {
   if (!outcome.ok) return outcome.error.code;
   const { job } = outcome.value;
@@ -218,7 +218,7 @@ const readAs = (before: Job, outcome: Outcome): string => {
   return stateOf(job) === stateOf(before) ? "kept" : stateOf(job);
 };
 
-/** What holds of every job in every state, whatever led there. */
+/** What is true of every job in every state. */
 const expectWellFormed = (job: Job): void => {
   expect(job.groupKey).toBe(groupKeyOf(job));
   expect(job.orderKey !== null).toBe(stateOf(job) === "pending");
@@ -240,12 +240,12 @@ const expectWellFormed = (job: Job): void => {
 const expectForward = (before: Job, { job, events }: Decision, nowAt: number): void => {
   expect(job.version).toBeGreaterThanOrEqual(before.version);
   expect(job.lease).toBe(before.lease + (job.status === "assigned" && before.status === "pending" ? 1 : 0));
-  // Each event is stored under a version of its own.
+  // Each event is stored under its own version.
   expect(events.length).toBeLessThanOrEqual(job.version - before.version);
   expect(job.version > before.version).toBe(events.length > 0);
   if (job.version > before.version) expect(job.updatedAt).toBe(nowAt);
   for (const event of events) expect(event).toMatchObject({ jobId: job.id, at: nowAt, lease: job.lease });
-  // The line in the timeline names the worker that held the job, whichever way it was left.
+  // The timeline entry names the worker that held the job, however the job left it.
   if (isLeased(before)) for (const event of events) expect(event.worker).toBe(before.assignedWorker);
 };
 

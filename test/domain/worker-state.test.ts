@@ -1,4 +1,4 @@
-// The states that an operator looks for, and the filter, order and sums of a fleet's list.
+// The states that an operator looks for, and the filter, order and totals of a fleet's list.
 
 import { describe, expect, it } from "vitest";
 import { type Outcome, registerWorker, type WorkerView } from "../../domain/worker.ts";

@@ -1,5 +1,4 @@
-// The judges: AI clients as people use them, in front of the server, the worker process and a runtime that can be told to
-// misbehave.
+// Real AI clients against the server, the worker process and a runtime that can be told to misbehave.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Requests to one operation, made from its description: who asks, with which path, query, headers and body, and what
-// must come of it where the request alone decides that.
+// Requests to one operation, made from its description: the caller, path, query, headers and body, and the expected
+// outcome if the request alone decides it.
 
 import fc from "fast-check";
 import type { OpenApi, Operation, Schema } from "./document.ts";
@@ -7,7 +7,7 @@ import { hostile, nearlyValid, type Resolve, toWire, UNKNOWN_NAMES, valid } from
 import type { WireRequest } from "./wire.ts";
 import { bytes, ROLES, type Role, type World } from "./world.ts";
 
-/** What is wrong with a case, where exactly one thing is. */
+/** What is wrong with a case, if it is exactly one thing. */
 export type Flaw = "none" | "any" | "unknown field" | "repeated parameter" | "unknown parameter" | "not JSON" | "media";
 
 export interface Case {
@@ -78,7 +78,7 @@ export const resolver =
   (schema: Schema) =>
     schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {});
 
-/** A longer address the platform refuses with 414 before the service sees it. */
+/** The platform refuses longer addresses with 414 before the service sees them. */
 const MAX_QUERY_CHARS = 3000;
 
 const asText = (value: unknown): string => {
@@ -138,7 +138,7 @@ export const validCase = (operation: Operation, resolve: Resolve, roles: readonl
       body: made.good?.body ?? null,
     }));
 
-/** Anything at all in any place. */
+/** Any value in any place. */
 const wildCase = (operation: Operation, resolve: Resolve): fc.Arbitrary<Case> => {
   const schema = operation.body?.schema ?? {};
   const body = fc.oneof(
@@ -202,7 +202,7 @@ export const anyCase = (operation: Operation, resolve: Resolve): fc.Arbitrary<Ca
 
 /** The request on the wire: known ids in place, the caller's key in its header. */
 export const toRequest = (world: World, operation: Operation, made: Case): WireRequest => {
-  // A sync of what is there would ask the provider itself.
+  // A sync of an existing subscription would call the provider.
   const ids = operation.path.endsWith("/sync") ? [] : world.idsOf(operation.path);
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const segment = made.path[name] ?? "";

@@ -1,5 +1,5 @@
-// Contract fuzzing from the service's own OpenAPI document: whatever it is asked, by whomever, its answer is one that
-// the document promises. The seed is fixed; FUZZ_SEED and FUZZ_RUNS choose another seed and more requests.
+// Contract fuzzing from the service's own OpenAPI document: every answer, to any caller and request, is one that the
+// document promises. The seed is fixed; FUZZ_SEED and FUZZ_RUNS choose another seed and more requests.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +19,10 @@ const SHOWN_CHARS = 400;
 
 const world = await openWorld(process.env.FUZZ_HOME === "workerd" ? "workerd" : "node");
 const operations = operationsOf(world.document);
-/** What waits for a worker's answer, asks for a model of one, or speaks as long as one does: judged by real clients in test/front-door. */
+/**
+ * Operations that wait for a worker's answer, need a worker's model, or stream: real clients in test/front-door test
+ * them.
+ */
 const WAITS_FOR_WORKERS = /^(\w+ \/v1\/|GET \/api\/jobs\/\{id\}\/stream$)/;
 const answeredAtOnce = operations.filter(({ name }) => !WAITS_FOR_WORKERS.test(name));
 const resolve = resolver(world.document);
@@ -35,7 +38,7 @@ const shown = ({ method, target, headers, body }: WireRequest, { status, text }:
   return `${method} ${target.slice(0, SHOWN_CHARS)}\n${JSON.stringify(others)}\n${sent}\n→ ${status} ${text.slice(0, SHOWN_CHARS)}`;
 };
 
-/** Sends a request and holds its answer against every promise that any answer owes. */
+/** Sends a request and checks its answer against every promise that applies to all answers. */
 const ask = async (operation: Operation, made: Case): Promise<WireAnswer> => {
   const request = toRequest(world, operation, made);
   const answer = await send(world.server.url, request);
@@ -59,11 +62,11 @@ const WRONG = {
   media: 415,
 };
 
-/** What the request alone decides: strangers are refused whatever they say, and one known flaw has one answer. */
+/** What the request alone decides: callers without a key are refused in any case, and one known flaw has one answer. */
 const requireOutcome = (operation: Operation, made: Case, answer: WireAnswer): void => {
   const { role, flaw, named } = made;
   const refusal = refusalOf(operation, role);
-  // A cookie from another site's page is refused as that, before anybody looks whose it is.
+  // A cookie from another site's page is refused as such, before its owner is checked.
   const isForeignPage = role === "none" && made.headers.origin !== undefined;
   if (refusal !== null) {
     if (isForeignPage && answer.status === 403) return;
@@ -120,7 +123,7 @@ describe(`whatever is asked (seed ${SEED})`, () => {
 describe("a life from beginning to end", () => {
   beforeAll(() => world.restore());
 
-  /** One step of a story: the operation by its name, with a real id, and the status that the story needs. */
+  /** One step of a lifecycle: the operation by its name, with a real id, and the expected status. */
   const take: Take = async ({ operation: name, id, query = "", body, role = "admin", headers = {}, status }) => {
     const operation = operations.find((one) => one.name === name);
     if (operation === undefined) throw new Broken(`the document has no ${name}`);
@@ -147,7 +150,7 @@ test("methods that a path does not take are 405 and name those that it takes", a
     const taken = operations.filter((operation) => operation.path === path).map(({ method }) => method);
     for (const method of methods.filter((one) => !taken.includes(one))) {
       const target = path.replaceAll(/\{\w+\}/g, "any");
-      // Another path may take it: `/api/jobs/{id}` for `/api/jobs/batch`.
+      // Another path may match: `/api/jobs/{id}` for `/api/jobs/batch`.
       const isTakenElsewhere = operations.some(
         (other) =>
           other.method === method && new RegExp(`^${other.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(target),
@@ -156,7 +159,7 @@ test("methods that a path does not take are 405 and name those that it takes", a
       if (isTakenElsewhere || (method === "OPTIONS" && path.startsWith("/v1/"))) continue;
       const answer = await world.call("admin", method, target);
       expect([method, path, answer.status]).toEqual([method, path, 405]);
-      // The front door refuses in the dialects of its clients.
+      // The front door refuses in its clients' formats.
       if (!path.startsWith("/v1/")) promises.requireCommon(answer, null);
       expect(String(answer.headers.allow).split(", ")).toEqual(expect.arrayContaining(taken));
     }
@@ -177,7 +180,7 @@ test("HEAD answers as GET does, without the body", async () => {
   }
 });
 
-test(`a path that is none is a 404 problem (seed ${SEED})`, async () => {
+test(`an unknown path is a 404 problem (seed ${SEED})`, async () => {
   const segment = fc.constantFrom(
     "api",
     "jobs",
@@ -210,7 +213,7 @@ test("every operation was carried out at least once: the promises were not kept 
   const never = answeredAtOnce
     .filter(({ name, isSocket }) => !isSocket && !answeredWell.has(name))
     .map(({ name }) => name);
-  // A sync needs a provider to ask, and these tests ask nobody.
+  // A sync would need a provider, and these tests call none.
   expect(never).toEqual(["POST /catalog/subscriptions/{id}/sync"]);
 });
 

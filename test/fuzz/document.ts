@@ -93,7 +93,7 @@ export const operationsOf = ({ paths }: OpenApi): Operation[] =>
 const DOCUMENT = "openapi";
 const pointer = (part: string): string => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"));
 
-/** Validators of the documented answers, compiled once each. Formats are left to the tests of the contract. */
+/** Validators of the documented answers, each compiled once. The tests of the contract check formats. */
 export const answerValidators = (document: OpenApi) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema(document, DOCUMENT);

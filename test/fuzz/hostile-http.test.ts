@@ -1,5 +1,4 @@
-// Bytes that no HTTP client would send: whatever arrives at the port, the server stays up, and what it answers itself
-// is never an error of its own.
+// Bytes that no HTTP client would send: the server stays up whatever arrives, and its own answers are never 5xx.
 
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -74,10 +73,10 @@ const HOSTILE: Readonly<Record<string, (key: string) => string>> = {
   "an address of 100 KB": () => lines(`GET /${"a".repeat(100_000)} HTTP/1.1`, "Host: x"),
   "an address of another host": () => lines("GET http://169.254.169.254/latest HTTP/1.1", "Host: x"),
   "no Host": () => lines("GET /health HTTP/1.1"),
-  "a Host that is none": () => lines("GET /health HTTP/1.1", "Host: a b/c?d@e"),
+  "an invalid Host": () => lines("GET /health HTTP/1.1", "Host: a b/c?d@e"),
   "HTTP/0.9": () => "GET /health\r\n\r\n",
   "HTTP/2 by prior knowledge": () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-  "a method that is none": () => lines("BREW /pot HTTP/1.1", "Host: x"),
+  "an unknown method": () => lines("BREW /pot HTTP/1.1", "Host: x"),
   "CONNECT as to a proxy": () => lines("CONNECT example.com:443 HTTP/1.1", "Host: example.com:443"),
   "TLS's first bytes": () => "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003",
   "a WebSocket without its key": (key) =>
@@ -95,7 +94,7 @@ describe.each(HOMES)("hostile bytes, with the edge in %s", (home) => {
   test.each(Object.entries(HOSTILE))("%s: no error of ours, and the server stays up", async (_, make) => {
     const bytes = Buffer.from(make(world.bearer("admin") ?? ""), "latin1");
     const text = await exchange(bytes, isAnswered, ANSWER_WITHIN_MS);
-    // Our own answers bear a request id; the platform's do not.
+    // Our own answers have a request id; the platform's do not.
     if (/x-request-id:/i.test(text)) expect(answersIn(text).filter((status) => status >= 500)).toEqual([]);
     expect((await world.call("none", "GET", "/health")).status).toBe(200);
   });

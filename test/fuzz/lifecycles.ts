@@ -1,5 +1,5 @@
-// The life of each resource from its first request to its last, step by step with real ids and leases: what a fuzzer
-// that knows nothing of the story would reach only by chance.
+// The lifecycle of each resource from its first request to its last, step by step with real ids and leases: a fuzzer
+// without this knowledge would reach these states only by chance.
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Role } from "./world.ts";
@@ -16,7 +16,7 @@ export interface Step {
 }
 
 type Answer = Record<string, unknown> & { readonly id: string; readonly lease: number };
-/** Asks, checks the status and all promises, and answers the body. */
+/** Sends the request, checks the status and all promises, and returns the answer. */
 export type Take = (step: Step) => Promise<Answer>;
 
 const WORKER = { instance: "story", provider: "story", status: "online", tags: "story", concurrency: 10 };

@@ -1,11 +1,11 @@
-// What every answer owes to who asked, whatever it was: checked against the service's own document.
+// The promises of every answer, checked against the service's own document.
 
 import { parse } from "yaml";
 import { answerValidators, type OpenApi, type Operation } from "./document.ts";
 import type { WireAnswer } from "./wire.ts";
 import type { Role } from "./world.ts";
 
-/** Statuses of each problem code, from the table that the service's own page shows. */
+/** Statuses of each problem code, from the table on the service's own page. */
 const problemTable = (docsPage: string): ReadonlyMap<string, number> =>
   new Map(
     [...docsPage.matchAll(/<dt id="problem-(\w+)"><code>\w+<\/code><\/dt><dd>(\d{3}) /g)].map(([, code, status]) => [
@@ -14,7 +14,10 @@ const problemTable = (docsPage: string): ReadonlyMap<string, number> =>
     ]),
   );
 
-/** The statuses that a caller who may not ask must get, whatever the rest of the request says; null if it may. */
+/**
+ * The statuses that a caller without permission must get, whatever the rest of the request is; null if it has
+ * permission.
+ */
 export const refusalOf = ({ access }: Operation, role: Role): readonly number[] | null => {
   if (access === "none") return null;
   if (access === "root") {
@@ -54,7 +57,7 @@ export const makePromises = (document: OpenApi, docsPage: string) => {
     if (code === "invalid_request" && !Array.isArray(problem.errors)) throw new Broken("400 without its errors");
   };
 
-  /** MCP and the front door answer errors in their own dialects: where the document says so, its shape is checked. */
+  /** MCP and the front door answer errors in their own formats: where the document says so, that schema is checked. */
   const isOwnDialect = (answer: WireAnswer, operation: Operation | null): boolean => {
     const media = mediaOf(answer);
     const documented = operation?.responses[String(answer.status)]?.content ?? {};
@@ -70,7 +73,7 @@ export const makePromises = (document: OpenApi, docsPage: string) => {
     if (status >= 400 && !isOwnDialect(answer, operation)) requireProblem(answer);
   };
 
-  /** An operation's answer: documented in status, media type and shape. */
+  /** An operation's answer: documented in status, media type and schema. */
   const requireDocumented = (operation: Operation, answer: WireAnswer): void => {
     const documented = operation.responses[String(answer.status)];
     if (documented === undefined) throw new Broken(`status ${answer.status} is not documented`);

@@ -1,12 +1,12 @@
-// JSON values as a stranger would send them, made from a schema: valid, nearly valid, hostile. A value stands for its
-// text on the wire, so that `-0`, 1e999 and raw bytes that no JSON.stringify would write can stand in it, too.
+// JSON values as a hostile client would send them, made from a schema: valid, nearly valid, hostile. A value stands for
+// its text on the wire, so that `-0`, 1e999 and raw bytes, which JSON.stringify cannot write, are possible.
 
 import fc from "fast-check";
 import type { Schema } from "./document.ts";
 
 type Json = unknown;
 
-/** Marks a string that goes out as it is, without quotes. */
+/** Marks a string that is sent unchanged, without quotes. */
 const RAW = "@raw:";
 const raw = (text: string): string => `${RAW}${text}@`;
 
@@ -14,7 +14,7 @@ const LONG = "x".repeat(3000);
 const TOO_LONG = "y".repeat(300_000);
 const MAX_DEPTH = 5;
 
-/** Good values for what a schema cannot say: a name of a field, and what its words may be. */
+/** Valid values that a schema cannot express: a field's name, and its possible texts. */
 const KNOWN_GOOD: Readonly<Record<string, readonly Json[]>> = {
   cron: ["* * * * *", "0 */6 * * *", "30 4 1 1 *"],
   models_sync_schedule: ["0 */6 * * *", "15 3 * * 1"],
@@ -29,7 +29,7 @@ const KNOWN_GOOD: Readonly<Record<string, readonly Json[]>> = {
   halted: [["x"]],
 };
 
-/** Never longer than a test may wait, never the end of what the other tests stand on. */
+/** Never longer than a test may wait, and never ending what other tests need. */
 const TAME: Readonly<Record<string, fc.Arbitrary<Json>>> = { wait: fc.constantFrom(0, 0, 0, 1) };
 
 const text = ({ minLength = 0, maxLength = 40, pattern, format }: Schema): fc.Arbitrary<string> => {
@@ -82,7 +82,7 @@ const ofType = (type: string, schema: Schema, resolve: Resolve, depth: number): 
 
 export type Resolve = (schema: Schema) => Schema;
 
-/** Values that the schema takes. */
+/** Values that the schema accepts. */
 export const valid = (schema: Schema, resolve: Resolve, depth = 0, name = ""): fc.Arbitrary<Json> => {
   const tame = TAME[name];
   if (tame !== undefined) return tame;
@@ -195,7 +195,7 @@ const changedAt = (value: Json, [key, ...rest]: Place, change: (old: Json) => Js
   );
 };
 
-/** A valid value with one thing wrong in it: another value, nothing at all, or a field that is not known. */
+/** A valid value with one thing wrong: another value, no value, or an unknown field. */
 export const nearlyValid = (schema: Schema, resolve: Resolve): fc.Arbitrary<Json> =>
   fc.tuple(valid(schema, resolve), fc.nat(), fc.oneof(hostile, fc.constant(undefined))).map(([value, nth, wrong]) => {
     const places = placesOf(value);
@@ -203,7 +203,7 @@ export const nearlyValid = (schema: Schema, resolve: Resolve): fc.Arbitrary<Json
     return place.length === 0 && wrong === undefined ? null : changedAt(value, place, () => wrong);
   });
 
-/** The text that goes on the wire. */
+/** The text that is sent. */
 export const toWire = (value: Json): string =>
   (JSON.stringify(value) ?? "null").replaceAll(/"@raw:((?:[^"\\@]|\\.)*)@"/g, (_, quoted: string) =>
     JSON.parse(`"${quoted}"`),

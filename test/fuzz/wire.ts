@@ -1,10 +1,10 @@
-// One request over plain HTTP, with any method, path and bytes: no client that would tidy up what it is given.
+// One request over plain HTTP, with any method, path and bytes, unlike a client that would normalise them.
 
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 
 export interface WireRequest {
   readonly method: string;
-  /** As it goes on the wire: path and query, escaped by the caller. */
+  /** As sent: path and query, escaped by the caller. */
   readonly target: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: Uint8Array | null;

@@ -1,4 +1,4 @@
-// Who the fuzzer is and what it plays with: a key of every role, and resources with real ids that it may spoil.
+// The fuzzer's keys and objects: a key of every role, and resources with real ids that it may spoil.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,9 +21,9 @@ export interface World {
   readonly call: (role: Role, method: string, target: string, body?: unknown) => Promise<WireAnswer>;
   /** Real ids for a path like `/api/jobs/{id}`, the newest first. */
   readonly idsOf: (path: string) => readonly string[];
-  /** Remembers the ids in an answer, so that later requests are about something that is there. */
+  /** Remembers the ids in an answer, so that later requests use existing resources. */
   readonly learn: (path: string, answer: WireAnswer) => void;
-  /** Ends what one operation may have done to all others: killswitch, config, spent resources. */
+  /** Undoes what one operation may have done to all others: killswitch, config, spent resources. */
   readonly restore: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -80,7 +80,7 @@ export const openWorld = async (home: (typeof HOMES)[number] = "node"): Promise<
     round += 1;
     await make("DELETE", "/killswitch?resume_all=true", undefined);
     await make("PUT", "/config", {});
-    // A budget of the config before may have thrown it once more.
+    // A budget of the previous config may have engaged it again.
     await make("DELETE", "/killswitch?resume_all=true", undefined);
     await populate(make, remember, round);
   };

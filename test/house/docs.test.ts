@@ -1,5 +1,5 @@
-// The API's documents: what is always there is required, a request and an answer that differ are two, and the page
-// shows each field, the sockets' messages included.
+// The API's documents: fields that are always present are required, a request and an answer that differ are two
+// schemas, and the page shows each field, including the sockets' messages.
 
 import { expect, it } from "vitest";
 import { endpoints } from "../../src/app.ts";

@@ -1,5 +1,5 @@
-// Who may import whom. Each room states what it reads besides itself; the guard reads every import of every file, and
-// is proved by imports that are planted in memory.
+// The import rules. Each room states what it may import; the guard reads every import of every file, and is itself
+// tested with imports planted in memory.
 
 import { readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 const ROOT = path.join(import.meta.dirname, "../..");
 
 interface Room {
-  /** Folders and files; the longest that fits a path decides. The first names the room. */
+  /** Folders and files; the longest match for a path decides. The first names the room. */
   readonly places: readonly string[];
   /** Rooms, and single files of rooms, that it may import. */
   readonly may: readonly string[];
@@ -22,7 +22,7 @@ const OBJECT = ["durable-objects", "durable-objects/operations"];
 const EDGE_PACKAGES = ["hono", "zod"];
 const DATABASE = ["drizzle-orm"];
 
-/** From the ground up. A new room is a new row; a room that is not here fails the test. */
+/** From the bottom up. A new room is a new row; a room without a row fails the test. */
 const ROOMS: readonly Room[] = [
   { places: ["domain"], may: [], packages: [] },
   { places: ["migrations"], may: [], packages: ["drizzle-orm"] },
@@ -96,7 +96,7 @@ const ROOMS: readonly Room[] = [
     may: ["contract"],
     packages: ["@preact/preset-vite", "@preact/signals", "preact", "vite"],
   },
-  // It runs in browsers, too.
+  // It also runs in browsers.
   { places: ["sdk"], may: ["contract"], packages: [] },
   { places: ["cli"], may: ["contract", "sdk", "worker"], packages: ["node:"] },
 
@@ -112,9 +112,19 @@ const ROOMS: readonly Room[] = [
       "durable-objects/store/schema.ts",
       "test",
     ],
-    packages: ["@hono/node-server", "@pydantic/genai-prices", "node:", "undici", "wrangler", "ws", "esbuild", "zod"],
+    packages: [
+      "@hono/node-server",
+      "@pydantic/genai-prices",
+      "node:",
+      "undici",
+      "vitest",
+      "wrangler",
+      "ws",
+      "esbuild",
+      "zod",
+    ],
   },
-  // It measures the router's choice and the catalog's sync by themselves, so it enters these two rooms.
+  // It measures the router's choice and the catalog's sync alone, so it imports these two rooms.
   {
     places: ["bench"],
     may: [...WIRE, "migrations", "providers", "scripts", "src/catalog"],
@@ -141,7 +151,7 @@ const packageOf = (specifier: string): string => {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 };
 
-/** What is wrong with one import of one file; null where it is allowed. */
+/** What is wrong with one import of one file; null if it is allowed. */
 const wrongWith = (file: string, specifier: string): string | null => {
   const room = roomOf(file);
   if (room === null) return `${file} is in no room: add a row to ROOMS`;
@@ -163,7 +173,7 @@ const IMPORT = /^(?:import|export)\s(?:[^;"]*?\sfrom\s)?"([^"]+)"|\bimport\(\s*"
 const importsOf = (source: string): string[] =>
   [...source.matchAll(IMPORT)].map(([, stated, dynamic]) => stated ?? dynamic ?? "");
 
-/** Modules that run: what is only a type leaves no import behind. */
+/** Imports of values; type imports leave nothing at run time. */
 const valueImportsOf = (source: string): string[] =>
   importsOf(source.replaceAll(/^(?:import|export) type [^;]*;$/gm, ""));
 

@@ -1,4 +1,4 @@
-// The planted defects of `npm run mutants` each name a piece of source. A change of that piece changes the mutant with it.
+// Each planted defect of `npm run mutants` names a piece of source. Changing that piece requires changing the mutant.
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,5 +1,5 @@
-// What npm installs is what the lock file names: each package is checked against its hash, and no install script
-// fetches anything past it.
+// npm installs exactly what the lock file names: each package is checked against its hash, and no install script
+// downloads anything else.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -21,10 +21,10 @@ const { packages } = JSON.parse(readFileSync(path.join(ROOT, "package-lock.json"
 const locked = Object.entries(packages).filter(([place]) => place !== "");
 const nameOf = (place: string): string => place.split("node_modules/").at(-1) ?? "";
 
-/** Their scripts only move a binary that came as a package of its own, for each platform, with a hash. */
+/** Their scripts only move a binary that came as a separate package per platform, with a hash. */
 const MAY_RUN_SCRIPTS = ["esbuild", "workerd"];
 
-/** The registry that the lock file was made with had no package of workerd's release for these platforms yet. */
+/** The registry that the lock file was made with did not have workerd's packages for these platforms yet. */
 const MISSING_FROM_REGISTRY = ["workerd-darwin-64", "workerd-darwin-arm64", "workerd-windows-64"];
 
 it("every package of the lock file has a hash, as far as the registry had the package", () => {

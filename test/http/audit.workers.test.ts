@@ -1,4 +1,4 @@
-// The audit log: found by what was done, who did it, to what, and when.
+// The audit log: found by action, actor, target and time.
 
 import { expect, test } from "vitest";
 import { type Body, newWorld } from "../support/workerd/client.ts";

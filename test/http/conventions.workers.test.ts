@@ -1,4 +1,4 @@
-// Section 1 of the contract: problems, limits, strange requests, and the OpenAPI document's word on every answer.
+// Section 1 of the contract: problems, limits, malformed requests, and the OpenAPI document for every answer.
 
 import { exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -186,7 +186,7 @@ describe("bodies", () => {
       headers: { "content-type": "application/json" },
     });
     expect(chunked.status).toBe(413);
-    // Read on for a while, so that the caller hears why; not for ever.
+    // The rest is read for a while, so that the client gets the answer, but not for ever.
     expect(sent).toBeLessThan(600);
     const exact = { prompt: "a", input: "" };
     exact.input = "x".repeat(1024 * 1024 - JSON.stringify(exact).length);
@@ -208,7 +208,7 @@ describe("bodies", () => {
     }
     expect((await send(new Blob(['{"prompt":"a"}']).stream(), null)).status).toBe(415);
     const latin = await send('{"prompt":"a"}', "application/json; charset=latin1");
-    expect([latin.status, latin.body.detail]).toEqual([415, expect.stringContaining("no other charset is read")]);
+    expect([latin.status, latin.body.detail]).toEqual([415, expect.stringContaining("no other charset is accepted")]);
     expect((await send('{"prompt":"a"}', "application/json; charset=utf-8")).status).toBe(201);
     expect((await send('{"prompt":"a"}', "Application/JSON")).status).toBe(201);
     for (const text of ["", "{", "{'a':1}", "[]", "null", "7", '"a"', '{"prompt":NaN}', '{"prompt":"a",}', "{} {}"]) {

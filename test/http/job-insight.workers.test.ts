@@ -1,4 +1,4 @@
-// What an operator asks first: what waits, what fails, how a job's attempts went; and one change of many jobs.
+// An operator's first questions: what waits, what fails, how a job's attempts ended; and one change of many jobs.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
@@ -12,7 +12,7 @@ const failWith = async (world: World, code: string, more: Record<string, unknown
   return fail(world, await start(world, job), { code, message: `it said ${code}`, retryable: false });
 };
 
-/** As after the time in which a final job stays with the object. */
+/** As after the time that a final job stays in the object. */
 const leave = async (world: World, ids: readonly string[]): Promise<void> => {
   await world.ok("GET", "/api/jobs");
   await inStorage(world, (storage) => {

@@ -1,4 +1,4 @@
-// Lists of jobs: each filter finds what it names and nothing else, in the order asked for, past any offset.
+// Lists of jobs: each filter finds exactly what it names, in the requested order, beyond any offset.
 
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";

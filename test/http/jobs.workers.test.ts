@@ -1,4 +1,4 @@
-// Section 3 of the contract: jobs from their creation to their end, as their owner sees them.
+// Section 3 of the contract: jobs from creation to end, as their owner sees them.
 
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -31,13 +31,13 @@ const tokenOf = async ({ key }: World): Promise<TokenFacts> => {
   return token;
 };
 
-/** As history has it. */
+/** The record in history. */
 const recordOf = async (id: string): Promise<Job> => {
   const row = await env.DB.prepare("SELECT record FROM jobs WHERE id = ?").bind(id).first<{ record: string }>();
   return readJob(row?.record ?? "");
 };
 
-/** Final jobs leave the object once history has them and their grace is over. */
+/** Final jobs leave the object once history has them and their grace period is over. */
 const sendAway = async (...ids: string[]): Promise<void> => {
   await world.ok("GET", "/api/jobs");
   for (const id of ids) await ageJob(world, id, 60_000, []);
@@ -46,7 +46,7 @@ const sendAway = async (...ids: string[]): Promise<void> => {
     const rows = await inStorage(world, (storage) => storage.sql.exec("SELECT id FROM jobs").toArray());
     return rows.map((row) => row.id).filter((id) => ids.includes(String(id)));
   };
-  // The platform's own alarm may be under way just then.
+  // The platform's own alarm may be running at this moment.
   await expect.poll(leftAfterAlarm).toEqual([]);
 };
 
@@ -218,7 +218,7 @@ describe("a job", () => {
     const stalled = await callTenant(env, token, "retryJob", { id });
     if (stalled.ok || stalled.error.code !== "not_found") throw new Error("the job has not left");
     const job = await recordOf(id);
-    // Meanwhile another caller retries it, it is completed, and leaves again.
+    // Meanwhile another caller retries it, it is completed, and it leaves again.
     await world.ok("POST", `/api/jobs/${id}/retry`);
     await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 2, result: "done" });
     await sendAway(id);
@@ -233,7 +233,7 @@ describe("a job", () => {
     expect((await world.post(`/api/jobs/${id}/retry`)).body.code).toBe("job_state");
   });
 
-  it("that is stuck with a silent worker is retried, and one that is not is left alone", async () => {
+  it("that is stuck with a silent worker is retried, and a healthy one is left alone", async () => {
     await world.ok("PUT", "/config", { jobs: { reap_stale_after_seconds: null } });
     await present("w1");
     const { id } = await create();

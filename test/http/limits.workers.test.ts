@@ -1,4 +1,4 @@
-// `api.limits` of the config: requests a second and in flight, of each key.
+// `api.limits` of the config: requests per second and in flight, for each key.
 
 import { evictDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";

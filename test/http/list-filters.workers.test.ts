@@ -1,10 +1,10 @@
-// Every filter that the document names narrows its list: one that is added and that nobody reads fails here.
+// Every documented filter narrows its list: a new filter that is ignored fails here.
 
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Body, connectWorker, newWorld, type World } from "../support/workerd/client.ts";
 import { readDocument } from "../support/workerd/document.ts";
 
-/** Parameters that say which part of a list, in which order, how much of each item, with what beside it. */
+/** Parameters that choose part of a list, its order, how much of each item, and extra data. */
 const OF_THE_PAGE = new Set(["limit", "offset", "cursor", "sort", "summary", "max_chars"]);
 const NEVER = { since: "2999-01-01T00:00:00Z", until: "2000-01-01T00:00:00Z" };
 
@@ -47,7 +47,7 @@ describe("a list", () => {
 
   const totalOf = async (path: string): Promise<number> => (await world.ok("GET", path)).total as number;
 
-  it("has no filter that leaves it as it is", async () => {
+  it("has no filter that changes nothing", async () => {
     const named = filters.map(({ path, name }) => `${path}?${name}`);
     expect(named).toEqual(expect.arrayContaining(["/api/jobs?status", "/api/jobs?q", "/api/workers?state"]));
     const idle: string[] = [];

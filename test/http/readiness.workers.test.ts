@@ -1,4 +1,4 @@
-// What `npm start` relies on: GET /health is 200 once the worker that it runs beside the server can be given jobs.
+// What `npm start` relies on: GET /health is 200 once the local worker can be given jobs.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,4 +1,4 @@
-// After a lost answer the edge asks the tenant's object again, if asking twice does no more than asking once.
+// After a lost answer the edge asks the tenant's object again, if that is safe.
 
 import { beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS, type OperationName } from "../../durable-objects/api.ts";
@@ -11,7 +11,7 @@ beforeAll(() => {
   Object.assign(globalThis, { scheduler: { wait: async () => {} } });
 });
 
-/** How often the object hears of a call whose answers are all lost. */
+/** How often the object receives a call whose answers are all lost. */
 const triesOf = async (name: OperationName): Promise<number> => {
   let tries = 0;
   const lost = async () => {

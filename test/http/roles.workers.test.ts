@@ -1,4 +1,4 @@
-// Every endpoint of the OpenAPI document, asked with a key of every role: who may, and who hears 403 whatever the request.
+// Every endpoint of the OpenAPI document, called with a key of every role: which may, and which get 403 in any case.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { ROLES, type Role } from "../../domain/key.ts";
@@ -10,7 +10,7 @@ interface Operation {
   readonly method: string;
   /** With made-up names in place of its parameters. */
   readonly path: string;
-  /** Who may ask, as the document says; null where no tenant's key is needed or will do. */
+  /** The roles that may call, by the document; null if no tenant's key is needed or accepted. */
   readonly roles: readonly Role[] | null;
   readonly isRoot: boolean;
 }
@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const role of ROLES) keys.set(role, await world.withKey(role));
 });
 
-/** An empty body suits no verb that would change much; a socket is asked for without an upgrade. */
+/** An empty body is invalid for every operation that would change much; sockets are requested without an upgrade. */
 const statusFor = async (role: Role, { method, path }: Operation): Promise<number> => {
   const isBodiless = method === "GET" || method === "DELETE";
   return (await request(keys.get(role)?.key ?? null, method, path, isBodiless ? undefined : {})).status;
@@ -78,7 +78,7 @@ describe("a viewer", () => {
     const ofWorkersAndClients = reads.filter((name) => !mayOf("viewer").includes(name));
     const others = mayOf("viewer").filter((name) => !name.startsWith("GET "));
     expect(ofWorkersAndClients.filter((name) => !/\/(connect|stream|input)$|^GET \/v1\//.test(name))).toEqual([]);
-    // Its own session, a look ahead, and tools that ask again with its key.
+    // Its own session, a preview, and tools that check its key again.
     expect(others.sort()).toEqual(["DELETE /session", "POST /api/schedules/preview", "POST /mcp"]);
   });
 

@@ -1,4 +1,4 @@
-// Fair shares: what one key, one tenant and one address may have under way, and what each lane keeps for itself.
+// Fair shares: what one key, one tenant and one address may have in progress, and what each lane reserves.
 
 import { describe, expect, it } from "vitest";
 import { laneOf } from "../../src/http/lanes.ts";

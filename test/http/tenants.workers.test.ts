@@ -1,4 +1,4 @@
-// The operator's hold on tenants: a lost key locks nobody out for ever, and what is deleted is gone.
+// The operator and tenants: a lost key can be replaced, and a deleted tenant is gone.
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

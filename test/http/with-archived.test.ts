@@ -1,4 +1,4 @@
-// A command whose edge stalls between its two calls: history's record may be overtaken, and is read again.
+// A command whose edge stalls between its two calls: history's record may be out of date and is read again.
 
 import { expect, test } from "vitest";
 import type { Archived, Brought } from "../../domain/job-record.ts";
@@ -8,7 +8,7 @@ import { withArchived } from "../../src/history/with-archived.ts";
 
 const RECORD = { prompt: "from history" } as Archived;
 
-/** An object that has no such job, and takes no record but from the `takesFrom`th call on. */
+/** An object that does not have the job, and accepts a record only from the `takesFrom`th call on. */
 const absentUntil = (takesFrom: number) => {
   const asked: (number | null)[] = [];
   const ask = async (archived?: Brought): Promise<Result<string, Refusal>> => {
@@ -27,7 +27,7 @@ test("each record comes with the instant at which the object last said that it h
   expect(asked).toEqual([null, 1, 2]);
 });
 
-test("after three records that came too late the caller is told to come again", async () => {
+test("after three outdated records the caller is told to try again", async () => {
   const { asked, ask } = absentUntil(99);
   const answer = await withArchived(ask, async () => RECORD);
   expect(answer).toMatchObject({ ok: false, error: { code: "history_unavailable" } });

@@ -1,4 +1,4 @@
-// The MCP server as agents meet it: the official clients of both specifications against the self-hosted server.
+// The MCP server as agents use it: the official clients of both specifications against the self-hosted server.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -53,7 +53,7 @@ describe("the settings", () => {
   });
 
   test("a value that is not known is said by name", () => {
-    expect(logProblem({ SERVICE_LOG: "xml" })).toBe("SERVICE_LOG=xml is none of text, json, off.");
+    expect(logProblem({ SERVICE_LOG: "xml" })).toBe("SERVICE_LOG=xml is not one of text, json, off.");
     expect(logProblem({ SERVICE_LOG_LEVEL: "loud" })).toContain("SERVICE_LOG_LEVEL=loud");
     expect(logProblem({ SERVICE_LOG: "text", SERVICE_LOG_LEVEL: "error" })).toBeNull();
   });

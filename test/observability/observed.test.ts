@@ -1,5 +1,5 @@
-// What an operator sees from outside: a request id leads from the answer to the log and to the job, and a trace from
-// the caller to the collector.
+// What an operator sees from outside: a request id links the answer, the log and the job, and a trace links the caller
+// and the collector.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";

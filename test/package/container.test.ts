@@ -1,4 +1,4 @@
-// The container's files name what is there: an image that lacks a folder fails at its first start only.
+// The container files name existing files: an image without a folder would fail only at its first start.
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";

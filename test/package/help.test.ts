@@ -1,4 +1,4 @@
-// Every npm script answers --help, before it installs, builds or serves anything.
+// Every npm script answers --help before it installs, builds or serves anything.
 
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// What a coordinator serves at /signalbox.tgz, used from an empty folder with nothing but Node and npm: a worker, the
-// command line, the SDK and its types.
+// What a coordinator serves at /signalbox.tgz, used from an empty folder with only Node and npm: a worker, the command
+// line, the SDK and its types.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ let folder: string;
 let server: SelfHosted;
 let environment: NodeJS.ProcessEnv;
 
-/** In the empty folder, with no setting of ours but what is given. */
+/** In the empty folder, with only the given settings. */
 const run = (command: string, args: string[], env: Record<string, string> = {}, input = ""): Promise<Ran> =>
   new Promise((resolve) => {
     const options = { cwd: path.join(folder, "empty"), env: { ...environment, ...env }, timeout: 60_000 };
@@ -33,7 +33,7 @@ const run = (command: string, args: string[], env: Record<string, string> = {}, 
       const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
       resolve({ code, out, err });
     });
-    // A command that reads nothing may be gone before it is told so.
+    // A command that reads nothing may have ended already.
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(input);
   });
@@ -56,7 +56,7 @@ beforeAll(async () => {
       .join(path.delimiter),
     HOME: path.join(folder, "home"),
     npm_config_update_notifier: "false",
-    // Nothing may be fetched but the package itself.
+    // Nothing but the package itself may be downloaded.
     npm_config_registry: "http://127.0.0.1:9/",
   };
   server = await startSelfHosted(path.join(folder, "data"));
@@ -182,10 +182,10 @@ console.log(wrong);
     });
     const exited = untilExit(child);
     await vi.waitFor(async () => expect(await pendingJobs()).toHaveLength(1), { timeout: TIMEOUT_MS });
-    // The job is there; the command has heard of it a moment later.
+    // The job exists; the command learns of it a moment later.
     await pause(500);
     child.kill("SIGINT");
     expect(await exited).toBe(130);
-    expect(err).toMatch(/The job goes on: signalbox jobs get \S+/);
+    expect(err).toMatch(/The job continues: signalbox jobs get \S+/);
   });
 });

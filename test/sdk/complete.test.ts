@@ -1,4 +1,4 @@
-// Every endpoint of the OpenAPI document is a verb of the SDK.
+// Every endpoint of the OpenAPI document is a method of the SDK.
 
 import { expect, it } from "vitest";
 import { Signalbox } from "../../sdk/signalbox.ts";
@@ -6,9 +6,9 @@ import { endpoints } from "../../src/app.ts";
 import { openApiDocument } from "../../src/http/openapi.ts";
 import { EndpointNotes, shapeOf } from "../contract/called-endpoints.ts";
 
-/** Not plain calls: sockets, and what has clients of its own (those of OpenAI, Anthropic and MCP). */
+/** Not plain calls: sockets, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
 const ELSEWHERE = [/^GET \/live$/, /^GET \/api\/workers\/\{\}\/(connect|stream)$/, / \/v1\//, / \/mcp$/];
-/** The data half of the worker protocol, a worker's own: raw bodies under a lease, which no caller of the API has. */
+/** The data part of the worker protocol, only for workers: raw bodies under a lease, which no API caller has. */
 const UNDER_A_LEASE = ["POST /api/jobs/{}/stream", "GET /api/jobs/{}/input"];
 
 it("the SDK has a verb for every endpoint of the OpenAPI document", async () => {

@@ -1,4 +1,4 @@
-// The SDK against a coordinator made by hand: what takes more than one request.
+// The SDK against a scripted coordinator: methods that take more than one request.
 
 import { describe, expect, it } from "vitest";
 import { ApiProblem, type JobStreamEvent, Signalbox } from "../../sdk/signalbox.ts";

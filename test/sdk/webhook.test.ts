@@ -1,4 +1,4 @@
-// verifyWebhook() judged by the standard's own package.
+// verifyWebhook() compared with the standard's own package.
 
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// A backup of a server at work: what was answered before it began is in the copy, whole and in one state.
+// A backup of a busy server: what was answered before it began is in the copy, complete and consistent.
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ interface Job {
 const call = ({ url, adminKey }: SelfHosted, method: string, route: string, body?: unknown): Promise<unknown> =>
   succeed({ url, key: adminKey }, method, route, body);
 
-/** Creates and completes jobs until told to stop; `known` holds the status that was last answered. */
+/** Creates and completes jobs until told to stop; `known` has the last answered status. */
 const work = async (server: SelfHosted, known: Map<string, string>, isOver: () => boolean): Promise<void> => {
   await call(server, "POST", "/presence", {
     instance: "w",
@@ -93,7 +93,7 @@ test("of a server at work a backup is one consistent state, and a restored copy 
     const job = (await call(copy, "GET", `/api/jobs/${id}`)) as Job;
     if (FINAL.includes(status)) expect(job.status).toBe(status);
   }
-  // What history lists and what the object says of each job is the same.
+  // History's list and the object's own answer agree about each job.
   const { jobs, total } = (await call(copy, "GET", "/api/jobs?limit=200")) as { jobs: Job[]; total: number };
   expect(total).toBeGreaterThanOrEqual(answeredBefore.size);
   for (const listed of jobs) {
@@ -132,15 +132,15 @@ const failureOf = async (done: Promise<unknown>): Promise<string> => {
 test("nothing is overwritten, and what is no backup is said to be none", async () => {
   const dataDir = path.join(folder, "data");
   const archive = path.join(folder, "copy.tar");
-  expect(await failureOf(script("backup", dataDir, archive))).toContain("is no data folder");
+  expect(await failureOf(script("backup", dataDir, archive))).toContain("is not a data folder");
   const server = await start(dataDir);
   await server.stop();
   await script("backup", dataDir, archive);
   expect(await failureOf(script("backup", dataDir, archive))).toContain("exists: choose another name");
-  expect(await failureOf(script("restore", dataDir, archive))).toContain("holds something already");
+  expect(await failureOf(script("restore", dataDir, archive))).toContain("is not empty");
   const other = path.join(folder, "other");
-  expect(await failureOf(script("restore", other, path.join(folder, "none.tar")))).toContain("is not there");
+  expect(await failureOf(script("restore", other, path.join(folder, "none.tar")))).toContain("does not exist");
   const foreign = path.join(folder, "foreign.tar");
   writeFileSync(foreign, Buffer.alloc(2048, "x"));
-  expect(await failureOf(script("restore", other, foreign))).toContain("is no archive of `npm run backup`");
+  expect(await failureOf(script("restore", other, foreign))).toContain("is not an archive of `npm run backup`");
 }, 120_000);

@@ -1,4 +1,4 @@
-// Calls on their way to a tenant's object: how many messages they make.
+// Calls on their way to a tenant's object: how many messages they need.
 
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { expect, test } from "vitest";

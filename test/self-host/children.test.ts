@@ -1,5 +1,5 @@
-// What an operator relies on when a process of the server dies: the server outlives it, says what is away while it is,
-// and goes on with all that was acknowledged.
+// What an operator relies on when a process of the server dies: the server survives, says what is down, and continues
+// with everything that was acknowledged.
 
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { request } from "node:http";
@@ -45,7 +45,7 @@ test("with the history's process gone, work goes on and reads of history say so;
   expect(health).toMatchObject({ status: 200, body: { status: "ok" } });
   await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status, { timeout: 20_000 }).toBe(200);
   expect((await call(key, "GET", "/api/jobs")).body).toMatchObject({ total: 1 });
-  expect(server.output()).toContain("The process of the history was ended by SIGKILL");
+  expect(server.output()).toContain("The history process was ended by SIGKILL");
 }, 60_000);
 
 test("with the tenants' process gone, requests are 503 with Retry-After and /health tells the truth, until it is back", async () => {
@@ -126,7 +126,7 @@ test("tenants are spread over processes, each with its sockets, its crons and it
   expect(objects("objects-1")).toBeGreaterThan(0);
   expect(await server.stop()).toBe(0);
   await expect(startSelfHosted(dataDir, { env: { SERVICE_PROCESSES: "3" } })).rejects.toThrow(
-    "was made for 2 object processes",
+    "was created for 2 object processes",
   );
   server = await startSelfHosted(dataDir);
   for (const [tenant, key] of keys) {
@@ -167,7 +167,7 @@ test("the private door opens to nobody without its secret, and its folder to nob
   for (const secret of ["", "undefined", "Bearer", server.adminKey]) {
     expect(await privately(door, "/TENANT/default/callMany", secret)).toBe(404);
   }
-  // The door is its own socket: the app's socket does not lead there.
+  // The private connection has its own socket: the app's socket does not lead there.
   expect(await privately(path.join(folder, "edge-0.sock"), "/TENANT/default/callMany", "")).toBe(404);
 }, 60_000);
 

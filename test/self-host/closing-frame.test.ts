@@ -1,4 +1,4 @@
-// What a client hears when the server ends its WebSocket: the reason, and then the end of the connection at once.
+// When the server ends a WebSocket, the client gets the reason, and the connection ends at once.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// `npm run dev` hands its secrets to wrangler in a file of the owner, judged by the parser that wrangler has.
+// `npm run dev` gives its secrets to wrangler in a file of the owner, checked with wrangler's own parser.
 
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// What counts as a full disk, and how a start that it stops says so.
+// What counts as a full disk, and the message of a start that it stops.
 
 import { tmpdir } from "node:os";
 import path from "node:path";

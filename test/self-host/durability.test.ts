@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const clientOf = ({ url, adminKey: key }: SelfHosted): Client => createClient({ url, key, retries: 0 });
 
-/** Creates jobs and works on them until the server is gone; what was answered is what must survive. */
+/** Creates jobs and works on them until the server is gone; everything answered must survive. */
 const workUntilKilled = async (at: SelfHosted, acknowledged: Map<string, string>): Promise<void> => {
   const { workers, jobs } = clientOf(at);
   await workers.report({ instance: "w", provider: "p", status: "online", tags: "", concurrency: 100 });

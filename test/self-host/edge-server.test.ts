@@ -1,4 +1,4 @@
-// What the HTTP server in Node refuses by itself, before the app: always a problem document with a request id.
+// What the HTTP server in Node refuses before the app: always a problem document with a request id.
 
 import { once } from "node:events";
 import type { Server } from "node:http";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => closeServer(server, 0));
 
-/** All that comes back until the server ends the connection. */
+/** Everything that comes back until the server ends the connection. */
 const exchange = (sent: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1", () => socket.write(sent));

@@ -1,5 +1,5 @@
-// How the edge in Node shares one machine among tenants: turns for heavy work, and groups of calls that what is vital
-// never waits for.
+// How the edge in Node shares one machine among tenants: turns for heavy work, and groups of calls that vital calls
+// never wait for.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// What a script relies on that starts the service: once GET /health is 200 the admin key is in its place and the local
-// worker takes jobs, on the first start as on every other; and whatever cuts a start short, the next one gets there.
+// What a script that starts the service relies on: once GET /health is 200, the admin key exists and the local worker
+// takes jobs, on the first start and every other; after an interrupted start the next one succeeds.
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ const adminKey = (): string => readFileSync(path.join(dataDir, "default.admin.ke
 const call = (url: string, key: string, method: string, route: string, body?: unknown) =>
   send({ url, key }, method, route, body);
 
-/** Asks again and again, from before anything listens until the answer is 200; the statuses and bodies on the way. */
+/** Polls from before anything listens until the answer is 200; returns the statuses and bodies. */
 const untilHealthy = async (url: string): Promise<{ status: number; body: unknown }[]> => {
   const seen: { status: number; body: unknown }[] = [];
   for (const startedAt = Date.now(); Date.now() - startedAt < READY_WITHIN_MS; await pause(POLL_MS)) {
@@ -45,7 +45,7 @@ const untilHealthy = async (url: string): Promise<{ status: number; body: unknow
   throw new Error(`${url} did not become healthy`);
 };
 
-/** Starts the server; `atOnce` runs the moment that it is healthy, before anything that it prints is waited for. */
+/** Starts the server; `atOnce` runs as soon as it is healthy, before its output is awaited. */
 const start = async <T>(args: string[], env: Record<string, string>, atOnce: (url: string) => Promise<T>) => {
   const port = await freePort();
   const starting = startSelfHosted(dataDir, { args, env: { ...env, PORT: String(port) } });
@@ -71,7 +71,7 @@ test("the first dispatch is taken the moment that the service is healthy, on the
   }
 }, 120_000);
 
-test("without a worker there is none to wait for, and a later start may have one all the same", async () => {
+test("without a worker there is nothing to wait for, and a later start may still have one", async () => {
   const without = await start(["--no-worker"], {}, dispatch);
   expect(without.seen.map(({ status }) => status)).toEqual([200]);
   expect(without.result).toMatchObject({ status: 503, body: { title: "No eligible workers" } });

@@ -1,4 +1,4 @@
-// D1's migrations at a start, in the runtime itself: each is whole or not there at all.
+// D1's migrations at a start, in the runtime itself: each is applied completely or not at all.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Migrates the folder by this checkout's migrations and one more of these statements. */
+/** Migrates the folder with this checkout's migrations and one more with these statements. */
 const migrateWith = async (queries: string[]): Promise<void> => {
   const project = await loadProject();
   const extra = { name: "9999_added.sql", queries };

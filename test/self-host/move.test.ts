@@ -1,4 +1,4 @@
-// A tenant moves from one deployment to another with everything that it has, and the old one says where it went.
+// A tenant moves to another deployment with everything it has, and the old one names the new address.
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The operator's own provider files, judged before anything is served.
+// The operator's own provider files, checked before anything is served.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Those who call from far away: by the front door, by webhooks' owners, by an edge that stalls between its two calls.
+// Remote callers: through the front door, owners of webhooks, and an edge that stalls between its two calls.
 
 import { WEBHOOK_EVENTS } from "../../domain/webhook.ts";
 import type { StepKind } from "./plan.ts";
@@ -63,7 +63,7 @@ const changeWebhook: Action = async (world, [which, what, other]) => {
   else if (delivery !== undefined) await shell.call(admin, "redeliver", { id: delivery });
 };
 
-/** An edge that found a job in history and has not yet told the object: meanwhile the job may go on. */
+/** An edge that found a job in history and has not told the object yet: meanwhile the job may change. */
 const stallEdge: Action = async (world, [which, what]) => {
   const { admin, model, shell } = world;
   const left = [...model.seen.values()].filter(({ isHere }) => !isHere);

@@ -1,4 +1,4 @@
-// The end of a run: nothing fails any more. First every worker is silent, then all work. What is left undone was lost.
+// The end of a run, without further faults. First every worker is silent, then all work. What remains undone was lost.
 
 import { DEFAULT_CONFIG_DOCUMENT } from "../../contract/config.ts";
 import { isLeased } from "../../domain/job.ts";
@@ -11,7 +11,7 @@ const CHANCES = [0, 0, 0, 0, 0] as const;
 const TICK_MS = 5_000;
 const SILENCE_MS = 400_000;
 const MAX_WORKING_ROUNDS = 120;
-/** In silence an alarm has a reason: a due time, a drain, a final job's leave. */
+/** In silence every alarm needs a reason: a due time, a drain, a final job's leave. */
 const MAX_ALARMS_IN_SILENCE = 400;
 
 const endFaults = async ({ shell }: World): Promise<void> => {
@@ -34,7 +34,7 @@ const calmSettings = async (world: World): Promise<void> => {
   await done(world, shell.call(admin, "clearKillswitch", { resumeAll: true }));
   const config = { document: DEFAULT_CONFIG_DOCUMENT, etag: "calm", ifMatch: null };
   await done(world, shell.call(admin, "replaceConfig", config));
-  // A budget that is reached no more lets go of its killswitch only when it is cleared.
+  // The killswitch of a budget that is no longer reached ends only when it is cleared.
   await done(world, shell.call(admin, "clearKillswitch", { resumeAll: true }));
   for (const name of ["first", "second"]) await done(world, shell.call(admin, "deleteSchedule", { name }));
 };
@@ -48,7 +48,7 @@ const silence = async (world: World): Promise<string | null> => {
   }
   const before = world.shell.alarmCount;
   const { clock } = world.shell;
-  // A clock that was set back has to pass what it has seen before.
+  // A clock that was set back must first pass the instants it has seen.
   await world.shell.advance(SILENCE_MS + Math.max(0, clock.setBackFromAt - clock.nowAt));
   const alarms = world.shell.alarmCount - before;
   if (alarms > MAX_ALARMS_IN_SILENCE) return `${alarms} alarms came while nothing happened`;
@@ -72,10 +72,10 @@ const workOff = async (world: World): Promise<void> => {
   await world.shell.advance(TICK_MS);
 };
 
-/** Everything that somebody can do gets done. */
+/** Everything that a worker can do gets done. */
 const work = async (world: World): Promise<string | null> => {
   for (const [index, worker] of world.workers.entries()) {
-    // A key that a broken turn never made, or that was revoked, would keep the worker out for ever.
+    // A key that a failed turn never created, or that was revoked, would keep the worker out for ever.
     worker.credential = keyOf(world.fresh("worker-key"));
     await done(world, world.makeKey(worker.credential));
     Object.assign(worker, { provider: index % 2 === 0 ? "p" : "q", tags: "a,b", models: null, concurrency: 2 });
@@ -90,7 +90,7 @@ const work = async (world: World): Promise<string | null> => {
   return `job ${left?.job.id} is ${left?.job.status} for ever: ${JSON.stringify(left)}`;
 };
 
-/** Whom a fallback has left every provider behind waits for another provider. */
+/** A job whose fallback has tried every provider waits for another provider. */
 const isDoable = ({
   tags,
   provider,

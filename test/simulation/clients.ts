@@ -1,4 +1,4 @@
-// Those who ask for work and steer it: clients, operators, schedules' owners.
+// The clients, the operators and the owners of schedules.
 
 import { configDocument } from "../../contract/config.ts";
 import type { JobResource } from "../../contract/job.ts";
@@ -35,7 +35,7 @@ const newJob = (world: World, [wanted, model, tags, priority, later]: Chances): 
   };
 };
 
-/** Sends a creation, and holds the answer against what was answered before; null where nothing was heard. */
+/** Sends a creation and compares the answer with earlier answers; null without an answer. */
 const send = async (world: World, creation: Creation): Promise<Heard<JobResource>> => {
   const { shell } = world;
   const { operation, job, mayQueue, key } = creation;
@@ -89,7 +89,7 @@ const create =
     else await send(world, creation);
   };
 
-/** Asks who would get the job, and in the same breath gives it: the two must agree. */
+/** Explains a job and dispatches it in the same step: the two must agree. */
 const dispatchAsExplained = async (world: World, creation: Creation): Promise<void> => {
   const { provider, model, tags, tier, priority, runAt } = creation.job;
   const asked = { jobId: null, provider, model, tags, tier, urgency: priority };
@@ -99,7 +99,7 @@ const dispatchAsExplained = async (world: World, creation: Creation): Promise<vo
   if (answer === null || explained === null || !explained.ok || runAt !== null) return;
   const { selected } = explained.value;
   const taken = answer.ok ? answer.value.assigned_worker : null;
-  // The turn of the question may have found that the worker lives again, and given it what waited.
+  // The explaining turn may have noticed that the worker is alive again, and assigned it a waiting job.
   const [givenOther] = world.shell.disk.rows(
     "SELECT id FROM jobs WHERE worker = ? AND record ->> 'assignedAt' = ? AND id <> ?",
     selected,
@@ -140,7 +140,7 @@ const repeatADayLater: Action = async (world, [which, when]) => {
   if (creation === undefined) return;
   const dayEndsAt = creation.askedAt + DAY_MS;
   if (dayEndsAt - 1 < clock.nowAt) return;
-  // Nobody waits through a day: claims and sockets end with the machine.
+  // No call waits for a day: claims and sockets end with the machine.
   world.shell.crash("deployed");
   clock.nowAt = when < 0.7 ? dayEndsAt - 1 : dayEndsAt;
   if (when < 0.4) await world.shell.nudge();
@@ -281,7 +281,7 @@ const runSchedule: Action = async (world, [which]) => {
   if (answer?.ok && answer.value.job_id !== null) world.model.runsByHand.add(answer.value.job_id);
 };
 
-/** The old key must be worthless at once; the worker gets a new one. */
+/** The old key must be invalid at once; the worker gets a new one. */
 const revokeKey: Action = async (world, [which]) => {
   const worker = pickOf(world.workers, which);
   if (worker === undefined) return;
@@ -298,7 +298,7 @@ const revokeKey: Action = async (world, [which]) => {
   await world.makeKey(worker.credential);
 };
 
-/** The old secret is worthless at once, or when its grace is over; what it opened ends with it. */
+/** The old secret is invalid at once, or when its grace is over; what it opened ends with it. */
 const rotateKey: Action = async (world, [which, grace]) => {
   const worker = pickOf(world.workers, which);
   if (worker === undefined) return;

@@ -1,5 +1,5 @@
-// Time that stands still until the simulation moves it, and the timers of the object under test. A timer never runs
-// by itself: whoever drives the simulation says when.
+// Time that only the simulation moves, and the timers of the object under test. A timer never runs by itself: the
+// simulation decides when.
 
 interface Timer {
   readonly id: number;
@@ -9,7 +9,7 @@ interface Timer {
 
 export class Clock {
   nowAt: number;
-  /** Where it stood before it was last set back, until it stands there again. */
+  /** Where it stood before it was last set back, until it has reached that again. */
   setBackFromAt = Number.NEGATIVE_INFINITY;
   #timers: Timer[] = [];
   #lastId = 0;
@@ -31,7 +31,7 @@ export class Clock {
   setBack(ms: number): void {
     this.setBackFromAt = Math.max(this.nowAt, this.setBackFromAt);
     this.nowAt -= ms;
-    // A timer counts what passes, and looks at no clock.
+    // A timer counts elapsed time and does not look at the clock.
     this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }));
   }
 
@@ -39,7 +39,7 @@ export class Clock {
     return this.#timers.reduce((earliest, { at }) => Math.min(earliest, at), Number.POSITIVE_INFINITY);
   }
 
-  /** Runs what is due, in order; answers whether there was anything. */
+  /** Runs what is due, in order; returns whether there was anything. */
   runDue(): boolean {
     const due = this.#timers
       .filter((timer) => timer.at <= this.nowAt)

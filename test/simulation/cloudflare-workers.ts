@@ -1,4 +1,4 @@
-// Stands in for the platform's module of this name: what the object extends.
+// Replaces the platform's module of this name: the base class of the object.
 
 export class DurableObject<Env> {
   readonly ctx: unknown;

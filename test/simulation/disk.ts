@@ -1,5 +1,5 @@
-// The object's storage on node:sqlite: what is committed survives every crash, alarm included. One handle belongs to
-// one life of the object; a handle that died reads and writes nothing any more.
+// The object's storage on node:sqlite: committed data survives every crash, including the alarm. A handle belongs to
+// one life of the object; afterwards it neither reads nor writes.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
@@ -11,7 +11,7 @@ export class SimulatedFault extends Error {
 
 interface Prepared {
   readonly statement: StatementSync;
-  /** The table that it writes; null where it only reads. */
+  /** The table that it writes; null if it only reads. */
   readonly writes: string | null;
 }
 
@@ -38,7 +38,7 @@ export class Disk {
     return prepared.statement.all(...bindings) as Row[];
   }
 
-  /** The tables that may have been written since this was last asked. */
+  /** The tables that may have been written since the last call. */
   takeWritten(): ReadonlySet<string> {
     const written = this.#written;
     this.#written = new Set();
@@ -52,7 +52,7 @@ export class Disk {
 
 export type DiskFault = "throw" | "crash";
 
-/** Where it strikes: `again` times more, since a commit that failed is tried turn by turn. */
+/** Where it strikes: `again` more times, because a failed commit is repeated turn by turn. */
 interface Fault {
   readonly kind: DiskFault;
   readonly statements: number;
@@ -112,7 +112,7 @@ export class DiskHandle implements TenantStorage {
     return this.#disk.alarmAt;
   }
 
-  /** Lets a commit fail at its n-th statement from now; every other time also when it is tried turn by turn. */
+  /** Makes a commit fail at its n-th statement from now; every second time also when it is repeated turn by turn. */
   failAfter(statements: number, kind: DiskFault): void {
     this.#fault = { kind, statements, statementsLeft: statements, again: statements % 2 };
   }

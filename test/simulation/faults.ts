@@ -1,4 +1,4 @@
-// What goes wrong around the object: time, alarms, crashes, broken turns, and a history that is away.
+// Faults around the object: time, alarms, crashes, failed turns, and a history that is down.
 
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf } from "./random.ts";
@@ -18,7 +18,7 @@ const releaseAlarm: Action = async (world) => {
   await world.shell.fireAlarm();
 };
 
-/** Twice, or though nothing is due. */
+/** Twice, or when nothing is due. */
 const alarmOutOfTurn: Action = (world) => world.shell.nudge();
 
 const crashObject: Action = (world) => {

@@ -1,4 +1,4 @@
-// What D1 must hold: all that has left the object, and everything once the outbox is empty.
+// What D1 must have: everything that has left the object, and everything once the outbox is empty.
 
 import { type Job, labelsOf } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -13,7 +13,7 @@ const resultIn = ({ shell }: World, id: string): string => {
 
 const projections = new WeakMap<Job, string>();
 
-/** Without the changes that history does not hear of. */
+/** Without the changes that are not sent to history. */
 const projected = (job: Job): string => {
   const known = projections.get(job);
   if (known !== undefined) return known;
@@ -30,7 +30,7 @@ const projected = (job: Job): string => {
   return text;
 };
 
-/** What history is searched by: the same facts as in the record. */
+/** The columns that history is searched by: the same facts as in the record. */
 const columnsOf = (job: Job): Record<string, string | number | null> => ({
   version: job.version,
   status: job.status,
@@ -89,7 +89,7 @@ export const historyKeepsWhatLeft = (before: Snapshot, now: Snapshot, world: Wor
     if (seen === undefined || now.jobs.has(id)) continue;
     const [row] = shell.history.rows("SELECT record FROM jobs WHERE tenant = ? AND id = ?", TENANT, id);
     const { job } = seen;
-    // Between two looks it may have gone on, and left.
+    // Between two checks it may have continued and left.
     const last = row === undefined ? job : model.parsed.of<Job>(row.record as string);
     if (last.version < job.version)
       return `history has version ${last.version} of job ${id}, which left at ${job.version}`;
@@ -118,7 +118,7 @@ export const checkHistory = (_before: Snapshot, now: Snapshot, world: World): st
   return eventsAgree(world) ?? attemptsAgree(world) ?? linesAgree(world);
 };
 
-/** Each event is inserted once, and stands as it was told: only those that came since the last look are read. */
+/** Each event is inserted once and never changes: only those since the last check are read. */
 const eventsAgree = ({ model, shell }: World): string | null => {
   const rows = shell.history.rows(
     "SELECT rowid, job_id, version, type FROM events WHERE tenant = ? AND rowid > ?",
@@ -156,7 +156,7 @@ const attemptsAgree = ({ model, shell }: World): string | null => {
     : `the hours of history count ${hours?.jobs} jobs, and there are ${attempts.jobs}`;
 };
 
-/** Each line of the audit and each run of a schedule is there, once. */
+/** Each audit entry and each schedule run is there, once. */
 const linesAgree = ({ model, shell }: World): string | null => {
   const count = (table: string): number =>
     shell.history.rows(`SELECT COUNT(*) AS count FROM ${table} WHERE tenant = ?`, TENANT)[0]?.count as number;

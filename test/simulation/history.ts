@@ -1,5 +1,6 @@
-// D1 on node:sqlite with the real migrations. A batch is one transaction; its answer comes when the simulation lets it:
-// at once, late, never, or with an error although it was committed. A batch on its way outlives the object that sent it.
+// D1 on node:sqlite with the real migrations. A batch is one transaction; its answer comes when the simulation allows:
+// at once, late, never, or with an error although it was committed. A batch in transit outlives the object that sent
+// it.
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -15,7 +16,7 @@ const schema = readdirSync(MIGRATIONS)
   .map((name) => readFileSync(path.join(MIGRATIONS, name), "utf8").replaceAll("--> statement-breakpoint", ""))
   .join("\n");
 
-/** Notes whose rows were written, so that a look at history is at those alone. */
+/** Records whose rows were written, so that only those are checked. */
 const NOTES = `CREATE TABLE touched (job_id TEXT PRIMARY KEY) WITHOUT ROWID;
 ${["jobs.id", "payloads.job_id", "results.job_id"]
   .flatMap((place) => ["INSERT", "UPDATE"].map((event) => [...place.split("."), event] as const))
@@ -45,7 +46,7 @@ export class History {
   appliedCount = 0;
   /** Batches whose sender waits for an answer. */
   #waiting: Batch[] = [];
-  /** Batches on their way whose sender has crashed. */
+  /** Batches in transit whose sender has crashed. */
   #stray: Batch[] = [];
 
   constructor() {
@@ -53,7 +54,7 @@ export class History {
     this.#db.exec(NOTES);
   }
 
-  /** The jobs whose rows were written since this was last asked. */
+  /** The jobs whose rows were written since the last call. */
   takeTouched(): string[] {
     const ids = this.rows("SELECT job_id FROM touched").map((row) => row.job_id as string);
     if (ids.length > 0) this.rows("DELETE FROM touched");
@@ -80,7 +81,7 @@ export class History {
     return statement.all(...bindings) as Row[];
   }
 
-  /** Answers what waits as the weather has it; slow answers nothing. */
+  /** Answers waiting batches as the current weather says; slow answers none. */
   answer(weather: Weather = this.weather): void {
     if (weather === "slow") return;
     for (const batch of this.#waiting.splice(0)) {
@@ -98,7 +99,7 @@ export class History {
     this.#stray.push(...this.#waiting.splice(0));
   }
 
-  /** A batch of a sender long gone arrives after all, or never will. */
+  /** A batch of a former sender arrives late, or never. */
   land(arrives: boolean): void {
     const batch = this.#stray.shift();
     if (batch !== undefined && arrives) this.#apply(batch);

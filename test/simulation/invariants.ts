@@ -1,5 +1,4 @@
-// What must hold after every step, whatever happened. Each looks at the databases and at what the world was told, and
-// answers with what is wrong.
+// What must be true after every step. Each check reads the databases and the world's record, and returns what is wrong.
 
 import { isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -75,7 +74,7 @@ const oneHolderALease: Check = (_before, now, { model }) => {
   return null;
 };
 
-/** Under the lease that a result was reported for, and no other. */
+/** Under the lease of the reported result, and no other. */
 const lateReportsChangeNothing: Check = (_before, now, { model }) => {
   for (const { job } of now.changed) {
     if (job.status !== "completed") continue;
@@ -93,7 +92,7 @@ const capacityHolds: Check = (before, now, { isShared }) => {
     const instance = job.assignedWorker ?? "";
     const load = [...now.jobs.values()].filter(({ worker }) => worker === instance).length;
     const [was, is] = [before, now].map(({ workers }) => workers.get(instance)?.concurrency);
-    // Where several turns shared the commit it may have been more for a moment.
+    // If several turns shared the commit, it may have been more in between.
     if (isShared && was !== is) continue;
     if (load > Math.max(was ?? 0, is ?? 0)) return `${instance} holds ${load} jobs, and takes ${is}`;
   }
@@ -132,7 +131,7 @@ const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =
   job.tags.every((tag) => worker.tags.includes(tag)) &&
   (job.model === null || worker.models === null || worker.models.includes(job.model));
 
-/** Judged by the worker and the job before and after the step; not where others may have changed both in between. */
+/** Checked with the worker and the job before and after the step, unless others may have changed both in between. */
 const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) => {
   if (isShared) return null;
   for (const job of newLeases(before, now)) {
@@ -173,7 +172,7 @@ const completionsStand: Check = (_before, now, { model }) => {
     const lease = model.completed.get(job.id);
     if (lease !== undefined && isBroken(job, lease)) return tell(job.id, job);
   }
-  // What was acknowledged since the last look need not have changed since.
+  // What was acknowledged since the last check need not have changed since.
   for (const id of model.newlyCompleted) {
     const job = now.jobs.get(id)?.job ?? model.seen.get(id)?.job;
     if (isBroken(job, model.completed.get(id) ?? 0)) return tell(id, job);
@@ -184,12 +183,12 @@ const completionsStand: Check = (_before, now, { model }) => {
 
 const FULL_HALT = 4;
 const MAX_UNDER_WAY = 5;
-/** A delivery that is due waits for room; an object that died with the room taken has lost count of it. */
+/** A due delivery waits for room; an object that died with deliveries in progress has lost count of them. */
 const ROOM_WITHIN_MS = 5_000;
 const HISTORY_RETRY_MAX_MS = 90_000;
 const FAILED_SWEEP_RETRY_MS = 5_000;
 
-/** The outbox may wait for its back-off, and what is overdue for a sweep that failed; nothing else for anything. */
+/** The outbox may wait for its back-off, and overdue work for a failed sweep; nothing else may wait. */
 const dueMeansAlarm: Check = (_before, now, { shell }) => {
   let dueAt = now.otherDueAt ?? Number.POSITIVE_INFINITY;
   const note = (at: number | null): void => {
@@ -205,14 +204,14 @@ const dueMeansAlarm: Check = (_before, now, { shell }) => {
   if (now.outboxOldestAt !== null)
     note(Math.max(now.outboxOldestAt, now.nowAt, shell.clock.setBackFromAt) + HISTORY_RETRY_MAX_MS);
   if (!Number.isFinite(dueAt)) return null;
-  // What was held back until now, or until just before the clock was set back, is overdue.
+  // What was delayed until now, or until just before the clock was set back, is overdue.
   const latestAt = Math.max(dueAt, now.nowAt, shell.clock.setBackFromAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
   if (now.alarmAt === null || now.alarmAt > latestAt)
     return `something is due at ${dueAt}, and the alarm comes at ${now.alarmAt}`;
   return null;
 };
 
-/** Every job that may not run now and is not being run has an instant at which someone looks at it. */
+/** Every job that may not run now and is not running has an instant at which it is looked at. */
 const everyJobGoesOn: Check = (_before, now) => {
   for (const { job, orderKey, dueAt } of now.changed) {
     if (job.status === "pending" && orderKey === null && dueAt === null) return `job ${job.id} waits for nothing`;
@@ -248,7 +247,7 @@ const outboxOnlyGrows: Check = (before, now, { model }) => {
   return first !== undefined && first <= model.lastSeq ? `outbox row ${first} was used again` : null;
 };
 
-/** By the sentence that each stands for; the order is that of the checks. */
+/** By the sentence that each stands for, in the order of the checks. */
 export const INVARIANTS: Readonly<Record<string, Check>> = {
   "an accepted job survives with its prompt": acceptedIsDurable,
   "one request makes at most one job": nobodyAskedTwice,

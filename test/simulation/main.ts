@@ -1,5 +1,6 @@
-// The simulator as a process: `--seed N` replays one, `--seeds N [--from M]` runs a number of them, `--minutes N` or
-// `--seconds N` as many as fit, each after the regressions. A failing seed is printed and shrunk; the code is then 1.
+// The simulator as a process: `--seed N` replays one run, `--seeds N [--from M]` runs a number of them, `--minutes N`
+// or `--seconds N` as many as fit, each after the regressions. A failing seed is printed and shrunk; the exit code is
+// then 1.
 
 import { parseArgs } from "node:util";
 import { planOf } from "./plan.ts";

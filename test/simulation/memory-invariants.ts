@@ -1,4 +1,4 @@
-// What the object keeps in memory, held against its tables; and whether its router left anyone waiting in vain.
+// The object's memory compared with its tables; and whether the router left a job waiting without reason.
 
 import { isDeepStrictEqual } from "node:util";
 import { isLeased } from "../../domain/job.ts";
@@ -94,16 +94,16 @@ const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
 };
 
 /**
- * The naive question to every worker about every waiting job. What only time has opened (the end of a pause or of a
- * back-off, a ping that woke nobody, the silence of others than a worker that failed the job) is the alarm's to find, so
- * it counts as closed here.
+ * Checks every worker for every waiting job, without an index. What only time has opened (the end of a pause or
+ * back-off, a ping that woke nothing, the silence of workers other than one that failed the job) is for the alarm to
+ * find, so it counts as closed here.
  */
 export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World): string | null => {
   const { memory } = world.shell;
   if (memory === null || now.killswitch.level > 0) return null;
   const { config, fleet } = memory;
   const policy: RoutePolicy = {
-    // A clock that was set back brings nobody back to life.
+    // A clock that was set back does not make a worker alive again.
     nowAt: Math.max(now.nowAt, world.shell.clock.setBackFromAt),
     offlineAfterMs: config.presence.offlineAfterMs,
     strategy: config.routing.strategy,
@@ -116,7 +116,7 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
   };
   const asked = new Set<string>();
   for (const { job, orderKey } of now.jobs.values()) {
-    // Those of a group ask for the same.
+    // Jobs of a group have equal requirements.
     if (orderKey === null || asked.has(job.groupKey)) continue;
     asked.add(job.groupKey);
     const eligible = explain(fleet, routeRequest({ memory, nowAt: now.nowAt }, job), policy).workers.find(

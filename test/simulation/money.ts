@@ -1,4 +1,4 @@
-// Budgets, worked out again from what attempts cost: what is closed, and that it is.
+// Budgets, computed again from the cost of attempts: what is closed, and that it is.
 
 import { mayCost } from "../../domain/cost.ts";
 import { isLeased } from "../../domain/job.ts";
@@ -15,7 +15,7 @@ const dayOf = (at: number): string => `day ${Math.floor(at / DAY_MS)}`;
 let lastDay = "";
 let lastMonth = "";
 
-/** Asked about the same day again and again. */
+/** Called repeatedly for the same day. */
 const monthOf = (at: number): string => {
   const day = dayOf(at);
   if (day !== lastDay) {

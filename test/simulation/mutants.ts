@@ -1,6 +1,6 @@
-// Small defects, at least one for each invariant, that the simulation must catch (or the model on the real platform, where
-// no simulation can): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of the tree
-// and expects the run to fail.
+// Small defects, at least one per invariant, that the simulation must catch (or the model on the real platform, where
+// the simulation cannot): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of
+// the tree and expects the run to fail.
 
 import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
 import { type Mutant, mutant } from "./mutant.ts";

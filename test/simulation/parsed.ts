@@ -1,4 +1,4 @@
-// JSON that is read again and again: the same text gives the same value, so that what did not change is known by identity.
+// Caches parsed JSON: the same text gives the same value, so that unchanged values are identical.
 
 const MOST_KEPT = 5_000;
 

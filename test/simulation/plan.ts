@@ -1,5 +1,5 @@
-// A run as data: a list of steps, each with all the chance it will need, so that any of them can be left out and the
-// rest still means something.
+// A run as data: a list of steps, each with all the randomness it needs, so that any can be left out and the rest keeps
+// its meaning.
 
 import { Random } from "./random.ts";
 
@@ -70,7 +70,7 @@ export type StepKind = keyof typeof STEP_WEIGHTS;
 
 export interface Step {
   readonly kind: StepKind;
-  /** Chances in [0, 1) that the step draws from. */
+  /** Random numbers in [0, 1) that the step uses. */
   readonly chances: readonly [number, number, number, number, number];
   /** The next step joins this one's commit. */
   readonly isJoined: boolean;
@@ -88,7 +88,7 @@ const LONGEST = 900;
 export const planOf = (seed: number): Plan => {
   const random = new Random(seed);
   const kinds = Object.entries(STEP_WEIGHTS) as [StepKind, number][];
-  // Many short runs, each with a calm at its end, and some long ones.
+  // Many short runs, each with a calm phase at its end, and some long ones.
   const count = SHORTEST + Math.floor(random.next() ** 2 * (LONGEST - SHORTEST));
   const steps = Array.from({ length: count }, (): Step => {
     const kind = random.weighted(kinds);

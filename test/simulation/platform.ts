@@ -1,5 +1,5 @@
-// The platform under the object: the real class `Tenant` in plain Node, with its clock, chance, timers, sockets and log
-// in the hands of the simulation. Everything global is set once; `current` says which world it belongs to now.
+// The platform under the object: the real class `Tenant` in plain Node, with its clock, randomness, timers, sockets and
+// log controlled by the simulation. Globals are set once; `current` says which world they belong to now.
 
 import { registerHooks } from "node:module";
 import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
@@ -35,7 +35,7 @@ const here = (): Surrounding => {
 const STAND_IN = new URL("./cloudflare-workers.ts", import.meta.url).href;
 const realSetImmediate = setImmediate;
 
-/** Lets every promise that can go on go on. */
+/** Lets every pending promise continue. */
 export const breathe = (): Promise<void> => new Promise((resolve) => realSetImmediate(resolve));
 
 class SimulatedResponse {
@@ -91,7 +91,7 @@ export const loadTenant = async (): Promise<TenantClass> => {
       return bytes;
     },
   });
-  // Signatures are made elsewhere on the machine: how long that takes is chance.
+  // Signatures are made elsewhere on the machine, in a random time.
   const subtle = { importKey: async () => null, sign: async () => new ArrayBuffer(4) };
   Object.defineProperty(crypto, "subtle", { value: subtle });
   AbortSignal.timeout = () => new AbortController().signal;
@@ -104,10 +104,10 @@ interface Observed {
   run: (turn: Turn, request: unknown) => Result<unknown, Refusal>;
 }
 
-/** What any operation may refuse, beside the refusals of its row. */
+/** What any operation may refuse, besides the refusals of its row. */
 const COMMON_REFUSALS: readonly RefusalCode[] = ["invalid_request", "authentication_failed", "forbidden"];
 
-/** Tells the world of each turn, and holds each operation to the refusals of its row. */
+/** Tells the world of each turn, and checks each operation's refusals against its row. */
 const observe = (
   operations: Record<OperationName, Observed>,
   refusalsOf: (name: OperationName) => readonly RefusalCode[],

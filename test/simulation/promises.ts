@@ -1,4 +1,4 @@
-// What was promised about time, money and order, held against what was told: events, attempts and runs of each step.
+// Promises about time, money and order, checked against the events, attempts and runs of each step.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { JobEventType } from "../../domain/event.ts";
@@ -15,14 +15,14 @@ const eventsOf = (now: Snapshot, ...types: readonly JobEventType[]): StoredEvent
 
 const detailOf = (event: StoredEvent): Record<string, number> => event.detail as Record<string, number>;
 
-/** Jobs that waited before and were given out since, as they were and as they are. */
+/** Jobs that waited before and were assigned since, before and after. */
 const givenOut = (before: Snapshot, now: Snapshot): [Job, Job][] =>
   now.changed.flatMap(({ job }): [Job, Job][] => {
     const was = before.jobs.get(job.id)?.job;
     return was?.status === "pending" && isLeased(job) && job.lease === was.lease + 1 ? [[was, job]] : [];
   });
 
-/** Of those that ask the same, the first in the queue goes first. */
+/** Among jobs with equal requirements, the first in the queue goes first. */
 export const groupsKeepTheirOrder: Check = (before, now, { isShared }) => {
   if (isShared) return null;
   for (const [was, job] of givenOut(before, now)) {
@@ -59,7 +59,7 @@ export const backoffsOnlyGrow: Check = (before, now) => {
   return null;
 };
 
-/** As long as was configured, and never shorter than a provider asked for. */
+/** As long as configured, and never shorter than a provider asked for. */
 export const backoffsAreLongEnough: Check = (before, now, { model }) => {
   for (const event of eventsOf(now, "job.rate_limited", "job.attempt_failed")) {
     const { delay_ms: delayMs = 0, retry = 1, attempt = 1, provider } = detailOf(event);
@@ -83,10 +83,10 @@ export const backoffsAreLongEnough: Check = (before, now, { model }) => {
   return null;
 };
 
-/** A worker that was heard of its job within the threshold keeps it. */
+/** A worker that was heard of within the threshold keeps its job. */
 export const nobodyIsReapedEarly: Check = (before, now, { model }) => {
   for (const event of eventsOf(now, "job.reaped")) {
-    // Another rule: whoever waits at the front door is moved on.
+    // Another rule: a waiting front-door job is moved on.
     if (!("silent_since" in detailOf(event))) continue;
     const heardAt = model.beats.get(`${event.jobId}/${event.lease}`);
     const thresholds = [before, now].map(({ config }) => config.jobs.reapStaleAfterMs ?? Number.POSITIVE_INFINITY);
@@ -131,7 +131,7 @@ export const killswitchLevelsHold: Check = (before, now, { model, isShared }) =>
   return left === undefined ? null : `job ${left} waits on at level 4, and the same halt had put it back`;
 };
 
-/** Whoever waits at the front door is told at once. */
+/** A waiting front-door client is told at once. */
 export const frontDoorIsNotHeld: Check = (_before, now) => {
   const [halted] = eventsOf(now, "job.halted").filter(({ jobId }) => (now.jobs.get(jobId)?.job.api ?? null) !== null);
   if (halted !== undefined) return `job ${halted.jobId} of the front door was put back by the killswitch`;
@@ -140,7 +140,7 @@ export const frontDoorIsNotHeld: Check = (_before, now) => {
   return open === undefined ? null : `job ${open.job.id} of the front door is open at level ${now.killswitch.level}`;
 };
 
-/** After the client heard the first word another attempt would tell it a second beginning. */
+/** After the client received output, another attempt would send a second beginning. */
 export const noSecondBeginning: Check = (before, now, { model }) => {
   for (const { jobId, lease } of eventsOf(now, "job.streaming")) model.spoke.set(jobId, lease);
   for (const { jobId } of eventsOf(now, "job.retried")) model.spoke.delete(jobId);
@@ -151,7 +151,7 @@ export const noSecondBeginning: Check = (before, now, { model }) => {
   return null;
 };
 
-/** With `overlap: skip` a run that falls due while the last one's job is open makes none. */
+/** With `overlap: skip` a run that falls due while the previous run's job is open creates none. */
 export const schedulesDoNotOverlap: Check = (before, now, { model, isShared }) => {
   if (isShared) return null;
   for (const { schedule, outcome, jobId } of now.outbox.flatMap(({ entries }) => entries.runs)) {

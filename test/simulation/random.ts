@@ -1,4 +1,4 @@
-// Seeded chance: the same seed gives the same run on any machine.
+// Seeded randomness: the same seed gives the same run on any machine.
 
 const UINT32 = 2 ** 32;
 
@@ -18,7 +18,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / UINT32;
   };
 
-  /** One of the values, each as often as its weight says. */
+  /** One of the values, as often as its weight says. */
   weighted<T>(choices: readonly (readonly [T, number])[]): T {
     let left = this.next() * choices.reduce((sum, [, weight]) => sum + weight, 0);
     for (const [value, weight] of choices) {
@@ -29,7 +29,7 @@ export class Random {
   }
 }
 
-/** The element that a chance in [0, 1) points at; undefined of an empty list. */
+/** The element that a number in [0, 1) selects; undefined for an empty list. */
 export const pickOf = <T>(list: readonly T[], chance: number): T | undefined => list[Math.floor(chance * list.length)];
 
 /** An element of a list that is never empty. */

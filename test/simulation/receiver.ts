@@ -1,5 +1,5 @@
-// Whoever is at the other end of the webhooks, and the promise made to them: what happened is told at least once, and
-// nothing that did not happen.
+// The receiver of the webhooks, and the promise to it: every event is sent at least once, and nothing that did not
+// happen.
 
 import type { JobEventType } from "../../domain/event.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -14,7 +14,7 @@ export type Mood = "fine" | "broken" | "deaf" | "gone";
 
 export class Receiver {
   mood: Mood = "fine";
-  /** Ids of what was taken with a good answer. */
+  /** Ids of deliveries that were answered successfully. */
   readonly taken = new Set<string>();
   readonly #clock: Clock;
 
@@ -50,7 +50,7 @@ const isSame = (one: Webhook | undefined, other: Webhook): boolean =>
   one.disabledAt === other.disabledAt &&
   `${one.events} ${one.tags}` === `${other.events} ${other.tags}`;
 
-/** Final events of this step, and the deliveries of this step: each of the one for each of the other. */
+/** Final events of this step, and the deliveries of this step: each needs the other. */
 export const eventsAreDelivered = (before: Snapshot, now: Snapshot, { shell, model }: World): string | null => {
   const fresh = [...now.deliveries.values()].filter(({ id }) => !model.deliveries.has(id));
   for (const { id } of fresh) model.deliveries.add(id);
@@ -84,7 +84,7 @@ export const eventsAreDelivered = (before: Snapshot, now: Snapshot, { shell, mod
 
 const ENDS: readonly string[] = ["job.completed", "job.failed", "job.cancelled"] satisfies WebhookEvent[];
 
-/** What webhooks hear of an event in which a job ended: some of the ends are told by what led to them. */
+/** The webhook event of an event that ended a job; some ends are sent by the event that led to them. */
 const endOf = (type: JobEventType, before: Snapshot, now: Snapshot, jobId: string): WebhookEvent | null => {
   if (ENDS.includes(type)) return type as WebhookEvent;
   const job = now.jobs.get(jobId)?.job;

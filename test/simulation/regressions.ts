@@ -1,4 +1,4 @@
-// Runs that once found a defect, shrunk to what it took: each must hold for ever.
+// Runs that once found a defect, shrunk to what was needed: each must pass for ever.
 
 import type { Plan, Step, StepKind } from "./plan.ts";
 

@@ -1,4 +1,4 @@
-// One run of a plan: its steps, every invariant after each, then calm. Answers what was broken first.
+// One run of a plan: its steps, every invariant after each, then the calm phase. Returns what was broken first.
 
 import { CALLER_ACTIONS } from "./callers.ts";
 import { calm } from "./calm.ts";
@@ -13,7 +13,7 @@ import { type Action, World } from "./world.ts";
 
 export interface Violation {
   readonly what: string;
-  /** After which step; the number of steps for the calm at the end. */
+  /** After which step; the number of steps for the calm phase. */
   readonly step: number;
 }
 
@@ -32,19 +32,22 @@ const take = async (world: World, { kind, chances, isJoined }: Step): Promise<vo
   const acting = Promise.resolve(act(world, chances)).catch((error: Error) =>
     world.model.violate(`the simulation itself failed: ${error.stack}`),
   );
-  // What steers the world is awaited; what asks the object something waits for it to be let on.
+  // Steps that control the world are awaited; a call to the object waits until it may continue.
   if (fault !== undefined) await acting;
   if (!isJoined) await world.shell.settle();
 };
 
-/** What shows whether anything can have changed since the last look. */
+/** Shows whether anything can have changed since the last check. */
 const signsOf = ({ shell }: World): string =>
   `${shell.handle.workCount} ${shell.handle.isDead} ${shell.history.appliedCount} ${shell.disk.writeCount} ${shell.disk.alarmAt}`;
 
-/** Most looks are at what was written; every so often, and when nothing moves any more, one is at everything. */
+/** Most checks look at what was written; every so often, and when nothing moves any more, one looks at everything. */
 const LOOKS_TO_WHOLE = 100;
 
-/** Checks everything; the first thing that is wrong. Where no transaction ran and nothing arrived, all is as it was. */
+/**
+ * Checks everything; returns the first thing that is wrong. If no transaction ran and nothing arrived, nothing has
+ * changed.
+ */
 const inspector = (world: World) => {
   let before: Snapshot | null = null;
   let signs = "";

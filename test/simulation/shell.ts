@@ -1,5 +1,5 @@
 // The life of one object: started, asleep, crashed and started again, on a disk, a history and sockets that outlive it.
-// Calls may share one commit: nothing runs until `settle` lets it.
+// Calls may share one commit: nothing runs until `settle`.
 
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
@@ -21,13 +21,13 @@ const START_AT = Date.UTC(2026, 2, 28, 23, 50);
 const MAX_ROUNDS = 2_000;
 
 const heedsNothing = async (): Promise<void> => {};
-/** Relays that hear of everything and say nothing. */
+/** Relays that receive everything and answer nothing. */
 const SILENT_RELAYS = {
   idFromName: (name: string) => name,
   get: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
 };
 
-/** What a caller hears; null where it hears nothing and cannot know what was done. */
+/** A caller's answer; null if it got none and cannot know what was done. */
 export type Heard<T> = Result<T, Refusal> | null;
 
 export class Shell {
@@ -35,20 +35,20 @@ export class Shell {
   readonly disk = new Disk();
   readonly history = new History();
   readonly sockets = new SocketTable();
-  /** Broken promises of the code under test: errors that nobody injected. */
+  /** Unexpected errors of the code under test, which nobody injected. */
   readonly surprises: string[] = [];
-  /** The object's memory, as far as an operation has shown it since it was last built. */
+  /** The object's memory, as last shown by an operation since it was built. */
   memory: Memory | null = null;
   /** What the turns of that memory read and write. */
   store: Store | null = null;
-  /** The platform holds its alarms back. */
+  /** The platform delays its alarms. */
   isAlarmHeld = false;
-  /** At the other end of the webhooks. */
+  /** The other end of the webhooks. */
   readonly receiver = new Receiver(this.clock);
   alarmCount = 0;
-  /** When a turn last broke. */
+  /** When a turn last failed. */
   brokenAt = Number.NEGATIVE_INFINITY;
-  /** Looks at every state at which the object comes to rest while time passes. */
+  /** Checks every state in which the object rests while time passes. */
   atRest: () => void = () => {};
   #tenant: Promise<Tenant> | null = null;
   #handle = this.#newHandle();
@@ -76,7 +76,7 @@ export class Shell {
     });
   }
 
-  /** The object, started unless it runs. */
+  /** The object, started if necessary. */
   tenant(): Promise<Tenant> {
     this.#tenant ??= this.#start();
     return this.#tenant;
@@ -110,7 +110,7 @@ export class Shell {
     return tenant;
   }
 
-  /** Calls an operation as the edge does; hears nothing when the object crashes or its turn breaks. */
+  /** Calls an operation as the edge does; gets no answer if the object crashes or its turn fails. */
   async call<Name extends OperationName>(
     credential: Credential,
     name: Name,
@@ -125,7 +125,7 @@ export class Shell {
     }
   }
 
-  /** Runs everything that can run now, and starts the object anew if that killed it. */
+  /** Runs everything that can run now, and restarts the object if that killed it. */
   async settle(): Promise<void> {
     for (let round = 0; ; round += 1) {
       await breathe();
@@ -141,7 +141,7 @@ export class Shell {
     tenant.webSocketClose(socket as unknown as WebSocket).catch((error) => this.#surprise("webSocketClose", error));
   }
 
-  /** The object's memory, timers and promises are gone; its sockets survive sleep, and no deploy. */
+  /** The object's memory, timers and promises are gone; its sockets survive sleep, but not a deploy. */
   crash(kind: "evicted" | "deployed"): void {
     this.#handle.isDead = true;
     this.#tenant = null;
@@ -151,7 +151,7 @@ export class Shell {
     if (kind === "deployed") this.sockets.cutAll();
   }
 
-  /** Delivers the alarm if it is due; one whose handler died comes again. */
+  /** Delivers the alarm if it is due; an alarm whose handler died comes again. */
   async fireAlarm(): Promise<boolean> {
     const at = this.disk.alarmAt;
     if (at === null || at > this.clock.nowAt || this.isAlarmHeld) return false;
@@ -171,13 +171,13 @@ export class Shell {
     return true;
   }
 
-  /** The watchdog's nudge, or an alarm delivered twice: it ends whenever it ends. */
+  /** The watchdog's call, or an alarm delivered twice; not awaited. */
   async nudge(): Promise<void> {
     const tenant = await this.tenant();
     tenant.alarm().catch((error) => this.#surprise("alarm", error));
   }
 
-  /** Time passes; timers and alarms come when they are due, and history answers as the weather has it. */
+  /** Time passes; timers and alarms fire when due, and history answers as the weather says. */
   async advance(ms: number): Promise<void> {
     const untilAt = this.clock.nowAt + ms;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -200,7 +200,7 @@ export class Shell {
     this.history.close();
   }
 
-  /** A line of the object's log, or what it logged beside it. */
+  /** A line of the object's log, or what it logged besides. */
   #logged([line, ...rest]: readonly unknown[]): void {
     const { event, error, level, what } = logLine(line);
     if (level === "warn" || SIMULATED.test(error)) {

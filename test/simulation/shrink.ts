@@ -10,7 +10,7 @@ export interface Failure {
 
 const MAX_RUNS = 400;
 
-/** The words of a violation without the names in it, so that shrinking does not wander off to another one. */
+/** The text of a violation without its names, so that shrinking does not end at another violation. */
 const kindOf = (what: string): string => what.split(":")[0]?.replaceAll(/[0-9a-f]{8}-[0-9a-f-]+|\d+/g, "#") ?? what;
 
 export const shrink = async ({ plan, violation }: Failure): Promise<Failure> => {

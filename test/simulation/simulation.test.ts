@@ -1,4 +1,5 @@
-// The object under thousands of steps of bad luck, in a process of its own: the simulation owns its clock and chance.
+// The object under thousands of steps of faults, in a process of its own, because the simulation controls its clock and
+// randomness.
 
 import { execFile } from "node:child_process";
 import path from "node:path";

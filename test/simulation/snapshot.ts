@@ -14,7 +14,7 @@ import type { World } from "./world.ts";
 
 export interface Snapshot extends StoredJobs {
   readonly nowAt: number;
-  /** Those that are not as they were at the look before; all of them at a whole look. */
+  /** Those that changed since the previous check; all of them in a whole check. */
   readonly changed: readonly JobRow[];
   readonly workers: ReadonlyMap<string, Worker>;
   readonly schedules: readonly Schedule[];
@@ -42,12 +42,12 @@ const configOf = (document: ConfigDocument): Config => {
   return config;
 };
 
-/** Every table counts as written: the whole look. */
+/** Every table counts as written: the whole check. */
 const ALL = { has: () => true };
 
 const DELIVERY_COLUMNS = "rowid, id, webhook_id, event, status, next_attempt_at, body ->> '$.data.id' AS job_id";
 
-/** Those that wait, and those that were written since `before`: what is long over is not read again. */
+/** Those that wait, and those written since `before`: older ones are not read again. */
 const deliveriesOf = ({ shell, model }: World, before: ReadonlyMap<string, DeliveryRow>): Map<string, DeliveryRow> => {
   const waiting = [...before.values()].filter(({ nextAttemptAt }) => nextAttemptAt !== null).map(({ id }) => id);
   const rows = shell.disk.rows(
@@ -77,7 +77,7 @@ const OTHER_DUE = `SELECT MIN(at) FROM (SELECT MIN(until_at) AS at FROM backoffs
   UNION ALL SELECT MIN(record ->> 'previousUntilAt') FROM keys)`;
 const OTHER_DUE_TABLES = ["backoffs", "idempotency", "sessions", "workers", "keys"] as const;
 
-/** Only tables that were written since `before` are read; all of them where there is none. */
+/** Only tables written since `before` are read; all of them if there is none. */
 export const takeSnapshot = (
   world: World,
   before: Snapshot | null = null,

@@ -1,4 +1,4 @@
-// Those who look on and those who come back later: sessions, waits for a job's end, catalogs that are followed.
+// Viewers and late callers: sessions, waits for a job's end, followed catalogs.
 
 import { isFinal } from "../../domain/job-status.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
@@ -31,7 +31,7 @@ const end = async ({ admin, shell }: World, key: Credential, session: Credential
   return (await shell.call(session, "endSession", { id: session.id }))?.ok ?? false;
 };
 
-/** The answer comes when the job is final, or when the time is over; not before. */
+/** The answer comes when the job is final or the time is over, not before. */
 const waitForEnd: Action = async (world, [which, wait]) => {
   const { clock } = world.shell;
   const id = pickOf([...world.model.accepted.keys()].slice(-12), which);
@@ -47,7 +47,7 @@ const waitForEnd: Action = async (world, [which, wait]) => {
 
 const PRICE_OF_M = { input_nano_per_mtok: 3_000_000_000, output_nano_per_mtok: 15_000_000_000 };
 
-/** Names that any object has are models like others. */
+/** Names that every object has are models like others. */
 const followCatalog: Action = async (world, [provider, list]) => {
   const names = oneOf([["m", "constructor"], ["m"], ["__proto__", "m", "toString"], null], list);
   const models = names === null ? null : names.map((id) => (id === "m" ? { id, price: PRICE_OF_M } : { id }));

@@ -20,12 +20,12 @@ const withWorker =
   async (world, chances) => {
     const worker = pickOf(world.workers, chances[0]);
     if (worker === undefined) return;
-    // Frames may lie unread for a while.
+    // Frames may stay unread for a while.
     if (chances[4] < 0.8) readInbox(world, worker);
     await act(world, worker, chances);
   };
 
-/** The object heard of the worker, or goes on hearing of it for a while. */
+/** The object heard of the worker, or continues to hear of it for a while. */
 const noteSign = ({ model, shell }: World, { instance }: WorkerActor, forMs = 0): void => {
   model.signs.set(instance, Math.max(model.signs.get(instance) ?? 0, shell.clock.nowAt + forMs));
 };
@@ -66,7 +66,7 @@ const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest => ({
   tags: worker.tags,
   models: worker.models,
   concurrency: worker.concurrency,
-  // Most tell what they work on; some do not, and some have lost it.
+  // Most list their jobs; some do not, and some have lost them.
   ...(chance < 0.6 ? { jobs: [...worker.held.keys()] } : chance < 0.7 ? { jobs: [] } : {}),
 });
 
@@ -87,7 +87,7 @@ export const reportPresence: WorkerAction = async (world, worker, chances) => {
   for (const job of answer.value.jobs) takeLease(world, worker, job);
 };
 
-/** Says a message over the socket. */
+/** Sends a message over the socket. */
 const say = async (world: World, worker: WorkerActor, message: Record<string, unknown>): Promise<void> => {
   const { socket } = worker;
   if (socket === null || !socket.isOpen) return;
@@ -146,13 +146,13 @@ const SOCKET_TYPES = {
   releaseJob: "job.released",
 } as const;
 
-/** It may have been started by this: a start that is told later says nothing new. */
+/** This may have started it: a later start is no news. */
 const noteUnheard = ({ model }: World, { id, lease }: { id: string; lease: number }): void => {
   const key = `${id}/${lease}`;
   if (!model.beats.has(key)) model.beats.set(key, Number.NEGATIVE_INFINITY);
 };
 
-/** Sends a report the way the worker is connected; over HTTP it hears whether it was taken. */
+/** Sends a report over the worker's connection; over HTTP it learns whether it was accepted. */
 const deliver = async (world: World, worker: WorkerActor, report: SentReport): Promise<void> => {
   const { operation, request } = report;
   if (worker.socket?.isOpen) {
@@ -163,7 +163,7 @@ const deliver = async (world: World, worker: WorkerActor, report: SentReport): P
   const askedAt = world.shell.clock.nowAt;
   const answer = await world.command(worker.credential, operation, request as never);
   const key = `${request.id}/${request.lease}`;
-  // A start that is repeated says nothing new.
+  // A repeated start is no news.
   const isBeat = operation === "heartbeatJob" || (operation === "startJob" && !world.model.beats.has(key));
   if (answer?.ok && isBeat) world.model.beats.set(key, Math.min(askedAt, world.shell.clock.nowAt));
   if (answer?.ok && operation === "completeJob") world.model.acknowledge(request.id, request.lease);
@@ -252,7 +252,7 @@ const fail: WorkerAction = async (world, worker, chances) => {
   await sendReport(world, worker, { operation: "failJob", request });
 };
 
-/** Each job that runs at the worker's provider meets its limit, one with a longer wait than the other. */
+/** Every job running at the worker's provider meets its rate limit, one with a longer wait than the other. */
 const refuseAll: WorkerAction = async (world, { provider }, chances) => {
   let chance = chances[3];
   for (const worker of world.workers.filter((one) => one.provider === provider))
@@ -288,7 +288,7 @@ const repeatReport: WorkerAction = async (world, worker, chances) => {
   if (report !== undefined) await deliver(world, worker, report);
 };
 
-/** A report on a lease that was never this worker's, or is long over. */
+/** A report on a lease that was never this worker's, or ended long ago. */
 const reportForAnother: WorkerAction = async (world, worker, chances) => {
   const seen = pickOf([...world.model.seen.values()], chances[1]);
   if (seen === undefined) return;

@@ -1,4 +1,4 @@
-// Everybody there is in one run: the object, its clients and workers, and what they know.
+// All actors of one run: the object, its clients and workers, and what they know.
 
 import type { Archived } from "../../domain/job-record.ts";
 import { readJob } from "../../domain/job-record.ts";
@@ -53,10 +53,10 @@ export class World {
   readonly model = new Model();
   readonly admin = ADMIN;
   readonly workers: WorkerActor[];
-  /** Commands that have read history and not yet asked the object. */
+  /** Commands that have read history and not yet called the object. */
   readonly stalled: (() => Promise<unknown>)[] = [];
   readonly endedKeys = new Set<string>();
-  /** Several steps went into the commit that is looked at. */
+  /** Several steps went into the commit that is checked. */
   isShared = false;
   #names = 0;
 
@@ -94,7 +94,9 @@ export class World {
     return this.shell.call(ADMIN, "createKey", { id, hash, name: id, role: "worker" });
   }
 
-  /** A command on a job as the edge carries it out: one that has left the object is brought along from history. */
+  /**
+   * A command on a job as the edge runs it: for a job that has left the object, the record from history is sent along.
+   */
   async command<Name extends OperationName>(
     credential: Credential,
     name: Name,

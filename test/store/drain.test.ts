@@ -1,4 +1,4 @@
-// The drain against an outbox that never stops growing: whoever waits for what was written before is not kept waiting.
+// The drain with an outbox that never stops growing: waiting for earlier rows must still end.
 
 import { expect, test } from "vitest";
 import { Drain } from "../../durable-objects/drain.ts";

@@ -1,4 +1,4 @@
-// The object's tables in real workerd: they open on what they wrote before, and what runs on every turn reads an index.
+// The object's tables in real workerd: they open on earlier data, and the queries of every turn use an index.
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -124,7 +124,7 @@ test("outbox rows are read in order and forgotten up to a number", async () => {
   expect(seen).toEqual({ all: [1, 2, 3], few: [1, 2], light: [1, 2], one: [1], after: [3], first: 3 });
 });
 
-/** What a turn or the sweep asks again and again. */
+/** The queries of every turn or sweep. */
 const HOT_QUERIES: Record<string, string> = {
   "the head of a group":
     "SELECT id FROM jobs WHERE group_key = 'g' AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1",

@@ -1,4 +1,4 @@
-// Group commit: which turns share one.
+// Group commit: which turns share a commit.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";

@@ -7,7 +7,7 @@ const BACK_OFF_MS = 5_000;
 
 afterEach(() => vi.useRealTimers());
 
-/** A wake and when its alarm is set for. */
+/** A wake and the time its alarm is set for. */
 const newWake = async () => {
   const alarms: number[] = [];
   const state = {

@@ -25,7 +25,7 @@ export const childProcesses = (dataDir: string): ChildProcessFound[] =>
       return config === undefined ? [] : [{ pid: Number(pid), name: path.basename(config, ".capnp") }];
     });
 
-/** Ends one of them as `kill -9` does; answers whether it was there. */
+/** Ends one of them as `kill -9` does; returns whether it was there. */
 export const killChild = (dataDir: string, name: string): boolean => {
   const found = childProcesses(dataDir).find((one) => one.name === name);
   if (found === undefined) return false;

@@ -1,5 +1,5 @@
-// Requests by path and key, whatever they are answered with: for tests that look at status, headers and body. Each is
-// sent once; nothing is repeated.
+// Requests by path and key, with any answer: for tests that check status, headers and body. Each is sent once; nothing
+// is retried.
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies by hand
 export type Body = any;
@@ -7,7 +7,7 @@ export type Body = any;
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly body: Body;
 }
 

@@ -1,4 +1,4 @@
-// The self-hosted server as its user runs it: `scripts/start.ts` on a free port with a data folder of its own.
+// The self-hosted server as its user runs it: `scripts/start.ts` on a free port with its own data folder.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,12 +11,19 @@ const READY_WITHIN_MS = 60_000;
 export interface SelfHosted {
   readonly url: string;
   readonly adminKey: string;
-  /** What it printed so far. */
+  /** Its output so far. */
   readonly output: () => string;
-  /** Ends it as `kill -9` does: nothing is tidied up. */
+  /** Ends it as `kill -9` does: nothing is cleaned up. */
   readonly kill: () => Promise<void>;
-  /** SIGTERM; answers the exit code. */
+  /** SIGTERM; returns the exit code. */
   readonly stop: () => Promise<number | null>;
+}
+
+interface Start {
+  readonly args?: string[];
+  readonly env?: Record<string, string>;
+  /** A command that runs the server's, given behind it. */
+  readonly wrapper?: string[];
 }
 
 export const freePort = (): Promise<number> =>
@@ -31,10 +38,11 @@ export const freePort = (): Promise<number> =>
 
 export const startSelfHosted = async (
   dataDir: string,
-  { args = ["--no-worker"], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
+  { args = ["--no-worker"], env = {}, wrapper = [] }: Start = {},
 ): Promise<SelfHosted> => {
   const port = await freePort();
-  const child = spawn(process.execPath, ["scripts/setup.mjs", "scripts/start.ts", ...args], {
+  const [command = "", ...rest] = [...wrapper, process.execPath, "scripts/setup.mjs", "scripts/start.ts", ...args];
+  const child = spawn(command, rest, {
     cwd: ROOT,
     env: { ...process.env, PORT: String(port), SERVICE_DATA_DIR: dataDir, ...env },
     stdio: ["ignore", "pipe", "pipe"],

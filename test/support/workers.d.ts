@@ -7,6 +7,8 @@ declare global {
       /** How the model runs; empty for its defaults. */
       readonly MODEL_SEED: string;
       readonly MODEL_RUNS: string;
+      /** Which home of the app the requests go to: `node`, or that of the deployed worker. */
+      readonly TEST_HOME: string;
     }
     interface GlobalProps {
       mainModule: typeof import("../../src/index.ts");

@@ -1,4 +1,4 @@
-// The one alarm of a tenant: never later than what is due, and made good where it was lost.
+// A tenant's one alarm: never later than what is due, and set again if it was lost.
 
 import { evictDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -28,7 +28,7 @@ describe("the alarm", () => {
     const instants = queries.map((query) => storage.sql.exec(query).one().at).filter((at) => typeof at === "number");
     return instants.length === 0 ? null : Math.min(...instants);
   };
-  /** While the handler runs the platform shows no alarm: then it is asked again. */
+  /** While the handler runs the platform shows no alarm; then it is read again. */
   const expectArmed = async (world: World, what: string) => {
     const look = () =>
       inStorage(world, async (storage) => {

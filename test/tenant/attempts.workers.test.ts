@@ -1,5 +1,5 @@
-// Section 3 "Attempts" and who may have a job: a failure that may pass is tried again elsewhere; a worker that can take
-// nothing says so; the built-in echo stands aside.
+// Section 3 "Attempts" and who may have a job: a retryable failure is tried again elsewhere; an unavailable worker says
+// so; the built-in echo stands aside.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { age, dispatch, events, fail, get, present, start, typesOf } from "../su
 const BROKEN = { code: "upstream", status: 503 };
 
 describe("a failure that may pass", () => {
-  it("waits, then another worker has the job, though the one that failed it is free", async () => {
+  it("waits, then another worker gets the job, though the worker that failed it is free", async () => {
     const world = await newWorld();
     await present(world, "broken", { concurrency: 1 });
     const job = await dispatch(world);
@@ -114,7 +114,7 @@ describe("a worker that can take nothing", () => {
 });
 
 describe("the built-in echo", () => {
-  it("answers anything until another worker has registered, then only who asks for it, for good", async () => {
+  it("answers any job until another worker has registered, from then on only jobs that ask for it", async () => {
     const world = await newWorld();
     await present(world, "local", { provider: "echo" });
     expect((await world.ok("GET", "/api/workers/local")).models).toEqual(["echo"]);
@@ -227,13 +227,37 @@ describe("a lease", () => {
 });
 
 describe("the bounds of a fleet", () => {
-  it("GET /presence is a page of those who are here", async () => {
+  it("GET /presence is a page of the workers that are not offline", async () => {
     const world = await newWorld();
     for (const instance of ["a", "b", "c"]) await present(world, instance);
     expect(await world.ok("GET", "/presence")).toMatchObject({ total: 3 });
     const page = await world.ok("GET", "/presence?limit=1&offset=1");
     expect([page.workers.length, page.total]).toEqual([1, 3]);
     expect((await world.get("/presence?limit=1001")).status).toBe(400);
+  });
+
+  it("3,000 of the fattest are listed page by page, whatever they weigh", async () => {
+    const world = await newWorld();
+    const models = Array.from({ length: 500 }, (_, at) => `${at}`.padStart(120, "m"));
+    await world.ok("POST", "/presence", { instance: "w", provider: "p", models });
+    await inStorage(world, (storage) =>
+      storage.sql.exec(
+        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2999)
+         INSERT INTO workers (instance, record)
+         SELECT 'w' || n, json_set(record, '$.instance', 'w' || n) FROM workers, numbers WHERE instance = 'w'`,
+      ),
+    );
+    await evictDurableObject(world.stub);
+    const first = await world.get("/presence");
+    expect([first.status, first.body.total]).toEqual([200, 3_000]);
+    const seen = new Set<string>();
+    for (let offset = 0; offset < 3_000; ) {
+      const { workers } = await world.ok("GET", `/presence?offset=${offset}`);
+      expect(workers.length).toBeGreaterThan(0);
+      for (const { instance } of workers) seen.add(instance);
+      offset += workers.length;
+    }
+    expect(seen.size).toBe(3_000);
   });
 
   it("models and tags of a worker take 64 KiB together and no more", async () => {

@@ -1,4 +1,4 @@
-// Budgets: they hold from the next turn on, close what costs something, and hold the killswitch where they are told to.
+// Budgets: they apply from the next turn on, close what costs money, and engage the killswitch if configured.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
-// The catalog over HTTP, with a provider of our own behind `fetch`: what it lists reaches routing, cost, schedules and
-// whoever watches; the minute's cron syncs what is due and prunes what is old.
+// The catalog over HTTP, with a fake provider behind `fetch`: its list reaches routing, cost, schedules and viewers;
+// the minute's cron syncs what is due and prunes what is old.
 
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

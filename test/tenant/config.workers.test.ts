@@ -1,4 +1,4 @@
-// The tenant's config as a stranger reads and writes it: JSON and YAML, strict, with every default visible.
+// The tenant's config over the API: JSON and YAML, strict, with all defaults.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -322,12 +322,12 @@ describe("what a change does", () => {
   });
 });
 
-it("refuses a YAML key that stands twice, and thousands of keys cost no seconds", async () => {
+it("refuses a YAML key that appears twice, and reads thousands of keys fast", async () => {
   const given = await newWorld();
   const put = (raw: string) =>
     given.put("/config", undefined, { raw, headers: { "content-type": "application/yaml" } });
   const twice = await put("jobs:\n  max_attempts: 2\n  max_attempts: 3\n");
-  expect([twice.status, twice.body.detail]).toEqual([400, expect.stringContaining('"max_attempts" stands twice')]);
+  expect([twice.status, twice.body.detail]).toEqual([400, expect.stringContaining('"max_attempts" appears twice')]);
   const many = Array.from({ length: 6_000 }, (_, index) => `k${index}: 1`).join("\n");
   const startedAt = performance.now();
   expect((await put(many)).status).toBe(400);

@@ -1,4 +1,4 @@
-// Cost by what an operator groups it by, over any span: rows that add up to the total.
+// Cost by an operator's groups, over any span: rows that add up to the total.
 
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// What becomes of a job that fails, stalls, times out or waits, and of a worker that misbehaves. Time passes by ageing
-// the stored record and firing the alarm; the alarm may come twice, early, late or for nothing.
+// What happens to a job that fails, stalls, times out or waits, and to a worker that misbehaves. Time passes by ageing
+// the stored record and firing the alarm; the alarm may come twice, early, late or without reason.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";

@@ -1,5 +1,5 @@
-// What must not matter: the object's sleep between any two steps, history that is away, a queue full of jobs that
-// nobody can take.
+// What must not matter: the object's sleep between any two steps, history that is down, a queue full of jobs that no
+// worker can take.
 
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -136,7 +136,7 @@ describe("with history away", () => {
 });
 
 describe("ten thousand jobs that nobody can take", () => {
-  it("do not stand in the way of one that somebody can", async () => {
+  it("do not block a job that a worker can take", async () => {
     await present("w1", { tags: "cpu", concurrency: 2 });
     for (let batch = 0; batch < 20; batch += 1) {
       const jobs = Array.from({ length: 500 }, (_, index) => ({
@@ -155,7 +155,7 @@ describe("ten thousand jobs that nobody can take", () => {
     const next = await world.ok("POST", "/api/jobs", { prompt: "d" });
     expect((await world.ok("GET", `/api/jobs/${next.id}`)).status).toBe("assigned");
     expect((await world.ok("GET", "/api/jobs?status=pending&limit=1")).total).toBe(10_000);
-    // Every group is looked at once more after a change of the config, and still nobody may have any of them.
+    // Every group is checked once more after a change of the config, and still no worker may have any of them.
     await world.ok("PUT", "/config", { jobs: { max_attempts: 3 } });
     await present("w2", { tags: "gpu,shard-7" });
     expect((await world.ok("GET", "/api/workers/w2")).current_load).toBe(1);

@@ -1,4 +1,4 @@
-// What the service forgets, and what it counts by provider and model.
+// What the service deletes, and what it counts by provider and model.
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -79,7 +79,7 @@ describe("history.keep_days", () => {
     const snapshot = await socket?.next(({ type }) => type === "snapshot");
     expect(snapshot?.counts).toEqual({ pending: 0, assigned: 0, running: 0, completed: 1, failed: 0, cancelled: 0 });
     expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
-    // A counter of Prometheus never goes back.
+    // A Prometheus counter never decreases.
     expect((await world.get("/metrics")).text).toMatch(/signalbox_jobs_total\{status="completed"\} 2/);
   });
 

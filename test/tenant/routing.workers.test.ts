@@ -1,4 +1,4 @@
-// Where jobs go: each strategy and its explanation, and providers that will take no more.
+// Where jobs go: each strategy and its explanation, and providers that accept no more.
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -82,7 +82,7 @@ describe("a provider's rate limit", () => {
     const world = await newWorld();
     await world.ok("PUT", "/config", limited({ retry_after_seconds: 30, max_retries: 0 }));
     await present(world);
-    // Its job is over, and the provider rests all the same.
+    // The job has ended, and the provider backs off in any case.
     expect(await fail(world, await dispatch(world), { code: "rate_limited" })).toMatchObject({ status: "failed" });
     expect((await world.post("/dispatch", { prompt: "x" })).body.detail).toContain("backs off until");
     const waiting = await world.ok("POST", "/api/jobs", { prompt: "behind" });
@@ -121,7 +121,7 @@ describe("routing strategies", () => {
   };
   const strategy = (world: World, routing: Record<string, unknown>, more: Record<string, unknown> = {}) =>
     world.ok("PUT", "/config", { routing, ...more });
-  /** Explains, dispatches, and checks that the winner explained is the one taken. */
+  /** Explains, dispatches, and checks that the explained winner is the one that got the job. */
   const winner = async (world: World, body: Record<string, unknown> = {}, query = "") => {
     const explained = await world.ok("GET", `/dispatch/explain?${query}`);
     const job = await dispatch(world, body);
@@ -268,7 +268,7 @@ describe("routing strategies", () => {
     await strategy(world, { strategy: "fallback", chain: ["first", "first", "second"] });
     const failed = await fail(world, await dispatch(world), { code: "upstream", status: 503 });
     expect(failed.waiting_reason).toMatch(/tried again at .*; no worker offers "second" of routing.chain$/);
-    // A quota that is used up leaves nothing to try again there.
+    // After a used-up quota there is nothing to try again there.
     const spent = await fail(world, await dispatch(world), { code: "quota_exhausted", retryable: false });
     expect((await get(world, spent)).waiting_reason).toBe(
       '"first" failed this job, and no worker offers "second", the rest of routing.chain',

@@ -1,5 +1,5 @@
-// Schedules as a stranger uses them. Time passes by rewriting next_run_at and firing the alarm, which may also fire
-// twice, early or with nothing to do.
+// Schedules over the API. Time passes by rewriting next_run_at and firing the alarm, which may also fire twice, early
+// or with nothing to do.
 
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -17,7 +17,7 @@ const history = async (world: World, name = "s"): Promise<Body[]> =>
 const jobsOf = async (world: World, name = "s"): Promise<Body[]> =>
   (await world.ok("GET", `/api/jobs?schedule=${name}`)).jobs;
 
-/** As if the schedule had been made, and last looked at, that long ago. */
+/** As if the schedule had been created, and last run, that long ago. */
 const turnBack = (world: World, ms: number, name = "s") =>
   inStorage(world, (storage) => {
     const row = storage.sql.exec("SELECT record FROM schedules WHERE name = ?", name).one();

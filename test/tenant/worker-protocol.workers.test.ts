@@ -1,4 +1,4 @@
-// Section 4 of the contract over plain HTTP: presence, leases and what becomes of them.
+// Section 4 of the contract over plain HTTP: presence, leases and what happens to them.
 
 import { evictDurableObject } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -149,7 +149,8 @@ describe("presence", () => {
     await world.ok("POST", `/api/jobs/${second.id}/start`, { lease: 1 });
     const settled = await present("w1", { concurrency: 3, jobs: [first.id, "unknown"] });
     expect(settled.halted).toEqual(["unknown"]);
-    // The third was never started, so not naming it says nothing; the second was lost and comes again under a new lease.
+    // The third was never started, so not naming it means nothing; the second was lost and comes again under a new
+    // lease.
     expect(settled.jobs.map((job: Body) => [job.id, job.lease])).toEqual([
       [second.id, 2],
       [third.id, 1],
@@ -162,7 +163,7 @@ describe("presence", () => {
 });
 
 describe("a claim", () => {
-  it("gives leases up to its max, and says why there is none", async () => {
+  it("gives leases up to its max, and says why there are none", async () => {
     await present("w1", { concurrency: 3, tags: "cpu" });
     for (let index = 0; index < 3; index += 1) await create({ tags: ["cpu"] });
     for (let index = 0; index < 7; index += 1) await create({ tags: ["gpu"] });
@@ -287,7 +288,7 @@ describe("a lease", () => {
     });
   });
 
-  it("given back costs no attempt and goes to whoever is next", async () => {
+  it("given back costs no attempt and goes to the next worker", async () => {
     await present("w1");
     const { id } = await create();
     await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
@@ -371,7 +372,7 @@ describe("a result with a claim", () => {
     expect(last).toMatchObject({ job: { status: "completed" }, jobs: [] });
   });
 
-  it("says why there is none, and without the query is answered with the job alone", async () => {
+  it("says why there are no leases, and without the query answers with the job alone", async () => {
     await present("w1");
     await create();
     const [job] = (await claim("w1")).jobs;

@@ -1,5 +1,5 @@
-// Answers held against the schema that the server's own document gives for their endpoint, and every read there is: of
-// a list, then of each of its items by name.
+// Answers checked against the schema in the server's own document, and every possible read: a list, then each of its
+// items by name.
 
 import { answerValidators, type OpenApi, type Operation, operationsOf } from "../fuzz/document.ts";
 import type { Answer } from "../support/requests.ts";
@@ -7,7 +7,7 @@ import type { Answer } from "../support/requests.ts";
 export interface AnswerCheck {
   /** Reads of a tenant that answer JSON, by path: `/api/jobs/{id}`. */
   readonly reads: readonly string[];
-  /** What of an answer its endpoint's schema does not say. */
+  /** What the endpoint's schema does not allow in an answer. */
   readonly mismatches: (route: string, answer: Answer) => string[];
 }
 
@@ -16,7 +16,7 @@ const mediaOf = ({ headers }: Answer): string => (headers.get("content-type") ??
 const fits = ({ path }: Operation, route: string): boolean =>
   new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(route.split("?")[0] ?? "");
 
-/** A path without parameters is meant before one with. */
+/** A path without parameters takes precedence over one with. */
 const byParameters = (one: Operation, other: Operation): number =>
   one.path.split("{").length - other.path.split("{").length;
 
@@ -44,11 +44,11 @@ export const answerCheckOf = (document: OpenApi): AnswerCheck => {
   return { reads: operations.filter(isRead).map(({ path }) => path), mismatches };
 };
 
-/** What stands in a path without a list above it. */
+/** The values in a path without a list above it. */
 const UNLISTED = { "/api/cost/by": ["provider", "model", "tag", "key", "worker", "schedule"] };
 const NAMES = ["id", "instance", "name", "provider"] as const;
 
-/** What the items of a list are called in the paths below it. */
+/** The names of a list's items in the paths below it. */
 const namesIn = (body: unknown): string[] => {
   const list = Object.values((body ?? {}) as object).find(Array.isArray) ?? [];
   return (list as Record<string, unknown>[]).flatMap((item) => {

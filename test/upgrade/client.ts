@@ -1,4 +1,4 @@
-// Calls to a server by one key: what a fixture reads are paths.
+// Calls to a server with one key; the fixture's reads are paths.
 
 import { type Answer, type Body, send, succeed } from "../support/requests.ts";
 

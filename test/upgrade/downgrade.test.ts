@@ -1,4 +1,4 @@
-// The way back is a backup: an older release meets what a newer one has written, says so, and changes nothing.
+// The way back is a backup: an older release refuses what a newer one has written, says so, and changes nothing.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

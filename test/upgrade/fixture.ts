@@ -1,32 +1,32 @@
-// A release's data folder as it was left by SIGKILL, and beside it what the API had answered. A shipped fixture is never
-// recorded again: it is the only witness of what that release wrote.
-// What stands in it is true for ever, however long after the recording it is read.
+// A release's data folder as SIGKILL left it, with what the API had answered. A shipped fixture is never recorded
+// again: it is the only evidence of what that release wrote. Its content is true for ever, however long after the
+// recording it is read.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 export const FIXTURES = path.join(import.meta.dirname, "fixtures");
-/** Written anew at every start, and full of the recording machine's paths. */
+/** Written at every start, and full of the recording machine's paths. */
 const LEFT_OUT = ["serving.capnp", "migration.capnp", "migration-worker.js"];
 
-/** Nothing of the surroundings: secrets from the folder, no catalog sync by itself. */
+/** Independent of the environment: secrets from the folder, no automatic catalog sync. */
 export const FIXTURE_ENVIRONMENT = { SERVICE_ROOT_KEY: "", SERVICE_SIGNING_SECRET: "", SERVICE_CATALOG_SYNC: "0" };
 
-/** `GET path` with `key` answers with at least this. */
+/** `GET path` with `key` returns at least this. */
 export interface Read {
   readonly key: string;
   readonly path: string;
   readonly expect: unknown;
 }
 
-/** A lease handed out before the recording ended. */
+/** A lease given before the recording ended. */
 export interface Lease {
   readonly job: string;
   readonly lease: number;
 }
 
-/** Sums of what was spent, of one provider and model. */
+/** Sums of the cost of one provider and model. */
 export interface Spent {
   readonly provider: string;
   readonly model: string;
@@ -40,7 +40,7 @@ export interface Expectations {
   readonly recorded_at: string;
   readonly reads: readonly Read[];
   readonly ended_keys: readonly string[];
-  /** One tenant in which no lease ever ends by itself. */
+  /** A tenant in which no lease ever ends by itself. */
   readonly steady: {
     readonly tenant: string;
     readonly admin_key: string;
@@ -71,7 +71,7 @@ export interface Expectations {
     readonly next_run_at: string;
     readonly history: readonly unknown[];
   };
-  /** What was answered in the last moment: history had not heard of it. */
+  /** What was answered in the last moment, before history had it. */
   readonly undrained: { readonly tenant: string; readonly key: string; readonly job: unknown };
 }
 
@@ -94,7 +94,7 @@ export const unpack = (version: string, into: string): void => {
   execFileSync("tar", ["-xzf", archiveOf(version), "-C", into]);
 };
 
-/** Stores the folder of a server that was killed. */
+/** Stores the folder of a killed server. */
 export const pack = (dataDir: string, expectations: Expectations): void => {
   mkdirSync(FIXTURES, { recursive: true });
   const { version } = expectations;

@@ -1,5 +1,5 @@
-// `npm run fixture -- 0.1.0`: stores what a server of this checkout writes as that release's fixture. `--replace`, for
-// a release that has not shipped yet, records one anew.
+// `npm run fixture -- 0.1.0`: stores what a server of this checkout writes as that release's fixture. `--replace`
+// records it again, for a release that has not shipped yet.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

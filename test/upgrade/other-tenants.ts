@@ -1,11 +1,11 @@
 // The tenants in which something is about to happen when the server is killed: leases that lapse, a killswitch that
-// holds, schedules that fall due, changes that history has not heard of.
+// holds, schedules that fall due, changes that history does not have.
 
 import type { Client } from "./client.ts";
 import type { Expectations } from "./fixture.ts";
 import { lease } from "./steady-tenant.ts";
 
-/** Longer than the recording goes on after the leases are taken, so that they are live when the server is killed. */
+/** Longer than the recording continues after the leases are taken, so that they are live when the server is killed. */
 const LAPSE_SECONDS = 10;
 const TICK_MS = 3_000;
 
@@ -17,10 +17,10 @@ const configure = async (admin: Client, config: object): Promise<void> => {
 const report = (admin: Client, instance: string, concurrency = 5) =>
   admin.post("/presence", { instance, provider: "p", status: "online", tags: "", concurrency });
 
-/** One lease that was not started and one that runs; both end a few seconds after the recording. */
+/** An unstarted lease and a running one; both end a few seconds after the recording. */
 export const makeLapsing = async (admin: Client): Promise<Expectations["lapsing"]> => {
   const ends = { accept_within_seconds: LAPSE_SECONDS, reap_stale_after_seconds: LAPSE_SECONDS };
-  // No timeout: it would fail the job instead, where the fixture is read a quarter of an hour after its recording.
+  // No timeout: it would fail the job instead, if the fixture is read a quarter of an hour after its recording.
   await configure(admin, { jobs: { ...ends, timeout_seconds: null } });
   await report(admin, "w");
   const running = await lease(admin, "w", { prompt: "running", provider: "p" });
@@ -29,7 +29,7 @@ export const makeLapsing = async (admin: Client): Promise<Expectations["lapsing"
   return { key: admin.key, provider: "p", leases: [assigned, running] };
 };
 
-/** Level 2 over one job that ran and one that waited, one worker it paused and one that somebody had paused before. */
+/** Level 2 over a running and a waiting job, with a worker that it paused and another that was paused before. */
 export const makeHalted = async (admin: Client): Promise<Expectations["halted"]> => {
   await report(admin, "w");
   const lost = await lease(admin, "w", { prompt: "halted", provider: "p" });
@@ -49,7 +49,7 @@ const SCHEDULES = [
   { name: "paused", cron: "* * * * *", prompt: "never", overlap: "skip" },
 ];
 
-/** A schedule that has run, by itself and by hand; one that seldom does, and one that is paused. */
+/** A schedule that has run, when due and manually; a rare one, and a paused one. */
 export const makeScheduled = async (admin: Client): Promise<void> => {
   for (const schedule of SCHEDULES) await admin.post("/api/schedules", schedule);
   await admin.call("PUT", "/api/schedules/paused", { status: "paused" });
@@ -70,7 +70,7 @@ export const readScheduled = async (admin: Client): Promise<Expectations["schedu
   }
 };
 
-/** The last thing before the kill: accepted and completed, and told to nobody else. */
+/** The last thing before the kill: accepted and completed, and not sent to history. */
 export const makeUndrained = async (admin: Client): Promise<unknown> => {
   const { job, lease: number } = await lease(admin, "w", { prompt: "the last one", provider: "p" });
   return admin.post(`/api/jobs/${job}/complete`, { lease: number, result: "just in time", cost_usd: 0.5 });

@@ -1,5 +1,5 @@
-// Records a fixture: a server of this checkout on an empty folder, driven over the API into every state there is, asked
-// for what it then is, and killed in the middle of it. The root key and the signing secret are no secrets.
+// Records a fixture: a server of this checkout on an empty folder, driven over the API into every state, read, and
+// killed in the middle of it. The root key and the signing secret are public.
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
@@ -18,7 +18,7 @@ import {
 } from "./other-tenants.ts";
 import { makeSteady } from "./steady-tenant.ts";
 
-/** Files as a first start would have made them, so that the fixture needs no environment. */
+/** Files as a first start would have created them, so that the fixture needs no environment. */
 const SECRETS = {
   "root.key": "test-only-root-key-of-an-upgrade-fixture",
   "signing.secret": "test-only-signing-secret-of-an-upgrade-fixture",
@@ -26,9 +26,9 @@ const SECRETS = {
 const NOTE =
   "Keys of throw-away tenants, made with a root key and a signing secret that say so: none of them is secret.";
 
-/** What changes by itself with time, wherever it stands: left out of what is expected. */
+/** Fields that change with time, left out of the expectations. */
 const PASSING = new Set(["last_used_at", "last_heartbeat", "connected", "waiting_reason", "last_run_at", "next_runs"]);
-/** Passes, too, unless there is none: a paused schedule stays without. */
+/** These also change, unless they are null: a paused schedule has no next run. */
 const PASSING_UNLESS_NULL = new Set(["next_run_at"]);
 
 const isLasting = (name: string, value: unknown, isWorker: boolean): boolean =>
@@ -62,14 +62,14 @@ const spentBy = async (admin: Client): Promise<Spent[]> => {
   );
 };
 
-/** Whether history had not heard of everything when the server was killed. */
+/** Whether history was incomplete when the server was killed. */
 const isUndrained = (dataDir: string, tenant: string): boolean => {
   const file = tenantFiles(dataDir).get(tenant);
   if (file === undefined) return false;
   return use(file, (db) => db.prepare("SELECT COUNT(*) AS count FROM outbox").get()?.count !== 0);
 };
 
-/** Leaves the killed server's folder behind and answers what was true when it was killed. */
+/** Leaves the killed server's folder behind and returns what was true when it was killed. */
 export const record = async (dataDir: string): Promise<Expectations> => {
   for (const [name, value] of Object.entries(SECRETS)) {
     writeFileSync(path.join(dataDir, name), `${value}\n`, { mode: 0o600 });

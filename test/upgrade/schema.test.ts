@@ -1,5 +1,5 @@
-// Schemas that meet: tables of every release, migrated, are the tables of a fresh start, and D1's SQL files make what
-// its drizzle schema says. Stored fixtures are the witnesses of what shipped.
+// Schemas agree: the migrated tables of every release equal those of a fresh start, and D1's SQL files make what its
+// drizzle schema says. Stored fixtures are the evidence of what shipped.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,10 @@ import { historyFile, storageOver, tenantFiles, use } from "./databases.ts";
 import { storedVersions, unpack } from "./fixture.ts";
 
 const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
-/** What the platform and wrangler keep in the same database, SQLite's own, and the full-text index, which drizzle does not know. */
+/**
+ * Tables of the platform, wrangler and SQLite in the same database, and the full-text index, which drizzle does not
+ * know.
+ */
 const NOT_OURS = /^(_cf_|sqlite_|d1_migrations$|job_words)/;
 
 let folder = "";
@@ -27,7 +30,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** By name, the text of each table, index and trigger, in one spelling of white space. */
+/** By name, the text of each table, index and trigger, with normalised white space. */
 const textsOf = (db: DatabaseSync): Record<string, string> => {
   const rows = db.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").all();
   const ours = rows.filter(({ name }) => !NOT_OURS.test(String(name)));
@@ -46,7 +49,7 @@ const countsOf = (db: DatabaseSync): Record<string, unknown> =>
     tablesOf(db).map((name) => [name, db.prepare(`SELECT COUNT(*) AS count FROM "${name}"`).get()?.count]),
   );
 
-/** What a table is, however its text came about: an added column stands elsewhere than one of the beginning. */
+/** A table's structure, however its text came about: an added column comes later in the text. */
 const structureOf = (db: DatabaseSync): unknown =>
   tablesOf(db).map((table) => {
     const columns = db.prepare(`SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?) ORDER BY name`);
@@ -63,7 +66,7 @@ const SQL_FILES = readdirSync(MIGRATIONS)
   .filter((name) => name.endsWith(".sql"))
   .sort();
 
-/** D1 after every migration but those it has had. */
+/** D1 after every migration except those already applied. */
 const applyHistoryMigrations = (db: DatabaseSync, applied: ReadonlySet<string> = new Set()): void => {
   for (const name of SQL_FILES) if (!applied.has(name)) db.exec(readFileSync(path.join(MIGRATIONS, name), "utf8"));
 };

@@ -1,5 +1,5 @@
 // The tenant with one of everything, in which nothing ends by itself: a running job keeps its lease, however long the
-// server is away. What is asked of it after the upgrade was true when it was recorded and stays true.
+// server is down. What was true at the recording is still true after the upgrade.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -100,7 +100,7 @@ const queueJobs = async (client: Client, holder: Client) => {
   return { unmatched: unmatched.id, distant: distant.id, retried: retried.job, limited: limited.job, held };
 };
 
-/** A subscription that has seen a model go, one come and one change, from a list on this machine. */
+/** A subscription that has seen a model removed, added and changed, from a list on this machine. */
 const subscribe = async (admin: Client): Promise<string> => {
   const lists = [
     { models: [{ name: "kept", details: { context_length: 4096 } }, { name: "gone" }] },
@@ -129,7 +129,7 @@ const WORKERS = [
   { instance: "priced-1", provider: "priced", tags: "gpu" },
   { instance: "limited-1", provider: "limited", tags: "", models: null },
 ];
-/** The one that a worker key speaks for. */
+/** The worker that a worker key acts for. */
 const HOLDER = { instance: "holder-1", provider: "holder", tags: "a,b", models: ["one", "two"] };
 
 export const makeSteady = async (url: string, admin: Client) => {

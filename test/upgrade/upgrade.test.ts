@@ -1,6 +1,6 @@
-// A folder that a release left behind, served by this checkout: everything reads as that release answered it and as
-// this one promises, and goes on from there. The tests of one fixture follow each other on one server, those that change
-// something last.
+// A folder left by a release, served by this checkout: everything reads as that release answered and as this one
+// promises, and continues from there. The tests of one fixture run in order on one server, those that change something
+// last.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,10 +23,10 @@ import {
 
 const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
 const START_WITHIN_MS = 90_000;
-/** Longer than any lease or interval in a fixture that has just been recorded. */
+/** Longer than any lease or interval in a newly recorded fixture. */
 const SOON_MS = 25_000;
 
-/** What 0.1.0 wrote nothing for: it had no webhooks, its workers name no models, and an input is read under a lease. */
+/** What 0.1.0 did not have: webhooks, workers that name models, inputs read under a lease. */
 const NOTHING_TO_READ: readonly string[] = [
   "/api/jobs/{id}/input",
   "/api/webhooks/{id}",
@@ -143,7 +143,7 @@ describe.each(storedVersions())("what release %s wrote", (version) => {
     ];
     for (const { job, instance, provider, tags } of wanted) {
       await report(admin, instance, provider, tags);
-      // One of the two was paused, so that nobody took its job before this.
+      // One of the two was paused, so that no worker took its job before this.
       await admin.post(`/api/workers/${instance}/resume`);
       const [taken] = await claim(admin, instance, 20);
       expect(taken?.id).toBe(job);

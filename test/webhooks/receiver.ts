@@ -1,4 +1,4 @@
-// An endpoint that webhooks go to: keeps what it got, answers what it is told to.
+// An endpoint for webhooks: records what it gets, answers as told.
 
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -45,7 +45,7 @@ export const openReceiver = async () => {
       status = next;
     },
     toldOf,
-    /** The first `count` that tell of such an event, once they are here. */
+    /** The first `count` deliveries of such an event, once they have arrived. */
     next: async (type: string, count = 1) => {
       const giveUpAt = Date.now() + WAIT_MS;
       while (toldOf(type).length < count) {

@@ -1,4 +1,4 @@
-// Webhooks as their receiver sees them, judged by the package of the standard, against the self-hosted server.
+// Webhooks as their receiver sees them, checked with the standard's package, against the self-hosted server.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Against a server of OpenAI's, Anthropic's and Gemini's APIs that is not of our making.
+// Against an independent mock server of OpenAI's, Anthropic's and Gemini's APIs.
 
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -34,7 +34,7 @@ function run(runtime: Runtime, task: Partial<Task> = {}, options: Partial<RunOpt
   return runtime.run(taskOf(task), quietRun(options));
 }
 
-/** A local server with these models that answers in OpenAI's way, or as told. */
+/** A local server with these models that answers like OpenAI, or as told. */
 function openai(models: string[], chat: (asked: Asked) => Answer) {
   return (asked: Asked): Answer => {
     if (asked.path === "/api/tags") return { body: { models: models.map((name) => ({ name })) } };

@@ -5,7 +5,7 @@ import { classifyError, classifyFailure } from "../../worker/runtimes/classify.t
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const json = (body: unknown) => JSON.stringify(body);
 
-/** [who says it, status, body, code, retryable] as the providers really word it. */
+/** [source, status, body, code, retryable] with the providers' real texts. */
 const TABLE: [string, number | undefined, unknown, string, boolean][] = [
   [
     "openai: unknown model",

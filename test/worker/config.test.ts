@@ -86,6 +86,6 @@ describe("watching the config", () => {
     await watch.refresh();
     await watch.refresh();
     expect(watch.current().model).toBe("first");
-    expect(lines).toEqual([expect.stringMatching(/^config not read from .*ollama\.model must be/)]);
+    expect(lines).toEqual([expect.stringMatching(/^the config at .* was not read: .*ollama\.model must be/)]);
   });
 });

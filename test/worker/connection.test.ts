@@ -89,7 +89,7 @@ describe.each([
   test("a key that is refused ends the worker with what to change, and no second try", async () => {
     const { ended } = connectWorker({ apiKey: "wrong" });
     const reason = await ended;
-    expect(reason).toMatch(/refused the key: set SERVICE_API_KEY to a key that is valid/);
+    expect(reason).toMatch(/refused the key: set SERVICE_API_KEY to a valid key/);
     expect(reason).not.toContain("wrong");
     expect(coordinator.received).toEqual([]);
   });
@@ -201,7 +201,7 @@ describe("the WebSocket", () => {
     coordinator.answersPings = false;
     const { lines } = connectWorker();
     await coordinator.until(() => coordinator.received.filter(({ type }) => type === "presence").length >= 2);
-    expect(lines).toContain("not connected: the connection is dead: nothing answered a ping; trying again");
+    expect(lines).toContain("not connected: the connection is dead: a ping was not answered; trying again");
   });
 
   test("carries the messages of one moment in one frame, and understands such frames", async () => {
@@ -230,11 +230,11 @@ describe("the WebSocket", () => {
     expect(await ended).toMatch(/refused the key.*\(the key was rotated\)/);
   });
 
-  test("that another process took over ends the worker, lest the two take it from each other for ever", async () => {
+  test("that another process took over ends the worker, so that the two do not replace each other for ever", async () => {
     const { ended } = connectWorker();
     await coordinator.waitFor("presence");
     coordinator.closeSockets(closeCodes.replaced, "");
-    expect(await ended).toMatch(/another worker process connected as "w1": give each process an --instance of its own/);
+    expect(await ended).toMatch(/another worker process connected as "w1": give each process its own --instance/);
   });
 
   test("a message that this worker does not know is passed over", async () => {
@@ -280,7 +280,7 @@ describe("a worker on plain HTTP", () => {
     connectWorker();
     await coordinator.waitFor("presence");
     await coordinator.until(() => coordinator.requests.some((path) => path.endsWith("/claim")));
-    // The first comes with the claim that waits, the others when a result asks for more.
+    // The first comes with the waiting claim, the others when a result asks for more.
     for (const id of ["a", "b", "c", "d"]) coordinator.assign(assignedJob({ id, prompt: id }));
     for (const id of ["a", "b", "c", "d"]) await coordinator.waitFor("job.completed", ({ job_id }) => job_id === id);
     const paths = coordinator.requests.slice(coordinator.requests.findIndex((path) => path.endsWith("/claim")));
@@ -304,7 +304,7 @@ test("an address where something else listens is told as such", async () => {
   coordinator.allowsSocket = false;
   coordinator.health = { status: 200, body: "<html>Welcome to nginx!</html>" };
   const { ended } = connectWorker();
-  expect(await ended).toMatch(/SERVICE_API_URL .* is no Signalbox coordinator: GET \/health answered HTTP 200/);
+  expect(await ended).toMatch(/SERVICE_API_URL .* is not a Signalbox coordinator: GET \/health answered HTTP 200/);
 });
 
 test("an address where nothing listens is told with its name", async () => {

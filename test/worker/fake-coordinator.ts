@@ -1,5 +1,5 @@
-// A coordinator in memory, as far as a worker sees one: the socket, the HTTP protocol, the config. It decides nothing: it
-// acknowledges what it is told, unless a test says otherwise, and remembers everything.
+// A coordinator in memory, as far as a worker sees one: the socket, the HTTP protocol, the config. It decides nothing:
+// it acknowledges what it receives, unless a test says otherwise, and records everything.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -29,14 +29,14 @@ const TYPE_OF_PATH: Record<string, string> = {
 
 export class FakeCoordinator {
   readonly received: WorkerMessage[] = [];
-  /** How many messages each socket frame carried. */
+  /** How many messages each socket frame had. */
   readonly frameSizes: number[] = [];
   /** The paths of all HTTP requests, `ping` for a socket's ping. */
   readonly requests: string[] = [];
   readonly configRequests: { ifNoneMatch: string | undefined; authorization: string | undefined }[] = [];
   allowsSocket = true;
   answersPings = true;
-  /** What becomes of an HTTP answer that is ready: sent, cut off, or replaced by a gateway's with this status. */
+  /** What happens to a finished HTTP answer: sent, cut off, or replaced by a gateway's with this status. */
   disturb: (path: string) => "cut" | number | null = () => null;
   health: { status: number; body: unknown } = { status: 200, body: { status: "ok", version: "1" } };
   upgradeStatus = 426;
@@ -67,7 +67,7 @@ export class FakeCoordinator {
     return this.#sockets.size;
   }
 
-  /** Listens; after a `stop` on the same port, as a coordinator that was restarted. */
+  /** Listens; after a `stop` on the same port, like a restarted coordinator. */
   async start(): Promise<void> {
     this.#server = this.#create();
     this.#server.listen(this.#port, "127.0.0.1");
@@ -93,7 +93,7 @@ export class FakeCoordinator {
     this.handOut(job);
   }
 
-  /** Tells a worker of a lease, perhaps not for the first time. */
+  /** Sends a worker a lease, perhaps not for the first time. */
   handOut(job: JobResource): void {
     const claim = this.#claims.shift();
     if (this.#sockets.size > 0) this.say({ type: "job.assigned", job });
@@ -101,7 +101,7 @@ export class FakeCoordinator {
     else this.#claimable.push(job);
   }
 
-  /** Leaves HTTP requests for `path` unanswered until the function it returns is called. */
+  /** Leaves HTTP requests for `path` unanswered until the returned function is called. */
   holdBack(path: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held = { path, released: promise };
@@ -112,7 +112,7 @@ export class FakeCoordinator {
     for (const socket of this.#sockets) socket.close(code, reason);
   }
 
-  /** Resolves with the first message, past or to come, that fits. */
+  /** Resolves with the first message that matches, past or future. */
   async waitFor<T extends WorkerMessage["type"]>(
     type: T,
     fits: (message: Extract<WorkerMessage, { type: T }>) => boolean = () => true,
@@ -123,7 +123,7 @@ export class FakeCoordinator {
     return find() as Extract<WorkerMessage, { type: T }>;
   }
 
-  /** Resolves when `isTrue`, looked at whenever something happens here. */
+  /** Resolves when `isTrue`; checked whenever something happens here. */
   until(isTrue: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {

@@ -1,4 +1,4 @@
-// A model runtime of a few lines: a test says what it answers, it remembers what it was asked.
+// A model runtime of a few lines: a test sets its answers, and it records the requests.
 
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -17,7 +17,7 @@ export type Asked = {
 export type Answer = {
   status?: number;
   headers?: Record<string, string>;
-  /** A string goes out as it is, an array as the events of a stream, anything else as JSON. */
+  /** A string is sent unchanged, an array as the events of a stream, anything else as JSON. */
   body?: unknown;
   /** Cuts the connection after the body. */
   breaksOff?: boolean;
@@ -30,7 +30,7 @@ export class FakeRuntime {
   url = "";
   readonly #server: Server;
   #whenGone = () => {};
-  /** Resolves when a client hangs up on a hanging answer. */
+  /** Resolves when a client disconnects from a hanging answer. */
   readonly gone = new Promise<void>((resolve) => {
     this.#whenGone = resolve;
   });
@@ -71,7 +71,7 @@ export function event(data: unknown, name?: string): string {
   return `${name ? `event: ${name}\n` : ""}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 }
 
-/** What an OpenAI-compatible server streams: the words, why it ended, its usage. */
+/** What an OpenAI-compatible server streams: the words, the finish reason, its usage. */
 export function openaiStream(
   model: string,
   words: string[],

@@ -1,4 +1,4 @@
-// A job as the coordinator hands it out, with the fields that a test cares about.
+// A job as the coordinator sends it, with the fields that a test cares about.
 
 import type { LeasedJob } from "../../contract/worker.ts";
 

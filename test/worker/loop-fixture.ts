@@ -16,7 +16,7 @@ type Run = {
   fail: (error: JobFailure, neverReached?: boolean) => Promise<void>;
 };
 
-/** A session that keeps what it is given; a test speaks the coordinator's part. */
+/** A session that records what it is given; the test plays the coordinator. */
 export class FakeSession implements Session {
   readonly kind: Session["kind"];
   readonly sent: WorkerMessage[] = [];
@@ -39,7 +39,7 @@ export class FakeSession implements Session {
   }
 }
 
-/** Streams that keep what is said in them. */
+/** Streams that record what is written. */
 export class FakeStreams implements Streams {
   readonly said: string[] = [];
   readonly dropped: string[] = [];
@@ -63,10 +63,10 @@ export class FakeStreams implements Streams {
   close(): void {}
 }
 
-/** Of a runtime that says nothing of itself. */
+/** Of a runtime that reports nothing about itself. */
 export const quietProbe = async (): Promise<RuntimeState> => ({ unavailable: null, apis: [], models: null });
 
-/** What a loop needs beside its runtime, where a test is about something else. */
+/** What a loop needs besides its runtime, for tests about something else. */
 export function partsFor(runtime: Runtime) {
   const watch = new RuntimeWatch({ runtime, log: () => {}, random: () => 0 });
   const loadInput = async () => ({ ok: true as const, input: null });

@@ -1,4 +1,4 @@
-// What a model runtime answers in each of the five APIs: whole, and as the events of a stream.
+// A model runtime's answers in each of the five APIs: whole, and as the events of a stream.
 
 import type { Api } from "../../domain/api.ts";
 

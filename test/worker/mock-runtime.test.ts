@@ -1,4 +1,4 @@
-// The mock is worth as much as real clients believe it.
+// The mock is only useful if real clients accept it.
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";

@@ -1,9 +1,9 @@
-// A model runtime for tests that speaks all five APIs the way the real ones do, streamed and not, and can be told to be
-// slow, to stall, to cut, to err, to flood, to lie. It remembers what it was asked and which clients hung up.
-// Behaviour comes from `behave` (for each request), else from `metadata.mock` of the body (JSON text), else the defaults:
+// A model runtime for tests with all five APIs, streamed and not, that can be told to be slow, to stall, to cut, to
+// fail, to flood, to lie. It records the requests and which clients disconnected. Behaviour comes from `behave` (for
+// each request), else from `metadata.mock` of the body (JSON text), else the defaults:
 //
-//   const runtime = await new MockRuntime({ models: ["m1"] }).start();
-//   runtime.behave = () => ({ words: ["Hel", "lo"], delayMs: 20, stallAfter: 1 });
+// const runtime = await new MockRuntime({ models: ["m1"] }).start();
+// runtime.behave = () => ({ words: ["Hel", "lo"], delayMs: 20, stallAfter: 1 });
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -22,39 +22,39 @@ export type MockRequest = {
   body: Body;
   /** Exactly as it was sent. */
   text: string;
-  /** The client hung up before the answer was whole. */
+  /** The client disconnected before the answer was complete. */
   isAborted: boolean;
 };
 
 export type Behaviour = {
-  /** What it says, an event a word; default the last user text. */
+  /** What it says, one word per event; default: the last user text. */
   words?: readonly string[];
-  /** Thinks first, where the API has reasoning. */
+  /** Thinks first, if the API has reasoning. */
   reasoning?: readonly string[];
-  /** Calls this tool instead of saying anything; the arguments come in two events. */
+  /** Calls this tool instead of text; the arguments come in two events. */
   toolCall?: { id: string; name: string; arguments: string };
   usage?: { input: number; output: number; cached?: number } | null;
-  /** Before the first byte of the answer, headers included. */
+  /** Before the first byte of the answer, including headers. */
   headersAfterMs?: number;
   /** Between the events of a stream. */
   delayMs?: number;
-  /** Says nothing more after so many words, and keeps the connection. */
+  /** Sends nothing more after this many words, and keeps the connection. */
   stallAfter?: number;
-  /** Destroys the connection after so many words. */
+  /** Destroys the connection after this many words. */
   cutAfter?: number;
-  /** Ends the stream after so many words, politely and without its end. */
+  /** Ends the connection in order after this many words, without the stream's end event. */
   endAfter?: number;
-  /** An error event after so many words, in the API's own shape. */
+  /** An error event after this many words, in the API's own format. */
   errorAfter?: number;
   /** Answers with this status and body instead. */
   status?: number;
   errorBody?: unknown;
   headers?: Record<string, string>;
-  /** Repeats its words for ever, as fast as they are taken. */
+  /** Repeats its words for ever, as fast as they are read. */
   floods?: boolean;
   /** SSE comments between the events, as OpenRouter sends. */
   comments?: boolean;
-  /** Splits each event over several writes, in the middle of characters, too. */
+  /** Splits each event over several writes, also in the middle of characters. */
   splits?: boolean;
   /** Lines end with CR LF. */
   crlf?: boolean;
@@ -84,7 +84,7 @@ export class MockRuntime {
     this.#server = this.#create();
   }
 
-  /** Listens; after a `stop` on the same port, as a runtime that was restarted. */
+  /** Listens; after a `stop` on the same port, like a restarted runtime. */
   async start(): Promise<this> {
     this.#server = this.#create();
     this.#server.listen(this.#port, "127.0.0.1");
@@ -101,12 +101,12 @@ export class MockRuntime {
     await closed;
   }
 
-  /** Requests for an answer: probes (an empty body) and lists left out. */
+  /** Requests for an answer, without probes (an empty body) and lists. */
   get calls(): MockRequest[] {
     return this.asked.filter(({ method, body }) => method === "POST" && body !== null && Object.keys(body).length > 0);
   }
 
-  /** Resolves when `isTrue`, looked at whenever something happens here. */
+  /** Resolves when `isTrue`; checked whenever something happens here. */
   until(isTrue: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
@@ -119,7 +119,7 @@ export class MockRuntime {
     });
   }
 
-  /** Resolves when a client has hung up on an answer that was not whole. */
+  /** Resolves when a client has disconnected from an incomplete answer. */
   untilAborted(): Promise<void> {
     return this.until(() => this.asked.some(({ isAborted }) => isAborted));
   }
@@ -237,7 +237,7 @@ function words(text: string): string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
 }
 
-/** The last thing that the user said, whatever the API calls it. */
+/** The last text of the user, in any API. */
 function lastUserText(body: Body): string {
   const turns = body.messages ?? body.input ?? body.prompt ?? "";
   const last = Array.isArray(turns)

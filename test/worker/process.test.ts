@@ -64,12 +64,12 @@ test("a worker ends its job after SIGTERM and exits with 0", async () => {
 test("a key that the coordinator refuses ends the process with 1 and what to change", async () => {
   const { code, output } = await startWorker(["--runtime", "echo"], { SERVICE_API_KEY: "sb_wrong_key" }).exited;
   expect(code).toBe(1);
-  expect(output).toContain("set SERVICE_API_KEY to a key that is valid");
+  expect(output).toContain("set SERVICE_API_KEY to a valid key");
   expect(output).not.toContain("sb_wrong_key");
 });
 
 test.each([
-  ["a flag that is none", ["--concurency", "2"], {}, "did you mean --concurrency?"],
+  ["an unknown flag", ["--concurency", "2"], {}, "did you mean --concurrency?"],
   ["no key", [], { SERVICE_API_KEY: "" }, "SERVICE_API_KEY: is not set"],
   ["a hosted provider without its key", ["--runtime", "openai"], {}, "no key for openai: set PROVIDER_OPENAI_KEY"],
   ["a runtime that is not there", [], { SERVICE_RUNTIME_URL: "http://127.0.0.1:9" }, "no model runtime answers at"],

@@ -1,4 +1,4 @@
-// What a runtime is run with when a test asks for nothing of it.
+// What a runtime is run with when a test needs nothing from it.
 
 import type { RunOptions, Task } from "../../worker/runtimes/runtime.ts";
 

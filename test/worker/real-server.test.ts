@@ -1,5 +1,5 @@
-// The worker's loop against the server as its user runs it: what an idle worker may leave unsaid, and what plain HTTP
-// must not do twice.
+// The worker's loop against the server as its user runs it: what an idle worker may leave out, and what plain HTTP must
+// not do twice.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ afterAll(async () => {
 const ask = (method: string, route: string, body?: Given): Promise<Given> =>
   succeed({ url: server.url, key: server.adminKey }, method, route, body);
 
-/** A worker that notes what it says, and runs each job by saying its prompt. */
+/** A worker that records its messages, and runs each job by answering with its prompt. */
 function startWorker(instance: string, { concurrency = 1, overSocket = true } = {}) {
   const said: string[] = [];
   const runs: string[] = [];
@@ -105,7 +105,7 @@ test("a worker that only pings stays online, many times as long as silence is bo
   const { said, runs } = startWorker("pinging");
   await vi.waitFor(isIdle("pinging"), WITHIN);
   const connecting = said.length;
-  // Nobody asks the coordinator anything meanwhile, so that nothing but the pings speaks for the worker.
+  // Meanwhile nobody calls the coordinator, so only the pings keep the worker alive.
   const pings = Math.ceil((5 * OFFLINE_AFTER_SECONDS) / HEARTBEAT_SECONDS);
   await vi.waitFor(() => expect(said.length - connecting).toBeGreaterThan(pings), WITHIN);
   expect(new Set(said.slice(connecting))).toEqual(new Set(["ping"]));

@@ -101,7 +101,7 @@ test("a runtime that breaks fails its job, not the worker", async () => {
   );
   expect(outcome).toEqual({
     type: "job.failed",
-    error: { code: "internal", message: "The tested runtime broke: oops", retryable: false },
+    error: { code: "internal", message: "The tested runtime failed with an internal error: oops", retryable: false },
   });
 });
 

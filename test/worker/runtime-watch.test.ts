@@ -65,7 +65,7 @@ test("a reader that leaves stops the run at once; the coordinator says what beco
   loop.receive({ type: "job.halted", job_id: "a", lease: 1, reason: "cancelled" });
   expect(loop.heldJobIds).toEqual(["b"]);
   expect(runs.length).toBe(2);
-  // Nobody says anything: the worker reports itself.
+  // Nobody disconnects: the worker reports itself.
   streams.whenGone.get("b")?.();
   await vi.advanceTimersByTimeAsync(11_000);
   expect(session.of("job.failed")).toMatchObject([{ job_id: "b", error: { code: "client_closed", retryable: false } }]);

@@ -1,4 +1,4 @@
-// The data line against a server that plays the coordinator's half.
+// The data line against a server that plays the coordinator.
 
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";

@@ -1,5 +1,5 @@
-// What the worker must know of an API to pass its answers through: how a stream becomes the whole answer, which of its
-// events is the first with content, how it says that it is over or has failed, and what was spent. It translates nothing.
+// What the worker must know about an API to pass its answers through: how a stream becomes the whole answer, which
+// event is the first with content, how it signals its end or a failure, and what was spent. It translates nothing.
 
 import type { Spent } from "../runtimes/runtime.ts";
 
@@ -7,23 +7,23 @@ export type Noted =
   | { kind: "content" }
   /** Nothing that a person would see: a role, a ping, usage. */
   | { kind: "other" }
-  /** The runtime's own error, in whatever shape it has. */
+  /** The runtime's own error, in any format. */
   | { kind: "error"; error: unknown };
 
-/** The whole answer, as it grows out of the events of a stream. */
+/** The whole answer, built up from the events of a stream. */
 export type Assembly = {
   take: (data: string) => Noted;
-  /** Whether the runtime has said that the answer is over. */
+  /** Whether the runtime has signalled the end of the answer. */
   isWhole: () => boolean;
-  /** Events that a whole answer still lacks, because this runtime leaves them out. */
+  /** Events that complete the answer, if this runtime omits them. */
   closing: () => string;
-  /** About how much of the result there is, in characters. */
+  /** Approximate size of the result in characters. */
   size: () => number;
   result: () => unknown;
 };
 
 export type Dialect = {
-  /** Null where the API has no streams. */
+  /** Null if the API has no streams. */
   assemble: (() => Assembly) | null;
   spentOf: (result: unknown) => Spent;
 };

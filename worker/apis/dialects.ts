@@ -1,4 +1,4 @@
-// The APIs that can be passed through, total by type.
+// The APIs that can be passed through; the type requires every API.
 
 import type { Api } from "../../contract/values.ts";
 import type { Dialect } from "./dialect.ts";

@@ -1,14 +1,15 @@
-// Adds a delta of OpenAI's streams to what there is. Fields are not listed: text grows, rows with an `index` (tool calls)
-// grow one by one, other rows are appended, objects are merged; so a field that an API gains tomorrow is kept, too.
+// Merges a delta of an OpenAI stream into the answer so far. It knows no field names: text is appended, rows with an
+// `index` (tool calls) grow one by one, other rows are appended, objects are merged. So fields that an API adds later
+// are kept.
 
 import { isObject, type JsonObject } from "../json-object.ts";
 
-/** Text that names something comes whole, and perhaps again with each delta. */
+/** Names arrive whole, and may be repeated with each delta. */
 const NAMES = new Set(["id", "type", "role", "name", "object", "model"]);
 const MAX_ROWS = 10_000;
 const MAX_DEPTH = 32;
 
-/** @returns about how many characters were added. */
+/** @returns approximately how many characters were added. */
 export function mergeDelta(into: JsonObject, delta: JsonObject, depth = 0): number {
   if (depth > MAX_DEPTH) return 0;
   let added = 0;
@@ -50,7 +51,7 @@ function mergeRows(rows: unknown[], delta: readonly unknown[], depth: number): n
   return added;
 }
 
-/** Whether a delta says anything: a role or an empty text does not. */
+/** Whether a delta has content; a role or an empty text is none. */
 export function hasContent(delta: JsonObject): boolean {
   return Object.entries(delta).some(
     ([field, value]) =>

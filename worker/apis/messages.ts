@@ -1,4 +1,4 @@
-// messages, Anthropic's: a message that starts empty, blocks that grow by index, a delta of the message, its stop.
+// Anthropic's messages: a message that starts empty, blocks that grow by index, a delta of the message, its stop.
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
@@ -7,7 +7,7 @@ import { tokenUsage } from "./token-usage.ts";
 
 const MAX_BLOCKS = 10_000;
 
-/** What a delta adds to its block: the field of the delta, and the field of the block that it grows. */
+/** By type of delta: the delta's field, and the field of the block that it extends. */
 const GROWS: ReadonlyMap<string, readonly [string, string]> = new Map([
   ["text_delta", ["text", "text"]],
   ["thinking_delta", ["thinking", "thinking"]],
@@ -90,7 +90,7 @@ class MessageAssembly implements Assembly {
   }
 }
 
-/** A tool's input arrives as text and stands in the message as the object that it is. */
+/** A tool's input arrives as text; in the whole message it is an object. */
 function wholeBlock({ partial_json: text, ...block }: JsonObject): JsonObject {
   if (typeof text !== "string" || text === "") return block;
   return { ...block, input: parseJson(text) ?? text };
@@ -100,7 +100,7 @@ function known(usage: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
 }
 
-/** Input is counted whole here, what was read from or written to the cache included. */
+/** Input tokens include what was read from or written to the cache. */
 function messageSpent(result: unknown): Spent {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);

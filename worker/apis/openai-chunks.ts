@@ -81,7 +81,7 @@ class ChunkAssembly implements Assembly {
   }
 }
 
-/** Rows of a whole message have no `index`: that belongs to deltas. */
+/** Rows of a whole message have no `index`; only deltas do. */
 function wholeMessage({ tool_calls: calls, ...message }: JsonObject): JsonObject {
   const whole = { role: "assistant", content: null, ...message };
   if (!Array.isArray(calls) || calls.length === 0) return whole;
@@ -89,7 +89,7 @@ function wholeMessage({ tool_calls: calls, ...message }: JsonObject): JsonObject
   return { ...whole, content: whole.content || null, tool_calls: ordered.map(({ index: _index, ...call }) => call) };
 }
 
-/** Usage of the OpenAI kind: totals include what was cached and what was thought. OpenRouter says what it billed. */
+/** Usage in OpenAI's format: totals include cached and reasoning tokens. OpenRouter also reports what it billed. */
 export function openaiSpent(result: unknown): Spent {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);

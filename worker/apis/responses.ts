@@ -1,4 +1,4 @@
-// responses: typed events; the last one (completed, incomplete, failed) bears the whole answer.
+// OpenAI's responses: typed events; the last one (completed, incomplete, failed) contains the whole answer.
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";

@@ -1,8 +1,8 @@
-// Cuts a stream of server-sent events into whole events, each as the runtime wrote it, whatever the chunks and line ends.
-// An event that grows past the bound is refused while it is read.
+// Splits a stream of server-sent events into whole events, unchanged, for any chunking and line ends. An event above
+// the size limit is refused while it is read.
 
 export type SseEvent = {
-  /** The event with its empty line, as it came: what a reader is sent. */
+  /** The event with its empty line, unchanged; readers are sent this. */
   raw: string;
   /** Its `data` lines joined; empty for a comment. */
   data: string;
@@ -27,7 +27,7 @@ export class EventSplitter {
 
   /** @throws EventTooLarge */
   take(bytes: Uint8Array): SseEvent[] {
-    // An end may lie across two chunks: the last characters of the rest are looked at again.
+    // An event's end may span two chunks, so the search starts a few characters earlier.
     END.lastIndex = Math.max(0, this.#rest.length - LONGEST_END);
     this.#rest += this.#decoder.decode(bytes, { stream: true });
     const events: SseEvent[] = [];
@@ -48,7 +48,7 @@ export class EventSplitter {
     if (Buffer.byteLength(text) > this.#maxBytes) throw new EventTooLarge();
   }
 
-  /** What stands after the last empty line: some runtimes leave out the one at the very end. */
+  /** The text after the last empty line: some runtimes omit the final one. */
   finish(): SseEvent[] {
     const raw = this.#rest + this.#decoder.decode();
     this.#rest = "";

@@ -1,5 +1,5 @@
-// A runtime's token counts as the contract has them, or null where it told none. They are never guessed, and the parts are
-// never more than the whole, whatever a runtime claims.
+// A runtime's token counts in the contract's form, or null if it reported none. Counts are never estimated, and parts
+// never exceed the total, whatever a runtime claims.
 
 import type { Usage } from "../runtimes/runtime.ts";
 

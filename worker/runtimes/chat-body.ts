@@ -1,7 +1,6 @@
-// From a job's `prompt` and `input` to the body of one chat request, in OpenAI's words. Pure.
-// Text as `input` follows the prompt; the fields of an object are settings of the call, and `messages` the turns before the
-// prompt, which always comes last as the user's. A field that is not known is refused by name: it is never dropped, and
-// never pasted into the prompt.
+// Builds the body of a chat request from a job's `prompt` and `input`. Pure. Text in `input` follows the prompt. An
+// object's fields are parameters of the call, and `messages` are the turns before the prompt, which always comes last.
+// An unknown field is refused by name: it is never dropped or pasted into the prompt.
 
 import * as z from "zod";
 import { jobInput } from "../../contract/job-input.ts";
@@ -18,7 +17,7 @@ export type ChatBodyResult = { ok: true; body: ChatBody } | { ok: false; error: 
 export function chatBody(prompt: string, input: unknown): ChatBodyResult {
   if (input === null || input === undefined) return { ok: true, body: { messages: [userTurn(prompt)] } };
   if (typeof input === "string") return { ok: true, body: { messages: [userTurn(`${prompt}\n\n${input}`)] } };
-  if (!isObject(input)) return refused("input must be text, or an object of what a model call takes");
+  if (!isObject(input)) return refused("input must be text, or an object of model parameters");
   const unknown = unknownField(input, INPUT_FIELDS);
   if (unknown !== null) return refused(unknown);
   const parsed = jobInput.safeParse(input);
@@ -27,18 +26,18 @@ export function chatBody(prompt: string, input: unknown): ChatBodyResult {
     return { ok: false, error: { code: "bad_request", message, retryable: false } };
   }
   const { system, messages = [], ...settings } = parsed.data;
-  // `system` becomes the first turn; all else goes on under its own name.
+  // `system` becomes the first turn; the other fields keep their names.
   const first = system === undefined ? [] : [{ role: "system", content: system }];
   return { ok: true, body: { messages: [...first, ...messages, userTurn(prompt)], ...settings } };
 }
 
-/** Names the first field that is not among `known`, and the one that may be meant. */
+/** Names the first field that is not in `known`, and the nearest known one. */
 export function unknownField(input: JsonObject, known: readonly string[]): string | null {
   const field = Object.keys(input).find((name) => !known.includes(name));
   if (field === undefined) return null;
   const nearest = nearestOf(field, known);
-  const hint = nearest === null ? `it takes ${known.join(", ")}` : `did you mean "${nearest}"?`;
-  return `input.${field.slice(0, 64)} is nothing that a model call takes; ${hint}`;
+  const hint = nearest === null ? `known fields are ${known.join(", ")}` : `did you mean "${nearest}"?`;
+  return `input.${field.slice(0, 64)} is not a model parameter; ${hint}`;
 }
 
 export function unsupportedInput(message: string): JobFailure {

@@ -1,4 +1,4 @@
-// The parts of an AI SDK stream as chunks of a chat completion.
+// Converts the parts of an AI SDK stream to chunks of a chat completion.
 
 import type { JsonObject } from "../json-object.ts";
 import type { ConvertibleModel } from "./convertible.ts";
@@ -7,7 +7,7 @@ type Stream = Awaited<ReturnType<ConvertibleModel["doStream"]>>["stream"];
 type Part = Stream extends ReadableStream<infer P> ? P : never;
 type Finish = Extract<Part, { type: "finish" }>;
 
-/** The contract's, which are OpenAI's, words for why an answer ended. */
+/** The contract's reasons (OpenAI's words) for the end of an answer. */
 const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["tool-calls", "tool_calls"],
   ["content-filter", "content_filter"],
@@ -54,7 +54,7 @@ export class ChatChunks {
     return this.#chunk({ tool_calls: [{ index, id, type: "function", function: { name, arguments: given } }] });
   }
 
-  /** An end that the provider itself did not give a reason for is none: the stream broke off. */
+  /** Without a reason from the provider the end is not genuine: the stream broke off. */
   #finish({ finishReason, usage }: Finish): JsonObject[] {
     const { unified, raw } = finishReason;
     const told = { ...this.#head, choices: [], usage: usageOf(usage) };

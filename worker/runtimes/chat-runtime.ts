@@ -1,5 +1,5 @@
-// A model runtime behind a backend: chooses the model, asks, and says what came of it. Ordinary jobs become one streamed
-// chat, whatever serves it; jobs of the front door are asked as their client asked.
+// A model runtime on top of a backend: chooses the model, calls it, and returns the outcome. An ordinary job becomes
+// one streamed chat; a job of the front door is sent as its client wrote it.
 
 import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
@@ -16,12 +16,13 @@ const MAX_NAMED_MODELS = 5;
 
 export type ChatRuntimeOptions = {
   backend: Backend;
-  /** The runtime's own list, null for hosted providers: there a listed model need not be callable, nor the reverse. */
+  /** The runtime's own list; null for hosted providers, whose lists do not match what can be called. */
   models: ModelList | null;
   /**
-   * Whether an answer from another model fails the job. Only where the runtime is local: LM Studio serves a wrong name
-   * with whatever it has loaded. Not where the runtime ignores the name (llama.cpp, TGI: the list was checked before) nor
-   * for hosted providers, whose aliases answer under many names: there the answer's model is reported and priced.
+   * Whether an answer from another model fails the job. True for local runtimes, because LM Studio answers for an
+   * unknown name with whatever model it has loaded. False if the runtime ignores the name (llama.cpp, TGI: the list was
+   * checked before), and for hosted providers, whose aliases answer under many names: there the answer's model is
+   * reported and priced.
    */
   checksAnswer: boolean;
 } & Pick<Runtime, "name" | "address" | "probe" | "probeEveryMs">;
@@ -60,7 +61,7 @@ async function runChat(runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   return runtime.checksAnswer ? checkAnswer(choice.model, told) : told;
 }
 
-/** The text that a chunk of a chat adds to the answer. */
+/** The text that a chat chunk adds to the answer. */
 function textOf(event: string): string {
   const chunk = objectOf(parseJson(event.replace(/^data: ?/, "")));
   const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
@@ -68,7 +69,7 @@ function textOf(event: string): string {
   return typeof content === "string" ? content : "";
 }
 
-/** An ordinary job's result: what was said, or which tools are to be called, and why it ended. */
+/** An ordinary job's result: the text or the tool calls, and why the answer ended. */
 function plainResult(completion: unknown): unknown {
   const { choices, model } = objectOf(completion);
   const [choice] = Array.isArray(choices) ? choices : [];
@@ -91,7 +92,7 @@ async function runRequest(runtime: ChatRuntimeOptions, api: Api, task: Task, run
   return runtime.backend.request({ api, body, headers: task.headers }, run);
 }
 
-/** As the runtime's own list writes it. What is not on the list goes as it is: the runtime says what it thinks of it. */
+/** The name as the runtime's list has it. A name that is not listed is sent unchanged, and the runtime decides. */
 async function nameOfModel(runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<string | null> {
   const listed = runtime.models === null ? null : await runtime.models(run.signal).catch(() => null);
   const asked = task.model ?? run.configuredModel ?? run.offeredModels[0] ?? null;
@@ -123,6 +124,6 @@ async function chooseModel(runtime: ChatRuntimeOptions, task: Task, run: RunOpti
 function checkAnswer(asked: string, outcome: Outcome): Outcome {
   if (!outcome.ok || outcome.model === undefined || isSameModel(asked, outcome.model)) return outcome;
   const { usage, model } = outcome;
-  const message = `Asked for the model "${asked}", the runtime answered with "${model}": load the one or ask for the other`;
+  const message = `The runtime answered with the model "${model}" instead of "${asked}": load "${asked}", or ask for "${model}"`;
   return failed({ code: "model_mismatch", message, retryable: false }, usage ? { usage, model } : { model });
 }

@@ -1,6 +1,6 @@
-// Says what went wrong in the contract's words: one ordered table of rules, first match wins. Pure.
-// The status alone does not decide: LM Studio answers 400 for a missing model, Gemini 400 for a bad key, OpenAI 429 for
-// an empty account, so the words of the body are asked first.
+// Maps a runtime's failure to the contract's codes: one ordered table of rules, first match wins. Pure. The status
+// alone does not decide: LM Studio answers 400 for a missing model, Gemini 400 for a bad key, OpenAI 429 for an empty
+// account, so the body's words are checked first.
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
@@ -8,7 +8,7 @@ import type { JobFailure } from "./runtime.ts";
 
 const MAX_MESSAGE_CHARS = 500;
 
-/** A failure as the runtime told it: over HTTP, inside a stream (no status), or by not answering (no body). */
+/** A failure from the runtime: over HTTP, inside a stream (no status), or no answer (no body). */
 export type RuntimeFailure = {
   status?: number;
   headers?: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ type Facts = { status: number | undefined; text: string; words: readonly string[
 type Rule = {
   code: string;
   retryable: boolean;
-  /** How the message starts; the runtime's own words follow. */
+  /** The beginning of the message; the runtime's own words follow. */
   lead: string;
   when: (facts: Facts) => boolean;
 };
@@ -121,12 +121,15 @@ const NOT_CONNECTED = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** No connection came about: the runtime has seen nothing of what it was to be asked. */
+/** No connection was established: the runtime has received nothing of the request. */
 export function isNeverReached(error: unknown): boolean {
   return causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
 }
 
-/** Whatever fetch or the AI SDK throws or puts into its stream. Errors that are no runtime's doing are `internal`, not retried. */
+/**
+ * Any error from fetch or the AI SDK, thrown or in a stream. Errors not caused by the runtime are `internal` and not
+ * retried.
+ */
 export function classifyError(error: unknown, nowMs: number): JobFailure {
   const told = failureOf(error);
   if (told !== null) return classifyFailure(told, nowMs);
@@ -144,7 +147,7 @@ export function classifyError(error: unknown, nowMs: number): JobFailure {
   return { code: "internal", message, retryable: false };
 }
 
-/** What the runtime itself said, or null where it said nothing. */
+/** What the runtime itself said, or null if it said nothing. */
 export function failureOf(error: unknown): RuntimeFailure | null {
   if (APICallError.isInstance(error) && (error.statusCode ?? 0) >= 400) {
     const { statusCode = 500, responseHeaders = {}, responseBody, data, message } = error;
@@ -155,20 +158,20 @@ export function failureOf(error: unknown): RuntimeFailure | null {
   return error instanceof Error ? null : { body: error };
 }
 
-/** The status that the provider's own words stand for goes before the one that the SDK infers from them. */
+/** The status of the provider's own words takes precedence over the one that the SDK infers. */
 function streamFailure({ data, message, statusCode }: StreamProviderError): RuntimeFailure {
   const body = data ?? message;
   const isInferred = readErrorBody(body).status === undefined && statusCode !== undefined;
   return { body, ...(isInferred ? { status: statusCode } : {}) };
 }
 
-/** An answer came, and is not what this API answers: a proxy's page, a half-written event. */
+/** There was an answer, but not in this API's format: a proxy's page, or half an event. */
 function isUnreadable(error: unknown): boolean {
   const kinds = [APICallError, InvalidResponseDataError, JSONParseError, TypeValidationError];
   return kinds.some((kind) => kind.isInstance(error));
 }
 
-/** An error inside a stream in a shape that the AI SDK does not know. */
+/** An error inside a stream in a format that the AI SDK does not know. */
 function isErrorChunk(value: unknown): boolean {
   return typeof value === "object" && value !== null && "error" in value;
 }
@@ -180,7 +183,7 @@ function isModelNotFound({ status, text, words }: Facts): boolean {
   return status === 404 && /\bmodels?\b/i.test(text);
 }
 
-/** Seconds to wait, never shorter than what the provider asked for. `Retry-After` is seconds or a date. */
+/** Seconds to wait, never less than the provider asked for. `Retry-After` is seconds or a date. */
 function retryAfterSeconds(
   headers: Readonly<Record<string, string>>,
   body: ErrorBody,
@@ -205,7 +208,7 @@ function parseNumber(value: string | undefined, factor: number): number | undefi
   return value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) * factor : undefined;
 }
 
-/** No answer at all: refused, reset, unknown host, or a stream that broke off. The reason hides in the causes. */
+/** No answer: refused, reset, unknown host, or a stream that broke off. The reason is in the chain of causes. */
 function isUnreachable(error: unknown): boolean {
   if (APICallError.isInstance(error) && error.statusCode === undefined) return true;
   return causesOf(error).some(
@@ -230,7 +233,7 @@ function causesOf(error: unknown): { code: string | undefined; message: string }
   return causes;
 }
 
-/** A host of several addresses fails with the errors of all of them. */
+/** A host with several addresses fails with the errors of all of them. */
 function innerCause(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }

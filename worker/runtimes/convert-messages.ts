@@ -1,4 +1,4 @@
-// The turns of OpenAI's chat as the prompt of a model that speaks something else. Pure.
+// Converts the turns of an OpenAI chat to the prompt of another kind of model. Pure.
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
 import { type CallOptions, CannotCarry } from "./convertible.ts";
@@ -10,7 +10,7 @@ type AssistantPart = Extract<Message, { role: "assistant" }>["content"][number];
 /** @throws CannotCarry */
 export function convertMessages(messages: unknown): CallOptions["prompt"] {
   if (!Array.isArray(messages)) throw new CannotCarry("messages", "messages must be an array");
-  // A tool's answer names the call, and the call the tool.
+  // A tool's answer refers to the call, and the call to the tool.
   const toolNames = new Map<string, string>();
   return messages.map((message, index): Message => {
     const turn = objectOf(message);
@@ -25,7 +25,7 @@ export function convertMessages(messages: unknown): CallOptions["prompt"] {
       case "tool":
         return toolAnswer(turn, index, toolNames);
       default:
-        throw cannot(index, `has the role "${String(turn.role)}", which cannot be carried`);
+        throw cannot(index, `has the role "${String(turn.role)}", which is not supported`);
     }
   });
 }
@@ -36,7 +36,7 @@ function cannot(index: number, why: string): CannotCarry {
 
 function partsOf(content: unknown, index: number): JsonObject[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  if (!Array.isArray(content)) throw cannot(index, "has content that is neither text nor parts");
+  if (!Array.isArray(content)) throw cannot(index, "has content that is neither text nor a list of parts");
   return content.map(objectOf);
 }
 
@@ -44,7 +44,7 @@ function textOf(content: unknown, index: number): string {
   return partsOf(content, index)
     .map(({ type, text }) => {
       if (type !== "text" || typeof text !== "string")
-        throw cannot(index, `has a part of type "${String(type)}" where only text can be carried`);
+        throw cannot(index, `has a part of type "${String(type)}", but only text is supported here`);
       return text;
     })
     .join("");
@@ -54,13 +54,13 @@ function userPart({ type, text, image_url }: JsonObject, index: number): UserPar
   if (type === "text" && typeof text === "string") return { type: "text", text };
   const { url } = isObject(image_url) ? image_url : { url: image_url };
   if (type !== "image_url" || typeof url !== "string") {
-    throw cannot(index, `has a part of type "${String(type)}", which cannot be carried`);
+    throw cannot(index, `has a part of type "${String(type)}", which is not supported`);
   }
   const inline = /^data:(image\/[\w.+-]+);base64,/.exec(url);
   if (inline?.[1] !== undefined) {
     return { type: "file", mediaType: inline[1], data: { type: "data", data: url.slice(inline[0].length) } };
   }
-  if (!URL.canParse(url)) throw cannot(index, "has an image whose address is none");
+  if (!URL.canParse(url)) throw cannot(index, "has an image with an invalid address");
   return { type: "file", mediaType: "image/*", data: { type: "url", url: new URL(url) } };
 }
 
@@ -82,7 +82,7 @@ function assistantParts(turn: JsonObject, index: number, toolNames: Map<string, 
 function toolAnswer(turn: JsonObject, index: number, toolNames: Map<string, string>): Message {
   const { tool_call_id: id, content } = turn;
   const toolName = typeof id === "string" ? toolNames.get(id) : undefined;
-  if (typeof id !== "string" || toolName === undefined) throw cannot(index, "answers a tool call that is not there");
+  if (typeof id !== "string" || toolName === undefined) throw cannot(index, "answers a tool call that does not exist");
   const output = { type: "text" as const, value: textOf(content, index) };
   return { role: "tool", content: [{ type: "tool-result", toolCallId: id, toolName, output }] };
 }

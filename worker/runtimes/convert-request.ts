@@ -1,5 +1,5 @@
-// From OpenAI's chat to a call of a model that speaks something else. Pure. Nothing that could change the answer is
-// dropped: a field that cannot be carried is named.
+// Converts an OpenAI chat request to a call of another kind of model. Pure. Nothing that could change the answer is
+// dropped: an unsupported field is refused by name.
 
 import { isObject, type JsonObject, objectOf } from "../json-object.ts";
 import { convertMessages } from "./convert-messages.ts";
@@ -8,7 +8,7 @@ import { type CallOptions, CannotCarry } from "./convertible.ts";
 export type ConvertedKind = "anthropic" | "gemini";
 type Tool = NonNullable<CallOptions["tools"]>[number];
 
-/** Fields about the transport, the account or the books, which change no word of the answer. */
+/** Fields about transport, account or billing, which do not change the answer. */
 const IMMATERIAL = new Set([
   "model",
   "stream",
@@ -22,7 +22,7 @@ const IMMATERIAL = new Set([
   "service_tier",
 ]);
 
-/** Values that ask for what happens anyway. */
+/** Values that ask for the default behaviour. */
 const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["n", (value) => value === 1],
   ["logprobs", (value) => value === false],
@@ -74,7 +74,7 @@ export function convertRequest(body: JsonObject, kind: ConvertedKind): CallOptio
 }
 
 function cannot(field: string, kind: ConvertedKind): CannotCarry {
-  return new CannotCarry(field, `${kind} cannot carry "${field}"`);
+  return new CannotCarry(field, `${kind} does not support "${field}"`);
 }
 
 function only<T>(able: ConvertedKind, kind: ConvertedKind, field: string, value: T): T {
@@ -95,7 +95,7 @@ function toolsOf(tools: unknown): Tool[] {
     const { type, function: called } = objectOf(tool);
     const { name, description, parameters, strict } = objectOf(called);
     if (type !== "function" || typeof name !== "string") {
-      throw new CannotCarry("tools", `only tools of type "function" with a name can be carried`);
+      throw new CannotCarry("tools", `only tools of type "function" with a name are supported`);
     }
     return {
       type: "function",
@@ -110,7 +110,7 @@ function toolsOf(tools: unknown): Tool[] {
 function toolChoiceOf(choice: unknown): NonNullable<CallOptions["toolChoice"]> {
   if (choice === "auto" || choice === "none" || choice === "required") return { type: choice };
   const { name } = objectOf(objectOf(choice).function);
-  if (typeof name !== "string") throw new CannotCarry("tool_choice", "tool_choice is of no known kind");
+  if (typeof name !== "string") throw new CannotCarry("tool_choice", "tool_choice has an unknown value");
   return { type: "tool", toolName: name };
 }
 
@@ -119,7 +119,7 @@ function responseFormatOf({ type, json_schema }: JsonObject, kind: ConvertedKind
   const { schema, name, description } = objectOf(json_schema);
   if (type === "json_object" && kind === "gemini") return { responseFormat: { type: "json" } };
   if (type !== "json_schema" || !isObject(schema)) {
-    throw new CannotCarry("response_format", `${kind} cannot carry a response_format of type "${type}"`);
+    throw new CannotCarry("response_format", `${kind} does not support a response_format of type "${type}"`);
   }
   return {
     responseFormat: {

@@ -1,5 +1,5 @@
-// OpenAI's chat on a model that speaks something else, by the AI SDK's providers: their stream becomes chunks of a chat
-// completion, read by the same reader as those of a runtime that speaks it.
+// OpenAI chat on another kind of model, with the AI SDK's providers: their stream becomes chunks of a chat completion,
+// which the same reader reads as those of a runtime with that API.
 
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
@@ -67,7 +67,7 @@ async function convert(model: ConvertedModel, body: JsonObject, run: Answering, 
   }
 }
 
-/** The SDK's providers say which setting they have left out. */
+/** The SDK's providers report settings that they dropped. */
 function refuseDropped(warnings: readonly { type: string; feature?: string; details?: string | undefined }[]): void {
   const dropped = warnings.find(({ type }) => type === "unsupported");
   if (dropped === undefined) return;

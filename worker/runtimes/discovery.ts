@@ -1,5 +1,5 @@
-// Finds the local model runtime that serves this machine, and says which kind it is by what it answers, not by its port:
-// any program may listen on 8000 or 8080.
+// Finds the local model runtime on this machine. Its answers tell what kind it is, not its port, because any program
+// may listen on 8000 or 8080.
 
 import { LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/values.ts";
 import { runtimeOrigin } from "./open-runtime.ts";
@@ -7,7 +7,7 @@ import { runtimeFetch } from "./runtime-fetch.ts";
 
 const PROBE_TIMEOUT_MS = 1_500;
 
-/** What the rows of `/v1/models` say about who serves them. */
+/** The kind of runtime by the owner in the rows of `/v1/models`. */
 const KIND_OF_OWNER: Readonly<Record<string, string>> = {
   library: "ollama",
   organization_owner: "lmstudio",
@@ -35,7 +35,7 @@ export async function discoverRuntime(
   return found.find((runtime) => runtime !== null) ?? null;
 }
 
-/** The kind of runtime at `url`, `otherwise` when it speaks the API but does not say who it is, or null when it does not. */
+/** The kind of runtime at `url`; `otherwise` if it has the API but does not say what it is; null if it has not. */
 export async function identifyRuntime(url: string, otherwise = "openai-compatible"): Promise<string | null> {
   const origin = runtimeOrigin(url);
   const [version, models, native] = await Promise.all([

@@ -1,5 +1,5 @@
-// What the echo runtime says in each API: the events around the text, and the event of a piece of it. The whole answer is
-// put together from them, as that of any other runtime.
+// The echo runtime's answers in each API: the events around the text, and the event of a piece of text. The whole
+// answer is assembled from them, as for any other runtime.
 
 import { randomUUID } from "node:crypto";
 import type { Api } from "../../contract/values.ts";

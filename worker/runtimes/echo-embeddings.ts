@@ -1,4 +1,4 @@
-// Embeddings of the echo runtime: a small vector of length one that depends on the text alone.
+// Embeddings of the echo runtime: a small vector of length one that depends only on the text.
 
 import type { JsonObject } from "../json-object.ts";
 
@@ -24,7 +24,7 @@ export function echoEmbeddings(body: JsonObject, model: string): JsonObject {
 }
 
 function vectorOf(text: string, size: number): number[] {
-  // FNV-1a: any function of the text will do.
+  // FNV-1a; any hash of the text would do.
   let state = 2_166_136_261;
   const next = (code: number) => {
     state = Math.imul(state ^ code, 16_777_619) >>> 0;

@@ -1,9 +1,11 @@
-// The built-in runtime: answers with what it was asked, at no cost, and the same way each time. Usage counts
-// whitespace-separated words. It can be steered, for tests and for trying the service out: an ordinary job by its `input`,
-// a client's request by its `metadata` (whose values may be text):
-//   {"delay_ms": 500}   answer for that long           {"chunks": 4}   in that many pieces; default a word a piece
-//   {"fail": {"code": "rate_limited", "message": "…", "status": 429, "retryable": true, "retry_after_seconds": 2}}
-// A job that fails and names `chunks` says them first.
+// The built-in runtime: answers with the prompt, at no cost, always in the same way. Usage counts whitespace-separated
+// words. For tests and first tries it can be controlled: an ordinary job by its `input`, a client's request by its
+// `metadata` (whose values may be text).
+//
+// {"delay_ms": 500}   answer for that long           {"chunks": 4}   in that many pieces; default one word per piece
+// {"fail": {"code": "rate_limited", "message": "…", "status": 429, "retryable": true, "retry_after_seconds": 2}}
+//
+// A job that fails and has `chunks` sends those first.
 
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
@@ -113,7 +115,7 @@ async function runRequest(task: Task, options: RunOptions): Promise<Outcome> {
   return { ok: true, result: assembly.result(), usage: { ...usage, output_tokens: usage.input_tokens }, model };
 }
 
-/** Says the text piece by piece over `delay_ms`. @returns the failure that was asked for. */
+/** Sends the text piece by piece over `delay_ms`. @returns the failure that was asked for. */
 async function say(
   text: string,
   { delay_ms, chunks, fail }: Steering,
@@ -154,7 +156,7 @@ function readSteering(
   return { ok: false, error: { code, message, retryable: false } };
 }
 
-/** The last thing that the user said, whatever the API calls it. */
+/** The last text of the user, in any API. */
 function lastUserText(body: JsonObject): string {
   const turns = body.messages ?? body.input ?? body.prompt ?? "";
   const last = Array.isArray(turns)

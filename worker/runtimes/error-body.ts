@@ -1,14 +1,14 @@
-// Reads the error bodies of model providers, none of which agree on a shape, into one flat description. Pure.
-// Shapes seen: {error:{message,type,code,status,details}}, {error:"…"}, [{error:{…}}], {detail}, {message,type,code},
+// Reads the error bodies of model providers, which all differ, into one flat description. Pure. Known forms:
+// {error:{message,type,code,status,details}}, {error:"…"}, [{error:{…}}], {detail}, {message,type,code},
 // {object:"error",…}, {type:"error",error:{…}}, plain text. A numeric `code` is an HTTP status.
 
 export type ErrorBody = {
   message: string;
   /** All machine-readable words of the body (code, type, status, reasons), lower case. */
   words: readonly string[];
-  /** The provider's own `code`, or else its `type`, as it writes it. */
+  /** The provider's own `code`, else its `type`, unchanged. */
   code?: string;
-  /** The status that the body itself names, for errors inside a stream that had begun with 200. */
+  /** The status named in the body, for errors inside a stream that began with 200. */
   status?: number;
   /** Google's RetryInfo. */
   retryDelaySeconds?: number;
@@ -16,7 +16,7 @@ export type ErrorBody = {
 
 type Json = Record<string, unknown>;
 
-/** Anthropic's and Google's words for HTTP statuses, which is all that an error inside a stream carries. */
+/** Anthropic's and Google's words for HTTP statuses; an error inside a stream has only these. */
 const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   invalid_argument: 400,

@@ -1,5 +1,5 @@
-// One request to a runtime, in the dialect of its API, and its answer, whole or as events that are passed on as they come.
-// The answer is bounded while it is read: what could not be kept is not read on.
+// One request to a runtime, in the format of its API, and its answer, whole or as events that are passed on at once.
+// Reading stops when the answer is larger than the limit.
 
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
@@ -18,7 +18,7 @@ export type Exchange = {
   headers: Readonly<Record<string, string>>;
   body: string;
   dialect: Dialect;
-  /** What a refusal or an error in the stream means, in the words that fit who asked. */
+  /** The failure for a refusal or an error in the stream, worded for the caller. */
   explain: (failure: { status?: number; headers?: Record<string, string>; body?: unknown }) => JobFailure;
   nowMs: () => number;
 };
@@ -27,7 +27,7 @@ export async function exchange(
   request: Exchange,
   run: Pick<RunOptions, "signal" | "emit" | "traceparent">,
 ): Promise<Outcome> {
-  // Ends the reading, too, when the answer is refused halfway.
+  // Also ends the reading if the answer is refused halfway.
   const done = new AbortController();
   const signal = AbortSignal.any([run.signal, done.signal]);
   const { url, body, headers } = request;
@@ -88,7 +88,7 @@ async function readStream(
   return (await reader.take(splitter.finish())) ?? reader.end();
 }
 
-/** The body as text, or null where it is longer. */
+/** The body as text, or null if it is too long. */
 async function readBounded(response: Response, maxBytes: number): Promise<string | null> {
   const decoder = new TextDecoder();
   let text = "";
@@ -101,7 +101,7 @@ async function readBounded(response: Response, maxBytes: number): Promise<string
   return text + decoder.decode();
 }
 
-/** As much of an error's body as is worth reading. */
+/** The beginning of an error's body. */
 async function readStart(response: Response, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

@@ -1,5 +1,5 @@
-// Gemini: clients' requests go to its own OpenAI surface; ordinary jobs to its native API, whose token counts say what was
-// thought.
+// Gemini: clients' requests go to its OpenAI-compatible API; ordinary jobs go to its native API, whose token counts
+// include reasoning.
 
 import { createGoogle } from "@ai-sdk/google";
 import type { Backend } from "./backend.ts";

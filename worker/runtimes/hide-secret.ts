@@ -1,4 +1,4 @@
-// Providers quote the key, whole, in part or encoded, when they refuse it: no message carries it further.
+// Providers quote the key, in whole, in part or encoded, when they refuse it; this removes it from messages.
 
 import { secretForms } from "../../contract/secret-text.ts";
 import type { Outcome } from "./runtime.ts";

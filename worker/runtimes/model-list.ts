@@ -1,5 +1,5 @@
-// The models that a local runtime has, as it tells it itself, remembered for a few seconds so that a burst of jobs asks
-// once. Null means that the runtime keeps no list; an empty list is a fact.
+// The models that a local runtime lists, cached for a few seconds so that a burst of jobs asks once. Null: the runtime
+// has no list. An empty list means that it has no models.
 
 import { APICallError } from "ai";
 import { reasonOf } from "./classify.ts";
@@ -16,7 +16,7 @@ export function rememberedList(load: () => Promise<readonly string[] | null>, no
     if (last === null || nowMs() - last.atMs > FRESH_FOR_MS) {
       const models = load();
       last = { atMs: nowMs(), models };
-      // A failed look is not remembered: the runtime may be back for the next job.
+      // A failure is not cached: the runtime may be back for the next job.
       models.catch(() => {
         if (last?.models === models) last = null;
       });
@@ -25,7 +25,7 @@ export function rememberedList(load: () => Promise<readonly string[] | null>, no
   };
 }
 
-/** @throws APICallError where the runtime cannot be reached or refuses, as a model call would. */
+/** @throws APICallError if the runtime cannot be reached or refuses, as a model call would. */
 export async function fetchModelList(
   url: string,
   key: string | null,
@@ -52,7 +52,10 @@ export async function fetchModelList(
   return namesOf(responseBody);
 }
 
-/** Ollama and Gemini (as `models/<name>`): `models[].name`; all others `data[].id`; a list of null is an empty one; anything else is no list. */
+/**
+ * Ollama and Gemini (as `models/<name>`): `models[].name`; all others: `data[].id`. A list of null is empty; anything
+ * else is not a list.
+ */
 function namesOf(text: string): readonly string[] | null {
   let body: { models?: unknown; data?: unknown };
   try {

@@ -1,4 +1,4 @@
-// From a runtime's name to the runtime: which API it speaks, where, and with which key.
+// Opens a runtime by its name: its API, address and key.
 
 import { APIS, type Api } from "../../contract/values.ts";
 import type { ProviderKeys } from "../provider-keys.ts";
@@ -22,15 +22,15 @@ import { runtimeFetch } from "./runtime-fetch.ts";
 
 export type OpenRuntimeOptions = {
   keys: ProviderKeys;
-  /** References to try for the key, first match wins: the worker's provider, then the runtime's name. */
+  /** References for the key, first match wins: the worker's provider, then the runtime's name. */
   keyRefs: readonly string[];
-  /** SERVICE_RUNTIME_URL: where a local runtime listens, or what stands in for a hosted provider's own address. */
+  /** SERVICE_RUNTIME_URL: the address of a local runtime, or a replacement for a hosted provider's address. */
   runtimeUrl: string | null;
 };
 
 const HOSTED_PROBE_EVERY_MS = 300_000;
 
-/** @throws Error on a name that is not in RUNTIME_NAMES: the settings have checked it. */
+/** @throws Error for a name that is not in RUNTIME_NAMES, which the settings have checked. */
 export function openRuntime(name: string, options: OpenRuntimeOptions): Runtime {
   if (name === "echo") return createEchoRuntime();
   const local = LOCAL_PROVIDERS[name];
@@ -101,14 +101,16 @@ async function resolveKey({ keys, keyRefs }: OpenRuntimeOptions): Promise<string
   return null;
 }
 
-/** An address without a path takes the provider's own: people give the host of their gateway, or all of its base. */
+/**
+ * An address without a path gets the provider's own path: people give the host of their gateway, or the whole base URL.
+ */
 export function hostedBaseUrl(own: string, given: string | null): string {
   if (given === null) return own;
   const { pathname } = new URL(given);
   return pathname === "/" ? given.replace(/\/+$/, "") + new URL(own).pathname : given.replace(/\/+$/, "");
 }
 
-/** The address without a trailing slash or `/v1`, which people copy from their runtime's own page. */
+/** The address without a trailing slash or `/v1`, which people copy from their runtime's documentation. */
 export function runtimeOrigin(url: string): string {
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }

@@ -1,4 +1,4 @@
-// A runtime that speaks OpenAI's API, and perhaps more of the five: requests go to it as they are.
+// A runtime with OpenAI's API, possibly more of the five: requests are sent unchanged.
 
 import type { Api } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
@@ -13,13 +13,13 @@ import { failed } from "./runtime.ts";
 
 export type OpenAiBackendOptions = {
   name: string;
-  /** Up to where `/chat/completions` begins. */
+  /** The URL up to where `/chat/completions` begins. */
   baseUrl: string;
-  /** Fields of an ordinary job's chat that this provider knows by another name. */
+  /** Fields of an ordinary job's chat that this provider calls by another name. */
   renames?: Readonly<Record<string, string>>;
   /** Fields of a model call that this provider does not have. */
   lacks?: readonly string[];
-  /** The key as it is now, or null; it is kept out of every message. */
+  /** The current key, or null; it never appears in a message. */
   key: () => Promise<string | null>;
 };
 
@@ -47,7 +47,8 @@ export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
   return {
     chat: async (body, run) => {
       const missing = lacks.find((field) => body[field] !== undefined);
-      if (missing !== undefined) return failed(unsupportedInput(`input.${missing}: ${name} has no such setting`));
+      if (missing !== undefined)
+        return failed(unsupportedInput(`input.${missing}: ${name} does not have this parameter`));
       const renamed = Object.fromEntries(
         Object.entries(body).map(([field, value]) => [renames[field] ?? field, value]),
       );

@@ -1,5 +1,5 @@
-// Asks a runtime how it is: whether it answers, which models it lists, which of the APIs it has. An empty request tells
-// whether an API is there: 404 and 405 mean no, a complaint about the request means yes.
+// Asks a runtime whether it answers, which models it lists, and which APIs it has. An empty request shows whether an
+// API exists: 404 and 405 mean no, a complaint about the request means yes.
 
 import { APIS, type Api } from "../../contract/values.ts";
 import { isNeverReached, reasonOf } from "./classify.ts";
@@ -14,7 +14,7 @@ export type ProbeOptions = {
   address: string;
   models: ModelList;
   key: () => Promise<string | null>;
-  /** Which APIs to ask for; those that need no question are told by a hosted provider's entry. */
+  /** The APIs to probe; a hosted provider's entry states the others. */
   asks: readonly Api[];
   has: readonly Api[];
 };
@@ -22,7 +22,7 @@ export type ProbeOptions = {
 export async function probeRuntime(options: ProbeOptions, before: RuntimeState | null): Promise<RuntimeState> {
   try {
     const models = await options.models(AbortSignal.timeout(PROBE_TIMEOUT_MS));
-    // A list that has not changed is a sign of the same runtime: its APIs are asked for again only with a full look.
+    // An unchanged list means the same runtime, so its APIs are probed only in a full look.
     const isKnown = before !== null && before.unavailable === null && String(before.models) === String(models);
     const apis = isKnown ? before.apis : [...options.has, ...(await presentApis(options))];
     return { unavailable: null, apis, models };
@@ -53,7 +53,7 @@ async function isThere(url: string, headers: Record<string, string>): Promise<bo
   const response = await runtimeFetch(url, { method: "POST", headers, body: "{}", signal }).catch(() => null);
   if (response === null) return false;
   const said = (await response.text().catch(() => "")).slice(0, MAX_PROBE_CHARS);
-  // Ollama answers 404 for the model that an empty request does not name, LM Studio 200 for a path that it does not know.
+  // Ollama answers 404 for the model that an empty request does not name; LM Studio answers 200 for unknown paths.
   if (response.status === 404) return /model/i.test(said) && !/not found: \/|404 page/i.test(said);
   if (response.ok) return !/unexpected endpoint/i.test(said);
   return response.status !== 405 && response.status !== 501;

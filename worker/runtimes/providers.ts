@@ -1,4 +1,4 @@
-// The runtimes that a worker can serve, by name: the same names as the catalog's providers. Base URLs end where
+// The runtimes that a worker can serve, by name; the catalog's providers have the same names. Base URLs end where
 // `/chat/completions` (or the provider's own path) begins.
 
 import type { Api } from "../../contract/values.ts";
@@ -9,16 +9,16 @@ export type ApiKind = "openai" | "anthropic" | "gemini";
 export type HostedProvider = {
   baseUrl: string;
   api: ApiKind;
-  /** Beside chat/completions, of those that speak OpenAI's API. */
+  /** The APIs besides chat/completions, for providers with OpenAI's API. */
   apis?: readonly Api[];
-  /** Fields of an ordinary job's `input` that it knows by another name. */
+  /** Fields of an ordinary job's `input` that the provider calls by another name. */
   renames?: Readonly<Record<string, string>>;
-  /** Fields of `input` that it does not have. */
+  /** Fields of `input` that the provider does not have. */
   lacks?: readonly string[];
 };
 
 const OPENAI: ApiKind = "openai";
-/** Settings of open models' samplers. */
+/** Sampler settings of open models. */
 const OPENAI_LACKS = ["top_k", "min_p", "repetition_penalty"];
 
 export const HOSTED_PROVIDERS: Readonly<Record<string, HostedProvider>> = {
@@ -34,7 +34,7 @@ export const HOSTED_PROVIDERS: Readonly<Record<string, HostedProvider>> = {
   mistral: { baseUrl: "https://api.mistral.ai/v1", api: OPENAI, apis: ["embeddings"] },
   moonshot: { baseUrl: "https://api.moonshot.ai/v1", api: OPENAI },
   nvidia: { baseUrl: "https://integrate.api.nvidia.com/v1", api: OPENAI, apis: ["completions", "embeddings"] },
-  // OpenAI's newer models refuse `max_tokens`; the older ones take both names.
+  // OpenAI's newer models refuse `max_tokens`; older ones take both names.
   openai: {
     baseUrl: "https://api.openai.com/v1",
     api: OPENAI,
@@ -50,11 +50,11 @@ export const HOSTED_PROVIDERS: Readonly<Record<string, HostedProvider>> = {
 };
 
 export type LocalProvider = {
-  /** Where it listens unless SERVICE_RUNTIME_URL says otherwise. All speak OpenAI's API under `/v1`. */
+  /** The default address, unless SERVICE_RUNTIME_URL is set. All have OpenAI's API under `/v1`. */
   origin: string;
-  /** Ollama's own list knows models that its OpenAI surface answers with `data: null`. */
+  /** Ollama's own list has models that its OpenAI list reports as `data: null`. */
   listPath: string;
-  /** Serves the one model it was started with, whatever a request names, so that its answer proves nothing. */
+  /** Serves the one model it was started with, whatever a request names, so the answer's model proves nothing. */
   ignoresModel: boolean;
 };
 
@@ -62,7 +62,7 @@ const PLAIN = { listPath: "/v1/models", ignoresModel: false };
 
 type Served = Exclude<LocalRuntimeName, "echo">;
 
-/** A runtime of the contract's list without its row here does not compile. */
+/** A runtime of the contract's list without a row here does not compile. */
 const SERVED = {
   ollama: { ...PLAIN, listPath: "/api/tags" },
   lmstudio: PLAIN,

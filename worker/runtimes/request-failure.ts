@@ -1,5 +1,5 @@
-// What a runtime refused, in the words that a client of its API knows: its own status, code and message. Only what is about
-// the worker's key becomes the worker's trouble: the client can do nothing about it.
+// A runtime's refusal in the form that a client of its API knows: with the runtime's status, code and message. A
+// refused worker key is reported as the worker's fault, because the client cannot fix it.
 
 import { classifyError, classifyFailure, failureOf, type RuntimeFailure } from "./classify.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
@@ -8,7 +8,7 @@ import type { JobFailure } from "./runtime.ts";
 const MAX_MESSAGE_CHARS = 2000;
 const MAX_CODE_CHARS = 64;
 
-/** The code where the runtime gives none. */
+/** The code if the runtime gives none. */
 const CODE_OF: ReadonlyMap<string, string> = new Map([
   ["model_not_found", "model_not_found"],
   ["no_model_loaded", "model_not_found"],
@@ -25,7 +25,7 @@ const CODE_OF_STATUS: ReadonlyMap<number, string> = new Map([
 export function requestFailure(runtime: string, failure: RuntimeFailure, nowMs: number): JobFailure {
   const known = classifyFailure(failure, nowMs);
   if (known.code === "unauthorized") {
-    const message = `${runtime} refused this worker's key, not yours: its operator must set a key that is valid`;
+    const message = `${runtime} refused this worker's key, not yours: the worker's operator must set a valid key`;
     return { code: "provider_refused", message, status: 502, retryable: false };
   }
   const { status } = known;
@@ -41,7 +41,7 @@ const inItsWords = (known: JobFailure, body: ErrorBody, fallback: string): Pick<
   message: (body.message || known.message).slice(0, MAX_MESSAGE_CHARS),
 });
 
-/** The same of what the AI SDK throws. */
+/** The same for what the AI SDK throws. */
 export function requestFailureOf(runtime: string, error: unknown, nowMs: number): JobFailure {
   const told = failureOf(error);
   return told === null ? classifyError(error, nowMs) : requestFailure(runtime, told, nowMs);

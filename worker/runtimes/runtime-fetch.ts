@@ -1,6 +1,6 @@
-// The fetch that talks to model runtimes. A slow local model may be silent for many minutes before its first token, where
-// Node's own fetch gives up after five; the job's timeout is what bounds a call. Redirects are refused: they would carry
-// a provider's key to another host.
+// The fetch for model runtimes. A slow local model may be silent for many minutes before its first token, but Node's
+// fetch gives up after five; here the job's timeout limits a call. Redirects are refused, because they would send a
+// provider's key to another host.
 
 import { Agent, fetch as undiciFetch } from "undici";
 
@@ -13,7 +13,7 @@ const agent = new Agent({
   connect: { timeout: CONNECT_TIMEOUT_MS },
 });
 
-// undici's types and the platform's name the same things differently.
+// undici's types and the platform's differ only in name.
 const fetchWithAgent = undiciFetch as unknown as (url: string, init: object) => Promise<Response>;
 
 export const runtimeFetch: typeof fetch = (target, init) => {

@@ -1,6 +1,5 @@
-// What the worker asks of a model runtime. A run ends in a value: a runtime never throws for what a provider did,
-// only for a bug. The one exception is an aborted signal: then `run` may end any way it likes; what it says it spent
-// counts.
+// The interface of a model runtime. A run ends with a value: a runtime never throws for a provider's failure, only for
+// a bug. Exception: after an abort `run` may end in any way; what it reports as spent counts.
 
 import type { Api } from "../../contract/values.ts";
 
@@ -31,50 +30,51 @@ export type Task = {
 };
 
 export type RunOptions = {
-  /** `<runtime>.model` of the coordinator's config, for jobs that name none. */
+  /** `<runtime>.model` of the coordinator's config, for jobs that name no model. */
   configuredModel: string | null;
-  /** The worker's `--models`; the first serves jobs that name none on runtimes with no list of their own. */
+  /** The worker's `--models`; the first serves jobs that name none on runtimes without a list. */
   offeredModels: readonly string[];
   signal: AbortSignal;
-  /** W3C Trace Context of the job, for runtimes that trace; null where it has none. */
+  /** W3C Trace Context of the job, for runtimes that trace; null if it has none. */
   traceparent?: string | null;
-  /** Called as often as the runtime likes; the listener thins it out. */
+  /** May be called at any rate; the listener limits it. */
   onProgress: (progress: Progress) => void;
   /**
-   * Whole SSE events, as a reader shall have them: the API's own, or `{"text": "…"}` where there is none. The first call
-   * says that there is content, so a runtime that has only said hello keeps that back. A promise asks for a pause.
+   * Whole SSE events in the form that readers get: the API's own, or `{"text": "…"}` for ordinary jobs. The first call
+   * means that there is content, so a runtime keeps events without content back until then. A returned promise asks for
+   * a pause.
    */
   emit: (events: readonly string[]) => Promise<void> | undefined;
 };
 
 export type Progress = { output_chars: number };
 
-/** What an attempt spent. Absent fields were not reported by the runtime, and are never guessed. */
+/** What an attempt spent. Absent fields were not reported by the runtime; they are never estimated. */
 export type Spent = { usage?: Usage; cost_usd?: number; model?: string };
 
 export type Outcome =
   | ({ ok: true; result: unknown } & Spent)
-  /** `neverReached`: the runtime has seen nothing of the job, so that it counts as no attempt. */
+  /** `neverReached`: the runtime received nothing of the job, so it does not count as an attempt. */
   | ({ ok: false; error: JobFailure; neverReached?: boolean } & Spent);
 
 /** What a runtime can do now. */
 export type RuntimeState = {
-  /** Why it can take nothing, null when it can. */
+  /** Why it can take no jobs; null when it can. */
   unavailable: string | null;
   apis: readonly Api[];
-  /** Its own list; null where it keeps none. */
+  /** Its own list; null if it has none. */
   models: readonly string[] | null;
 };
 
 export type Runtime = {
-  /** Names the config section `<name>.model`, and the worker's provider unless `--provider` says otherwise. */
+  /** The name of the config section `<name>.model`, and the worker's provider unless `--provider` is given. */
   name: string;
-  /** Where it listens; null for what runs inside the worker. */
+  /** Its address; null if it runs inside the worker. */
   address: string | null;
   run: (task: Task, options: RunOptions) => Promise<Outcome>;
-  /** How often it may be asked how it is, at most: a provider on the internet is not asked with each heartbeat. */
+  /** Minimum time between probes; a provider on the internet is not asked with each heartbeat. */
   probeEveryMs: number;
-  /** Asks the runtime how it is; never throws. With `before`, what was known, a lighter look may do. */
+  /** Asks the runtime for its state; never throws. With `before`, the last known state, a shorter check is enough. */
   probe: (before: RuntimeState | null) => Promise<RuntimeState>;
 };
 

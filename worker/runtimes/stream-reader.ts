@@ -1,6 +1,6 @@
-// Reads the events of an answer: puts it together, passes the events on, and stops where there is no use in reading on.
-// Events before the first with content are kept back, so that an attempt that fails until then can be made again
-// elsewhere without anybody having heard of it.
+// Reads the events of an answer: assembles it, passes the events on, and stops when further reading is useless. Events
+// before the first with content are held back, so that an attempt that fails before content can be repeated elsewhere
+// unseen.
 
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
@@ -8,18 +8,18 @@ import type { SseEvent } from "../apis/sse.ts";
 import type { JobFailure, Outcome, RunOptions, Spent } from "./runtime.ts";
 import { failed } from "./runtime.ts";
 
-/** An event travels whole in a part of the data line, whose head is far shorter than what is left out here. */
+/** An event must fit whole into a part of the data line, whose head is far shorter than the difference. */
 export const MAX_EVENT_BYTES = MAX_RESULT_BYTES - 1024;
 
 export type Reading = {
   dialect: Dialect;
-  /** What an error in the stream means, in the words that fit who asked. */
+  /** The failure for an error in the stream, worded for the caller. */
   explain: (failure: { body?: unknown }) => JobFailure;
 };
 
 const BROKEN_OFF: JobFailure = {
   code: "runtime_unreachable",
-  message: "The runtime broke off its answer before the end",
+  message: "The runtime's answer broke off before its end",
   retryable: true,
 };
 
@@ -37,7 +37,7 @@ export class StreamReader {
     this.#emit = emit;
   }
 
-  /** @returns the outcome where there is no use in reading on. */
+  /** @returns the outcome if further reading is useless. */
   async take(events: readonly SseEvent[]): Promise<Outcome | null> {
     let failure: JobFailure | null = null;
     for (const { raw, data } of events) {
@@ -54,7 +54,7 @@ export class StreamReader {
   }
 
   async end(): Promise<Outcome> {
-    // A stream that ended without saying why was cut: a half answer must not pass for a whole one.
+    // A stream that ended without its end event was cut off; a partial answer must not pass for a complete one.
     if (!this.#assembly.isWhole()) return failed(BROKEN_OFF, this.#spent());
     const closing = this.#assembly.closing();
     if (closing !== "") this.#keptBack.push(closing);
@@ -77,6 +77,6 @@ export class StreamReader {
 }
 
 export function tooLarge(): JobFailure {
-  const message = `The runtime wrote more than the ${MAX_RESULT_BYTES} bytes that a result may have, and was stopped; ask for less output`;
+  const message = `The runtime wrote more than the limit of ${MAX_RESULT_BYTES} bytes and was stopped; ask for less output`;
   return { code: "result_too_large", message, retryable: false };
 }

@@ -1,6 +1,6 @@
-// The data line: a second WebSocket, opened with the first streamed job, kept, and opened again when it drops. Streams that
-// had begun on a line that dropped end with `stream_lost`: nobody can tell what of them arrived, and a text with a hole must
-// not pass for a whole one. Those that had not begun wait for the next line.
+// The data line: a second WebSocket, opened with the first streamed job, kept open, and reopened when it drops. Streams
+// that had begun on a dropped line end with `stream_lost`: it is unknown what arrived, and a text with a gap must not
+// pass for a complete one. Streams that had not begun wait for the next line.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
@@ -14,30 +14,33 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const PING_EVERY_MS = 15_000;
 const MAX_RECEIVED_BYTES = 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Above this much that is not sent, the runtimes are read no further. */
+/** With this much unsent, the runtimes are not read further. */
 const FULL_BYTES = 8 * 1024 * 1024;
 const FULL_WAITING_BYTES = 1024 * 1024;
 const LOOK_EVERY_MS = 10;
-/** So long a reader waits for a line that is away; after that nothing is kept for it. */
+/** How long a reader waits for a lost line; after that nothing is kept for it. */
 const AWAY_MS = 5_000;
-const LOST: StreamError = { code: "stream_lost", message: "The worker's line for streams dropped while it wrote" };
+const LOST: StreamError = {
+  code: "stream_lost",
+  message: "The worker's connection for streams dropped while it wrote",
+};
 
 type Stream = {
   jobId: string;
   lease: number;
   whenGone: WhenGone;
-  /** Waits for the line, writes on it, has lost it. */
+  /** Waits for the line, writes on it, or has lost it. */
   state: "waiting" | "begun" | "lost";
   waiting: string[];
   waitingBytes: number;
   ending: { error: StreamError | null } | null;
-  /** Of who has taken over. */
+  /** The writer that replaces this one. */
   writer: StreamWriter | null;
 };
 
 export type DataLineOptions = {
   log: (line: string) => void;
-  /** There is no WebSocket to be had: who takes over. */
+  /** Creates the replacement for when there is no WebSocket. */
   fallBack: () => Streams;
 };
 
@@ -53,7 +56,7 @@ export class DataLine implements Streams {
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
   #awaySinceMs = performance.now();
-  /** Has taken over for good. */
+  /** The permanent replacement. */
   #fallback: Streams | null = null;
 
   constructor(settings: SessionSettings, options: DataLineOptions) {
@@ -120,7 +123,7 @@ export class DataLine implements Streams {
     return stream.state === "waiting" ? stream.waitingBytes > FULL_WAITING_BYTES : inLine > FULL_BYTES;
   }
 
-  /** Ends, too, when the reader cannot wait any longer: what is written from then on is not kept. */
+  /** Also resolves when the reader stops waiting; output after that is not kept. */
   async #hasRoom(stream: Stream): Promise<void> {
     while (this.#isFull(stream) && this.#streams.has(keyOf(stream.jobId, stream.lease))) {
       await delay(LOOK_EVERY_MS);
@@ -128,7 +131,7 @@ export class DataLine implements Streams {
     }
   }
 
-  /** Says all that a stream has to say by now. */
+  /** Sends everything that a stream has so far. */
   #deliver(stream: Stream): void {
     const { jobId, lease, waiting, ending } = stream;
     const isLost = stream.state === "lost";
@@ -171,7 +174,7 @@ export class DataLine implements Streams {
     for (const stream of [...this.#streams.values()]) this.#deliver(stream);
   }
 
-  /** @param isRefused somebody answered, and gave no WebSocket. */
+  /** @param isRefused there was an answer, but no WebSocket. */
   #gone(isRefused: boolean): void {
     this.#socket = null;
     if (this.#isOpen) {
@@ -200,7 +203,7 @@ export class DataLine implements Streams {
     stream.waiting = [];
   }
 
-  /** What was written until now goes with it. */
+  /** What was written so far moves to the replacement. */
   #fallBack(): void {
     const fallback = this.#options.fallBack();
     this.#fallback = fallback;

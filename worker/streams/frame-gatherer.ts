@@ -1,6 +1,6 @@
-// Gathers what many streams write into few frames. The first words of a stream leave at once; beyond that at most one frame
-// leaves every 20 ms, with all that is ready. The order within a stream is kept. Knows no network: time and sending are
-// given.
+// Gathers the output of many streams into few frames. The first part of a stream is sent at once; after that at most
+// one frame goes out every 20 ms, with everything that is ready. The order within a stream is kept. Uses no network:
+// time and sending are arguments.
 
 import {
   FRAME_EVERY_MS,
@@ -11,7 +11,7 @@ import {
   writePart,
 } from "../../contract/data-line.ts";
 
-/** The head line of a part, with the longest id and lease there are. */
+/** The head line of a part, with the longest id and lease. */
 const MAX_HEAD_BYTES = 128;
 
 type Part = { jobId: string; lease: number; events: string[]; bytes: number };
@@ -26,7 +26,7 @@ export class FrameGatherer {
   readonly #send: (frame: string) => void;
   readonly #nowMs: () => number;
   #parts: (Part | Ended)[] = [];
-  /** The last part of each stream, to which more of it may be added. */
+  /** The last part of each stream, which may still grow. */
   readonly #open = new Map<string, Part>();
   readonly #begun = new Set<string>();
   #lastFrameAtMs = Number.NEGATIVE_INFINITY;
@@ -39,7 +39,7 @@ export class FrameGatherer {
     this.#nowMs = nowMs;
   }
 
-  /** Not sent yet. */
+  /** Bytes not sent yet. */
   get waitingBytes(): number {
     return this.#bytes;
   }
@@ -73,7 +73,7 @@ export class FrameGatherer {
     this.#schedule(false);
   }
 
-  /** Forgets what of this stream is not sent yet. */
+  /** Discards the unsent output of this stream. */
   drop(jobId: string, lease: number): void {
     this.#parts = this.#parts.filter((part) => {
       const isDropped = part.jobId === jobId && part.lease === lease;
@@ -83,7 +83,7 @@ export class FrameGatherer {
     this.#close(jobId, lease);
   }
 
-  /** Forgets all that is not sent yet. */
+  /** Discards all unsent output. */
   clear(): void {
     this.#parts = [];
     this.#open.clear();

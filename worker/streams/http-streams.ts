@@ -1,12 +1,12 @@
-// Streams without a WebSocket: a request a job, whose body is the events as they come. The coordinator answers it early when
-// nobody reads it any more. How a stream ended is told by the job's report.
+// Streams without a WebSocket: one request per job, whose body is the events as they come. The coordinator answers
+// early when the stream has no reader. The job's report says how a stream ended.
 
 import type { StreamError } from "../../contract/data-line.ts";
 import { runtimeFetch } from "../runtimes/runtime-fetch.ts";
 import type { SessionSettings } from "../session.ts";
 import type { Streams, StreamWriter, WhenGone } from "./streams.ts";
 
-/** Above this much that is not sent, the runtime is read no further. */
+/** With this much unsent, the runtime is not read further. */
 const FULL_BYTES = 1024 * 1024;
 
 type Open = { body: ReadableStreamDefaultController<Uint8Array>; halt: AbortController };
@@ -66,7 +66,7 @@ export class HttpStreams implements Streams {
     };
   }
 
-  /** An error is not part of the events: it stands in the job's report. */
+  /** An error is not an event: it is in the job's report. */
   end(jobId: string, lease: number, error: StreamError | null): void {
     const stream = this.#open.get(keyOf(jobId, lease));
     this.#open.delete(keyOf(jobId, lease));

@@ -1,22 +1,22 @@
-// Where running jobs write what their readers hear.
+// Where running jobs write what their readers get.
 
 import type { StreamError } from "../../contract/data-line.ts";
 
 export type StreamWriter = {
-  /** A promise asks the writer to wait: the line takes no more for now. */
+  /** A returned promise asks the writer to wait: the line is full. */
   write: (events: readonly string[]) => Promise<void> | undefined;
 };
 
-/** Told when nobody reads a stream any more. */
+/** Called when a stream has no reader any more. */
 export type WhenGone = () => void;
 
 export type Streams = {
-  /** A streamed job has come: its first words shall not wait for a handshake. */
+  /** A streamed job has arrived: open the line now, so that its first output does not wait for a handshake. */
   prepare: () => void;
   open: (jobId: string, lease: number, whenGone: WhenGone) => StreamWriter;
   end: (jobId: string, lease: number, error: StreamError | null) => void;
-  /** The stream is no longer this worker's to write: nothing more is said in it. */
+  /** The stream is no longer this worker's: nothing more is written to it. */
   drop: (jobId: string, lease: number) => void;
-  /** Sends what is ready and hangs up. */
+  /** Sends what is ready and closes. */
   close: () => void;
 };

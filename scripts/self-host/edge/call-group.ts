@@ -1,7 +1,7 @@
-// One tenant's calls, in groups: what arrives in one tick goes together, and what arrives while a group is under way
-// goes with the next. What limits a tenant is the number of messages to its object, not the number of calls in them.
-// What is vital (`api.ts`) goes first, and beside a group that takes long, so that it never waits for bulk traffic. A
-// group that gets no answer fails all of its calls; each caller decides whether to ask again.
+// One tenant's calls, in groups: calls that arrive in one tick go together, and those that arrive during a group go
+// with the next. A tenant's throughput is limited by the number of messages to its object, not by the calls in them.
+// Vital calls (`api.ts`) go first, and beside a group that takes long, so they never wait for bulk traffic. A group
+// without an answer fails all of its calls; each caller decides whether to ask again.
 
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { OPERATIONS } from "../../../durable-objects/api.ts";
@@ -9,9 +9,9 @@ import type { GroupedCall, Outcome } from "../../../durable-objects/grouped-call
 
 /** As many turns as one commit takes. */
 const MAX_CALLS_A_GROUP = 256;
-/** Bounds a message, and how long others of this process wait for it; one call is at most a batch's body. */
+/** Bounds a message, and how long others of this process wait for it; one call has at most a batch's body. */
 const MAX_CHARS_A_GROUP = 1_000_000;
-/** What is vital waits no longer for the group that is under way. */
+/** After this vital calls do not wait for the current group any longer. */
 const PATIENCE_MS = 20;
 
 interface Waiting {
@@ -55,7 +55,7 @@ export class CallGroup {
     this.#leave();
   }
 
-  /** One message more beside the group under way, if anything vital still waits then. */
+  /** Sends one more message beside the current group, if a vital call still waits. */
   #beImpatient(): void {
     this.#impatience ??= setTimeout(() => {
       this.#impatience = null;
@@ -72,7 +72,7 @@ export class CallGroup {
   #leave(): void {
     this.#underWay -= 1;
     if (this.#underWay > 0) return;
-    // What came while the last message was on its way back.
+    // Calls that arrived while the last message was answered.
     if (this.#vital.length + this.#waiting.length > 0) void this.#run();
     else this.#onIdle();
   }
@@ -82,7 +82,7 @@ export class CallGroup {
       const outcomes = (await this.#send(`[${group.map(({ text }) => text).join(",")}]`)) as readonly Outcome[];
       for (const [index, { resolve, reject }] of group.entries()) {
         const outcome = outcomes[index];
-        if (outcome === undefined) reject(new Error("the group's answer is short"));
+        if (outcome === undefined) reject(new Error("the group's answer is incomplete"));
         else if ("thrown" in outcome) reject(Object.assign(new Error(outcome.thrown.message), outcome.thrown));
         else resolve(outcome.value);
       }
@@ -92,7 +92,7 @@ export class CallGroup {
   }
 }
 
-/** The first of a queue that fit in a group beside those that it has. */
+/** The first calls of a queue that fit into a group beside those it has. */
 const take = (queue: Waiting[], before: readonly Waiting[] = []): Waiting[] => {
   let chars = before.reduce((sum, { text }) => sum + text.length, 0);
   let count = before.length;

@@ -1,15 +1,15 @@
-// How many connections the limit of open files allows. Node raises the soft limit to the hard one by itself, and its
-// children inherit that. A WebSocket or a long poll takes two files in each process; out of files nothing could even
-// be logged, so connections beyond that are turned away at once, and those that are open go on.
+// How many connections the limit of open files allows. Node raises the soft limit to the hard one, and its children
+// inherit it. A WebSocket or a long poll takes two files in each process. Without files nothing could even be logged,
+// so further connections are refused at once and the open ones continue.
 
 import { readFileSync } from "node:fs";
 
-/** For databases, logs, sockets between the processes. */
+/** For databases, logs and sockets between the processes. */
 const KEPT_FREE = 256;
 const FILES_A_CONNECTION = 2;
 const FEWEST_CONNECTIONS = 64;
 
-/** Infinity where the system does not tell. */
+/** Infinity if the system does not say. */
 export const openFileLimit = (): number => {
   try {
     const limit = /^Max open files\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

@@ -1,5 +1,5 @@
-// How much room the data has left, looked at every second: a warning comes while there is time to act, and new jobs are
-// refused while there is still room for what ends work: reports, cancels, the killswitch.
+// Checks the free disk space every second: warns while there is time to act, and refuses new jobs while there is still
+// room for reports, cancels and the killswitch.
 
 import { log } from "../../../contract/log.ts";
 import type { Disk } from "../../../src/http/home.ts";
@@ -8,9 +8,9 @@ import { MIB, readDisk } from "../disk.ts";
 const LOOK_EVERY_MS = 1_000;
 
 const SAID: Record<Disk["state"], string> = {
-  ok: "The disk that holds the data has room again.",
-  low: "The disk that holds the data has little room left",
-  full: "The disk that holds the data is full: new jobs are refused until there is room",
+  ok: "The disk that holds the data has enough space again.",
+  low: "The disk that holds the data has little space left",
+  full: "The disk that holds the data is full: new jobs are refused until space is freed",
 };
 
 export interface DiskWatch {
@@ -18,7 +18,7 @@ export interface DiskWatch {
   readonly stop: () => void;
 }
 
-/** A file system that does not answer tells nothing new. */
+/** If the file system does not answer, the last state stays. */
 const lookAgain = (directory: string, last: Disk): Disk => {
   try {
     return readDisk(directory);
@@ -27,7 +27,7 @@ const lookAgain = (directory: string, last: Disk): Disk => {
   }
 };
 
-/** Says each change of state once. */
+/** Logs each change of state once. */
 export const watchDisk = (directory: string): DiskWatch => {
   let disk = readDisk(directory);
   const say = (): void => {

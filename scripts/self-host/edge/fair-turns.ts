@@ -1,5 +1,6 @@
-// Whose turn it is to do heavy work. All tenants share this process and the objects', so a tenant beside others does
-// one heavy thing at a time and then leaves twice its time to them; a tenant that is alone goes as fast as it can.
+// Whose turn it is for heavy work. All tenants share this process and the objects' process, so with several active
+// tenants each does one heavy call at a time and then leaves twice that time to the others; a single active tenant is
+// not limited.
 
 import type { Lane } from "../../../src/http/lanes.ts";
 import { Refused } from "../../../src/http/refused.ts";
@@ -8,7 +9,7 @@ const ALONE_AT_A_TIME = 8;
 const BESIDE_OTHERS_AT_A_TIME = 1;
 const GAP_SHARE = 2;
 const MAX_GAP_MS = 500;
-/** Who asked for nothing for so long needs no room. */
+/** A tenant without requests for this long counts as inactive. */
 const QUIET_AFTER_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
 const RETRY_SECONDS = 2;
@@ -29,7 +30,7 @@ class Queue {
 export class FairTurns {
   readonly #queues = new Map<string, Queue>();
   readonly #now: () => number;
-  /** The last two tenants that asked for anything, the latest first. */
+  /** The last two tenants with requests, the latest first. */
   #latest = { tenant: "", at: Number.NEGATIVE_INFINITY };
   #other = { tenant: "", at: Number.NEGATIVE_INFINITY };
 
@@ -37,7 +38,7 @@ export class FairTurns {
     this.#now = now;
   }
 
-  /** Resolves when the tenant may go on; what it answers ends the turn. Only heavy work waits. */
+  /** Resolves when the tenant may go on; call the result to end the turn. Only heavy work waits. */
   async take(tenant: string, lane: Lane): Promise<() => void> {
     this.#note(tenant);
     if (lane !== "heavy") return () => undefined;

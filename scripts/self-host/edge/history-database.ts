@@ -1,5 +1,5 @@
-// The D1 binding, for the app in Node: the same requests that workerd's own binding sends, to the process that holds the
-// database. Only what the app uses of it: prepared statements and batches.
+// The D1 binding for the app in Node: sends the requests of workerd's own binding to the process with the database.
+// Only the parts that the app uses: prepared statements and batches.
 
 import type { PrivateLine } from "./private-line.ts";
 

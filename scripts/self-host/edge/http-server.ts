@@ -1,5 +1,5 @@
-// The HTTP server of the edge in Node: hono's adapter between sockets and the app, and around it what a server at the
-// edge of a network must do itself. Whatever it refuses on its own is a problem document, too, and never a 5xx.
+// The HTTP server of the edge in Node: hono's adapter between sockets and the app, and what a server at the edge of a
+// network must do itself. Everything it refuses is a problem document, never a 5xx.
 
 import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -12,24 +12,24 @@ import { problemResponse } from "../../../src/http/refused.ts";
 import type { Exchange } from "./pass-on.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Who has not sent its headers by then is cut off; a body has its own deadline, where it is read. */
+/** A client without complete headers by then is cut off; a body has its own deadline where it is read. */
 const HEADERS_WITHIN_MS = 15_000;
-/** Longer than the proxies in front of it keep theirs, so that none sends into a connection that is being closed. */
+/** Longer than the keep-alive of proxies in front, so that none sends into a closing connection. */
 const KEEP_ALIVE_MS = 75_000;
 const CLOSE_POLL_MS = 5;
-/** For so long a refused client may go on sending. */
+/** How long a refused client may go on sending. */
 const LAST_BYTES_MS = 1_000;
 const CHECK_EVERY_MS = 5_000;
 
 export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
 
-/** What the parser refuses, by Node's code for it. */
+/** What the parser refuses, by Node's error code. */
 const PARSER_REFUSALS: Record<string, Refusal> = {
   HPE_HEADER_OVERFLOW: { code: "headers_too_large", limitBytes: MAX_HEADER_BYTES },
   ERR_HTTP_REQUEST_TIMEOUT: { code: "request_timeout", afterMs: HEADERS_WITHIN_MS },
 };
-const MALFORMED = invalid("", "this is no HTTP/1.1 request");
-/** No proxy: there is nothing to connect to. */
+const MALFORMED = invalid("", "this is not an HTTP/1.1 request");
+/** Not a proxy: there is nothing to connect to. */
 const NO_CONNECT: Refusal = {
   code: "method_not_allowed",
   allow: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
@@ -51,7 +51,7 @@ const rawProblem = (socket: Duplex, refusal: Refusal): void => {
 
 const connectionsOf = new WeakMap<Server, Set<Socket>>();
 
-/** Takes nothing new, lets answers that are under way end for a moment, then ends every connection, sockets with them. */
+/** Accepts nothing new, lets current answers finish briefly, then closes every connection, including sockets. */
 export const closeServer = async (server: Server, graceMs: number): Promise<void> => {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
@@ -78,7 +78,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       const head = heads.get(incoming);
       return fetch(request, { incoming, outgoing, ...(head === undefined ? {} : { head }) });
     },
-    // Only what is no request gets here: the app answers its own errors.
+    // Only malformed requests get here: the app answers its own errors.
     {
       errorHandler: () =>
         problemResponse(invalid("", "the request's address or Host is malformed"), crypto.randomUUID()),
@@ -92,7 +92,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       noDelay: true,
-      // Another protocol is not spoken here, and the request is answered as if it had not been offered (RFC 9110, 7.8).
+      // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).
       shouldUpgradeCallback: isWebSocket,
     } as Parameters<typeof createServer>[0],
     (incoming, outgoing) => {
@@ -119,7 +119,8 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
   });
   server.on("connect", (_incoming, socket) => rawProblem(socket, NO_CONNECT));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // What still comes of a request that was refused is dropped: cut off while it sends, the client would not hear why.
+    // The rest of a refused request is discarded: if it were cut off while sending, the client would not read the
+    // answer.
     if (refused.has(socket)) return;
     refused.add(socket);
     setTimeout(() => socket.destroy(), LAST_BYTES_MS).unref();

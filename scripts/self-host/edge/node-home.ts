@@ -1,5 +1,5 @@
-// The app in Node, with the objects and the history in workerd processes behind it. Each of those may die and is
-// started again; meanwhile what needs it is refused with 503, and everything else goes on.
+// The app in Node, with the objects and the history in workerd processes behind it. A process that dies is started
+// again; meanwhile requests that need it get 503, and everything else continues.
 
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -32,7 +32,7 @@ import { PrivateLine } from "./private-line.ts";
 
 const LOOK_AGAIN_MS = 5;
 const SECRET_BYTES = 32;
-/** What is under way when the server is told to stop may end by then. */
+/** Requests in progress may finish within this time when the server stops. */
 const LAST_ANSWERS_MS = 2_000;
 
 export interface NodeHomePlan {
@@ -40,7 +40,7 @@ export interface NodeHomePlan {
   readonly dir: DataDir;
   readonly environment: Record<string, string>;
   readonly processCount: number;
-  /** `<tenant>/<instance>` of the worker without which GET /health says for a while that the service is starting. */
+  /** `<tenant>/<instance>` of the worker that GET /health waits for at first. */
   readonly awaited: string | undefined;
 }
 
@@ -50,7 +50,7 @@ interface Objects {
   readonly line: PrivateLine;
 }
 
-// The app calls it by the name it has in workerd.
+// The app uses the name that it has in workerd.
 Object.assign(globalThis, { scheduler });
 
 export async function startNodeHome(plan: NodeHomePlan, address: Address): Promise<Served> {
@@ -95,7 +95,7 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     connectionsWithin(openFileLimit()),
   );
   const earlyExit = (): Exit | null => children.map((child) => child.earlyExit()).find((exit) => exit !== null) ?? null;
-  // Who is let in finds everything in place; a process that cannot start is told of by who waits for health.
+  // Requests are served only when all processes are up; a process that cannot start is reported by the health wait.
   while (!children.every((child) => child.isUp()) && earlyExit() === null) await scheduler.wait(LOOK_AGAIN_MS);
   server.listen(address.port, address.host);
   await once(server, "listening");
@@ -121,7 +121,7 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
   };
 }
 
-/** What a handler leaves to be done after its answer: a failure of it must not end the process. */
+/** For work that a handler leaves to be done after its answer; its failure must not end the process. */
 const CONTEXT = {
   waitUntil: (work: Promise<unknown>) =>
     void work.catch((error: unknown) => log("error", "work.failed", { what: "after an answer" }, error)),
@@ -132,7 +132,7 @@ const CONTEXT = {
 function startHistory({ dir }: NodeHomePlan, sockets: HistorySockets): ChildServer {
   writeFileSync(dir.historyConfig, historyConfig(dir, sockets), { mode: 0o600 });
   return startChildServer({
-    what: "The process of the history",
+    what: "The history process",
     config: dir.historyConfig,
     environment: {},
     sockets: Object.values(sockets),
@@ -151,7 +151,7 @@ function startObjects(plan: NodeHomePlan, share: Share, folder: string, history:
   for (const directory of Object.values(storage)) mkdirSync(directory, { recursive: true, mode: 0o700 });
   const serving = { project, storage, configFile, environment: Object.keys(environment) };
   writeFileSync(configFile, objectsConfig(serving, { edge, door, history }), { mode: 0o600 });
-  const what = share.count === 1 ? "The process of the tenants" : `The process ${share.index} of the tenants`;
+  const what = share.count === 1 ? "The tenant process" : `Tenant process ${share.index}`;
   const child = startChildServer({
     what,
     config: configFile,
@@ -164,7 +164,7 @@ function startObjects(plan: NodeHomePlan, share: Share, folder: string, history:
 
 const exchangeOf = (c: AppContext): Exchange => (c.env as Env & { exchange: Exchange }).exchange;
 
-/** The process that has the caller's tenant; any, where the caller shows no key of ours: it is refused there. */
+/** The process with the caller's tenant; any process if the caller has no valid key, because it is refused there. */
 async function processOf(c: AppContext, objects: readonly Objects[]): Promise<Objects> {
   const token = objects.length === 1 ? null : await authenticateCaller(c).catch(() => null);
   return objects[token === null ? 0 : shareOf(token.tenant, objects.length)] as Objects;
@@ -179,7 +179,7 @@ async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Res
   return answer;
 }
 
-/** A worker's connection may be that of the worker that GET /health waits for. */
+/** The connection may belong to the worker that GET /health waits for. */
 function noteWorker(c: AppContext): void {
   const instance = c.req.param("instance");
   if (instance === undefined) return;

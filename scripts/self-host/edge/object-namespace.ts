@@ -1,5 +1,5 @@
-// A binding to Durable Objects, for the app in Node: the objects live in workerd, behind the private door. `call` goes
-// in groups; whatever may wait (a long poll) goes alone, so that nothing waits behind it.
+// A binding to Durable Objects for the app in Node: the objects live in workerd, behind the private connection. `call`
+// goes in groups; anything that may wait (a long poll) goes alone, so that nothing waits behind it.
 
 import { CallGroup } from "./call-group.ts";
 import type { PrivateLine } from "./private-line.ts";
@@ -43,7 +43,7 @@ export const objectNamespace = (
   const namespace = {
     idFromName: (name: string) => ({ name }),
     get: (id: { name: string }) => stubOf(id.name),
-    /** On one machine there is one place. */
+    /** On one machine there are no jurisdictions. */
     jurisdiction: () => namespace,
   };
   return namespace as unknown as ReturnType<typeof objectNamespace>;

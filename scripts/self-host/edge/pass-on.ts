@@ -1,5 +1,5 @@
-// Requests for the app in workerd, over a Unix socket: as they came, both bodies streaming at the pace of the slower
-// side, and WebSockets as raw bytes. Nothing is sent twice. A client that hangs up ends the request there at once.
+// Passes requests to the app in workerd over a Unix socket: unchanged, both bodies streaming at the pace of the slower
+// side, WebSockets as raw bytes. Nothing is sent twice. If the client disconnects, the request ends there at once.
 
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -8,19 +8,21 @@ import type { AppContext } from "../../../src/http/auth.ts";
 import { Refused } from "../../../src/http/refused.ts";
 import { EndAfterClose } from "./closing-frame.ts";
 
-/** Node's own, before the adapter puts its light one in its place: the adapter sends nothing for one with this mark. */
+/** Node's own, taken before the adapter replaces it: the adapter sends nothing for a response with this mark. */
 const { Response: PlainResponse } = globalThis;
 const ALREADY_SENT = "x-hono-already-sent";
-/** How long a client whose connection we end may take to send its own close. */
+/** How long a client whose connection we end may take to send its own close frame. */
 const LAST_FRAME_MS = 2_000;
 
-/** Of one connection only (RFC 9110, 7.6.1); those that frame the body stay, as Node reads and writes them. */
+/**
+ * Headers of one connection only (RFC 9110, 7.6.1); those that frame the body stay, because Node reads and writes them.
+ */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "x-request-id"]);
 
 export interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** What followed the head of an upgrade. */
+  /** The bytes that followed the head of an upgrade. */
   readonly head?: Buffer;
 }
 
@@ -48,14 +50,17 @@ const answerHeaders = (answer: IncomingMessage): string[] => {
   return kept;
 };
 
-/** The answer is under way when this resolves; a process that is away before that is a refusal. */
+/** Resolves when the answer has begun; throws a refusal if the process is down. */
 export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
   new Promise((resolve, reject) => {
+    // A client that left meanwhile wants no answer, and its close is not told again.
+    if (outgoing.destroyed) return resolve(alreadySent());
     const { method = "GET", url: path = "/" } = incoming;
     const headers = passedHeaders(incoming, c.get("requestId"));
     const upstream = request({ socketPath, method, path, headers, agent: false });
     upstream.setNoDelay(true);
-    // Once the answer is under way its own end tells: a process that took no more of the body may have answered in full.
+    // Once the answer has begun, its own end decides: a process that stopped reading the body may have answered in
+    // full.
     upstream.on("error", () => reject(away()));
     upstream.on("response", (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
@@ -68,8 +73,8 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
   });
 
 /**
- * The body goes once the app asks for it. Sent along, it would meet a closed connection where the app answers after the
- * head alone (a key that was revoked), and the answer would be lost with it.
+ * The body is sent when the app asks for it. Sent at once it would meet a closed connection if the app answers after
+ * the head alone (a revoked key), and the answer would be lost.
  */
 const sendBody = (incoming: IncomingMessage, upstream: ClientRequest): void => {
   if (!hasBody(incoming)) {
@@ -80,7 +85,10 @@ const sendBody = (incoming: IncomingMessage, upstream: ClientRequest): void => {
   upstream.flushHeaders();
 };
 
-/** Where the app answers before the body's end, the rest is dropped: cut off while it sends, the client hears no answer. */
+/**
+ * If the app answers before the body's end, the rest is discarded: if it were cut off while sending, the client would
+ * not read the answer.
+ */
 const pour = (incoming: IncomingMessage, upstream: ClientRequest): void => {
   const drop = (): void => {
     incoming.unpipe(upstream);
@@ -102,7 +110,7 @@ const headOf = ({ method, url, rawHeaders }: IncomingMessage, requestId: string)
   return `${lines.join("\r\n")}\r\n\r\n`;
 };
 
-/** Hands the connection over: from here on its bytes are between client and workerd. */
+/** Passes the connection on: from now on its bytes go between client and workerd. */
 export const tunnel = (c: AppContext, { incoming, outgoing, head }: Exchange, socketPath: string): Promise<Response> =>
   new Promise((resolve, reject) => {
     const client = incoming.socket as Socket;

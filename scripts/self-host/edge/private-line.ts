@@ -1,19 +1,19 @@
-// HTTP over a Unix socket to one of our own workerd processes. An answer that does not come is an error marked
-// `retryable`, as the platform marks its own: who asked knows whether asking again is safe.
+// HTTP over a Unix socket to one of our own workerd processes. A missing answer is an error marked `retryable`, as the
+// platform marks its own; the caller knows whether a retry is safe.
 
 import { Readable } from "node:stream";
 import { Pool } from "undici";
 import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
 
-/** Longer than any wait that the API has; a process that is silent for longer hangs. */
+/** Longer than any wait of the API; a process that is silent for longer hangs. */
 const ANSWER_WITHIN_MS = 60_000;
 
-/** The process did not answer: it is not there, or ended before it did. */
+/** The process did not answer: it is not there, or ended first. */
 export class ProcessAway extends Error {
   readonly retryable = true;
 }
 
-/** What the app reads of an answer. */
+/** The parts of an answer that the app reads. */
 export interface Streamed {
   readonly status: number;
   readonly body: ReadableStream<Uint8Array>;
@@ -39,16 +39,16 @@ export class PrivateLine {
     }
   }
 
-  /** A method of an object, through the private door. */
+  /** Calls an object's method, over the private connection. */
   async call(path: string, body: string): Promise<unknown> {
     const text = await this.post(path, body);
-    if (text === "") throw new ProcessAway("the private door gave no answer");
+    if (text === "") throw new ProcessAway("the private connection gave no answer");
     const outcome = JSON.parse(text) as Outcome;
     if ("thrown" in outcome) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
     return outcome.value;
   }
 
-  /** Hands a request to an object. Its answer may begin whenever it likes, and stream for as long as it likes. */
+  /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
   async fetch(path: string, url: string, init: { method?: string; body?: unknown } = {}): Promise<Streamed> {
     try {
       const answer = await this.#pool.request({
@@ -60,7 +60,7 @@ export class PrivateLine {
         bodyTimeout: 0,
       });
       const { body } = answer;
-      // The reader hears of an early end; nobody else needs to.
+      // The reader gets the error; no other listener is needed.
       body.on("error", () => undefined);
       return {
         status: answer.statusCode,

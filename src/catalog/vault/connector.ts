@@ -1,6 +1,6 @@
-// The one place where a provider's key exists. The connector reads it, adds it to the request and makes the request
-// itself; callers get the answer and never the key. The key goes to the allowed hosts and nowhere else, a redirect is
-// an answer and not followed, and nothing that comes back out, errors included, holds the key or an address with one.
+// The only place with a provider's key. The connector reads it, adds it to the request and makes the request itself;
+// callers get only the answer. The key is sent only to the allowed hosts, redirects are not followed, and nothing that
+// is returned, including errors, contains the key or an address with a key.
 
 import { secretForms } from "../../../contract/secret-text.ts";
 import type { ProviderAuth } from "../../../domain/catalog.ts";
@@ -10,7 +10,7 @@ import { type SecretReading, type SecretSource, secretName } from "./secret-sour
 export const SECRET_CACHE_MS = 60_000;
 export const MISSING_SECRET_CACHE_MS = 10_000;
 export const SECRET_CACHE_MAX_ENTRIES = 256;
-/** A shorter key is not looked for in answers: it would be found in any text. */
+/** A shorter key is not searched for in answers, because any text would contain it. */
 const TRACEABLE_SECRET_LENGTH = 8;
 
 export type VaultOutcome =
@@ -22,13 +22,13 @@ export type VaultFailure = "secret_missing" | "secret_refused" | "secret_unavail
 
 export type VaultConnector = {
   /**
-   * `auth` null, or a host that is not allowed, sends the request as it is, without a key.
-   * The request's own headers must be fit for whatever host it goes to.
+   * If `auth` is null or the host is not allowed, the request is sent without a key. The request's own headers must be
+   * safe for any host.
    */
   fetch(request: Request, auth: ProviderAuth | null, allowedHosts: readonly string[]): Promise<VaultOutcome>;
 };
 
-/** On the edge make one connector an invocation: what it waits for belongs to the request that began it. */
+/** On the edge create one connector per invocation, because its pending work belongs to the request that began it. */
 export type VaultOptions = { source: SecretSource; fetch: (request: Request) => Promise<Response>; now: () => number };
 
 export function vaultConnector(options: VaultOptions): VaultConnector {
@@ -38,15 +38,20 @@ export function vaultConnector(options: VaultOptions): VaultConnector {
       const url = new URL(request.url);
       if (auth === null || !allowedHosts.includes(url.host)) return send(options.fetch, request, null);
       const name = secretName(auth.ref);
-      if (name === null) return { ok: false, code: "secret_refused", detail: `${auth.ref} is not provider:<name>` };
+      if (name === null)
+        return { ok: false, code: "secret_refused", detail: `${auth.ref} is not of the form provider:<name>` };
       const reading = await read(name);
       if (reading.kind !== "found") return { ok: false, code: `secret_${reading.kind}`, detail: reading.detail };
       if (reading.hosts !== undefined && !reading.hosts.includes(url.host)) {
-        return { ok: false, code: "secret_refused", detail: `the vault does not allow this key to go to ${url.host}` };
+        return { ok: false, code: "secret_refused", detail: `the vault does not allow this key for ${url.host}` };
       }
       const keyed = withKey(request, url, auth.header, reading.secret);
       if (keyed === null) {
-        return { ok: false, code: "secret_refused", detail: `the key of ${auth.ref} holds characters no header can` };
+        return {
+          ok: false,
+          code: "secret_refused",
+          detail: `the key of ${auth.ref} contains characters that a header cannot have`,
+        };
       }
       return send(options.fetch, keyed, reading.secret);
     },
@@ -70,7 +75,7 @@ async function send(fetch: VaultOptions["fetch"], request: Request, secret: stri
     const response = await fetch(new Request(request, { redirect: "manual", signal: request.signal }));
     return { ok: true, response, isKeyed: secret !== null, holdsKey: tracer(secret ?? "") };
   } catch {
-    // The error's own words may hold the whole address, and with it the key.
+    // The error's message may contain the whole address, including the key.
     const where = withoutQuery(new URL(request.url));
     const what = request.signal.aborted ? "did not answer in time" : "could not be reached";
     return { ok: false, code: "network", detail: `${where} ${what}` };
@@ -83,7 +88,7 @@ function tracer(secret: string): (text: string) => boolean {
   return (text) => forms.some((form) => text.includes(form));
 }
 
-/** Keeps what was read for a moment, in memory only, and asks the source once for all who wait for the same name. */
+/** Caches what was read briefly, in memory only, and asks the source once for concurrent readers of a name. */
 function cachedReader(source: SecretSource, now: () => number): (name: string) => Promise<SecretReading> {
   const entries = new Map<string, { reading: Promise<SecretReading>; until: number }>();
   return (name) => {

@@ -1,5 +1,5 @@
-// One call to the HTTP API of Vault or OpenBao: its headers, its budget, and which answers mean that it is away.
-// Whatever the vault says in words stays here: only the status and the parsed body go on, and neither into a log.
+// One call to the HTTP API of Vault or OpenBao: headers, limits, and which answers mean that it is unavailable. The
+// vault's texts are discarded: only the status and the parsed body are returned, and neither is logged.
 
 import { readBody } from "../bounded-body.ts";
 import { deadline, discardBody, orAborted } from "../when-aborted.ts";
@@ -54,7 +54,8 @@ async function answerOf(response: Response, signal: AbortSignal): ReturnType<KvC
   const reading = await readBody(response, KV_MAX_BYTES, signal);
   if (!reading.ok) return { kind: "unavailable", detail: `the vault's answer cannot be read: ${reading.reason}` };
   const body = reading.text === "" ? null : parse(reading.text);
-  if (body === undefined) return { kind: "refused", detail: "the vault's address answers something other than JSON" };
+  if (body === undefined)
+    return { kind: "refused", detail: "the vault's address answers with something other than JSON" };
   return { status: response.status, body };
 }
 
@@ -71,12 +72,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** 412 is a read that is not replicated yet, 472 and 473 are standbys, 503 is sealed or down for maintenance. */
+/** 412 is a read that is not replicated yet, 472 and 473 are standbys, 503 is sealed or in maintenance. */
 function whyAway(status: number): string | null {
   if (status === 0 || (status >= 300 && status < 400)) {
-    return "the vault answers with a redirect: set its address to the active node or to a load balancer before it";
+    return "the vault redirects: set its address to the active node or to a load balancer";
   }
-  if (status === 429) return "the vault limits the rate of requests, or the node is a standby";
+  if (status === 429) return "the vault refuses too many requests, or the node is a standby";
   if (status === 412 || status === 472 || status === 473) return "the vault's node is a standby that cannot answer yet";
   if (status === 503) return "the vault is sealed or in maintenance";
   if (status >= 500) return `the vault answered ${status}`;

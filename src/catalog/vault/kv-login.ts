@@ -1,4 +1,4 @@
-// The token a vault wants: given, or from an AppRole login and kept for two thirds of its lease, in memory only.
+// The vault's token: given, or from an AppRole login and cached in memory for two thirds of its lease.
 
 import { field, type KvCall } from "./kv-call.ts";
 import type { SecretReading } from "./secret-source.ts";
@@ -13,7 +13,7 @@ export type TokenReading =
 
 export type KvLogin = {
   token(): Promise<TokenReading>;
-  /** The vault no longer takes this token. False where there is no other to get. */
+  /** The vault no longer accepts this token. False if no other can be obtained. */
   forget(token: string): boolean;
 };
 
@@ -56,11 +56,11 @@ async function appRoleLogin(auth: Extract<KvAuth, { kind: "approle" }>, call: Kv
   if ("kind" in answer) return answer;
   if (answer.status !== 200) {
     const reason =
-      answer.status === 404 ? `nothing is mounted at auth/${mount}` : "its role id or secret id is wrong or over";
+      answer.status === 404 ? `nothing is mounted at auth/${mount}` : "its role id or secret id is wrong or expired";
     return { kind: "refused", detail: `the vault refuses the AppRole login: ${reason}` };
   }
   const token = field(field(answer.body, "auth"), "client_token");
   const lease = field(field(answer.body, "auth"), "lease_duration");
-  if (typeof token !== "string") return { kind: "refused", detail: "the vault's AppRole login gave no token" };
+  if (typeof token !== "string") return { kind: "refused", detail: "the vault's AppRole login returned no token" };
   return { kind: "login", token, leaseSeconds: typeof lease === "number" && lease > 0 ? lease : 0 };
 }

@@ -1,6 +1,7 @@
-// Keys from HashiCorp Vault or OpenBao, secrets engine KV version 2. One secret a provider at <mount>/<prefix>/<name>,
-// the key in its field `key`; `allowed_hosts` in the secret's custom metadata (host names, separated by commas) narrows
-// where the key may go. A 404 has three meanings: no secret, a deleted or destroyed version (a full body), no such mount.
+// Keys from HashiCorp Vault or OpenBao, secrets engine KV version 2. One secret per provider at
+// <mount>/<prefix>/<name>, with the key in its field `key`; `allowed_hosts` in its custom metadata (host names,
+// separated by commas) restricts where the key may be sent. A 404 means one of three: no secret, a deleted or destroyed
+// version (with a full body), no such mount.
 
 import { field, type KvAnswer, type KvCall, type KvServer, kvCaller } from "./kv-call.ts";
 import { type KvAuth, type KvLogin, kvLogin } from "./kv-login.ts";
@@ -27,7 +28,7 @@ export function kvSecrets(options: KvOptions): SecretSource {
   };
 }
 
-/** A 403 may only mean that the token from an earlier login is over: log in afresh once. */
+/** A 403 may only mean that the token has expired: log in again once. */
 async function readOnceMore(call: KvCall, login: KvLogin, path: string): Promise<KvAnswer | SecretReading> {
   for (let attempt = 1; ; attempt++) {
     const token = await login.token();
@@ -46,7 +47,7 @@ function explainSecret(answer: KvAnswer, mount: string, path: string): SecretRea
     kind: "refused",
     detail:
       answer.status === 403
-        ? `the vault denies reading ${where}: its token is over, or its policy lacks read on ${mount}/data/${path}`
+        ? `the vault refuses to read ${where}: its token has expired, or its policy lacks read on ${mount}/data/${path}`
         : `the vault answered ${answer.status} for ${where}`,
   };
 }

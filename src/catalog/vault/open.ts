@@ -1,5 +1,5 @@
-// Which kind of vault the settings ask for. VAULT_ADDR names a Vault or OpenBao server; otherwise the keys are in the
-// environment, or in the Secrets Store where a binding stands under the variable's name.
+// The kind of vault that the settings select. VAULT_ADDR selects a Vault or OpenBao server; otherwise keys come from
+// the environment, or from the Secrets Store if a binding has the variable's name.
 
 import { environmentSecrets } from "./environment.ts";
 import { kvSecrets } from "./kv.ts";
@@ -20,7 +20,7 @@ export function openSecrets(settings: Settings, tools: Tools): SecretSource {
   if (address === undefined) return openBindings(settings);
   const auth = kvAuth(settings);
   if (auth === null) {
-    const detail = "VAULT_ADDR is set: set VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID, too";
+    const detail = "VAULT_ADDR is set: also set VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID";
     return { read: async () => ({ kind: "refused", detail }) };
   }
   const namespace = text(settings, "VAULT_NAMESPACE");

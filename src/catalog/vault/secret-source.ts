@@ -1,13 +1,13 @@
 // Where provider keys are kept: one interface, three kinds (environment, Cloudflare Secrets Store, Vault or OpenBao).
-// A source is asked by the vault connector alone. Its failures say what to change and never repeat what they read.
+// Only the vault connector reads a source. Failures say what to change and never repeat what was read.
 
 export type SecretReading =
-  /** `hosts`, where the vault keeps them beside the key, narrows where the key may go. */
+  /** `hosts`, if the vault has them, restricts where the key may be sent. */
   | { kind: "found"; secret: string; hosts?: readonly string[] }
   | { kind: "missing"; detail: string }
-  /** The vault refused, or its answer makes no sense: trying again alone will not help. */
+  /** The vault refused, or its answer is invalid: trying again will not help. */
   | { kind: "refused"; detail: string }
-  /** The vault is away, sealed or overloaded: worth another try. */
+  /** The vault is down, sealed or overloaded: worth another try. */
   | { kind: "unavailable"; detail: string };
 
 export type SecretSource = { read(name: string): Promise<SecretReading> };

@@ -1,5 +1,5 @@
-// Keys from the Cloudflare Secrets Store. Bindings cannot be looked up by name at run time, so each key is bound
-// under the same name that the environment would give it, and read with get() when it is needed.
+// Keys from the Cloudflare Secrets Store. Bindings cannot be looked up by name at run time, so each key is bound under
+// the name that its environment variable would have, and read with get() when needed.
 
 import { type SecretReading, type SecretSource, variableName } from "./secret-source.ts";
 
@@ -28,6 +28,6 @@ async function readBinding(binding: StoreBinding, variable: string): Promise<Sec
     if (typeof secret === "string" && secret.trim() !== "") return { kind: "found", secret: secret.trim() };
     return { kind: "missing", detail: `the Secrets Store secret bound as ${variable} is empty` };
   } catch {
-    return { kind: "unavailable", detail: `the Secrets Store did not give the secret bound as ${variable}` };
+    return { kind: "unavailable", detail: `the Secrets Store did not return the secret bound as ${variable}` };
   }
 }

@@ -1,10 +1,11 @@
-// A stranger's view of the service: a tenant of its own, keys, requests over HTTP and sockets, all against the worker
-// as it is deployed. Time is turned by rewriting what the object stored, never by waiting for it.
+// The service from outside: a tenant of its own, keys, requests over HTTP and sockets, all against the worker as it is
+// deployed. Time passes by rewriting what the object stored, never by waiting.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import type { Role } from "../../../domain/key.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
+import { edgeFetch } from "./edge.ts";
 
 export const ORIGIN = "https://signalbox.test";
 export const ROOT_KEY = "root-key-of-the-tests";
@@ -21,14 +22,14 @@ export interface Answer {
 
 export interface RequestOptions {
   readonly headers?: Record<string, string>;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: BodyInit;
 }
 
-/** See every answer, e.g. to hold it against the OpenAPI document. */
+/** See every answer, e.g. to check it against the OpenAPI document. */
 export const observers: ((method: string, path: string, answer: Answer) => void | Promise<void>)[] = [];
 
-/** Any request; JSON both ways unless told otherwise. `key` null sends none. */
+/** Any request; JSON in both directions by default. `key` null sends none. */
 export const request = async (
   key: string | null,
   method: string,
@@ -40,7 +41,7 @@ export const request = async (
   if (key !== null) all.set("authorization", `Bearer ${key}`);
   if (body !== undefined && !all.has("content-type")) all.set("content-type", "application/json");
   const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-  const response = await exports.default.fetch(`${ORIGIN}${path}`, {
+  const response = await edgeFetch(`${ORIGIN}${path}`, {
     method,
     headers: all,
     redirect: "manual",
@@ -71,7 +72,7 @@ export class Client {
   patch = (path: string, body?: unknown, options?: RequestOptions) => request(this.key, "PATCH", path, body, options);
   delete = (path: string, options?: RequestOptions) => request(this.key, "DELETE", path, undefined, options);
 
-  /** The body of a request that must go well. */
+  /** The body of a request that must succeed. */
   async ok(method: string, path: string, body?: unknown): Promise<Body> {
     const answer = await request(this.key, method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
@@ -88,7 +89,7 @@ export interface World extends Client {
 
 let count = 0;
 
-/** A tenant that no other test sees; the client holds its admin key. */
+/** A tenant that no other test uses; the client has its admin key. */
 export const newWorld = async (): Promise<World> => {
   count += 1;
   const tenant = `t${count}-${crypto.randomUUID().slice(0, 8)}`;
@@ -106,7 +107,7 @@ export const newWorld = async (): Promise<World> => {
 /** Fires the tenant's alarm as if its time had come. */
 export const alarm = (world: World): Promise<boolean> => runDurableObjectAlarm(world.stub);
 
-/** Looks into, or rewrites, what the object stores. Its memory is rebuilt when it next wakes (`evictDurableObject`). */
+/** Reads or rewrites what the object stores. Its memory is rebuilt when it next wakes (`evictDurableObject`). */
 export const inStorage = <T>(world: World, work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
   runInDurableObject(world.stub, async (_instance: Tenant, state: DurableObjectState) => work(state.storage));
 
@@ -129,7 +130,7 @@ export const ageJobs = async (
   ms: number,
   fields: readonly string[],
 ): Promise<void> => {
-  // The alarm that drains would otherwise come while the jobs are older than they were.
+  // An alarm that is due at once, for a drain, must not come before the test's next step.
   await alarm(world);
   await world.stub.drain();
   const left = await inStorage(world, async (storage) => {
@@ -157,7 +158,7 @@ const ageRow = (sql: SqlStorage, id: string, ms: number, fields: readonly string
   return true;
 };
 
-/** A worker silent for longer than `offline_after_seconds`, as after that much time. */
+/** Makes a worker silent for longer than `offline_after_seconds`. */
 export const silence = async (world: World, instance: string): Promise<void> => {
   await inStorage(world, (storage) => {
     const row = storage.sql.exec("SELECT record FROM workers WHERE instance = ?", instance).one();
@@ -173,12 +174,12 @@ export interface Socket {
   readonly messages: Body[];
   readonly frames: { readonly at: number; readonly messages: Body[] }[];
   send(message: unknown): void;
-  /** The first message, past or to come, that fits. */
+  /** The first message that matches, past or future. */
   next(fits: (message: Body) => boolean): Promise<Body>;
   readonly closed: Promise<{ code: number; reason: string }>;
 }
 
-/** Opens a WebSocket, or answers the refusal. */
+/** Opens a WebSocket, or returns the refusal. */
 export const connect = async (
   path: string,
   headers: Record<string, string>,

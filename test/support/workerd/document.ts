@@ -1,5 +1,5 @@
-// Holds answers against the service's own OpenAPI document: the path, the method, the status and the body's shape.
-// A small reader of JSON Schema 2020-12, because workerd compiles no code from strings; a keyword it does not know throws.
+// Checks answers against the service's own OpenAPI document: the path, the method, the status and the body's schema. A
+// small reader of JSON Schema 2020-12, because workerd compiles no code from strings; an unknown keyword throws.
 
 import { exports } from "cloudflare:workers";
 import { afterEach, beforeEach, expect } from "vitest";
@@ -52,7 +52,7 @@ const CHECKS: Record<string, Check> = {
   allOf: (value, parts: Body[], _schema, root, at) => all(parts, value, root, at),
   properties: (value, properties: Record<string, Body>, schema, root, at) => {
     if (typeOf(value) !== "object") return [];
-    // Stricter than the standard: what the document does not name must not be there.
+    // Stricter than the standard: undocumented fields are errors.
     const isOpen = schema.additionalProperties !== undefined && schema.additionalProperties !== false;
     return Object.entries(value).flatMap(([name, inner]) => {
       const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -91,7 +91,7 @@ const CHECKS: Record<string, Check> = {
       : [`${at} is not RFC 3339 UTC with milliseconds: ${value}`],
 };
 
-/** What in a value the schema does not say. */
+/** What the schema does not allow in a value. */
 export const mismatches = (value: Body, given: Body, root: Body, at = "$"): string[] => {
   const schema = resolve(given, root);
   if (schema === true) return [];
@@ -116,7 +116,7 @@ const pathOf = (document: Body, path: string): Body => {
   return known === undefined ? undefined : document.paths[known];
 };
 
-/** What of an answer the document does not say; unknown routes and wrong methods are problems and nothing more. */
+/** What the document does not allow in an answer; unknown routes and wrong methods must be problems. */
 export const undocumented = async (method: string, path: string, answer: Answer): Promise<string[]> => {
   const root = await readDocument();
   const operation = pathOf(root, path)?.[method.toLowerCase() === "head" ? "get" : method.toLowerCase()];
@@ -136,7 +136,7 @@ export const undocumented = async (method: string, path: string, answer: Answer)
   return mismatches(answer.body, schema, root).map((one) => `${named}: ${one}`);
 };
 
-/** Every answer that the tests of a file get must be as the document says, and bear a request id. */
+/** Every answer that the tests of a file get must match the document and have a request id. */
 export const holdToDocument = (): void => {
   const strays: string[] = [];
   beforeEach(() => {

@@ -1,7 +1,8 @@
-// A worker with both its sockets, whose every word the test says.
+// A worker with both its sockets, controlled by the test.
 
 import { exports } from "cloudflare:workers";
 import { type Body, connectWorker, ORIGIN, type Socket, type World } from "./client.ts";
+import { edgeFetch } from "./edge.ts";
 
 export const APIS = ["chat/completions", "completions", "embeddings", "responses", "messages"];
 
@@ -9,15 +10,15 @@ export interface FakeWorker {
   readonly socket: Socket;
   /** Messages of the coordinator on the data line. */
   readonly heard: Body[];
-  /** The next job that it is given. */
+  /** The next job that it gets. */
   readonly nextJob: (lease?: number) => Promise<Body>;
   readonly start: (job: Body) => void;
-  /** Its first word: told to the tenant, and to the reader. */
+  /** Its first output: reported to the tenant and sent to the reader. */
   readonly speak: (job: Body, events: string) => void;
   readonly say: (job: Body, events: string) => void;
   readonly end: (job: Body, error?: Body) => void;
   readonly complete: (job: Body, result: unknown, more?: Body) => void;
-  /** What a job came to after it was taken back. */
+  /** Reports the cost of a job after it was taken back. */
   readonly spent: (job: Body, costUsd: number) => void;
   readonly fail: (job: Body, error: Body) => void;
   readonly dropLine: () => void;
@@ -84,7 +85,7 @@ export interface Streamed {
   readonly headers: Headers;
   /** What came so far. */
   readonly text: () => string;
-  /** Resolves when the text so far fits. */
+  /** Resolves when the text so far matches. */
   readonly until: (fits: (text: string) => boolean) => Promise<string>;
   /** The whole text, once it has ended; rejects if it broke. */
   readonly whole: Promise<string>;
@@ -97,7 +98,7 @@ export const post = async (
   body: unknown,
   headers: Record<string, string> = {},
 ): Promise<Streamed> => {
-  const response = await exports.default.fetch(`${ORIGIN}${path}`, {
+  const response = await edgeFetch(`${ORIGIN}${path}`, {
     method: "POST",
     headers: {
       "content-type": "application/json",

@@ -1,4 +1,4 @@
-// The steps of a job's life as tests take them over HTTP, and the passing of time for one.
+// The steps of a job's life as tests take them over HTTP, and the passing of time for a job.
 
 import { evictDurableObject } from "cloudflare:test";
 import { ageJob, type Body, type World } from "./client.ts";

@@ -1,6 +1,6 @@
-// The look after a step: what the API shows must be what the model says, and keep every promise that can be seen from
-// outside. Reads of one look may fall on both sides of an alarm, so what only holds within an instant is looked at again
-// before it counts.
+// The check after a step: what the API shows must match the model and keep every promise that is visible from outside.
+// Reads of one check may be before and after an alarm, so what is only true within an instant is read again before it
+// counts.
 
 import { isLeased, type JobState } from "./job-state.ts";
 import { Contradiction, type Model } from "./model.ts";
@@ -13,7 +13,7 @@ const FAILURES_TO_PAUSE = 10;
 /** The outbox is drained soon after, or after its back-off. */
 const DRAINED_WITHIN_MS = 5_000;
 
-/** Looks until everything agrees, or something contradicts. */
+/** Checks until everything agrees, or something contradicts. */
 export const agree = async (model: Model, system: System): Promise<void> => {
   for (let look = 1; ; look += 1) {
     const before = loads(model);
@@ -41,7 +41,7 @@ const loads = (model: Model): Map<string, Set<string>> => {
 
 const statesOf = (model: Model): JobState[] => [...model.jobs.values()].flatMap(([job]) => job ?? []);
 
-/** Takes over a pause that the service itself may have made, and nothing else. */
+/** Accepts a pause that the service itself may have made, and nothing else. */
 const adoptPause = (model: Model, worker: WorkerState, reason: string | null): WorkerState => {
   if (worker.pause !== null || reason === null) return worker;
   const isForLeases = reason.includes("let leases expire") && worker.expiredLeases >= LEASES_TO_PAUSE;
@@ -114,7 +114,7 @@ const killswitchHolds: Check = (model, { killswitch }) => {
 const gauge = (metrics: string, name: string): number =>
   Number(new RegExp(`^${name} (\\S+)$`, "m").exec(metrics)?.[1] ?? Number.NaN);
 
-/** Conservation: what the indexes count is what the jobs are. */
+/** Conservation: the counts of the indexes match the jobs. */
 const countersAgree: Check = (model, { metrics }) => {
   const jobs = statesOf(model);
   const leases = jobs.filter(isLeased).length;
@@ -145,7 +145,7 @@ const nobodyWaitsInVain: Check = (model, view) => {
 
 const CHECKS: readonly Check[] = [workersAgree, capacityHolds, killswitchHolds, countersAgree, nobodyWaitsInVain];
 
-/** Something due means an alarm no later than it. While the handler runs, the platform shows none. */
+/** If something is due, the alarm is set for then or earlier. While the handler runs, the platform shows none. */
 const alarmIsArmed = (system: System): Promise<void> =>
   until("an alarm is armed for what is due", async () => {
     const { dueAt, armedAt, outbox } = await system.timetable();

@@ -1,5 +1,5 @@
-// The end of a run: nothing fails any more, and workers do what they are given. What is left then was lost, and history
-// must tell of everything once.
+// The end of a run: nothing fails any more, and workers do their jobs. What is left then was lost, and history must
+// have everything once.
 
 import type { JobResource } from "../../../contract/job.ts";
 import { agree } from "./agreement.ts";
@@ -12,20 +12,20 @@ import { Claim, Present, Report } from "./worker-steps.ts";
 
 const LONG_SECONDS = 2_000;
 const ROUNDS = 30;
-/** A final job stays in the object a little. */
+/** A final job stays in the object for a moment. */
 const GRACE_SECONDS = 15;
 const WORKERS = [
   { instance: "w1", provider: "p", tags: ["a", "b"], concurrency: 5 },
   { instance: "w2", provider: "q", tags: ["a", "b"], concurrency: 5 },
 ] as const;
 
-/** Nobody offers it. */
+/** No worker offers it. */
 export const STRANGE_TAG = "nobody";
 
 const open = (model: Model) =>
   [...model.jobs.values()].flatMap(([job]) => (job === undefined || isFinal(job) ? [] : job));
 
-/** Every job that somebody can do gets done; every other says what it waits for. */
+/** Every job that a worker can do gets done; every other says what it waits for. */
 const workOff = async (model: Model, system: System): Promise<void> => {
   const report = new Report("complete", 0, "current", 1);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -63,7 +63,7 @@ const historyTellsAll = async (model: Model, system: System): Promise<void> => {
   }
 };
 
-/** Done in history means gone from the object; nothing stays in the outbox. */
+/** Final in history means gone from the object; nothing stays in the outbox. */
 const objectIsSmall = async (model: Model, system: System): Promise<void> => {
   await new Pass(GRACE_SECONDS, "by hand").run(model, system);
   const { outbox } = await system.timetable();

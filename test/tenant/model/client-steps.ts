@@ -1,4 +1,4 @@
-// What those who own jobs do: create and dispatch, with and without idempotency keys, again and again; cancel, retry.
+// The steps of job owners: create and dispatch, with and without idempotency keys, repeatedly; cancel, retry.
 
 import type { Answer } from "../../support/workerd/client.ts";
 import * as jobs from "./job-state.ts";
@@ -61,7 +61,7 @@ const expectStatus = (what: string, answer: Answer, allowed: readonly number[]):
     throw new Contradiction(`${what} got ${answer.status} ${answer.text}, not ${allowed.join(" or ")}`);
 };
 
-/** Sends a creation for the first time or again, and holds the answer against what was answered before. */
+/** Sends a creation, first or again, and compares the answer with the earlier one. */
 const send = async (model: Model, system: System, creation: Creation): Promise<void> => {
   const { operation, mayQueue, body, key, jobId } = creation;
   const path = operation === "create" ? "/api/jobs" : `/dispatch${mayQueue ? "?queue=true" : ""}`;
@@ -91,7 +91,7 @@ const send = async (model: Model, system: System, creation: Creation): Promise<v
   }
 };
 
-/** What a new creation may be answered. */
+/** The possible answers to a new creation. */
 const statusesOf = (model: Model, { operation, mayQueue, body }: Creation): number[] => {
   if (model.level >= KILLSWITCH_FROM[operation]) return [503];
   if (operation === "create") return [201];
@@ -100,7 +100,7 @@ const statusesOf = (model: Model, { operation, mayQueue, body }: Creation): numb
   const nowAt = Date.now();
   const asked = { provider: (body.provider ?? null) as string | null, tags: body.tags as string[] };
   const workers = [...model.workers.values()];
-  // A lease that may be over by now, and the room that this makes, leave it open.
+  // A lease that may have ended, and the place that this frees, leave it open.
   const isOpen = [...model.jobs.values()].some((states) => states.length > 1);
   const may = workers.some((one) => model.mayTake(one, asked, nowAt) && (isOpen || model.hasRoom(one)));
   const must = workers.some((one) => !isOpen && model.mustTake(one, asked, nowAt) && model.hasRoom(one));
@@ -184,7 +184,7 @@ export class Repeat extends Step {
 
 type Command = "cancel" | "retry" | "patch";
 
-/** What an owner tells a job that there is. */
+/** A command of an owner on an existing job. */
 export class Tell extends Step {
   readonly #command: Command;
   readonly #which: number;

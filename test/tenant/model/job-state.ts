@@ -1,5 +1,5 @@
-// What the model knows of one job, and the verbs that change it: the table of the contract, written a second time and
-// kept small. A verb answers with every outcome that it may have: more than one only where an instant is not known.
+// What the model knows of one job, and the functions that change it: the contract's table, written a second time and
+// kept small. A function returns every possible outcome; more than one only if an instant is not known.
 
 import type { JobStatus } from "../../../domain/job-status.ts";
 
@@ -22,20 +22,20 @@ export interface JobState {
   /** A pending job does not run before an instant within these. */
   readonly readyFrom: number;
   readonly readyUntil: number;
-  /** It surely stands in the queue: nothing that is still to come must put it there. */
+  /** It is certainly in the queue: nothing needs to put it there. */
   readonly isQueued: boolean;
-  /** The killswitch that is active put it back: raised to a full halt, it cancels it. */
+  /** The active killswitch put it back; raised to level 4, it cancels it. */
   readonly isPutBack: boolean;
   /** The lease runs from an instant within these. */
   readonly assignedAt: number;
   readonly keptUntil: number;
   readonly startedAt: number;
-  /** The last heartbeat that was stored lies within these. */
+  /** The last stored heartbeat is within these. */
   readonly beatFrom: number;
   readonly beatUntil: number;
 }
 
-/** The call was under way from `fromAt` until `untilAt`. */
+/** The call was in progress from `fromAt` until `untilAt`. */
 export interface Span {
   readonly fromAt: number;
   readonly untilAt: number;
@@ -54,9 +54,9 @@ export interface Outcome {
 export const ACCEPT_WITHIN_MS = 30_000;
 export const STALE_AFTER_MS = 120_000;
 export const TIMEOUT_MS = 900_000;
-/** So much later may an object that lost its memory notice that a worker fell silent. */
+/** An object that lost its memory may notice a worker's silence this much later. */
 const BEAT_SLACK_MS = STALE_AFTER_MS / 120;
-/** A lease that its worker names is kept, and that is stored once what is stored is this old. */
+/** A lease that its worker lists is kept; that is stored once the stored instant is this old. */
 const KEPT_STORED_AFTER_MS = ACCEPT_WITHIN_MS / 120;
 const REFUSED = 409;
 
@@ -147,7 +147,7 @@ export const release = (job: JobState, lease: number, { fromAt, untilAt }: Span)
   return done(requeued(job, { attempts: unworked(job), settledBy: "released", releases, ...delay }));
 };
 
-/** Its worker no longer names it: the attempt is spent. */
+/** Its worker no longer names it: the attempt counts. */
 export const lost = (job: JobState, maxAttempts: number): JobState => ({
   ...reaped(job, maxAttempts),
   settledBy: null,
@@ -196,7 +196,7 @@ const tooLate = (job: JobState, error: string): JobState => ({ ...job, status: "
 const reaped = (job: JobState, maxAttempts: number): JobState =>
   job.attempts >= (job.maxAttempts ?? maxAttempts) ? tooLate(job, "attempts_exhausted") : requeued(job);
 
-/** What time alone may do to a leased job by now. */
+/** What time alone may have done to a leased job by now. */
 export const overtaken = (job: JobState, maxAttempts: number, nowAt: number): JobState[] => {
   if (job.status === "assigned") return isOver(job.assignedAt + ACCEPT_WITHIN_MS, nowAt) ? [requeued(job)] : [];
   if (job.status !== "running") return [];
@@ -205,14 +205,14 @@ export const overtaken = (job: JobState, maxAttempts: number, nowAt: number): Jo
   return [...(isTimedOut ? [tooLate(job, "timeout")] : []), ...(isStale ? [reaped(job, maxAttempts)] : [])];
 };
 
-/** Whether the sweep must have dealt with the job if it ran at this instant. */
+/** Whether the sweep must have handled the job if it ran at this instant. */
 export const isOverdue = (job: JobState, nowAt: number): boolean => {
   if (job.status === "assigned") return isOver(job.keptUntil + ACCEPT_WITHIN_MS, nowAt);
   if (job.status !== "running") return false;
   return isOver(job.startedAt + TIMEOUT_MS, nowAt) || isOver(job.beatUntil + STALE_AFTER_MS, nowAt);
 };
 
-/** The job as if so much more time had passed. */
+/** The job as if this much more time had passed. */
 export const aged = (job: JobState, ms: number): JobState => ({
   ...job,
   readyFrom: job.readyFrom - ms,

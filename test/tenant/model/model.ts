@@ -1,6 +1,6 @@
-// The reference model: what a tenant must be like after what it was told. Each job is a set of states that it may be in
-// (one, but where time or the router decides); an answer and each look at the API narrow the set, and an empty one is a
-// contradiction. Assignments are not predicted but judged: who got a job must have been allowed to have it.
+// The reference model: what a tenant must look like after its inputs. Each job is a set of possible states (one, except
+// where time or the router decides); an answer and each read of the API narrow the set, and an empty set is a
+// contradiction. Assignments are not predicted but checked: the worker that got a job must have been allowed to.
 
 import type { JobResource } from "../../../contract/job.ts";
 import {
@@ -21,18 +21,18 @@ export interface Creation {
   readonly mayQueue: boolean;
   readonly body: Record<string, unknown> & { readonly prompt: string };
   readonly key: string | null;
-  /** What it was answered first; null while it was refused. */
+  /** Its first answer; null while it was refused. */
   jobId: string | null;
 }
 
 export interface Limits {
   readonly maxAttempts: number;
-  /** Of provider p; null where none is configured. */
+  /** Of provider p; null if none is configured. */
   readonly rateLimit: (RateLimit & { readonly maxConcurrent: number | null }) | null;
 }
 
 export const DEFAULT_LIMITS: Limits = { maxAttempts: 5, rateLimit: null };
-/** A chain of changes that nobody asked for: a lease ends, the job waits, somebody else has it. */
+/** A chain of changes without a request: a lease ends, the job waits, another worker has it. */
 const LONGEST_CHAIN = 4;
 
 export class Contradiction extends Error {}
@@ -41,9 +41,9 @@ export class Model {
   readonly jobs = new Map<string, readonly JobState[]>();
   readonly workers = new Map<string, WorkerState>();
   readonly creations: Creation[] = [];
-  /** Who was handed a lease, by `job/lease`. */
+  /** Who was given a lease, by `job/lease`. */
   readonly holders = new Map<string, string>();
-  /** Leases that a claim handed out: another may leave them out. */
+  /** Leases that a claim returned: another claim may leave them out. */
   readonly handed = new Set<string>();
   readonly backoffs = new Map<string, { readonly fromAt: number; readonly untilAt: number }>();
   limits = DEFAULT_LIMITS;
@@ -104,7 +104,7 @@ export class Model {
       .map(({ instance, provider }) => assigned(job, instance, provider, nowAt));
   }
 
-  /** Whether a worker may be given a job, but for its load. */
+  /** Whether a worker may be given a job, ignoring its load. */
   mayTake(worker: WorkerState, job: Pick<JobState, "provider" | "tags">, nowAt: number): boolean {
     if (this.level > 0 || worker.pause !== null || worker.isHalted || !fits(worker, job)) return false;
     if (workers.isCutOff(worker) || workers.isSurelyOffline(worker, nowAt)) return false;
@@ -135,7 +135,7 @@ export class Model {
       .reduce((sum, { instance }) => sum + this.loadOf(instance), 0);
   }
 
-  /** Every state of a job with an outcome of that status goes on to it. */
+  /** Every state of a job with an outcome of that status changes to it. */
   answered(id: string, what: string, status: number, outcomes: (job: JobState) => readonly Outcome[]): void {
     const states = this.jobs.get(id) ?? [];
     const possible = states.flatMap((job) => outcomes(job));
@@ -152,7 +152,7 @@ export class Model {
     for (const [id, states] of this.jobs) this.jobs.set(id, states.map(change));
   }
 
-  /** The one state that fits what the API shows. */
+  /** The one state that matches what the API shows. */
   observe(view: JobResource): void {
     const states = this.jobs.get(view.id) ?? [];
     const found = states.find((job) => isSame(job, view));
@@ -174,7 +174,7 @@ export class Model {
     if (isLeased(found) && found.worker !== null) this.handOut(view.id, found.lease, found.worker);
   }
 
-  /** A lease is handed to one worker, for ever. */
+  /** A lease is given to one worker, for ever. */
   handOut(id: string, lease: number, instance: string): void {
     const holder = this.holders.get(`${id}/${lease}`);
     if (holder !== undefined && holder !== instance)

@@ -1,5 +1,5 @@
-// The tenant against a small model of it, on the real platform: random commands, sleep, crashes and alarms between them,
-// agreement after each. MODEL_RUNS and MODEL_SEED choose how many and which; fast-check shrinks what fails.
+// The tenant compared with a small model of it, on the real platform: random commands, with sleep, crashes and alarms
+// in between, checked after each. MODEL_RUNS and MODEL_SEED choose how many and which; fast-check shrinks failures.
 
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
@@ -59,7 +59,7 @@ const pass = fc.tuple(seconds, alarm).map((given) => new Pass(...given));
 const connects = instance.map((one) => new Connect(one));
 const configure = fc.constantFrom(...Object.keys(CONFIGS), LIMITING).map((name) => new Configure(name));
 
-/** The commonest stand more than once. */
+/** Common steps appear more than once. */
 const STEPS = [
   create,
   create,
@@ -94,7 +94,7 @@ const STEPS = [
   fc.constant(new ReadHistory()),
 ];
 
-/** Nothing much happens to a tenant without a worker. */
+/** Little happens to a tenant without a worker. */
 const FIRST = new Present({ instance: "w1", provider: "p", tags: ["a", "b"], concurrency: 2 }, "nothing said", false);
 
 /** From a new tenant to the end, when everything is done. */

@@ -1,4 +1,4 @@
-// What operators do: pause and resume workers, throw and clear the killswitch, change the config.
+// The steps of operators: pause and resume workers, engage and clear the killswitch, change the config.
 
 import { halted, isLeased } from "./job-state.ts";
 import { Contradiction, DEFAULT_LIMITS, type Limits, type Model } from "./model.ts";

@@ -1,4 +1,5 @@
-// What the platform does to an object: puts it to sleep, kills it, lets time pass, fires its alarm late, early or twice.
+// What the platform does to an object: puts it to sleep, kills it, lets time pass, fires its alarm late, early or
+// twice.
 
 import { type JobState, shownStatus } from "./job-state.ts";
 import { Contradiction, type Model } from "./model.ts";
@@ -37,7 +38,7 @@ export class Crash extends Step {
   }
 }
 
-/** Who fires the alarm for what fell due; late and lost ones must be made good by whatever comes next. */
+/** Who fires the alarm for what is due; whatever comes next must make up for late and lost ones. */
 export type Alarm = "by the platform" | "by hand" | "late" | "lost";
 
 export class Pass extends Step {
@@ -81,7 +82,7 @@ const countExpired = (model: Model): void => {
   }
 };
 
-/** The alarm for nothing, or for what is due anyway. */
+/** The alarm when nothing is due, or when something is. */
 export class Ring extends Step {
   readonly #times: number;
 
@@ -100,7 +101,7 @@ export class Ring extends Step {
   }
 }
 
-/** History is read: it is drained first, and agrees with the object. */
+/** Reading history: it is drained first, and agrees with the object. */
 export class ReadHistory extends Step {
   async take(model: Model, system: System): Promise<void> {
     const { jobs, total } = await system.world.ok("GET", "/api/jobs?limit=200");

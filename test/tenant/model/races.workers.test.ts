@@ -1,6 +1,6 @@
-// Calls fired together: creations under one key, claims of several workers, reports that exclude each other, commands
-// of owners and operators, with drains, alarms and sleep in between. Whatever order they fall into, each job has one
-// story: one holder a lease, one end, and every count says the same.
+// Calls made at the same time: creations under one key, claims of several workers, reports that exclude each other,
+// commands of owners and operators, with drains, alarms and sleep in between. In any order, each job has one history:
+// one holder per lease, one end, and all counts agree.
 
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -21,10 +21,10 @@ interface Story {
   readonly ids: Set<string>;
   /** By idempotency key. */
   readonly keyed: Map<string, Set<string>>;
-  /** By `job/lease`: who was handed it, and which reports of its end were taken. */
+  /** By `job/lease`: who got it, and which reports of its end were accepted. */
   readonly holders: Map<string, Set<string>>;
   readonly ends: Map<string, Set<string>>;
-  /** Given back already: a second time the job would wait a while. */
+  /** Already given back once: the second time the job would wait a while. */
   readonly released: Set<string>;
   leased: readonly JobResource[];
 }
@@ -112,11 +112,11 @@ const CALLS: Record<string, Call> = {
 const gauge = (metrics: string, name: string): number =>
   Number(new RegExp(`^${name} (\\S+)$`, "m").exec(metrics)?.[1] ?? Number.NaN);
 
-/** A lease ends once; what was given back may be cancelled after that. */
+/** A lease ends once; a job that was given back may be cancelled after that. */
 const isOneEnd = (taken: ReadonlySet<string>): boolean =>
   taken.size === 1 || (taken.size === 2 && taken.has("release") && taken.has("cancel"));
 
-/** What must be so once every call of a round has been answered. */
+/** What must be true once every call of a round has been answered. */
 const agree = async (story: Story): Promise<void> => {
   const { world, ids, keyed, holders, ends } = story;
   for (const [key, made] of keyed) expect([key, made.size]).toEqual([key, 1]);
@@ -169,7 +169,7 @@ const openStory = async (): Promise<Story> => {
   };
 };
 
-/** Calls that set out together, in an order of the scheduler's, none waiting for another's answer. */
+/** Calls that start together, in the scheduler's order, none waiting for another's answer. */
 const round = fc.array(fc.constantFrom(...Object.keys(CALLS)), { minLength: 2, maxLength: 14, size: "max" });
 const rounds = fc.array(fc.record({ calls: round, isAsleep: fc.boolean() }), {
   minLength: 1,

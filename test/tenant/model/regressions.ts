@@ -1,4 +1,4 @@
-// Runs that once failed, shrunk: each found a defect, of the service or one that was planted in it. They run before chance does.
+// Runs that once failed, shrunk: each found a defect, in the service or planted. They run before the random ones.
 
 import { Create, Repeat, type Shape } from "./client-steps.ts";
 import { Configure, Hold, LIMITING, Throw } from "./operator-steps.ts";

@@ -1,15 +1,16 @@
-// A command of the model run: what it does to the model and to the tenant, in words that make a readable counterexample.
+// A command of the model run: what it does to the model and to the tenant, with a text that makes counterexamples
+// readable.
 
 import type fc from "fast-check";
 import { agree } from "./agreement.ts";
 import type { Model } from "./model.ts";
 import type { System } from "./system.ts";
 
-/** Written for an eye that reads a counterexample. */
+/** Text for a counterexample. */
 type Words = readonly unknown[];
 
 export abstract class Step implements fc.AsyncCommand<Model, System> {
-  /** Sleep is followed by nothing that would wake the object before the next step. */
+  /** Nothing that would wake the object follows a sleep before the next step. */
   readonly isSeen: boolean = true;
 
   abstract words(): Words;
@@ -32,6 +33,6 @@ export abstract class Step implements fc.AsyncCommand<Model, System> {
   }
 }
 
-/** A choice that stays one when the run before it is shrunk. */
+/** A choice that stays the same when the run before it is shrunk. */
 export const pick = <T>(options: readonly T[], choice: number): T | undefined =>
   options.length === 0 ? undefined : options[choice % options.length];

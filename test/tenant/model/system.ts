@@ -1,5 +1,5 @@
 // The real tenant under the model: requests, sockets, sleep, aborts, the passing of time. Time passes by moving every
-// stored instant back while the object sleeps, its alarm with them, so that real alarms fire as they would.
+// stored instant back while the object sleeps, including its alarm, so that real alarms fire as they would.
 
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -20,13 +20,13 @@ export interface View {
   readonly metrics: string;
 }
 
-/** What waits for its time outside the outbox. */
+/** Due times outside the outbox. */
 const DUE = `SELECT MIN(at) AS at FROM (
   SELECT MIN(due_at) AS at FROM jobs UNION ALL ${JOURNAL_DUE} UNION ALL SELECT MIN(until_at) FROM backoffs
   UNION ALL SELECT MIN(expires_at) FROM idempotency UNION ALL SELECT MIN(record ->> '$.pause.untilAt') FROM workers)`;
 const PATIENCE_MS = 5_000;
 const LOOK_AGAIN_MS = 5;
-/** A handler that runs already is done with its turns by then. */
+/** A handler that is already running has finished its turns by then. */
 const HANDLER_MS = 3;
 
 export class System {
@@ -46,7 +46,7 @@ export class System {
     return env.TENANT.get(env.TENANT.idFromName(this.world.tenant));
   }
 
-  /** An answer and when it was given. */
+  /** An answer and its time. */
   async timed<T>(call: () => Promise<T>): Promise<{ answer: T; span: Span }> {
     const fromAt = Date.now();
     const answer = await call();
@@ -68,7 +68,7 @@ export class System {
     this.sockets.set(instance, socket);
   }
 
-  /** Closes a socket, until the object has heard of it. */
+  /** Closes a socket, until the object has noticed. */
   async hangUp(instance: string): Promise<void> {
     this.sockets.get(instance)?.socket.close(1000, "bye");
     this.sockets.delete(instance);
@@ -78,7 +78,7 @@ export class System {
     });
   }
 
-  /** Says something over a socket, as a status: 200 or that of the problem. */
+  /** Sends a message over a socket; returns 200 or the problem's status. */
   async say(socket: Socket, message: Record<string, unknown>): Promise<Answer["body"]> {
     this.#messages += 1;
     const id = `m${this.#messages}`;
@@ -90,7 +90,7 @@ export class System {
     return { ...ack, status: ack.ok ? 200 : ack.problem.status };
   }
 
-  /** A worker with a socket hears that a lease of its is over. */
+  /** A worker with a socket is told that a lease of its has ended. */
   async isToldToDrop(instance: string, id: string, lease: number): Promise<void> {
     const socket = this.sockets.get(instance);
     if (socket === undefined) return;
@@ -112,13 +112,13 @@ export class System {
   }
 
   async evict(areSocketsKept: boolean): Promise<void> {
-    // One that sleeps cannot be evicted: it is woken, with no turn of its own.
+    // A sleeping object cannot be evicted, so it is woken without a turn.
     await this.#inObject(() => null);
     await evictDurableObject(this.stub, areSocketsKept ? {} : { webSockets: "close" });
     if (!areSocketsKept) await this.#socketsGone();
   }
 
-  /** As if the process died: nothing is said to anybody. */
+  /** As if the process died: nobody is told. */
   async abort(): Promise<void> {
     await abortAllDurableObjects();
     await this.#socketsGone();
@@ -129,9 +129,9 @@ export class System {
     this.sockets.clear();
   }
 
-  /** So much time passes while the object sleeps. The alarm comes nearer, is held where it is, or is lost. */
+  /** Time passes while the object sleeps. The alarm comes nearer, is held where it is, or is lost. */
   async age(ms: number, alarm: "nearer" | "held" | "lost"): Promise<void> {
-    // No alarm may find the rows of later with the memory of before.
+    // No alarm may find the later rows with the earlier memory.
     const armedAt = await this.#inObject((state) => moveBack(state, ms));
     await this.evict(true);
     if (armedAt === null || alarm === "lost") return;
@@ -148,7 +148,7 @@ export class System {
     return runDurableObjectAlarm(this.stub);
   }
 
-  /** What is due by this instant is done: by the alarm that the platform fires, or the one that is fired by hand. */
+  /** What is due by this instant is done: by the platform's alarm, or by one that the test fires. */
   async sweptBy(nowAt: number, isByHand: boolean): Promise<void> {
     await until(`what was due at ${nowAt} is done`, async () => {
       if (isByHand) await this.runAlarm();
@@ -172,7 +172,7 @@ export class System {
   }
 }
 
-/** Takes the alarm off, and answers when it was to come. */
+/** Removes the alarm, and returns its time. */
 const takeAlarm = async (storage: DurableObjectStorage): Promise<number> => {
   const armedAt = await storage.getAlarm();
   await storage.deleteAlarm();

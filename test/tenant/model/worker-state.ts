@@ -1,5 +1,5 @@
-// What the model knows of one worker. Its last sign of life is known within bounds: the object keeps the newest in
-// memory alone, so after a sleep it may only remember an older one.
+// What the model knows of one worker. Its last sign of life is known within bounds: the object keeps the newest only in
+// memory, so after a sleep it may remember an older one.
 
 import type { Span } from "./job-state.ts";
 
@@ -44,7 +44,7 @@ const UNKNOWN = {
   failures: 0,
 };
 
-/** A presence report was heard; who is new during a killswitch begins halted. */
+/** A presence report was received; a new worker during a killswitch begins halted. */
 export const reported = (
   known: WorkerState | undefined,
   offer: Offer,

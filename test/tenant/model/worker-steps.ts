@@ -1,4 +1,4 @@
-// What workers do: report presence, connect, claim, and report on the leases that they hold, held or never had.
+// The steps of workers: report presence, connect, claim, and report on leases that they hold, held or never had.
 
 import type { JobResource } from "../../../contract/job.ts";
 import type { PresenceAnswer } from "../../../contract/worker.ts";
@@ -9,7 +9,7 @@ import { pick, Step } from "./step.ts";
 import type { System } from "./system.ts";
 import { connected, heard, type Offer, reported, type WorkerState } from "./worker-state.ts";
 
-/** Leases that an answer or a frame hands out: each must be one that the model can believe. */
+/** Leases in an answer or a frame: the model must consider each possible. */
 const takeOver = (model: Model, instance: string, given: readonly JobResource[]): void => {
   model.expand();
   for (const job of given) {
@@ -19,7 +19,7 @@ const takeOver = (model: Model, instance: string, given: readonly JobResource[])
   }
 };
 
-/** What a worker says that it works on. */
+/** The jobs that a worker lists. */
 export type Named = "nothing said" | "all it runs" | "none" | "all and one more";
 const STRANGE_ID = "a-job-that-is-not";
 
@@ -100,7 +100,7 @@ export class Connect extends Step {
     this.#instance = instance;
   }
 
-  /** Who has not introduced itself is not known yet: its first report does that. */
+  /** A worker that has not reported yet is unknown; its first report registers it. */
   override check(model: Readonly<Model>): boolean {
     return model.workers.has(this.#instance);
   }
@@ -135,7 +135,7 @@ export class HangUp extends Step {
   async take(model: Model, system: System): Promise<void> {
     await system.hangUp(this.#instance);
     const worker = model.workers.get(this.#instance);
-    // Open, it was a sign of life; what else the object remembers may be older.
+    // If open, it was a sign of life; what else the object remembers may be older.
     if (worker === undefined) return;
     const signFrom = Math.min(worker.signFrom, worker.storedFrom);
     model.workers.set(this.#instance, { ...worker, isConnected: false, signFrom });
@@ -189,7 +189,7 @@ const nameOf = ({ id, lease }: { id: string; lease: number }): string => `${id} 
 const isUnstarted = (job: JobState, instance: string): boolean => job.status === "assigned" && job.worker === instance;
 
 export type Verb = "start" | "heartbeat" | "progress" | "complete" | "fail" | "rate-limit" | "release";
-/** Which lease a report names: that of a leased job, one that is over, the one before it, or one that nobody has yet. */
+/** Which lease a report names: a leased job's, an ended one, the one before it, or one that does not exist yet. */
 export type Lease = "current" | "ended" | "stale" | "future";
 
 const BODIES: Record<Verb, { path: string; type: string; body: Record<string, unknown> }> = {
@@ -204,7 +204,7 @@ const BODIES: Record<Verb, { path: string; type: string; body: Record<string, un
 
 let results = 0;
 
-/** A report on a lease, by whoever holds it, and perhaps at once again. */
+/** A report on a lease, by its holder, and perhaps repeated at once. */
 export class Report extends Step {
   readonly #verb: Verb;
   readonly #which: number;
@@ -259,7 +259,7 @@ export class Report extends Step {
     const limit = model.limitOf(job.workerProvider);
     const isSpent = this.#verb === "rate-limit" && model.jobs.get(job.id)?.every((one) => one.status === "failed");
     if (isBackOff === true && holder !== null) this.#backOff(model, model.known(job.id), holder);
-    // The job is over, and its provider rests all the same.
+    // The job has ended, and its provider backs off in any case.
     else if (isSpent === true && holder !== null && limit !== null) {
       const delayMs = limit.retryAfterMs * 2 ** job.rateLimitRetries;
       const readyUntil = span.untilAt + Math.ceil(delayMs * 1.25);
@@ -285,7 +285,7 @@ export class Report extends Step {
     }
   }
 
-  /** A report that is taken is a sign of life of the worker that holds the job; answers with it. */
+  /** An accepted report is a sign of life of the worker that holds the job; returns it. */
   #noteHolder(
     model: Model,
     states: readonly JobState[],

@@ -1,0 +1,113 @@
+// A disk that fills while the server runs: a file system of a few megabytes, made for the test where that is allowed.
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { send } from "../support/requests.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const MIB = 1024 * 1024;
+/** A twentieth of it is what counts as full. */
+const SIZE = "100m";
+
+let mount = "";
+let isMounted = false;
+let server: SelfHosted | null = null;
+
+const mayMount = (() => {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  const place = mkdtempSync(path.join(tmpdir(), "signalbox-mount-"));
+  const made = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", place]).status === 0;
+  if (made) spawnSync("umount", [place]);
+  rmSync(place, { recursive: true, force: true });
+  return made;
+})();
+
+beforeEach(() => {
+  mount = mkdtempSync(path.join(tmpdir(), "signalbox-disk-"));
+  isMounted = mayMount && spawnSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", mount]).status === 0;
+});
+afterEach(async () => {
+  await server?.kill();
+  server = null;
+  if (isMounted) spawnSync("umount", ["-l", mount]);
+  rmSync(mount, { recursive: true, force: true });
+});
+
+const call = (method: string, route: string, body?: unknown) =>
+  send({ url: server?.url ?? "", key: server?.adminKey ?? "" }, method, route, body);
+
+const ballast = (): string => path.join(mount, "ballast");
+/** Fills the disk until so many bytes are left. */
+const leave = (bytes: number): void => {
+  const { bavail, bsize } = statfsSync(mount);
+  const count = Math.max(0, bavail * bsize - bytes);
+  writeFileSync(ballast(), Buffer.alloc(count), { flag: "a" });
+};
+const free = (): void => truncateSync(ballast(), 0);
+
+test.skipIf(!mayMount)(
+  "a disk that fills refuses new work as such, ends what runs, says so, and goes on once there is room",
+  async () => {
+    server = await startSelfHosted(path.join(mount, "data"), { env: { SERVICE_LOG: "json" } });
+    await call("POST", "/presence", { instance: "w", provider: "p", status: "idle", tags: "", concurrency: 9 });
+    const running = (await call("POST", "/dispatch", { prompt: "runs" })).body;
+    const kept = (await call("POST", "/api/jobs", { prompt: "kept", run_at: "2099-01-01T00:00:00Z" })).body;
+
+    leave(2 * MIB);
+    await expect
+      .poll(async () => String((await call("GET", "/health")).body.warnings), { timeout: 10_000 })
+      .toContain("is full");
+    for (const [method, route, body] of [
+      ["POST", "/api/jobs", { prompt: "new" }],
+      ["POST", "/dispatch", { prompt: "new" }],
+      ["POST", "/api/jobs/batch", { jobs: [{ prompt: "new" }] }],
+    ] as const) {
+      const refused = await call(method, route, body);
+      expect([route, refused.status, refused.body.code]).toEqual([route, 503, "storage_full"]);
+    }
+    expect(await call("GET", `/api/jobs/${kept.id}`)).toMatchObject({ status: 200, body: { prompt: "kept" } });
+    const done = { lease: running.lease, result: "done" };
+    expect((await call("POST", `/api/jobs/${running.id}/complete`, done)).status).toBe(200);
+    expect((await call("POST", "/killswitch", { level: 1, reason: "full" })).status).toBe(200);
+    expect((await call("DELETE", "/killswitch?resume_all=true")).status).toBe(200);
+    const metrics = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${server.adminKey}` } });
+    expect(await metrics.text()).toContain("signalbox_disk_full 1");
+    expect(server.output().match(/"event":"disk\.full"/g)).toHaveLength(1);
+
+    // Not one byte more: still no bare error, and still alive.
+    leave(0);
+    for (let count = 0; count < 20; count += 1) {
+      const { status, body } = await call("POST", "/api/jobs", { prompt: "x".repeat(100_000) });
+      expect([status, body.code]).toEqual([503, "storage_full"]);
+      const read = await call("GET", `/api/jobs/${running.id}`);
+      expect([read.status, read.body.status]).toEqual([200, "completed"]);
+      const halt = await call("POST", "/killswitch", { level: 1, reason: `try ${count}` });
+      expect([200, 503]).toContain(halt.status);
+      if (halt.status === 503) expect(halt.body.code).toBe("storage_full");
+    }
+
+    free();
+    await expect
+      .poll(async () => (await call("DELETE", "/killswitch?resume_all=true")).status, { timeout: 20_000 })
+      .toBe(200);
+    await expect
+      .poll(async () => (await call("POST", "/api/jobs", { prompt: "room" })).status, { timeout: 20_000 })
+      .toBe(201);
+    await expect.poll(async () => (await call("GET", "/api/jobs")).body.total, { timeout: 20_000 }).toBe(3);
+  },
+  120_000,
+);
+
+test.skipIf(!mayMount)(
+  "a start on a full disk says so in a sentence",
+  async () => {
+    leave(0);
+    await expect(startSelfHosted(path.join(mount, "data"))).rejects.toThrow(
+      /The disk that holds .* is full \(0 MiB left\): free some space and start again/,
+    );
+  },
+  60_000,
+);

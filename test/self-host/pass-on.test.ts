@@ -1,0 +1,106 @@
+// Requests that Node passes on to workerd, against a process that only waits: a client that leaves ends its request
+// there at once, at whatever moment it leaves.
+
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
+import { passOn } from "../../scripts/self-host/edge/pass-on.ts";
+import type { AppContext } from "../../src/http/auth.ts";
+
+const AT_ONCE_MS = 500;
+
+let folder = "";
+let workerd: Server;
+let edge: Server;
+let arrived: Promise<IncomingMessage>;
+let beforePassing: () => Promise<void>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "signalbox-pass-"));
+  const socketPath = path.join(folder, "edge.sock");
+  beforePassing = async () => undefined;
+  workerd = createServer();
+  arrived = once(workerd, "request").then(([request]) => request as IncomingMessage);
+  workerd.listen(socketPath);
+  await once(workerd, "listening");
+  edge = edgeServer(async (_request, exchange) => {
+    await beforePassing();
+    return passOn({ get: () => "id" } as unknown as AppContext, exchange, socketPath);
+  }, 10);
+  edge.listen(0, "127.0.0.1");
+  await once(edge, "listening");
+});
+afterEach(async () => {
+  await closeServer(edge, 0);
+  workerd.closeAllConnections();
+  workerd.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const client = (sent: string) => {
+  const socket = connect((edge.address() as AddressInfo).port, "127.0.0.1", () => socket.write(sent));
+  socket.on("error", () => undefined);
+  return socket;
+};
+const endedWithin = ({ socket }: IncomingMessage): Promise<boolean> =>
+  new Promise((resolve) => {
+    socket.on("error", () => undefined);
+    socket.once("close", () => resolve(true));
+    setTimeout(resolve, AT_ONCE_MS, false);
+  });
+const get = "GET /x HTTP/1.1\r\nHost: x\r\n\r\n";
+const post = "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf";
+
+it("while it waits for the answer", async () => {
+  const socket = client(get);
+  const request = await arrived;
+  socket.destroy();
+  expect(await endedWithin(request)).toBe(true);
+});
+
+it("while it sends its body", async () => {
+  workerd.on("checkContinue", (request, response) => {
+    response.writeContinue();
+    workerd.emit("request", request, response);
+  });
+  const socket = client(post);
+  const request = await arrived;
+  request.resume();
+  await once(request, "data");
+  socket.destroy();
+  expect(await endedWithin(request)).toBe(true);
+});
+
+it("while the answer streams", async () => {
+  workerd.on("request", (_request, response) => {
+    response.writeHead(200);
+    response.write("first");
+  });
+  const socket = client(get);
+  const request = await arrived;
+  await once(socket, "data");
+  socket.destroy();
+  expect(await endedWithin(request)).toBe(true);
+});
+
+it("before it is passed on: then it never gets there", async () => {
+  let reached = false;
+  workerd.on("request", () => {
+    reached = true;
+  });
+  const left = new Promise<void>((resolve) => {
+    beforePassing = async () => {
+      socket.destroy();
+      await new Promise((later) => setTimeout(later, 50));
+      setTimeout(resolve, 200);
+    };
+  });
+  const socket = client(get);
+  await left;
+  expect(reached).toBe(false);
+});

@@ -1,0 +1,90 @@
+// Where the tests' requests go: to the worker as it is deployed, or to the same app with the bindings that it has in
+// Node, self-hosted: objects behind the private door, calls in groups, D1 as messages, and what needs more passed on.
+// Which of them, the project of vitest.config.ts says.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { FairTurns } from "../../../scripts/self-host/edge/fair-turns.ts";
+import { historyDatabase } from "../../../scripts/self-host/edge/history-database.ts";
+import { objectNamespace } from "../../../scripts/self-host/edge/object-namespace.ts";
+import type { PrivateLine } from "../../../scripts/self-host/edge/private-line.ts";
+import { app } from "../../../src/app.ts";
+import type { Env } from "../../../src/env.ts";
+import type { Home } from "../../../src/http/home.ts";
+import { PrivateDoor } from "../../../src/private-door.ts";
+
+const SECRET = "secret-of-the-private-door";
+const ROOM = 1024 ** 4;
+
+const knock = (path: string, init: RequestInit): Promise<Response> => {
+  const door = new PrivateDoor(createExecutionContext(), {
+    ...(env as unknown as Env),
+    SERVICE_PRIVATE_SECRET: SECRET,
+  });
+  const headers = { ...(init.headers as Record<string, string>), authorization: SECRET };
+  return door.fetch(new Request(`http://workerd${path}`, { ...init, headers }));
+};
+
+/** As `PrivateLine` speaks to the door, without the Unix socket. */
+const doorLine = {
+  call: async (path: string, body: string): Promise<unknown> => {
+    const outcome = (await (await knock(path, { method: "POST", body })).json()) as {
+      value?: unknown;
+      thrown?: { message: string };
+    };
+    if (outcome.thrown !== undefined) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
+    return outcome.value;
+  },
+  fetch: (
+    path: string,
+    url: string,
+    { method = "GET", body = null }: { method?: string; body?: BodyInit | null } = {},
+  ) => knock(path, { method, body, headers: { "x-signalbox-url": url } }),
+} as unknown as PrivateLine;
+
+interface Asked {
+  readonly sql: string;
+  readonly params: readonly unknown[];
+}
+
+/** As the process of the history answers. */
+const historyLine = {
+  post: async (_path: string, body: string): Promise<string> => {
+    const statements = (JSON.parse(body) as Asked[]).map(({ sql, params }) => env.DB.prepare(sql).bind(...params));
+    try {
+      return JSON.stringify(await env.DB.batch(statements));
+    } catch (error) {
+      return JSON.stringify({ success: false, error: (error as Error).message });
+    }
+  },
+} as unknown as PrivateLine;
+
+const turns = new FairTurns();
+const home: Home = {
+  passOn: (c) => {
+    const headers = new Headers(c.req.raw.headers);
+    headers.set("x-request-id", c.get("requestId"));
+    return exports.default.fetch(new Request(c.req.raw, { headers }));
+  },
+  isWhole: () => true,
+  disk: () => ({ freeBytes: ROOM, totalBytes: ROOM, state: "ok" }),
+  addressOf: () => "127.0.0.1",
+  takeTurn: (tenant, lane) => turns.take(tenant, lane),
+};
+
+const nodeEnv = {
+  ...(env as unknown as Env),
+  TENANT: objectNamespace("TENANT", () => doorLine),
+  RELAY: objectNamespace("RELAY", () => doorLine),
+  DB: historyDatabase(historyLine),
+  HOME: home,
+} as unknown as Env;
+
+export const edgeFetch = async (url: string, init: RequestInit): Promise<Response> => {
+  if (env.TEST_HOME !== "node") return exports.default.fetch(url, init);
+  const request = new Request(url, init);
+  // As it arrives over HTTP.
+  if (typeof init.body === "string")
+    request.headers.set("content-length", `${new TextEncoder().encode(init.body).length}`);
+  return app.fetch(request, nodeEnv, createExecutionContext());
+};
