@@ -125,7 +125,7 @@ export const jobResource = z
     error: jobError.nullable(),
     progress: json,
     usage: usage.nullable(),
-    cost_usd: z.number().nullable(),
+    cost_usd: z.number().nullable().meta({ description: "of its last attempt; `/attempts` has that of each" }),
     ran_provider: z
       .string()
       .nullable()

@@ -92,6 +92,8 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       noDelay: true,
+      // The listener refuses a request without one, as a problem with its id.
+      requireHostHeader: false,
       // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).
       shouldUpgradeCallback: isWebSocket,
     } as Parameters<typeof createServer>[0],
