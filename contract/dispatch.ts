@@ -33,6 +33,7 @@ export const workerVerdict = z
     score: z.number().nullable(),
     breakdown: z.record(z.string(), z.number()),
     reasons: z.array(z.string()),
+    note: z.string().optional().meta({ description: "why it comes after others, whatever its score" }),
   })
   .meta({ id: "WorkerVerdict" });
 
@@ -61,7 +62,7 @@ export type WorkerVerdictResource = z.infer<typeof workerVerdict>;
 export type ExplainQuery = z.infer<typeof explainQuery>;
 export type Explanation = z.infer<typeof explanation>;
 
-export const presentVerdict = (verdict: WorkerVerdict): WorkerVerdictResource => ({
+export const presentVerdict = (verdict: WorkerVerdict): Omit<WorkerVerdictResource, "note"> => ({
   instance: verdict.instance,
   provider: verdict.provider,
   eligible: verdict.eligible,
@@ -84,5 +85,8 @@ export const presentExplanation = (routing: Routing): Explanation => ({
   notes: [...routing.notes],
   eligible: routing.eligibleCount,
   total: routing.totalCount,
-  workers: routing.workers.map(presentVerdict),
+  workers: routing.workers.map((verdict) => ({
+    ...presentVerdict(verdict),
+    ...(verdict.note === undefined ? {} : { note: verdict.note }),
+  })),
 });

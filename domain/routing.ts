@@ -259,7 +259,10 @@ const toVerdict = (
   score,
   breakdown,
   reasons,
+  ...(reasons.length === 0 && member.worker.expiredLeases > 0 ? { note: LETS_EXPIRE } : {}),
 });
+
+const LETS_EXPIRE = "did not start the last job it was given: it comes after the others";
 
 /** Whether a worker would get a job if it had a free place. */
 export const isOnlyFull = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): boolean => {

@@ -15,4 +15,6 @@ export interface WorkerVerdict {
   readonly score: number | null;
   readonly breakdown: Readonly<Partial<Parts>>;
   readonly reasons: readonly string[];
+  /** Why it comes after others, whatever its score. */
+  readonly note?: string;
 }

@@ -29,17 +29,27 @@ const BY_NAMES: Record<By, string> = {
   schedule: "schedule",
 };
 
-const change = (now: number, before: number): string => {
-  if (before === 0) return `the span before ${usd(0)}`;
-  const percent = Math.round(((now - before) / before) * 100);
-  return `the span before ${usd(before)} (${percent > 0 ? "+" : ""}${percent} %)`;
+const BEFORE: Record<Range, string> = {
+  day: "yesterday",
+  yesterday: "the day before",
+  week: "last week",
+  "last-week": "the week before",
+  month: "last month",
+  "last-month": "the month before",
+  days: "as long before",
 };
 
-const Total = ({ summary, name }: { summary: CostSummary; name: string }) => (
-  <Panel title={name}>
+const change = (now: number, before: number): string => {
+  if (before === 0) return usd(0);
+  const percent = Math.round(((now - before) / before) * 100);
+  return `${usd(before)} (${percent > 0 ? "+" : ""}${percent} %)`;
+};
+
+const Total = ({ summary, range }: { summary: CostSummary; range: Range }) => (
+  <Panel title={RANGE_NAMES[range]}>
     <p class="figure num">{usd(summary.total_usd)}</p>
     <p class="figure-note">
-      {plural(summary.jobs, "job")}; {change(summary.total_usd, summary.previous_total_usd)}
+      {plural(summary.jobs, "job")}; {BEFORE[range]} {change(summary.total_usd, summary.previous_total_usd)}
     </p>
     <p class="figure-note">
       {count(summary.usage.input_tokens)} tokens in, {count(summary.usage.output_tokens)} out
@@ -123,7 +133,7 @@ export const Cost = () => {
       {data !== null && query !== null && (
         <>
           <div class="grid cost-grid">
-            <Total summary={data} name={RANGE_NAMES[range]} />
+            <Total summary={data} range={range} />
             <CostOverTime summary={data} groups={grouped.data?.groups ?? null} />
           </div>
           <Panel title="Budget">

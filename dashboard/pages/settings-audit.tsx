@@ -129,7 +129,7 @@ export const SettingsAudit = () => {
       )}
       {data !== null && data.total > 0 && (
         <>
-          <Table name="Audit log, newest first" columns={COLUMNS}>
+          <Table name="Audit log, newest first" columns={COLUMNS} class="audit-table">
             {data.entries.map((entry, index) => (
               <Row key={`${entry.at} ${index}`} entry={entry} />
             ))}

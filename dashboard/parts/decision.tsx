@@ -58,6 +58,7 @@ const Parts = ({ decision, chosen }: { decision: RoutingDecision; chosen: string
 const whyNext = (decision: RoutingDecision, second: RunnerUp): string => {
   const { score, strategy = "score" } = decision;
   if (strategy !== "score") return `the strategy ${strategy} decides before the score`;
+  if (score < second.score) return "it did not start the last job that it was given";
   if (score - second.score < LEAST_GAP) return "equal scores: equal workers take turns";
   return `lower in ${behindIn(second, decision)}`;
 };

@@ -1,7 +1,7 @@
 // The router's whole reasoning: who would get the job, every score by its parts, and why the others would not.
 
 import type { Explanation } from "../../contract/dispatch.ts";
-import { count, plural } from "../format.ts";
+import { count, plural, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { NoWorkers } from "./fleet-glance.tsx";
 import { Lamp } from "./lamp.tsx";
@@ -58,6 +58,7 @@ export const ExplanationView = ({ explanation }: { explanation: Explanation }) =
                 <span class="dim">{worker.provider}</span>
                 <span class="num score">{worker.score?.toFixed(1)}</span>
                 <ScoreBar breakdown={worker.breakdown} weights={weights} score={worker.score} />
+                {worker.note !== undefined && <span class="row-note tone-caution">{worker.note}</span>}
               </li>
             ))}
           </ol>
@@ -75,7 +76,7 @@ export const ExplanationView = ({ explanation }: { explanation: Explanation }) =
                 <span>
                   <a href={href(["fleet", worker.instance])}>{worker.instance}</a>{" "}
                   <span class="dim">{worker.provider}</span>
-                  <span class="refusal-why">{worker.reasons.join("; ")}</span>
+                  <span class="refusal-why">{withLocalTimes(worker.reasons.join("; "))}</span>
                 </span>
               </li>
             ))}

@@ -40,12 +40,14 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
   return (
     <tr>
       <td class="cell-check">
-        <input
-          type="checkbox"
-          aria-label={`Select ${worker.instance}`}
-          checked={isChosen}
-          onChange={(event) => onChoose(event.currentTarget.checked)}
-        />
+        <label>
+          <input
+            type="checkbox"
+            aria-label={`Select ${worker.instance}`}
+            checked={isChosen}
+            onChange={(event) => onChoose(event.currentTarget.checked)}
+          />
+        </label>
       </td>
       <td class="cell-status">
         <WorkerStatus worker={worker} />

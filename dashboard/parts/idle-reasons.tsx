@@ -3,7 +3,7 @@
 import type { LiveJob } from "../../contract/live.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
 import { api } from "../api.ts";
-import { plural } from "../format.ts";
+import { plural, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isHalted, jobs } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
@@ -57,7 +57,9 @@ const Kinds = ({ instance, kinds }: { instance: string; kinds: readonly Kind[] }
         <li key={job.id}>
           <span>
             <a href={href(["jobs", job.id])}>{many === 1 ? "A waiting job" : plural(many, "waiting job")}</a>:{" "}
-            {reasons.length === 0 ? (job.waiting_reason ?? "it is about to be assigned") : reasons.join("; ")}
+            {withLocalTimes(
+              reasons.length === 0 ? (job.waiting_reason ?? "it is about to be assigned") : reasons.join("; "),
+            )}
           </span>
         </li>
       ))}

@@ -43,13 +43,13 @@ const pageCommands = (): Command[] => [
 ];
 
 const operatorCommands = (): Command[] =>
-  mayOperate.value ? [{ label: "Killswitch", hint: "act", run: show("killswitch") }] : [];
+  mayOperate.value ? [{ label: "Killswitch", hint: "action", run: show("killswitch") }] : [];
 
 const workerCommands = (): Command[] =>
   [...workers.value.values()].flatMap(({ instance, paused }) => [
     { label: instance, hint: "worker", run: goTo(href(["fleet", instance])) },
     ...(mayOperate.value && !paused
-      ? [{ label: `Pause ${instance}`, hint: "act", run: show({ pause: instance }) }]
+      ? [{ label: `Pause ${instance}`, hint: "action", run: show({ pause: instance }) }]
       : []),
   ]);
 

@@ -29,7 +29,7 @@ export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: Su
   return (
     <Confirm
       title={subscription === null ? "Subscribe to a provider" : `Subscription to ${provider}`}
-      action="Save"
+      action={subscription === null ? "Subscribe" : "Save"}
       onConfirm={save}
       onClose={onClose}
     >

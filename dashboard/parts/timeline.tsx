@@ -1,7 +1,7 @@
 // A job's events, oldest first. An assignment expands to the router's decision.
 
 import type { JobEventResource } from "../../contract/job.ts";
-import { jsonText, withLocalTimes } from "../format.ts";
+import { duration, jsonText, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { DecisionView, isDecision, scoreText } from "./decision.tsx";
 import { type Aspect, Lamp } from "./lamp.tsx";
@@ -37,6 +37,19 @@ const valueText = (value: unknown): string => {
   return code === undefined ? `${message}` : `${code}: ${message}`;
 };
 
+const factText = (name: string, value: unknown): string => {
+  if (name === "delay_ms" && typeof value === "number") return `again after ${duration(value)}`;
+  return `${name.replaceAll("_", " ")}: ${valueText(value)}`;
+};
+
+/** A detail's fields in words; what says nothing is left out. */
+const factsOf = ({ attempt, of, ...rest }: Record<string, unknown>): string[] => [
+  ...(attempt == null ? [] : [`attempt ${attempt}${of == null ? "" : ` of ${of}`}`]),
+  ...Object.entries(rest)
+    .filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0))
+    .map(([name, value]) => factText(name, value)),
+];
+
 const Detail = ({ event: { detail, worker } }: { event: JobEventResource }) => {
   if (detail === null || detail === undefined) return null;
   if (isDecision(detail)) {
@@ -47,18 +60,8 @@ const Detail = ({ event: { detail, worker } }: { event: JobEventResource }) => {
       </details>
     );
   }
-  const entries = typeof detail === "object" ? Object.entries(detail as object) : [["", detail]];
-  return (
-    <p class="event-detail">
-      {entries
-        .filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0))
-        .map(
-          ([name, value]) =>
-            `${name === "" ? "" : `${String(name).replaceAll("_", " ")}: `}${withLocalTimes(valueText(value))}`,
-        )
-        .join(" · ")}
-    </p>
-  );
+  const says = typeof detail === "object" ? factsOf(detail as Record<string, unknown>) : [valueText(detail)];
+  return <p class="event-detail">{says.map(withLocalTimes).join(" · ")}</p>;
 };
 
 export const Timeline = ({ events }: { events: readonly JobEventResource[] }) => (

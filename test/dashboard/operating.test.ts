@@ -129,7 +129,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByText("No subscription yet.").waitFor();
     await page.getByRole("button", { name: "Subscribe" }).click();
     await page.getByLabel("Provider", { exact: true }).selectOption("openai");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Subscribe" }).click();
     await page.getByRole("button", { name: "Sync now: openai" }).click();
     await page.getByText(/openai was not synced: .*PROVIDER_OPENAI_KEY/).waitFor();
     await page.getByRole("cell", { name: "failing" }).waitFor();

@@ -95,6 +95,17 @@ const tally = (names: readonly string[]): Record<string, number> => {
   return counts;
 };
 
+test("a worker that let its last lease expire comes after the others, and the explanation says so", () => {
+  const fleet = fleetOf([{ instance: "late", concurrency: 9, expiredLeases: 1 }, { instance: "prompt" }]);
+  const { selected, workers } = explain(fleet, request(), policy());
+  expect(selected).toBe("prompt");
+  expect(workers.map(({ instance, note }) => [instance, note])).toEqual([
+    ["prompt", undefined],
+    ["late", expect.stringContaining("did not start")],
+  ]);
+  expect(choose(fleet, request(), policy())?.runnerUp?.member.worker.instance).toBe("late");
+});
+
 describe("a job of the front door", () => {
   test("waits where no worker offers its API, and goes to the one that does", () => {
     const fleet = fleetOf([{ instance: "old" }, { instance: "new", apis: ["messages"] }]);
