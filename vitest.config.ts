@@ -7,7 +7,7 @@ const ROOT = import.meta.dirname;
 /** A busy build machine is not a failure; a real defect fails twice. */
 const RETRIES = process.env.CI ? 1 : 0;
 const IN_WORKERD = "test/**/*.workers.test.ts";
-/** Of both projects: one more than there are cores, as most tests wait for servers. A process runs many files. */
+/** For both projects: one more than there are cores, because most tests wait for servers. A process runs many files. */
 const POOL = { maxWorkers: availableParallelism() + 1, isolate: false };
 
 /** What speaks HTTP alone, so that it can be asked of the app in either of its homes. */

@@ -1,5 +1,5 @@
-// The times of a config that is put, which must fit the heartbeat interval: a time that was left out, and whose default
-// conflicts with one that was given, is derived from that.
+// The times of a new config, which must fit the heartbeat interval: a missing time whose default conflicts with a given
+// one is derived from that.
 
 import { configDocument, DEFAULT_CONFIG_DOCUMENT, MIN_HEARTBEAT_SECONDS } from "./config.ts";
 
@@ -28,14 +28,14 @@ const REAPING: LongerTime = {
 
 const LONGER_TIMES = [OFFLINE, REAPING];
 
-/** As it is put: a document that an earlier release stored may have other times. */
+/** For new configs only: a document that an earlier release stored may have other times. */
 export const configRequest = configDocument.refine(
   ({ jobs, presence }) =>
     jobs.reap_stale_after_seconds === null ||
     REAPING.fits(jobs.reap_stale_after_seconds, presence.heartbeat_interval_seconds),
   {
     path: [REAPING.section, REAPING.name],
-    message: "must be at least twice presence.heartbeat_interval_seconds, or work is taken from workers that are well",
+    message: "must be at least twice presence.heartbeat_interval_seconds, or work is taken from healthy workers",
   },
 );
 
@@ -47,7 +47,7 @@ const sectionOf = (given: Section, name: string): Section => {
   return isObject(section) ? section : {};
 };
 
-/** What the document leaves out and takes from this instead of from the defaults, by section. */
+/** The values for missing times that replace their defaults, by section. */
 const fittingTimes = (given: Section): Record<string, Section> => {
   const heartbeat = sectionOf(given, "presence").heartbeat_interval_seconds;
   const { heartbeat_interval_seconds: usualHeartbeat } = DEFAULT_CONFIG_DOCUMENT.presence;

@@ -89,7 +89,7 @@ export const costSummary = z
 
 export const MAX_COST_ROWS = 1_000;
 
-/** As many rows as one picture can tell apart. */
+/** As many rows as one chart can show distinctly. */
 export const MAX_COST_SERIES = 7;
 
 export const costByGroup = z

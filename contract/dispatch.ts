@@ -9,7 +9,7 @@ import { tagList } from "./worker.ts";
 
 export const dispatchQuery = z.strictObject({ queue: z.enum(["true", "false"]).default("false") });
 
-/** As many as a tenant may have. */
+/** The most workers that a tenant may have. */
 const MAX_EXPLAINED_WORKERS = 20_000;
 
 export const explainQuery = z.strictObject({

@@ -36,10 +36,10 @@ const filterFields = {
   worker: instanceName.optional(),
   key: z.string().max(64).optional().meta({ description: "the id of the key that created it" }),
   error_code: label(64).optional().meta({ description: "the error's code or HTTP status, e.g. 500" }),
-  unpriced: z
-    .enum(["true", "false"])
-    .optional()
-    .meta({ description: "true: only jobs with an attempt of unknown cost, which `unpriced_jobs` of the cost counts" }),
+  unpriced: z.enum(["true", "false"]).optional().meta({
+    description:
+      "true: only jobs with an attempt of unknown cost, as `unpriced_jobs` counts them; false: only the others",
+  }),
   since: instant.optional().meta({ description: "created at this time or later" }),
   until: instant.optional().meta({ description: "created before this time" }),
   q: z
@@ -50,8 +50,6 @@ const filterFields = {
     .optional()
     .meta({ description: "the beginning of an id, or beginnings of words in the prompt or the error" }),
 };
-
-export type JobFilterName = keyof typeof filterFields;
 
 /** Adds `metadata.<name>` to the fields of the shape; any other unknown name is refused, as in a strict object. */
 const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -135,6 +133,7 @@ type AndMetadata<T> = { [Name in keyof T as string extends Name ? never : Name]:
 };
 
 export type JobFilter = AndMetadata<z.infer<typeof jobFilter>>;
+export type JobFilterName = Exclude<keyof JobFilter, `metadata.${string}`>;
 export type JobListQuery = AndMetadata<z.infer<typeof jobListQuery>>;
 export type JobList = z.infer<typeof jobList>;
 export type BulkRequest = Omit<z.infer<typeof bulkRequest>, "filter"> & { readonly filter: JobFilter };

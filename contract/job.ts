@@ -61,11 +61,11 @@ export const metadata = z
 const isTextOrObject = (value: unknown): boolean =>
   value == null || typeof value === "string" || (typeof value === "object" && !Array.isArray(value));
 
-/** What an object holds is for the job's runtime to judge, so the schema keeps every name. */
+/** The job's runtime checks the fields of an object, so the schema keeps every name. */
 export const jobInput = jsonWithin(MAX_INPUT_BYTES)
   .refine(isTextOrObject, "must be text or an object")
   .meta({
-    description: "text that follows the prompt, or an object of what a model call takes (see `JobInput`)",
+    description: "text that follows the prompt, or an object of model parameters (see `JobInput`)",
     anyOf: [{ type: "string" }, { type: "object" }, { type: "null" }],
   });
 
@@ -125,7 +125,7 @@ export const jobResource = z
     error: jobError.nullable(),
     progress: json,
     usage: usage.nullable(),
-    cost_usd: z.number().nullable(),
+    cost_usd: z.number().nullable().meta({ description: "of its last attempt; `/attempts` has that of each" }),
     ran_provider: z
       .string()
       .nullable()
@@ -160,7 +160,7 @@ export const jobBatch = z.object({ jobs: z.array(jobResource) }).meta({ id: "Job
 
 const scored = { provider: z.string(), score: z.number(), breakdown: z.record(z.string(), z.number()) };
 
-/** The detail of an assignment. What earlier releases stored lacks the runner-up. */
+/** The detail of an assignment. Earlier releases stored no runner-up. */
 export const routingDecision = z
   .looseObject({
     ...scored,
@@ -248,9 +248,9 @@ type Inside =
   | "heartbeatAt"
   | "excludedProviders"
   | "avoidedWorkers";
-/** Told in another unit. */
+/** Given in another unit. */
 type Renamed = { costNanoUsd: "cost_usd"; timeoutMs: "timeout_seconds" };
-/** Every other field is on the wire: a new one is in the resource or inside, or this does not compile. */
+/** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Job, Inside, Renamed, JobResource>;
 
 /** The Job resource. `waitingReason` is null unless the job is pending. */

@@ -117,7 +117,7 @@ export const toNewSchedule = (body: z.infer<typeof newScheduleRequest>): NewSche
 export const toSchedulePatch = ({ name: _name, ...patch }: z.infer<typeof editScheduleRequest>): SchedulePatch =>
   patch as SchedulePatch;
 
-/** Every field but the instant that intervals count from is on the wire: a new one is, too, or this does not compile. */
+/** Every field except the anchor of intervals must be in the resource, or this does not compile. */
 true satisfies EveryFieldIsTold<Schedule, "anchorAt", Record<never, never>, ScheduleResource>;
 
 export const presentSchedule = (

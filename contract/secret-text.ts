@@ -1,11 +1,11 @@
-// The texts in which a secret can come back: as it is, encoded for a URL, and in base64 of either alphabet, alone or
-// in the midst of other bytes (`Bearer <secret>`, `user:<secret>`).
+// The forms in which a secret can appear in a text: plain, encoded for a URL, and in base64 of either alphabet, alone
+// or among other bytes (`Bearer <secret>`, `user:<secret>`).
 
-/** A shorter secret is looked for as it is only: its encoded forms are found in any text. */
+/** A shorter secret is only searched in plain form: any text contains its encoded forms. */
 const ENCODED_MIN_LENGTH = 8;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** The longest first, so that replacing each in turn leaves nothing of a longer one. */
+/** Longest first, so that replacing each in turn leaves nothing of a longer one. */
 export function secretForms(secret: string): string[] {
   if (secret === "") return [];
   if (secret.length < ENCODED_MIN_LENGTH || !secret.isWellFormed()) return [secret];
@@ -18,7 +18,7 @@ export function secretForms(secret: string): string[] {
   return [...forms].sort((one, other) => other.length - one.length);
 }
 
-/** What base64 makes of these bytes alone, where so many others stand before them and any after: no shared character. */
+/** The base64 characters that depend only on these bytes, with this many bytes before them and any after. */
 function base64Inside(bytes: readonly number[], byteCountBefore: number): string {
   const bits = [...new Array<number>(byteCountBefore).fill(0), ...bytes]
     .map((byte) => byte.toString(2).padStart(8, "0"))

@@ -1,4 +1,4 @@
-// Names of a record's fields on the wire, as types: whether a resource tells every field that does not stay inside.
+// Types that check that a resource contains every field of a record, except the internal ones.
 
 type Snake<Text extends string> = Text extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`

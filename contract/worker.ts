@@ -21,18 +21,21 @@ import {
   instant,
   label,
   listQuery,
+  MAX_MODELS_BYTES,
   MAX_TAGS,
   modelName,
   page,
   providerName,
   tag,
   toIso,
+  utf8Bytes,
 } from "./field.ts";
 import { jobResource, presentJob } from "./job.ts";
 import { killswitchState } from "./killswitch.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
-const MAX_MODELS = 500;
+/** More than that many names fit in no useful way. */
+const MAX_MODELS = 10_000;
 const MAX_REPORTED_JOBS = 1000;
 const MAX_PRESENT = 1000;
 const MAX_OFFSET = 100_000;
@@ -56,13 +59,21 @@ export const splitTags = (given: string): string[] => [
   ),
 ];
 
+const modelList = z
+  .array(modelName)
+  .max(MAX_MODELS)
+  .refine(
+    (models) => utf8Bytes(models.join("")) <= MAX_MODELS_BYTES,
+    `must be at most ${MAX_MODELS_BYTES} bytes of names`,
+  );
+
 const presenceFields = {
   instance: instanceName,
   status: z.enum(["online", "idle", "busy"]).optional(),
   tags: tagList.optional(),
   provider: providerName,
   concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional().meta({ default: 1 }),
-  models: z.array(modelName).max(MAX_MODELS).nullish(),
+  models: modelList.nullish(),
   tier: z.enum(TIERS).nullish(),
   version: label(64).nullish(),
   apis: z
@@ -70,9 +81,7 @@ const presenceFields = {
     .max(APIS.length)
     .optional()
     .meta({ description: "the front-door APIs that it answers; none: it takes ordinary jobs only" }),
-  runtime_models: z
-    .array(modelName)
-    .max(MAX_MODELS)
+  runtime_models: modelList
     .optional()
     .meta({ description: "the models that its runtime lists now; for information, not used for routing" }),
   unavailable: label(500)
@@ -263,7 +272,7 @@ export const toPause = (body: z.infer<typeof pauseRequest>): { reason: string | 
   untilAt: body.until == null ? null : fromIso(body.until),
 });
 
-/** Fields of a record that stay inside the service, or make up what is told: the pause, the failure rate. */
+/** Fields of a record that stay inside the service, or from which others are computed: the pause, the failure rate. */
 type Inside =
   | "tags"
   | "apis"
@@ -278,7 +287,7 @@ type Inside =
   | "expiredLeases"
   | "rests";
 type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
-/** Every other field is on the wire: a new one is in the resource or inside, or this does not compile. */
+/** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
 export const presentWorker = (view: WorkerView): WorkerResource => ({

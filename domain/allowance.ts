@@ -1,8 +1,8 @@
-// What one invocation may still ask of a platform that limits it. Work holds its worst case before it begins and
-// releases it at its end; what it really asked is counted as it asks. So work that began always has what it needs,
-// however much of it runs at once, and what does not fit waits for the next invocation.
+// What one invocation may still ask of a platform with limits. Work reserves its worst case before it begins and
+// releases it at the end; its real use is counted as it happens. So work that began always has what it needs, and what
+// does not fit waits for the next invocation.
 
-/** A query of the database is a request, too: `requests` counts both. */
+/** A database query is also a request: `requests` counts both. */
 export interface Cost {
   readonly queries: number;
   readonly requests: number;
@@ -29,7 +29,7 @@ export class Allowance {
     this.#spent = added(this.#spent, { queries: 0, requests: 1 });
   }
 
-  /** False where the worst case no longer fits: then nothing is held. */
+  /** False if the worst case does not fit; then nothing is reserved. */
   hold(worst: Cost): boolean {
     const { queries, requests } = added(added(this.#spent, this.#held), worst);
     if (queries > this.#max.queries || requests > this.#max.requests) return false;

@@ -10,7 +10,7 @@ export interface AttemptSpending {
   readonly lease: number;
   readonly provider: string;
   readonly model: string | null;
-  /** Null where none was reported. */
+  /** Null if none was reported. */
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly source: string;

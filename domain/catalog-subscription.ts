@@ -19,7 +19,7 @@ export interface Subscription {
 /** The models of the last successful sync, ordered by id. */
 export interface ModelsSnapshot {
   readonly models: readonly CatalogModel[];
-  /** By model id; of those whose price the provider tells. */
+  /** By model id, for models whose price the provider lists. */
   readonly prices: ReadonlyMap<string, ModelPrice>;
   readonly modelsSyncedAt: number | null;
 }
@@ -42,7 +42,7 @@ export interface SyncReport {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly updated: readonly string[];
-  /** Listed as before, at another price: routing and cost read it. */
+  /** Listed as before but with another price, which routing and cost use. */
   readonly repriced: readonly string[];
   readonly modelsSyncedAt: number;
 }

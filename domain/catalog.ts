@@ -26,7 +26,7 @@ export type ProviderDefinition = {
 
 export type CatalogModel = { id: string; name: string; context_window?: number };
 
-/** A model as a sync keeps it. A price that moves is a change of its own: it changes no list. */
+/** A model as a sync stores it. A changed price is a change of its own and does not change the list. */
 export type ListedModel = CatalogModel & { price?: ModelPrice };
 
 /** Longer ids are skipped, because no job could name them. */
@@ -153,7 +153,7 @@ function isSameModel(a: CatalogModel, b: CatalogModel): boolean {
   return a.id === b.id && a.name === b.name && a.context_window === b.context_window;
 }
 
-/** Models that are listed as before, at another price; ordered by id. */
+/** Models that are listed as before, with another price; ordered by id. */
 export function priceMoves(
   before: ReadonlyMap<string, ListedModel>,
   after: ReadonlyMap<string, ListedModel>,

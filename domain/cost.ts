@@ -65,7 +65,7 @@ export const costOf = (price: ModelPrice, usage: Usage | null): number | null =>
   return total <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(total) : null;
 };
 
-/** Of a thousand tokens each: so a price by the request compares with a price by the token. */
+/** Assumes requests of a thousand tokens, so that prices per request and per token are comparable. */
 const REQUESTS_PER_MTOK = 1000;
 
 /** One rate for comparing prices, in nano-dollars per million tokens: three input tokens for each output token. */

@@ -99,7 +99,7 @@ const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: 
   return { job: next, events: [event] };
 };
 
-/** In the specification's words; a client of the front door hears the runtime's own. */
+/** In the specification's words; a front-door client gets the runtime's own words. */
 const rateLimitOf = (job: Job, said: JobError): JobError =>
   job.api === null
     ? { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true }

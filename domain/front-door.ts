@@ -15,7 +15,7 @@ const KEEPS: Readonly<Record<KeptTexts, (payload: JobPayload) => JobPayload>> = 
   all: (payload) => payload,
 };
 
-/** What was asked, as far as it is kept. */
+/** The payload, as far as it is kept. */
 export const keptPayload = (kept: KeptTexts, payload: JobPayload): JobPayload => KEEPS[kept](payload);
 export const keepsResult = (kept: KeptTexts): boolean => kept !== "none";
 
@@ -83,10 +83,10 @@ export const killswitchError = (level: number, reason: string | null): JobError 
 
 const FIRST_CLIENT_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
-/** Of the worker's key or its time, though the client is told of a refusal. */
+/** About the worker's key or time, although the client gets a refusal. */
 const WORKERS_OWN = new Set([401, 403, 407, 408]);
 
-/** The runtime refused what the client asked for: that says nothing about the worker. */
+/** The runtime refused the client's request, which says nothing about the worker. */
 export const isClientsFault = ({ api }: Pick<Job, "api">, { status = 0 }: JobError): boolean =>
   api !== null && status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR && !WORKERS_OWN.has(status);
 

@@ -46,7 +46,7 @@ export interface FrontDoorFacts {
   readonly isBodyHeld: boolean;
   /** Whether its worker had the conversation's previous turn; null until it was assigned. */
   readonly isSessionHit: boolean | null;
-  /** How long its client shall wait before it asks again, where the provider said so. */
+  /** How long its client should wait before it tries again, if the provider says so. */
   readonly retryAfterMs?: number;
 }
 

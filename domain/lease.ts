@@ -146,7 +146,7 @@ export const releaseJob = (job: Job, lease: number, reason: string, nowAt: numbe
 const loseSpoken = (job: Job, reason: string, nowAt: number): Decision =>
   failedUnreported(job, { code: "worker_lost", message: `the worker was lost: ${reason}`, retryable: true }, nowAt);
 
-/** The same of a job that has left that worker since: with what the worker said, where it said anything. */
+/** The same for a job that has left that worker since, with the worker's error if it reported one. */
 export const failHeard = (job: Job, nowAt: number): Decision => {
   const waiting = { ...job, readyAt: null, delayedBy: null };
   return job.error === null

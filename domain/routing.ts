@@ -135,9 +135,9 @@ const bestTwoOf = (
 };
 
 export interface Scope {
-  /** Bounds the eligible workers that are named, and the refused ones: those that came closest. */
+  /** Bounds the eligible workers listed, and the refused ones that passed most filters. */
   readonly limit?: number;
-  /** Names this worker alone. */
+  /** Only this worker. */
   readonly instance?: string;
 }
 

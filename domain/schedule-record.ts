@@ -1,8 +1,8 @@
-// A schedule's record as an earlier release stored it, read with what it lacks.
+// A schedule's record as an earlier release stored it, with missing fields filled in.
 
 import type { Schedule } from "./schedule.ts";
 
-/** Fields that every record has. A field that is added to a schedule later goes to `LATER_FIELDS`, or does not compile. */
+/** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
 type FirstField =
   | "name"
   | "cron"
@@ -22,7 +22,7 @@ type FirstField =
   | "anchorAt"
   | "createdAt";
 
-/** Fields that came after the first release, as a schedule has them that never used them. */
+/** Fields added after the first release, with the values of a schedule that never used them. */
 const LATER_FIELDS = {} as const satisfies Pick<Schedule, Exclude<keyof Schedule, FirstField>>;
 
 export const readSchedule = (text: string): Schedule => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Schedule) });

@@ -1,8 +1,8 @@
-// A worker's record as an earlier release stored it, read with what it lacks.
+// A worker's record as an earlier release stored it, with missing fields filled in.
 
 import type { Worker } from "./worker.ts";
 
-/** Fields that every record has. A field that is added to a worker later goes to `LATER_FIELDS`, or does not compile. */
+/** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
 type FirstField =
   | "instance"
   | "provider"
@@ -22,7 +22,7 @@ type FirstField =
   | "outcomes"
   | "expiredLeases";
 
-/** Fields that came after the first release, as a worker has them that never used them. */
+/** Fields added after the first release, with the values of a worker that never used them. */
 const LATER_FIELDS = {
   unavailable: null,
   apis: [],

@@ -37,7 +37,7 @@ export interface Outcome {
   readonly jobId: string;
   readonly outcome: "completed" | "failed";
   readonly code: string | null;
-  /** Its runtime refused what a client of the front door asked for, in the runtime's own words. */
+  /** Its runtime refused a front-door client's request, in the runtime's own words. */
   readonly isClientsFault?: boolean;
   readonly at: number;
 }
@@ -70,7 +70,7 @@ export interface Worker {
   readonly resumedEpoch: number;
   /** The last killswitch activation that this worker has confirmed. */
   readonly confirmedHalt: number;
-  /** One a job, newest first, at most RECENT_OUTCOMES. */
+  /** One per job, newest first, at most RECENT_OUTCOMES. */
   readonly outcomes: readonly Outcome[];
   /** Sweeps in a row that found leases it had let expire unstarted. */
   readonly expiredLeases: number;
@@ -201,8 +201,8 @@ export const resumeWorker = (worker: Worker): Worker => ({
 });
 
 /**
- * Remembers how a job ended on a worker, and lets one rest that fails job after job. A job counts once, by its last
- * attempt: one bad job that is tried again and again says little about the worker.
+ * Records how a job ended on a worker, and pauses a worker that fails job after job. A job counts once, by its last
+ * attempt, because one bad job that is tried repeatedly says little about the worker.
  */
 export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
   const others = worker.outcomes.filter(({ jobId }) => jobId !== outcome.jobId);

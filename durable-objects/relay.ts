@@ -125,7 +125,7 @@ export class Relay extends DurableObject<RelayEnv> {
   async #write({ jobId, lease }: ReadRequest, request: Request): Promise<Response> {
     const stream = this.#stream(jobId, lease, Date.now());
     stream.isAbandonedByWorker = false;
-    // A body that breaks off is left like one that ends: its worker's report tells the rest.
+    // A body that breaks off is treated like one that ends: its worker's report has the outcome.
     const isRefused = await this.#take(stream, request).catch(() => false);
     if (isRefused || stream.isReaderGone) return refused(stream);
     stream.isAbandonedByWorker = true;
@@ -133,7 +133,7 @@ export class Relay extends DurableObject<RelayEnv> {
     return new Response(null, { status: 204 });
   }
 
-  /** The first event is its worker's `job.streaming`, too. Answers whether nobody takes any more of it. */
+  /** The first event also counts as the worker's `job.streaming`. Returns whether the stream has no reader any more. */
   async #take(stream: RelayedStream, request: Request): Promise<boolean> {
     const decoder = new TextDecoder();
     let rest = "";

@@ -9,9 +9,9 @@ import type { JobError } from "../domain/job.ts";
 
 /** What a late reader can get again, and what a reader may leave unread. */
 export const WINDOW_BYTES = 1024 * 1024;
-/** What a burst may leave unread beyond that, for a moment: a data frame of the largest size. */
+/** What a burst may leave unread beyond that, briefly: a data frame of the largest size. */
 const BURST_BYTES = MAX_DATA_FRAME_BYTES;
-/** So long a reader has for a burst. */
+/** How long a reader has for a burst. */
 const BURST_MS = 1_000;
 const EVENT_END = "\n\n";
 
@@ -45,7 +45,7 @@ const lastEndIn = (text: string, end: string): number => {
   return at === -1 ? 0 : at + end.length;
 };
 
-/** As much of a text as ends with the end of an event. */
+/** The part of a text up to the end of its last complete event. */
 export const wholeEventsOf = (text: string): string =>
   text.slice(0, Math.max(lastEndIn(text, EVENT_END), lastEndIn(text, "\r\n\r\n")));
 
@@ -83,7 +83,7 @@ export class Reader {
     );
   }
 
-  /** It leaves more unread than it may; a burst that came just now is not its fault. */
+  /** It leaves more unread than allowed; a burst that has just arrived does not count. */
   isSlow(nowAt: number): boolean {
     const room = this.#controller?.desiredSize ?? 0;
     if (room >= 0) this.#behindSinceAt = null;
@@ -130,7 +130,7 @@ export class RelayedStream {
   /** The worker's job has ended without an end of its stream. */
   isAbandonedByWorker = false;
   isReaderGone = false;
-  /** A client has events of it: no other attempt may continue or repeat the answer. */
+  /** A client has received events: no other attempt may continue or repeat the answer. */
   isHeard = false;
 
   constructor(jobId: string, lease: number, nowAt: number) {

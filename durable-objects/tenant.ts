@@ -269,12 +269,12 @@ export class Tenant extends DurableObject<TenantEnv> {
     );
   }
 
-  /** Over HTTP a worker's first event is all that it says of it. */
+  /** Over HTTP a worker's first event is its only report of first output. */
   async firstWord(id: string, lease: number): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) => speak(turn, { id, lease }));
   }
 
-  /** A client has heard the beginning of an attempt that is over: no other worker goes on with its job. */
+  /** A client has received part of an attempt that has ended: no other worker continues its job. */
   async endHeard(jobId: string): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
   }
@@ -284,7 +284,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 
-  /** Brings D1 up to date with everything before this call; false while D1 is away. */
+  /** Brings D1 up to date with everything before this call; false while D1 is down. */
   async drain(): Promise<boolean> {
     return this.#history.flush();
   }

@@ -54,8 +54,8 @@ async function deployWithSecrets(secrets: Record<string, string>): Promise<void>
 }
 
 /**
- * Before the upload: whatever fails after it, the key of the running service is not lost. No log shows it. A key that
- * an earlier deploy kept is taken again: that deploy may have failed at any step.
+ * Before the upload, so that the running service's key is not lost if a later step fails. It is never logged. A key
+ * kept by an earlier deploy is used again, because that deploy may have failed at any step.
  */
 function keepRootKey(): string {
   mkdirSync(path.dirname(ROOT_KEY_FILE), { recursive: true, mode: 0o700 });

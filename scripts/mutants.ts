@@ -1,7 +1,7 @@
-// `npm run mutants`: plants each known defect in a copy of the tree and runs the simulator on it, or the kept runs of the
-// model in workerd. A mutant that none catches, or whose place in the code is gone, fails the run. An argument names the
-// mutants to try. `-- --scan <file> …` tries every small change of those files instead, and lists what nobody noticed;
-// with `--tests-only` it asks the tests of `test/domain`, and no simulation.
+// `npm run mutants`: plants each known defect in a copy of the tree and runs the simulator on it, or the recorded runs
+// of the model in workerd. A mutant that is not caught, or whose place in the code is gone, fails the run. Arguments
+// select mutants. `-- --scan <file> …` tries every small change of those files instead, and lists those that no test
+// notices; with `--tests-only` only by the tests of `test/domain`, without a simulation.
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";

@@ -14,7 +14,7 @@ export interface CommandOptions {
   isQuiet?: boolean;
   /** The working directory; the checkout's root by default. */
   cwd?: string;
-  /** After so long it is killed. */
+  /** It is killed after this time. */
   timeoutMs?: number;
 }
 

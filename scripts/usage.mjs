@@ -1,4 +1,4 @@
-// What `npm run <command> -- --help` says, where the command does not say it itself (start and worker do).
+// The text of `npm run <command> -- --help` for commands without their own help (start and worker have it).
 
 export const USAGE = {
   "scripts/dev.ts": "npm run dev\n\nServes the working tree by wrangler dev, for working on the code.",

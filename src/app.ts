@@ -35,7 +35,7 @@ import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** As on Cloudflare, which takes no longer one. */
+/** The same limit as on Cloudflare. */
 const MAX_ADDRESS_BYTES = 16 * 1024;
 
 const NOT_FOUND = 404;

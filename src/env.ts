@@ -17,7 +17,7 @@ export interface Env {
   readonly SERVICE_SIGNING_SECRET_ALSO?: string;
   /** `0` turns the catalog's sync off. */
   readonly SERVICE_CATALOG_SYNC?: string;
-  /** `0` takes the local providers out of the catalog: tenants then reach no private address through it. */
+  /** `0` removes the local providers from the catalog: tenants then reach no private address through it. */
   readonly SERVICE_CATALOG_LOCAL?: string;
   /** Self-hosted, the files of SERVICE_CATALOG_DIR: JSON of their texts by name. */
   readonly SERVICE_CATALOG_FILES?: string;

@@ -1,4 +1,4 @@
-// A D1 database that counts what is asked of it, as the platform counts: each statement of a batch is a query.
+// A D1 database that counts its queries like the platform: each statement of a batch is a query.
 
 import type { Allowance } from "../domain/allowance.ts";
 

@@ -1,5 +1,5 @@
-// The minute's work that belongs to no single tenant. Cloudflare gives one invocation 1,000 queries of D1 and 10,000
-// requests: each task has a part of its own, so that none can take another's, and what does not fit waits a minute.
+// The minute's work that belongs to no single tenant. Cloudflare gives one invocation 1,000 D1 queries and 10,000
+// requests: each task has its own part, so none can take another's, and what does not fit waits a minute.
 
 import { Allowance, type Cost } from "../domain/allowance.ts";
 import { isInShare, readShare } from "../domain/share.ts";
@@ -14,7 +14,7 @@ import { isSyncHalted, tenantObject } from "./http/tenant.ts";
 import { meteredDatabase } from "./metered-database.ts";
 import { tellTenant } from "./routes/catalog.ts";
 
-/** Of one invocation on the Paid plan. */
+/** Limits of one invocation on the Paid plan. */
 export const PLATFORM_LIMITS: Cost = { queries: 1_000, requests: 10_000 };
 
 interface Task {
@@ -22,10 +22,10 @@ interface Task {
   readonly run: (env: Env, allowance: Allowance) => Promise<void>;
 }
 
-/** An alarm this long overdue was lost: the platform gives one up after six failures. */
+/** An alarm this long overdue was lost, because the platform gives up after six failures. */
 const OVERDUE_MS = 2 * 60_000;
 
-/** Of the six connections that an invocation has. */
+/** An invocation has six connections. */
 const WAKES_AT_A_TIME = 5;
 
 const wakeOverdue = async (env: Env, allowance: Allowance): Promise<void> => {
@@ -43,10 +43,10 @@ const wakeOverdue = async (env: Env, allowance: Allowance): Promise<void> => {
   await Promise.all(Array.from({ length: WAKES_AT_A_TIME }, wakeAll));
 };
 
-/** Cost and the audit log are kept for ever, jobs as their tenant says; what only tells how a list changed is not. */
+/** Cost and the audit log are kept for ever, jobs as their tenant configures; changes of model lists are not. */
 const CATALOG_HISTORY_KEPT_MS = 365 * 86_400_000;
 const SCHEDULE_RUNS_KEPT_MS = 90 * 86_400_000;
-/** Well below what one statement may take; the next minute goes on. */
+/** Well below what one statement can delete; the next minute continues. */
 const PRUNED_AT_A_TIME = 5_000;
 
 const prune = async (env: Env, allowance: Allowance): Promise<void> => {
@@ -83,14 +83,14 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
   });
 };
 
-/** The queries of one task are requests of it, too. */
+/** The queries of a task are also requests of it. */
 export const MINUTE_TASKS = {
   wake: { run: wakeOverdue, part: { queries: 5, requests: MAX_OVERDUE + 5 } },
   sync: { run: syncCatalog, part: { queries: 840, requests: 9_000 } },
   prune: { run: prune, part: { queries: 150, requests: 200 } },
 } satisfies Record<string, Task>;
 
-/** Answers what each task asked of the platform. One task's trouble is not the others'. */
+/** Returns what each task used. A failed task does not affect the others. */
 export const runMinute = async (env: Env): Promise<Record<string, Cost>> => {
   const spent = Object.entries(MINUTE_TASKS).map(async ([name, { part, run }]): Promise<[string, Cost]> => {
     const allowance = new Allowance(part);

@@ -1,5 +1,5 @@
-// The requests of a worker without a socket, over the typed client: no answer, or one that nothing can be made of, ends
-// the line or counts against it; what remains is an answer of the service or its refusal.
+// The requests of a worker without a socket, over the typed client. No answer, or an invalid one, ends the session or
+// counts against it; the rest are answers of the service or its refusals.
 
 import { ApiProblem } from "../contract/client/problem.ts";
 import type { CallOptions } from "../contract/client/transport.ts";
@@ -15,7 +15,7 @@ export type HttpLineOptions = SessionSettings & { fetch?: typeof fetch };
 export type Answered<T> = { ok: true; value: T } | { ok: false; problem: ApiProblem };
 
 export class HttpLine {
-  /** Whether the coordinator has answered as one: until then a single failure ends the line. */
+  /** Whether the coordinator has given a valid answer; until then a single failure ends the session. */
   isKnown = false;
   readonly #client: Client;
   readonly #settings: SessionSettings;
@@ -30,7 +30,7 @@ export class HttpLine {
     this.#end = end;
   }
 
-  /** Null where there is nothing to act on: the service is away or overloaded, or the line has ended. */
+  /** Null if there is nothing to act on: the service is down or overloaded, or the session has ended. */
   async ask<T>(request: (client: Client, options: CallOptions) => Promise<T>): Promise<Answered<T> | null> {
     try {
       const value = await request(this.#client, { signal: this.#closing.signal });
@@ -55,7 +55,7 @@ export class HttpLine {
   #judge(problem: ApiProblem): Answered<never> | null {
     const { status, message } = problem;
     if (isRefusal(status)) this.#end({ kind: "refused", reason: this.#explain(problem) });
-    // As when a socket closes: a new session starts with the presence and all that is unanswered.
+    // As when a socket closes: a new session starts with presence and everything unacknowledged.
     else if (status === 0) this.#end({ kind: "lost", reason: reasonOf(problem.cause) || message });
     else if (status < 300 || status === 408 || status === 429 || status >= 500)
       this.countFailure(`HTTP ${status} ${message}`);

@@ -27,7 +27,7 @@ type StartMessage = ReportOf<"job.started">;
 
 const HALTED = { code: "halted", message: "the job was halted while it ran", retryable: false };
 
-/** Each report as its request; a result also brings the next leases, and has its own. */
+/** The request of each report; a result also brings the next leases and has its own. */
 const SENT: {
   readonly [Type in Exclude<Report["type"], "job.completed">]: (
     jobs: Client["jobs"],
@@ -183,9 +183,9 @@ class HttpSession implements Session {
     if (answer === null) return;
     if (!answer.ok) return this.#receiveProblem(id, answer.problem);
     const known = presenceAnswer.safeParse(answer.value);
-    if (!known.success) return this.#line.countFailure("the answer to a presence is not one of this service");
+    if (!known.success) return this.#line.countFailure("the answer to a presence report has the wrong format");
     this.#host.receive({ type: "ack", id, ok: true, ...known.data });
-    // Jobs are claimed only once the coordinator knows this worker.
+    // Jobs are claimed only after the coordinator has accepted a presence report.
     if (!this.#line.isKnown) void this.#claimForever();
     this.#line.isKnown = true;
   }

@@ -1,4 +1,5 @@
-// The front door as this client uses it: the models that the fleet offers, and a chat whose answer is read as it comes.
+// The front door as this client uses it: the models that the workers offer, and a chat whose answer is read while it is
+// written.
 
 import type { ModelList } from "../model-list.ts";
 import type { CallOptions, Transport } from "./transport.ts";
@@ -23,7 +24,7 @@ export interface ChatOptions extends CallOptions {
 
 export const frontDoorVerbs = (transport: Transport) => ({
   models: (options?: CallOptions) => transport.json<ModelList>({ method: "GET", path: "/v1/models", options }),
-  /** The answer as it begins: its headers name the job and the worker. */
+  /** The answer when it begins: its headers name the job and the worker. */
   chat: (request: ChatRequest, { tags, ...options }: ChatOptions = {}) =>
     transport.response({
       method: "POST",

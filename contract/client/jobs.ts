@@ -1,4 +1,4 @@
-// Jobs as a client makes, reads and changes them, and as a worker reports on them.
+// Jobs: how a client creates, reads and changes them, and how a worker reports on them.
 
 import type { ExplainQuery, Explanation } from "../dispatch.ts";
 import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../insight.ts";
@@ -15,12 +15,12 @@ export interface GetJobOptions extends CallOptions {
 }
 
 export interface DispatchOptions extends KeyedOptions {
-  /** Keeps the job in the queue where nobody may have it now. */
+  /** Queues the job if no worker may have it now. */
   readonly queue?: boolean | undefined;
 }
 
 export interface StreamOptions extends CallOptions {
-  /** The id of the last event that was seen: goes on after it. */
+  /** The id of the last event seen; the stream resumes after it. */
   readonly lastEventId?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export const jobVerbs = (transport: Transport) => {
     );
   const command = (verb: "cancel" | "retry") => (id: string, options?: CallOptions) =>
     transport.json<JobResource>({ method: "POST", path: `${pathOf`/api/jobs/${id}`}/${verb}`, body: {}, options });
-  /** A report that is repeated is answered as it was the first time. */
+  /** A repeated report gets the first answer again. */
   const report =
     <Body>(verb: string) =>
     (id: string, body: Body, options?: CallOptions) =>
@@ -50,7 +50,7 @@ export const jobVerbs = (transport: Transport) => {
     /** 1 to 500 jobs, all or none. */
     createMany: (jobs: readonly NewJobRequest[], options?: CallOptions) =>
       transport.json<JobBatch>({ method: "POST", path: "/api/jobs/batch", body: { jobs }, options }),
-    /** Gives it to the best worker now. @throws ApiProblem `no_eligible_workers` where nobody may have it. */
+    /** Gives it to the best worker now. @throws ApiProblem `no_eligible_workers` if no worker may have it. */
     dispatch: (job: NewJobRequest, { queue, ...options }: DispatchOptions = {}) =>
       transport.json<JobResource>({
         method: "POST",
@@ -67,19 +67,19 @@ export const jobVerbs = (transport: Transport) => {
       transport.json<JobResource>({ method: "PATCH", path: pathOf`/api/jobs/${id}`, body: changes, options }),
     cancel: command("cancel"),
     retry: command("retry"),
-    /** Retries or cancels what a filter names, at most 1 000 jobs a call: again while `remaining` is more than 0. */
+    /** Retries or cancels the jobs of a filter, at most 1 000 per call; repeat while `remaining` is above 0. */
     changeMany: (request: BulkRequest, options?: KeyedOptions) =>
       transport.json<BulkReport>({ method: "POST", path: "/api/jobs/bulk", body: request, repeats: "keyed", options }),
     attempts: (id: string, options?: CallOptions) =>
       transport.json<AttemptList>({ method: "GET", path: pathOf`/api/jobs/${id}/attempts`, options }),
     /** What waits, and why. */
     queue: (options?: CallOptions) => transport.json<QueueView>({ method: "GET", path: "/api/queue", options }),
-    /** What failed, by error and who ran it. */
+    /** What failed, by error and provider. */
     failures: (query: QueryOf<FailuresQuery> = {}, options?: CallOptions) =>
       transport.json<FailureList>({ method: "GET", path: "/api/failures", query, options }),
     events: (id: string, options?: CallOptions) =>
       transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
-    /** Server-sent events: what the job writes while it writes it. The answer's body is theirs to read. */
+    /** Server-sent events: the job's output while it is written. The caller reads the answer's body. */
     stream: (id: string, { lastEventId, ...options }: StreamOptions = {}) =>
       transport.response({
         method: "GET",
@@ -87,13 +87,13 @@ export const jobVerbs = (transport: Transport) => {
         headers: { accept: "text/event-stream", "last-event-id": lastEventId },
         options,
       }),
-    /** Who would get such a job, and why: changes nothing. */
+    /** Which worker would get such a job, and why; changes nothing. */
     explain: (query: QueryOf<ExplainQuery> = {}, options?: CallOptions) =>
       transport.json<Explanation>({ method: "GET", path: "/dispatch/explain", query, options }),
     start: report<StartRequest>("start"),
     heartbeat: report<HeartbeatRequest>("heartbeat"),
     complete: report<CompleteRequest>("complete"),
-    /** Completes it and takes up to `claim` of the worker's next leases in the same call. */
+    /** Completes the job and takes up to `claim` of the worker's next leases in the same call. */
     completeAndClaim: (id: string, body: CompleteRequest, claim: number, options?: CallOptions) =>
       transport.json<CompleteAndClaimAnswer>({
         method: "POST",

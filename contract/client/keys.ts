@@ -12,11 +12,11 @@ import { listing } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export const keyVerbs = (transport: Transport) => ({
-  /** The key stands in the answer this once. */
+  /** Only this answer contains the key's secret. */
   create: (key: NewKeyRequest, options?: CallOptions) =>
     transport.json<KeyAnswer>({ method: "POST", path: "/api/keys", body: key, options }),
   list: (options?: CallOptions) => transport.json<KeyList>({ method: "GET", path: "/api/keys", options }),
-  /** Its name or its limits; `limits: null` takes them away. */
+  /** Changes name or limits; `limits: null` removes all limits. */
   patch: (id: string, patch: PatchKeyRequest, options?: CallOptions) =>
     transport.json<KeyResource>({ method: "PATCH", path: pathOf`/api/keys/${id}`, body: patch, options }),
   rotate: (id: string, rotation: RotateKeyRequest = {}, options?: CallOptions) =>
@@ -30,13 +30,13 @@ export const tenantVerbs = (transport: Transport) => ({
   create: (tenant: NewTenantRequest, options?: CallOptions) =>
     transport.json<NewTenantAnswer>({ method: "POST", path: "/admin/tenants", body: tenant, options }),
   list: (options?: CallOptions) => transport.json<TenantList>({ method: "GET", path: "/admin/tenants", options }),
-  /** A new admin key of the tenant: the way back where one was lost. */
+  /** A new admin key of the tenant, for when the others are lost. */
   createKey: (tenant: string, key: NewAdminKeyRequest, options?: CallOptions) =>
     transport.json<KeyAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/keys`, body: key, options }),
-  /** Halts it and says where it goes; answers what there is to carry over. */
+  /** Stops the tenant for its move; returns what there is to copy. */
   leave: (tenant: string, to: string, options?: CallOptions) =>
     transport.json<MoveAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/move`, body: { to }, options }),
-  /** Gives its move up. */
+  /** Cancels its move. */
   stay: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}/move`, options }),
   readRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
@@ -63,7 +63,7 @@ export const tenantVerbs = (transport: Transport) => ({
     transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}`, options }),
 });
 
-/** The dashboard's cookie; `get` also tells what the client's own key is. */
+/** The dashboard's cookie; `get` also returns the client's own key. */
 export const sessionVerbs = (transport: Transport) => ({
   signIn: (key: string, options?: CallOptions) =>
     transport.json<SessionAnswer>({ method: "POST", path: "/session", body: { key }, options }),

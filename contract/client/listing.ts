@@ -1,4 +1,4 @@
-// A list that comes in pages: awaited it is the first page, iterated it is every item of every page.
+// A list in pages: awaited it is the first page, iterated it is every item of every page.
 
 import { MAX_OFFSET } from "../values.ts";
 import type { QueryOf } from "./transport.ts";
@@ -17,7 +17,7 @@ interface Paged {
 
 type Position = { readonly offset?: number; readonly cursor?: string };
 
-/** Where the page after this one begins; null after the last. A cursor reaches further than an offset. */
+/** Where the next page begins; null after the last. A cursor reaches further than an offset. */
 const positionAfter = (page: Paged, itemCount: number, offset: number): Position | null => {
   if (itemCount === 0 || page.next_cursor === null) return null;
   if (page.next_cursor !== undefined) return { cursor: page.next_cursor };
@@ -25,7 +25,7 @@ const positionAfter = (page: Paged, itemCount: number, offset: number): Position
   return next >= page.total || next > MAX_OFFSET ? null : { offset: next };
 };
 
-/** `read` asks for one page; `itemsOf` takes the items out of it. */
+/** `read` fetches one page; `itemsOf` returns its items. */
 export const listing = <Query extends QueryOf<PageQuery>, Page extends Paged, Item>(
   query: Query,
   read: (query: Query) => Promise<Page>,

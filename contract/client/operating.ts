@@ -1,4 +1,4 @@
-// What an operator turns and reads: killswitch, config, cost, and the service about itself.
+// For operators: killswitch, config, cost, and the service itself.
 
 import type { ConfigDocument, ConfigRequest } from "../config.ts";
 import type { CostByGroup, CostByProvider, CostQuery, CostSummary } from "../cost.ts";
@@ -21,13 +21,13 @@ export const killswitchVerbs = (transport: Transport) => ({
 
 export interface StoredConfig<Document> {
   readonly document: Document;
-  /** Hands back with `ifMatch` to overwrite nobody else's change. */
+  /** Pass it as `ifMatch` to avoid overwriting another change. */
   readonly etag: string | null;
 }
 
 export interface ReplaceOptions extends CallOptions {
   readonly ifMatch?: string | null | undefined;
-  /** Only says what would hold. */
+  /** Validates only; nothing is stored. */
   readonly isDryRun?: boolean | undefined;
 }
 
@@ -84,6 +84,6 @@ export const serviceVerbs = (transport: Transport) => ({
   metrics: (options?: CallOptions) => transport.text({ method: "GET", path: "/metrics", options }),
   openapi: (options?: CallOptions) =>
     transport.json<Record<string, unknown>>({ method: "GET", path: "/openapi.json", options }),
-  /** The API as a page. */
+  /** The API reference as an HTML page. */
   docs: (options?: CallOptions) => transport.text({ method: "GET", path: "/docs", options }),
 });

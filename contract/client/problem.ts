@@ -1,31 +1,31 @@
-// What goes wrong on the way to an answer, as one error: the service's problem documents, and the few ways in which no
-// such document comes back. `code` says which; it is stable and safe to branch on.
+// Every failure on the way to an answer, as one error: the service's problem documents, and the cases without such a
+// document. `code` is stable and safe to branch on.
 
 import type { RefusalCode } from "../../domain/refusal.ts";
 import type { ProblemResource } from "../problem.ts";
 
 export type ProblemCode =
   | RefusalCode
-  /** No answer: the address is wrong, the service is down, the connection broke. */
+  /** No answer: the address is wrong, the service is down, or the connection broke. */
   | "unreachable"
   /** No answer within the client's own time. */
   | "timeout"
-  /** The address redirects; the key is not sent on. */
+  /** The address redirects; the key is not sent there. */
   | "redirected"
-  /** An answer that this service does not give: another server listens at the address. */
+  /** Not an answer of this service: another server uses the address. */
   | "unexpected_answer"
   | (string & {});
 
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";
-  /** 0 where there was no answer. */
+  /** 0 without an answer. */
   readonly status: number;
   readonly code: ProblemCode;
   readonly title: string;
-  /** Empty where the answer named none. */
+  /** Empty if the answer has none. */
   readonly requestId: string;
   readonly errors: readonly { path: string; message: string }[];
-  /** With `no_eligible_workers`: each worker and why not. */
+  /** With `no_eligible_workers`: each worker and why it cannot take the job. */
   readonly workers: readonly unknown[];
   readonly retryAfterSeconds: number | null;
 
@@ -50,12 +50,12 @@ const secondsUntil = (retryAfter: string | null): number | null => {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 };
 
-/** The front door speaks in its clients' words. */
+/** The front door has its clients' error format. */
 interface DoorError {
   readonly error?: { readonly message: string; readonly type?: string; readonly code?: string | null };
 }
 
-/** The problem that an answer which is no success stands for. */
+/** The problem of an answer that is not a success. */
 export const problemOf = async (response: Response): Promise<ApiProblem> => {
   const retryAfterSeconds = secondsUntil(response.headers.get("retry-after"));
   const title = response.statusText || `HTTP ${response.status}`;

@@ -1,4 +1,4 @@
-// Schedules: jobs that come again.
+// Schedules: recurring jobs.
 
 import type {
   EditScheduleRequest,
@@ -13,7 +13,7 @@ import { listing, type PageQuery } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export interface PreviewOptions extends CallOptions {
-  /** How many of the next runs to tell. */
+  /** How many of the next runs to include. */
   readonly preview?: number | undefined;
 }
 
@@ -56,7 +56,7 @@ export const scheduleVerbs = (transport: Transport) => ({
         }),
       ({ history }) => history,
     ),
-  /** When a schedule that is not made yet would run. */
+  /** When a schedule would run, without creating it. */
   preview: (schedule: NewScheduleRequest, { preview, ...options }: PreviewOptions = {}) =>
     transport.json<SchedulePreview>({
       method: "POST",

@@ -1,17 +1,16 @@
-// One request and its answer, over any `fetch`. A try that failed in passing is made again: always where the service
-// says that it did nothing, else only where doing it twice does no harm.
-// Invariant: what is repeated has the same idempotency key, so that it happens once.
+// One request and its answer, over any `fetch`. A temporary failure is retried if the service says that it did nothing,
+// or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
 import { ApiProblem, problemOf } from "./problem.ts";
 
 export interface ClientOptions {
-  /** Where the service listens; empty for the page's own origin. */
+  /** The service's address; empty for the page's own origin. */
   readonly url: string;
   readonly key?: string | undefined;
   readonly fetch?: typeof fetch | undefined;
-  /** Further tries of a request that failed in passing. */
+  /** How often a temporary failure is retried. */
   readonly retries?: number | undefined;
-  /** Of one try, until its answer begins; beyond what `wait` asks for. */
+  /** For one try, until its answer begins; added to what `wait` asks for. */
   readonly timeoutMs?: number | undefined;
   readonly onProblem?: ((problem: ApiProblem, path: string) => void) | undefined;
 }
@@ -20,14 +19,14 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Of verbs that make jobs: without one a key is made for each call, so that its retries are safe. */
+/** For methods that create jobs: without a key, one is made for each call, so that its retries are safe. */
 export interface KeyedOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Filters as a caller gives them: each may be left out, or be null. */
+/** Filters as a caller gives them: each may be missing or null. */
 export type QueryOf<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | null | undefined };
 
 export interface Call {
@@ -36,12 +35,14 @@ export interface Call {
   readonly query?: Query | undefined;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** `keyed`: repeated with an idempotency key. Left out, reads and replacements are safe to repeat, others are not. */
+  /**
+   * `keyed`: repeated with an idempotency key. By default reads and replacements are safe to repeat, others are not.
+   */
   readonly repeats?: "safe" | "keyed";
   readonly options?: KeyedOptions | undefined;
 }
 
-/** A body that is no JSON, under its media type. */
+/** A body that is not JSON, with its media type. */
 export class TextBody {
   readonly text: string;
   readonly type: string;
@@ -55,10 +56,10 @@ export class TextBody {
 const DEFAULT_RETRIES = 2;
 const DEFAULT_TIMEOUT_MS = 60_000;
 const FIRST_BACKOFF_MS = 500;
-/** A caller who should wait longer than this hears of it instead. */
+/** If the service asks for a longer pause, the call fails at once. */
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Refusals that pass by themselves soon. The others (a killswitch, a budget, no worker) are the answer. */
+/** Refusals that soon end by themselves. The others (a killswitch, a budget, no worker) are the answer. */
 const PASSING_CODES: ReadonlySet<string> = new Set(["rate_limited", "overloaded", "history_unavailable"]);
 const PASSING_STATUSES: ReadonlySet<number> = new Set([0, 429, 502, 503, 504]);
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "PUT"]);
@@ -128,7 +129,7 @@ const tooSlow = (afterMs: number): ApiProblem =>
   new ApiProblem({ status: 0, code: "timeout", title: "No answer in time", detail: `No answer within ${afterMs} ms.` });
 
 const redirected = ({ status, headers }: Response): ApiProblem => {
-  const detail = `The address redirects to ${headers.get("location") ?? "another one"}: use that one.`;
+  const detail = `The address redirects to ${headers.get("location") ?? "another address"}: use that address.`;
   return new ApiProblem({ status, code: "redirected", title: "Redirected", detail });
 };
 
@@ -136,7 +137,7 @@ const isRedirect = ({ type, status }: Response): boolean =>
   (type as string) === "opaqueredirect" || (status >= 300 && status < 400 && status !== 304);
 
 const notJson = ({ method, path }: Call, status: number, type: string | null): ApiProblem => {
-  const detail = `${method} ${path} was answered with ${type ?? "content of no type"}, not JSON: another service listens there.`;
+  const detail = `${method} ${path} was answered with ${type ?? "content of no type"}, not JSON: another service uses that address.`;
   return new ApiProblem({ status, code: "unexpected_answer", title: "Unexpected answer", detail });
 };
 
@@ -148,11 +149,11 @@ export class Transport {
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#base = options.url.replace(/\/+$/, "");
-    // Called without `this`: a browser's fetch refuses any other.
+    // Called without `this`, because a browser's fetch refuses any other.
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
   }
 
-  /** The answer as it begins. @throws ApiProblem where it is no success. */
+  /** The answer when it begins. @throws ApiProblem if it is not a success. */
   async response(call: Call): Promise<Response> {
     const { key, retries = DEFAULT_RETRIES, onProblem } = this.#options;
     const headers = headersOf(call, key);
@@ -215,7 +216,7 @@ export class Transport {
     }
   }
 
-  /** The whole body: one that breaks off is no answer. */
+  /** The whole body; a body that ends too early counts as no answer. */
   async #read(response: Response, { options: { signal } = {} }: Call): Promise<string> {
     try {
       return await response.text();

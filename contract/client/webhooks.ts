@@ -1,4 +1,4 @@
-// Webhooks: where events are sent, and what became of each delivery.
+// Webhooks: endpoints, and their deliveries.
 
 import type {
   DeliveryList,
@@ -14,7 +14,7 @@ import { listing } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export const webhookVerbs = (transport: Transport) => ({
-  /** The secret stands in the answer this once. */
+  /** Only this answer contains the secret. */
   create: (webhook: NewWebhookRequest, options?: CallOptions) =>
     transport.json<WebhookWithSecret>({ method: "POST", path: "/api/webhooks", body: webhook, options }),
   list: (options?: CallOptions) => transport.json<WebhookList>({ method: "GET", path: "/api/webhooks", options }),
@@ -24,7 +24,7 @@ export const webhookVerbs = (transport: Transport) => ({
     transport.json<WebhookResource>({ method: "PATCH", path: pathOf`/api/webhooks/${id}`, body: changes, options }),
   remove: (id: string, options?: CallOptions) =>
     transport.nothing({ method: "DELETE", path: pathOf`/api/webhooks/${id}`, options }),
-  /** A new secret; the old one signs, too, for 24 hours. */
+  /** A new secret; the old one also signs for 24 hours. */
   rotate: (id: string, options?: CallOptions) =>
     transport.json<WebhookWithSecret>({ method: "POST", path: pathOf`/api/webhooks/${id}/rotate`, body: {}, options }),
   test: (id: string, options?: CallOptions) =>

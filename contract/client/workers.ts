@@ -1,4 +1,4 @@
-// The fleet: workers as they report themselves, and as an operator looks after them.
+// Workers: their own calls, and those of operators.
 
 import type {
   ClaimAnswer,
@@ -16,7 +16,7 @@ import { listing } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export interface ClaimOptions extends CallOptions {
-  /** Seconds to wait for a job where there is none, 0 to 25. */
+  /** Seconds to wait for a job if there is none, 0 to 25. */
   readonly wait?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export const workerVerbs = (transport: Transport) => ({
       repeats: "safe",
       options,
     }),
-  /** Only one that is offline. */
+  /** Only an offline worker can be deleted. */
   forget: (instance: string, options?: CallOptions) =>
     transport.nothing({ method: "DELETE", path: pathOf`/api/workers/${instance}`, options }),
   report: (presence: PresenceRequest, options?: CallOptions) =>

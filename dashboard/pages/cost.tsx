@@ -78,7 +78,7 @@ const Days = ({ days }: { days: { from: string; to: string } }) => (
 
 interface Groups {
   readonly groups: CostByGroup;
-  /** By provider the models of each stand below it. */
+  /** By provider, with the models of each. */
   readonly providers: CostByProvider | null;
 }
 

@@ -57,12 +57,12 @@ const useIdempotency = () => {
 };
 
 const NO_EXTRA: Extra = { runAt: "", timeout: "", attempts: "", isStreamed: false };
-const NO_PROMPT = "The prompt is empty: say what is to be done.";
+const NO_PROMPT = "The prompt is empty.";
 
 interface Draft {
   readonly fields: JobFields;
   readonly extra: Extra;
-  /** The form does not show it; a job made like another shares it. */
+  /** Not in the form; copied to a job that is made like another. */
   readonly metadata?: NewJobRequest["metadata"];
 }
 
@@ -110,7 +110,7 @@ const More = ({ draft, onChange, errorOf }: { draft: Draft; onChange: (draft: Dr
     <>
       <TextField
         label="Input"
-        hint="Any JSON value; the worker gets it beside the prompt."
+        hint="Any JSON value; the worker gets it with the prompt."
         rows={3}
         isCode
         value={fields.input}
@@ -120,7 +120,7 @@ const More = ({ draft, onChange, errorOf }: { draft: Draft; onChange: (draft: Dr
       <div class="field-row">
         <TextField
           label="Not before"
-          hint="Your time. Only for queued jobs."
+          hint="In your time zone. Only for queued jobs."
           type="datetime-local"
           value={extra.runAt}
           error={errorOf("run_at")}
@@ -135,7 +135,7 @@ const More = ({ draft, onChange, errorOf }: { draft: Draft; onChange: (draft: Dr
           onInput={(timeout) => changeExtra({ timeout })}
         />
         <TextField
-          label="Attempts at most"
+          label="Max. attempts"
           type="number"
           placeholder="as configured"
           value={extra.attempts}
@@ -155,7 +155,7 @@ const More = ({ draft, onChange, errorOf }: { draft: Draft; onChange: (draft: Dr
 
 type Verb = "dispatch" | "create";
 
-/** Sends what is drafted, and goes to the job that it became. */
+/** Sends the draft, and opens the new job. */
 const useSubmit = (draft: Draft) => {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);

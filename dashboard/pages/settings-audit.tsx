@@ -56,7 +56,7 @@ const Row = ({ entry }: { entry: AuditEntryResource }) => (
 
 const COLUMNS: readonly Column[] = [{ title: "When" }, { title: "Who", class: "cell-wide" }, { title: "What" }];
 
-/** What entries are about: the first word of their action. */
+/** The subjects of entries: the first word of their action. */
 const ABOUT = [
   ["", "everything"],
   ["killswitch", "the killswitch"],

@@ -106,7 +106,7 @@ const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }
         )
       }
     >
-      {/* It stays in view however far down one types. */}
+      {/* Stays visible while one edits further down. */}
       <div class="config-verdict" aria-live="polite">
         {mayEdit ? <Verdict check={check} /> : <p class="dim">Changing the config needs a key with role admin.</p>}
       </div>

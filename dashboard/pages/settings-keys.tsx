@@ -1,4 +1,4 @@
-// Keys: create, change, rotate, revoke. A key's secret is shown once and then known to nobody but its holder.
+// Keys: create, change, rotate, revoke. A key's secret is shown once.
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";

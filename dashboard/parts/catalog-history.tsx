@@ -10,7 +10,7 @@ export type Entry = CatalogHistoryList["history"][number];
 export const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
 export const KINDS = { added: "in", removed: "out", changed: "changed" } as const;
 
-/** Dollars per million tokens, in and out. */
+/** Dollars per million tokens, input and output. */
 export const priceText = (price: ListedPrice | undefined): string =>
   price === undefined ? "no price" : `${usd(price.input_per_mtok)} in, ${usd(price.output_per_mtok)} out`;
 

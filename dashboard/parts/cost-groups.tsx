@@ -17,7 +17,7 @@ const columnsOf = (by: string): readonly Column[] => [
   { title: "Tokens out", class: "num cell-wide" },
 ];
 
-/** The jobs list's name for a group; it has none for those of no value. */
+/** The job list's filter for a group; null for the group without a value. */
 const filterOf = (by: string, value: string | null): Record<string, string> =>
   value === null || by.startsWith("metadata.") ? {} : { [by === "provider" ? "ran_provider" : by]: value };
 

@@ -1,4 +1,4 @@
-// Cost over time: bars stacked by what the cost is grouped by, the dearest at the bottom, the rest together on top.
+// Cost over time: bars stacked by group, the most expensive at the bottom, the rest combined on top.
 
 import type { CostByGroup, CostSummary } from "../../contract/cost.ts";
 import { usd } from "../format.ts";
@@ -17,10 +17,10 @@ const COLOURS = [
 const REST = { label: "all others", colour: "--part-tier" } as const;
 const NONE = "none";
 const DAY_SECONDS = 86_400;
-/** Sums of dollars differ from their total by what floats lose. */
+/** Sums of dollars differ from their total by rounding errors. */
 const LEAST_USD = 1e-9;
 
-/** One above the other: each begins where the one before ends. */
+/** Stacked values: each begins where the one before ends. */
 const stacked = (parts: readonly { label: string; colour: string; spent: readonly number[] }[]): Line[] => {
   let from: readonly number[] = parts[0]?.spent.map(() => 0) ?? [];
   return parts.map(({ label, colour, spent }) => {
@@ -30,7 +30,7 @@ const stacked = (parts: readonly { label: string; colour: string; spent: readonl
   });
 };
 
-/** What several tags share is counted in each: such parts do not stack. */
+/** A job with several tags counts in each, so such parts are not stacked. */
 const linesOf = (summary: CostSummary, groups: CostByGroup | null): Line[] => {
   const whole = summary.series.map(({ usd: spent }) => spent);
   if (groups?.adds_up !== true || groups.series.length !== whole.length)
@@ -55,7 +55,7 @@ export const CostOverTime = ({ summary, groups }: { summary: CostSummary; groups
   const isByHour = (at[1] ?? 0) - (at[0] ?? 0) < DAY_SECONDS;
   return (
     <Panel title={isByHour ? "By hour" : "By day"} aside={<span class="dim">UTC</span>} class="span-2">
-      {/* The axis is drawn for its step: another step is another plot. */}
+      {/* A new key makes a new plot, because a plot's axis depends on its step. */}
       <Plot
         key={`${summary.from} ${isByHour}`}
         name={`Cost over time, ${usd(summary.total_usd)} in all`}

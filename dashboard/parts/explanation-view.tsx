@@ -7,7 +7,7 @@ import { NoWorkers } from "./fleet-glance.tsx";
 import { Lamp } from "./lamp.tsx";
 import { ScoreBar, ScoreLegend } from "./score-bars.tsx";
 
-/** Eligible workers, and as many refused ones. */
+/** The limit of eligible workers shown, and of refused ones. */
 export const MAX_NAMED = 100;
 
 const Choice = ({ explanation }: { explanation: Explanation }) => {

@@ -1,4 +1,4 @@
-// What of the fleet is shown: words, order and grouping as fields, and what else the address asks for, to be taken away.
+// The controls of the fleet page: search, order and grouping, and removable filters from the address.
 
 import { useState } from "preact/hooks";
 import { WORKER_SORTS, type WorkerSort } from "../../contract/values.ts";
@@ -26,7 +26,7 @@ export const GivenFilters = ({ filter }: { filter: FleetFilter }) => (
       .map((name) => (
         <button key={name} type="button" class="button small" onClick={() => refine({ [name]: null, offset: null })}>
           {name} {filter[name]} <span aria-hidden="true">×</span>
-          <span class="visually-hidden">, take away</span>
+          <span class="visually-hidden">, remove</span>
         </button>
       ))}
   </>

@@ -1,5 +1,5 @@
-// Workers as rows that follow the live view, each with its state and what holds it back; some or all are paused or
-// resumed at once.
+// Workers as rows that follow the live view, each with its state and what holds it back; selected or all are paused or
+// resumed.
 
 import { useState } from "preact/hooks";
 import type { FleetSumsResource, WorkerResource } from "../../contract/worker.ts";

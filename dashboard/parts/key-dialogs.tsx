@@ -1,4 +1,4 @@
-// The dialogs of keys: making one, changing its name and limits, a new secret, revoking it.
+// The dialogs of keys: create, change name and limits, rotate, revoke.
 
 import { useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
@@ -50,7 +50,7 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
   );
 };
 
-/** Its name and limits: they hold from its next request on. */
+/** Name and limits; they apply from the key's next request on. */
 export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => {
   const [name, setName] = useState(item.name);
   const [limits, setLimits] = useState(fieldsOf(item.limits));

@@ -1,4 +1,4 @@
-// What a key may use: its limits as fields, as the API takes them, and in words.
+// A key's limits: as form fields, as the API takes them, and as text.
 
 import type { KeyResource } from "../../contract/key.ts";
 import { TextField } from "./form.tsx";
@@ -13,16 +13,16 @@ export interface Limits {
 
 export const NO_LIMITS: Limits = { requests_per_minute: "", concurrent: "", day_usd: "", month_usd: "", models: "" };
 const FIGURES: readonly (readonly [keyof Limits, string])[] = [
-  ["requests_per_minute", "Requests a minute"],
-  ["concurrent", "Open jobs at a time"],
-  ["day_usd", "Dollars a day"],
-  ["month_usd", "Dollars a month"],
+  ["requests_per_minute", "Requests per minute"],
+  ["concurrent", "Open jobs at the same time"],
+  ["day_usd", "Dollars per day"],
+  ["month_usd", "Dollars per month"],
 ];
 
-/** Only these roles create jobs, and limits hold where jobs are created. */
+/** Only these roles create jobs, and limits apply where jobs are created. */
 export const canHaveLimits = (role: KeyResource["role"]): boolean => role !== "worker" && role !== "viewer";
 
-/** The limits of a key as one types them. */
+/** The limits of a key as form fields. */
 export const fieldsOf = (limits: KeyResource["limits"]): Limits => ({
   requests_per_minute: `${limits?.requests_per_minute ?? ""}`,
   concurrent: `${limits?.concurrent ?? ""}`,
@@ -31,7 +31,7 @@ export const fieldsOf = (limits: KeyResource["limits"]): Limits => ({
   models: limits?.models?.join(", ") ?? "",
 });
 
-/** Only those that are filled in; null for none. */
+/** Only those that are filled in; null if none is. */
 export const limitsOf = (limits: Limits): KeyResource["limits"] => {
   const figures = FIGURES.filter(([name]) => limits[name].trim() !== "").map(([name]) => [name, Number(limits[name])]);
   const models = limits.models
@@ -66,14 +66,14 @@ export const LimitFields = ({
     </div>
     <TextField
       label="Models"
-      hint="Separated by commas; * stands for any characters. Empty for all."
+      hint="Separated by commas; * matches any characters. Empty for all."
       value={limits.models}
       onInput={(models) => onInput({ ...limits, models })}
     />
   </details>
 );
 
-/** The limits of a key, in words. */
+/** The limits of a key, as text. */
 export const limitsInWords = (limits: KeyResource["limits"]): string => {
   if (limits === null) return "";
   const figures = FIGURES.filter(([name]) => limits[name] != null).map(

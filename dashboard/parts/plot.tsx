@@ -9,7 +9,7 @@ export interface Line {
   /** A custom property of the theme. */
   readonly colour: string;
   readonly kind: "bars" | "line" | "area";
-  /** Where its bars begin: on top of those before them; absent, at zero. */
+  /** Where its bars begin: on top of the previous ones; default: at zero. */
   readonly from?: readonly number[];
 }
 

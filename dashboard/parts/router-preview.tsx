@@ -20,7 +20,7 @@ const fleetShape = (): string =>
 export const RouterPreview = ({ query }: { query: Partial<ExplainQuery> }) => {
   const asked = useSettled(JSON.stringify(query), TYPING_MS);
   const fleet = useThrottled(fleetShape(), FLEET_EVERY_MS);
-  // Asked before the fleet is known it would be asked again at once.
+  // Not before the fleet is known, because it would be read again at once.
   const { data, error, reload } = useLoad(hasSnapshot.value ? `${asked} ${fleet}` : null, (signal) =>
     api.jobs.explain({ ...JSON.parse(asked), limit: MAX_NAMED }, { signal }),
   );

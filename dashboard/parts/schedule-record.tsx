@@ -81,7 +81,7 @@ export const NextDay = ({ schedule: { name, status, next_run_at } }: { schedule:
   const all = (data?.next_runs ?? []).map((run) => Date.parse(run));
   const runs = all.filter((at) => at - from < DAY_MS);
   const last = runs.at(-1);
-  // More than are told: what comes after the last of them is not known.
+  // There are more runs than the preview has; nothing is known beyond its last one.
   const isMore = all.length === MAX_PREVIEW && runs.length === all.length && last !== undefined;
   const xOf = (at: number): number => Math.max(0, ((at - from) / DAY_MS) * (STRIP - RUN));
   const says = isMore ? `${MAX_PREVIEW} runs and more` : plural(runs.length, "run");

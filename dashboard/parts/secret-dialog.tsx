@@ -1,4 +1,4 @@
-// A secret that is shown once. It lives in this dialog and goes with it.
+// A secret that is shown once. It exists only in this dialog.
 
 import { Dialog } from "./dialog.tsx";
 import { copy } from "./text-block.tsx";
@@ -6,7 +6,7 @@ import { copy } from "./text-block.tsx";
 interface SecretProps {
   title: string;
   secret: string;
-  /** What it is for, beside that it is shown once. */
+  /** What it is for; that it is shown once is always said. */
   note?: string;
   onClose: () => void;
 }
@@ -22,7 +22,7 @@ export const SecretDialog = ({ title, secret, note, onClose }: SecretProps) => (
         Copy
       </button>
       <button type="button" class="button primary" onClick={onClose}>
-        I have kept it
+        I have saved it
       </button>
     </div>
   </Dialog>

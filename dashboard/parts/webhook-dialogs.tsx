@@ -1,4 +1,4 @@
-// The dialogs of webhooks: making one, changing one, a new secret, deleting one.
+// The dialogs of webhooks: create, edit, rotate the secret, delete.
 
 import { useState } from "preact/hooks";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "../../contract/values.ts";

@@ -42,7 +42,7 @@ export interface HeldList {
   readonly ignoredIds: ReadonlySet<string>;
 }
 
-/** A row shows a line of the prompt, and no input or result. */
+/** A row shows one line of the prompt, and no input or result. */
 const LISTED_CHARS = 300;
 const MAX_KEPT_LISTS = 10;
 const MAX_NEW = 1000;

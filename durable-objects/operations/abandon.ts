@@ -29,7 +29,7 @@ const endJob = (turn: Turn, job: Job, error: JobError): void => {
   turn.record(job, decided.value);
 };
 
-/** Its client has heard the beginning of an attempt that is over, though the worker never said that it speaks. */
+/** Its client has received part of an attempt that has ended, although the worker never reported its first output. */
 export const endHeard = (turn: Turn, id: string): void => {
   const job = turn.store.jobs.find(id);
   if (job === null || job.api === null || isFinal(job.status)) return;

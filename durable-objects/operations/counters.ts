@@ -120,7 +120,7 @@ export interface Counters {
   readonly jobsByStatus: Record<JobStatus, number>;
   /** How often a failed job was retried. */
   retriedCount: number;
-  /** Finished jobs that history has deleted: they count above, and stand in no list. */
+  /** Finished jobs that history has deleted: they are counted above, but are in no list. */
   readonly prunedByStatus: Partial<Record<JobStatus, number>>;
   readonly assignmentLatency: Histogram;
   readonly tallies: Tallies;

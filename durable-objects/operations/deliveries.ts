@@ -67,7 +67,9 @@ const withLink = ({ origin }: Webhook, data: Json): Json => {
 /** At killswitch level 4 only the killswitch's own events are sent. */
 const sendable = (turn: Turn): string => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch.*" : "*");
 
-/** While as many are under way as may be, the end of each is the time to look; the alarm is for an object that dies. */
+/**
+ * While the most deliveries are in progress, the end of each triggers the next; the alarm is for an object that dies.
+ */
 export const nextDeliveryAt = (turn: Turn): number | null => {
   const dueAt = turn.store.deliveries.nextDueAt(sendable(turn));
   const isFull = turn.memory.deliveriesUnderWay.size >= MAX_UNDER_WAY;

@@ -55,7 +55,9 @@ export const refuseBacklog = (turn: Turn): Result<null, Refusal> => {
   return err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
 };
 
-/** An open job shows all its texts; a final one of the front door what history keeps of them, though it is still here. */
+/**
+ * An open job shows all its texts; a final front-door job only those that history keeps, even while it is still here.
+ */
 export const presentOpenJob = (turn: Turn, job: Job): JobResource => {
   const payload = turn.store.payloads.find(job.id);
   const result = turn.store.payloads.findResult(job.id);

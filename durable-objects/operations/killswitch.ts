@@ -108,7 +108,7 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
 const store = (turn: Turn, killswitch: Killswitch): void => {
   turn.memory.killswitch = killswitch;
   turn.store.settings.putKillswitch(killswitch);
-  // What a full halt held back goes out as soon as it is over.
+  // Deliveries that a full halt held back are sent as soon as it is over.
   turn.due(nextDeliveryAt(turn));
 };
 

@@ -47,7 +47,7 @@ const statusCounts = (turn: Turn): Record<JobStatus, number> => {
   return { completed: kept("completed"), cancelled: kept("cancelled"), failed, ...turn.memory.open };
 };
 
-/** Kept at once: history does not tell it a second time. */
+/** Stored at once, because history reports it only once. */
 export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>): null => {
   const { counters } = turn.memory;
   for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])

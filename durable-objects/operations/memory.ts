@@ -27,7 +27,7 @@ export interface Memory {
   isEchoAside: boolean;
   /** When workers were last looked at whose state time alone changes. */
   lookedAt: number;
-  /** No worker is to be forgotten before. */
+  /** The earliest time at which a worker is to be forgotten. */
   forgetAt: number;
   /** Providers that back off, and until when. */
   readonly backoffs: Map<string, number>;

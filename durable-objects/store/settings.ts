@@ -15,7 +15,7 @@ export interface TenantIdentity {
 
 /** A budget that was reached, as it was then: each is noted once. */
 export interface BudgetNotice {
-  /** Whose budget it is: a provider's, or (null) the tenant's. */
+  /** The provider with this budget, or null for the tenant's. */
   readonly provider: string | null;
   readonly period: "day" | "month";
   readonly limitNanoUsd: number;

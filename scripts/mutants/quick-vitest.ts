@@ -1,4 +1,4 @@
-// As much of vitest as `test/domain` uses, for tests that are run a thousand times: a process starts in a tenth of a
+// The part of vitest that `test/domain` uses, for tests that are run a thousand times: a process starts in a tenth of a
 // second, and ends at the first failure.
 
 import { isDeepStrictEqual } from "node:util";
@@ -22,7 +22,7 @@ const each =
 export const test = Object.assign(define, { each });
 export const it = test;
 
-/** Throws what the first failing test throws. */
+/** Throws the first failing test's error. */
 export const runAll = async (): Promise<void> => {
   if (waiting.length === 0) throw new Error("there are no tests");
   for (const run of waiting) await run();
@@ -38,7 +38,7 @@ class Containing {
 
 const isPlain = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-/** `isPart`: the value may have more fields than were named. A field that is undefined is none. */
+/** `isPart`: the value may have more fields than named. An undefined field counts as missing. */
 const fits = (value: unknown, wanted: unknown, isPart: boolean): boolean => {
   if (wanted instanceof Containing) return typeof value === "string" && value.includes(wanted.text);
   if (!isPlain(wanted) || !isPlain(value)) return Object.is(value, wanted);

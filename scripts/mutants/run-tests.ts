@@ -1,4 +1,4 @@
-// Runs test files with `quick-vitest.ts` in the place of vitest: `node run-tests.ts <file> …`. A failure is exit code 1.
+// Runs test files with `quick-vitest.ts` instead of vitest: `node run-tests.ts <file> …`. Exit code 1 after a failure.
 
 import { registerHooks } from "node:module";
 import path from "node:path";

@@ -1,5 +1,5 @@
 // `npm run mutants -- --scan <file> …`: tries every change of a file against the tests of `test/domain` that import it,
-// and, where those are content, against a short simulation. Says which changes nobody noticed.
+// and, if those pass, against a short simulation. Prints the changes that were not noticed.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { type Change, scan } from "./scan.ts";
 const TESTS = "test/domain";
 const SEEDS = 25;
 
-/** Those that import the file themselves: nearly every test reaches nearly every file somehow. */
+/** Tests that import the file directly, because nearly every test reaches nearly every file indirectly. */
 const testsOf = async (file: string): Promise<string[]> => {
   const names = (await readdir(path.join(ROOT, TESTS))).filter((name) => name.endsWith(".test.ts"));
   const found: string[] = [];
@@ -64,7 +64,7 @@ const tryFile = async (copy: string, file: string, hasSimulation: boolean): Prom
   return survivors.length;
 };
 
-/** Answers how many changes nobody noticed; the simulation takes most of the time, so it can be left out. */
+/** Returns how many changes were not noticed; the simulation takes most of the time, so it can be left out. */
 export const survey = async (copy: string, files: readonly string[], hasSimulation: boolean): Promise<number> => {
   let survivors = 0;
   for (const file of files) survivors += await tryFile(copy, file, hasSimulation);

@@ -61,7 +61,7 @@ export async function ensureWorkerKey(url: string, dir: DataDir): Promise<string
   return key;
 }
 
-/** Each request once: what a first start has half done, the next one finds. */
+/** Each request once: the next start finds what an interrupted first start has done. */
 function clientOf(url: string, key: string): Client {
   return createClient({ url, key, retries: 0, timeoutMs: REQUEST_TIMEOUT_MS });
 }

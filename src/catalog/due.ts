@@ -5,11 +5,11 @@ import type { Allowance, Cost } from "../../domain/allowance.ts";
 import type { SyncReport } from "../../domain/catalog-subscription.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 
-/** A list that has not changed costs five queries of the thousand that an invocation has. */
+/** An unchanged list costs five of the thousand queries that an invocation has. */
 export const DUE_MAX_PER_PASS = 160;
 /**
- * Of one sync, all that it may ask: every model of the longest list removed or replaced, the lease lost at the end,
- * every page fetched on its own, the key asked of a vault.
+ * The most that one sync may ask: every model of the longest list removed or replaced, the lease lost at the end, every
+ * page fetched separately, the key read from a vault.
  */
 export const SYNC_WORST: Cost = { queries: 40, requests: 100 };
 /** An invocation has six connections; each may hold a whole answer in memory. */
@@ -26,7 +26,7 @@ export interface DueTools extends SyncTools {
   readonly mayRun?: (tenant: string) => Promise<boolean>;
   /** Called after each sync that changed something, to send a live event and flag references to removed models. */
   readonly onChanged?: (tenant: string, report: SyncReport) => Promise<void>;
-  /** Where it is spent, what is due waits for the next pass. */
+  /** When it is used up, the rest waits for the next pass. */
   readonly allowance?: Allowance;
   readonly maxPerPass?: number;
   readonly concurrency?: number;

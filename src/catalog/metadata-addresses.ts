@@ -1,8 +1,8 @@
-// Where a cloud's machines ask for their own credentials. No request that a tenant can aim goes there, not even to a
-// local provider or a private webhook: url-policy.ts refuses the address as it is written, and self-hosted the
-// runtime's network refuses what a name resolves to.
+// Addresses at which cloud machines get their credentials. No request that a tenant can aim goes there, not even to a
+// local provider or a private webhook: url-policy.ts refuses the written address, and self-hosted the runtime's network
+// refuses what a name resolves to.
 
-/** Link-local addresses, and those outside of them: Alibaba, Azure, Oracle, then AWS, Google and Scaleway by IPv6. */
+/** Link-local addresses, then others: Alibaba, Azure, Oracle, and by IPv6 AWS, Google and Scaleway. */
 export const METADATA_NETWORKS = [
   "169.254.0.0/16",
   "100.100.100.200/32",
@@ -25,12 +25,12 @@ const NETWORKS = METADATA_NETWORKS.map((text) => {
   return { bits, hostBits: BigInt(bits - Number(length)), start: numberOf(address) };
 });
 
-/** `hostname` as a URL shows it: IPv4 in four decimals, IPv6 in brackets, names in lower case. */
+/** `hostname` as a URL shows it: IPv4 with four decimals, IPv6 in brackets, names in lower case. */
 export function isMetadataHost(hostname: string): boolean {
   if (IPV4.test(hostname)) return isInside(numberOf(hostname), BITS.ipv4);
   if (!hostname.startsWith("[")) return METADATA_NAMES.test(hostname) || METADATA_INTERNAL.test(hostname);
   const address = numberOf(hostname.slice(1, -1));
-  // An IPv4 address can stand in the last 32 bits: ::ffff:169.254.169.254, 64:ff9b::169.254.169.254.
+  // The last 32 bits can contain an IPv4 address: ::ffff:169.254.169.254, 64:ff9b::169.254.169.254.
   return isInside(address, BITS.ipv6) || isInside(BigInt.asUintN(BITS.ipv4, address), BITS.ipv4);
 }
 

@@ -66,7 +66,7 @@ const toEntry = (row: HistoryRow): ModelsHistoryEntry => {
   };
 };
 
-/** Lines of earlier releases have no price. */
+/** Entries of earlier releases have no price. */
 function modelOf(text: string | null): { model: CatalogModel | null; price: ModelPrice | null } {
   if (text === null) return { model: null, price: null };
   const { price = null, ...model } = JSON.parse(text) as CatalogModel & { price?: ModelPrice };

@@ -27,8 +27,8 @@ export async function storedModels(db: D1Database, tenant: string, id: string): 
 }
 
 /**
- * What a provider lists by all of the tenant's subscriptions to it, the one synced last at the end; null where none of
- * them has a list.
+ * What a provider lists over all of the tenant's subscriptions to it, the latest sync last; null if none of them has a
+ * list.
  */
 export async function modelsOfProvider(
   db: D1Database,
@@ -67,7 +67,7 @@ function toModel(row: ModelRow): ListedModel {
   return { id: row.model_id, name: row.name, ...contextWindow, ...price };
 }
 
-/** The models that changes leave behind. */
+/** The models after the changes. */
 export function modelsToWrite(changes: readonly CatalogChange[]): ListedModel[] {
   return changes.map(({ after }) => after).filter((model) => model !== null);
 }

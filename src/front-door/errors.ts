@@ -38,7 +38,7 @@ export const errorOfRefusal = (refusal: Refusal): DoorError => {
 const TOO_MANY = 429;
 const NOBODY_THERE_SECONDS = 5;
 
-/** In seconds, where nobody says better. */
+/** In seconds, if nothing better is known. */
 const retryAfterOfError = ({ code, status }: DoorError): number | undefined => {
   if (code === "no_eligible_workers") return NOBODY_THERE_SECONDS;
   return status === TOO_MANY ? 1 : undefined;

@@ -85,7 +85,7 @@ const follow = (
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const encoder = new TextEncoder();
   let said = Promise.resolve();
-  // One after the other: a reader that is slow to take a comment still gets what comes next.
+  // One after the other: a reader that takes a comment slowly still gets the next event.
   const say = (text: string): Promise<void> => {
     const write = async (): Promise<void> => {
       const writer = writable.getWriter();
@@ -106,7 +106,7 @@ const follow = (
       }
       const seen = standOf(job);
       const hasMoved = ({ status, lease }: Followed): boolean => status !== seen.status || lease !== seen.lease;
-      // The relay keeps its readers' connections alive; nobody else does it while the job waits.
+      // The relay keeps its readers' connections alive; while the job waits, this does.
       const ticking = setInterval(() => void say(": keep-alive\n\n").catch(() => undefined), KEEP_ALIVE_MS);
       job = await watchUntil(c, token, job, hasMoved, seen).finally(() => clearInterval(ticking));
     }

@@ -41,7 +41,7 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   return new Response(JSON.stringify(ended.result), { headers });
 };
 
-/** `front_door.store: none` keeps nothing that could be answered again. */
+/** `front_door.store: none` keeps nothing that could be returned again. */
 const notKept = (id: string): DoorError => ({
   code: "not_found",
   message: `the answer of job "${id}" was not kept (front_door.store): send the request with a new Idempotency-Key`,

@@ -36,7 +36,7 @@ export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise
     return { attempts: attemptsOf(timeline, results.map(spendingOf), job.model).map(presentAttempt) };
   });
 
-/** The sums are kept without null: no token at all is no report. */
+/** The sums have no null: zero tokens means that none were reported. */
 const usageOf = (row: SpendingRow): Usage | null =>
   row.input_tokens + row.output_tokens === 0
     ? null

@@ -38,7 +38,7 @@ export const listAudit = (
     return { entries: rows.map(toEntry), total: sum?.total ?? 0 };
   });
 
-/** What each parameter asks of a line; the place of its value is given. */
+/** The condition of each parameter; the position of its value is given. */
 const CONDITIONS = {
   action: (at: string) => `(action = ${at} OR substr(action, 1, length(${at}) + 1) = ${at} || '.')`,
   actor: (at: string) => `(actor_key_id = ${at} OR actor_name = ${at})`,

@@ -59,7 +59,7 @@ const usageOf = (sums: Sums): UsageResource => ({
 
 const PLACES = Array.from({ length: MAX_COST_SERIES }, (_, index) => `?${index + 6}`).join(", ");
 
-/** Of the values that follow ?5 alone; ?5 is what they are values of. */
+/** Only the values after ?5; ?5 is their dimension. */
 const spentBySlot = (column: string, table: string): string =>
   `SELECT hour_at - hour_at % ?4 AS slot_at, ${column} AS value, SUM(nano_usd) AS nano_usd FROM ${table}
     tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 AND ${column} IN (${PLACES})

@@ -17,7 +17,7 @@ export interface JobSelection {
 
 type Bind = (value: string | number) => string;
 
-/** What a filter asks of a job; the first label that is asked for leads, else the first column. */
+/** What a filter requires of a job; the first requested label leads, else the first column. */
 type Part =
   /** It may have several of the kind. */
   | { readonly label: string; readonly value: string }
@@ -34,7 +34,7 @@ const column =
 
 const HTTP_STATUS = /^[1-5]\d\d$/;
 
-/** Not every runtime has a code of its own: a number finds the status that the provider answered with, too. */
+/** Not every runtime has error codes: a number also matches the HTTP status of the error. */
 const errorCode = (value: string): Part[] =>
   HTTP_STATUS.test(value)
     ? [
@@ -48,11 +48,11 @@ const errorCode = (value: string): Part[] =>
 const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
 
-/** Every name that a filter may have, the most telling first. */
+/** Every name that a filter may have, most selective first. */
 const PARTS = {
   tag: label("tag"),
   model: label("model"),
-  // It is among the job's providers, whose index leads to it.
+  // It is among the job's providers, whose index is used.
   ran_provider: (value) => [...label("provider")(value), { sql: (bind) => `jobs.ran_provider = ${bind(value)}` }],
   provider: label("provider"),
   error_code: errorCode,
@@ -93,7 +93,7 @@ export const selectionOf = (filter: JobFilter): JobSelection => {
     if ("sql" in part) conditions.push(part.sql(bind, createdAt));
     else if ("label" in part) conditions.push(hasLabel(part, bind));
     else {
-      // What leads is left bare for the planner.
+      // The leading condition has no plus, so that the planner uses its index.
       conditions.push(`${isLed ? "+" : ""}${part.column} = ${bind(part.value)}`);
       isLed = true;
     }

@@ -5,13 +5,13 @@ import type { JobStatus } from "../../domain/job-status.ts";
 
 const DAY_MS = 86_400_000;
 const JOBS_A_STEP = 500;
-/** Of all tenants together in one minute. */
+/** For all tenants together, per minute. */
 const STEPS_A_MINUTE = 20;
 
 /** The tables of a job, the job itself last, so that an interrupted step is repeated. */
 const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
-/** Finding the jobs, deleting them with what belongs to them, and finding and telling their tenant. */
+/** Finding the jobs, deleting them with their data, and finding and telling their tenant. */
 const STEP_COST: Cost = { queries: OF_A_JOB.length + 3, requests: OF_A_JOB.length + 4 };
 
 export type Pruned = Partial<Record<JobStatus, number>>;
@@ -24,7 +24,7 @@ interface Pruning {
   readonly allowance: Allowance;
 }
 
-/** Deletes finished jobs that are older than their tenant keeps them, a step of each such tenant in turn. */
+/** Deletes finished jobs that are older than their tenant's limit, one step per tenant in turn. */
 export const pruneJobs = async (
   db: D1Database,
   nowAt: number,

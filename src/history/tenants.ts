@@ -65,7 +65,7 @@ export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
     }
   });
 
-/** Woken in one minute. */
+/** How many are woken per minute. */
 export const MAX_OVERDUE = 200;
 
 /** Tenants whose alarm was due before `beforeAt` and did not fire. */

@@ -74,7 +74,7 @@ const replace = endpoint(
     ...asks("replaceConfig"),
     summary: "Replace the config",
     description:
-      "JSON or YAML by `Content-Type`; what is left out takes its default, or for heartbeats, reaping and offline what fits the times given. `If-Match` with the ETag refuses to overwrite somebody else's change; `?dry_run=true` only says what would hold.",
+      "JSON or YAML by `Content-Type`; missing settings get their defaults, except that missing times of heartbeats, reaping and offline are fitted to the given ones. With `If-Match` and the ETag, a config changed in the meantime is not overwritten. `?dry_run=true` validates and stores nothing.",
     query: dryRunQuery,
     rawBody: { schema: configDocument, media: DOCUMENT_TYPES },
     answers: {
@@ -106,7 +106,7 @@ const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   if (text.trim() === "") throw new Refused(invalid("", "a body is required: the whole config, as JSON or YAML"));
   const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);
   const reserved = reservedPath(given);
-  if (reserved !== null) throw new Refused(invalid(reserved, 'is no name: "__proto__" is reserved'));
+  if (reserved !== null) throw new Refused(invalid(reserved, 'is a reserved name: "__proto__"'));
   const parsed = configRequest.safeParse(withFittingTimes(given));
   if (parsed.success) return parsed.data;
   throw new Refused(refusalOf(configDocument, parsed.error, given));

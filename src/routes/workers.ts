@@ -42,7 +42,7 @@ import { commandJob } from "./job-command.ts";
 const FLEET = "Workers";
 const PROTOCOL = "Worker protocol";
 const nothing = z.strictObject({});
-/** What a report holds beside its result. */
+/** The rest of a report, without its result. */
 const MAX_REPORT_BYTES = 64 * 1024;
 
 const report = endpoint(
@@ -249,7 +249,7 @@ const complete = endpoint(
     },
   },
   async (c, { params, query, body, token }) => {
-    // A result has a bound of its own, as in a worker's message.
+    // A result has its own limit, as in a worker's message.
     if (utf8Bytes(JSON.stringify(body.result)) > MAX_RESULT_BYTES)
       throw new Refused({ code: "payload_too_large", limitBytes: MAX_RESULT_BYTES });
     const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };

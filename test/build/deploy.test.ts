@@ -1,4 +1,4 @@
-// `npm run deploy` against a wrangler that only notes what it is told: a checkout in a folder of its own, built already.
+// `npm run deploy` with a wrangler that only records its calls: a built checkout in a folder of its own.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const LINKED = ["contract", "domain", "durable-objects", "migrations", "providers", "src", "package.json"];
 const DATABASE_ID = "11111111-2222-3333-4444-555555555555";
 
-/** Notes each call with its secrets file and the kept root key as they were then; fails at the step it is told. */
+/** Records each call with its secrets file and the kept root key; fails at the step it is told. */
 const WRANGLER = `#!/usr/bin/env node
 const { appendFileSync, existsSync, readFileSync, statSync } = require("node:fs");
 const args = process.argv.slice(2);

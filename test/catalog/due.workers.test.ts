@@ -52,7 +52,7 @@ describe("a pass over what is due", () => {
     expect(new Set(visited()).size).toBe(10);
   });
 
-  it("starves nobody, though some fail every time", async () => {
+  it("starves no subscription, though some fail every time", async () => {
     await subscribeMany(6);
     world.answer = (request) => (/mirror-[0-3]\./.test(request.url) ? json({}, 503) : json(modelRows("a")));
     const tools = { ...world.tools, maxPerPass: 2 };
@@ -60,7 +60,7 @@ describe("a pass over what is due", () => {
     expect([...new Set(visited())].sort()).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it("is not held up for ever by one that takes its isolate down with it", async () => {
+  it("is not blocked for ever by a sync that crashes its isolate", async () => {
     await subscribeMany(2);
     world.answer = (request) => {
       if (request.url.includes("mirror-0")) return new Promise(() => {});
@@ -110,7 +110,7 @@ describe("a pass over what is due", () => {
     expect(visited().sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it("does not sync again what somebody forced while the pass was on its way to it", async () => {
+  it("does not repeat a sync that was forced shortly before its turn", async () => {
     const ids = await subscribeMany(6);
     const forced = ids[5] ?? "";
     let isForced = false;
@@ -125,7 +125,7 @@ describe("a pass over what is due", () => {
     expect(visited().filter((index) => index === 5)).toHaveLength(1);
   });
 
-  it("tells of each change, and survives a listener that throws", async () => {
+  it("reports each change, and survives a listener that throws", async () => {
     await subscribeMany(3);
     world.answer = (request) => json(request.url.includes("mirror-1") ? { data: [] } : modelRows("a"));
     const told: string[][] = [];
@@ -142,7 +142,7 @@ describe("a pass over what is due", () => {
     expect(await syncDueSubscriptions(world.tools)).toMatchObject({ synced: 0 });
   });
 
-  it("puts a halted tenant off, asks for it once, and takes it up when it may run again", async () => {
+  it("postpones a halted tenant, asks about it once, and continues when it may run again", async () => {
     const [first = ""] = await subscribeMany(3);
     world.lists("a");
     const asked: string[] = [];

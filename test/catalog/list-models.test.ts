@@ -40,7 +40,7 @@ describe("a list", () => {
     expect((await list(() => json({ data: null }))).listing).toEqual({ ok: true, models: new Map() });
   });
 
-  it("loses bad rows and doubles, and keeps the first of each", async () => {
+  it("drops bad rows and duplicates, and keeps the first of each", async () => {
     const rows = [{ id: "a", name: "first" }, null, { id: "a", name: "second" }, { id: "" }, 7, { id: "b" }];
     const { listing } = await list(() => json({ data: rows }));
     expect(listing.ok && [...listing.models.values()]).toEqual([
@@ -85,7 +85,7 @@ describe("a list in pages", () => {
     expect(detailOf((await list(pages)).listing)).toContain("no pagination key");
   });
 
-  it("fails when they lead in a circle", async () => {
+  it("fails when the pages form a loop", async () => {
     const { listing, requests } = await list(() => json({ ...modelRows("a"), has_more: true, last_id: "a" }), paged);
     expect(detailOf(listing)).toContain("circle");
     expect(requests.length).toBe(2);
@@ -228,7 +228,7 @@ describe("models_sync_url", () => {
     "https://127.0.0.1/",
     "https://metadata.google.internal/",
     "https://u:p@x.example/",
-  ])("%s is refused at the fetch too, whoever wrote it into the database", async (url) => {
+  ])("%s is refused at the fetch too, however it came into the database", async (url) => {
     const { listing, requests } = await list(rows, acme, url);
     expect(listing.ok).toBe(false);
     expect(requests).toEqual([]);
@@ -248,7 +248,7 @@ describe("a missing key", () => {
     expect(provider.requests).toEqual([]);
   });
 
-  it("is no matter to a local runtime", async () => {
+  it("does not matter to a local runtime", async () => {
     const provider = fakeProvider(() => json(modelRows("a")), {});
     const config = { ...acme, local: true, list_url: "http://127.0.0.1:8000/v1/models" };
     expect(idsOf(await listModels(provider.connector, config, null))).toEqual(["a"]);

@@ -112,7 +112,7 @@ describe("a subscription", () => {
     expect(await world.audit()).toHaveLength(1);
   });
 
-  it("cannot be edited into one that is refused, nor into its own double", async () => {
+  it("cannot be edited into an invalid one or a duplicate", async () => {
     await world.subscribe();
     const { id } = await world.subscribe({ models_sync_url: "https://mirror.example.com/models" });
     const bad = await editSubscription(world.tools, world.tenant, id, ANA, { models_sync_url: "https://10.0.0.1/" });
@@ -122,7 +122,7 @@ describe("a subscription", () => {
     expect((await world.see(id)).modelsSyncUrl).toBe("https://mirror.example.com/models");
   });
 
-  it("that is deleted takes its models and its history with it, and is gone the second time", async () => {
+  it("that is deleted loses its models and history, and is unknown the second time", async () => {
     const { id } = await world.subscribe();
     world.lists("a", "b");
     await syncSubscription(world.tools, world.tenant, id, ANA);
@@ -136,7 +136,7 @@ describe("a subscription", () => {
     }
   });
 
-  it("is written down in the audit, without what may be a secret in its address", async () => {
+  it("is recorded in the audit log, without a possible secret in its address", async () => {
     const { id } = await world.subscribe({ models_sync_url: "https://mirror.example.com/models?token=s3cret" });
     await editSubscription(world.tools, world.tenant, id, ANA, { models_sync_schedule: "0 * * * *" });
     await deleteSubscription(world.tools, world.tenant, id, ANA);

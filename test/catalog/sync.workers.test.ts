@@ -137,7 +137,7 @@ describe("a sync", () => {
     expect((await world.see(id)).modelsSyncedAt).toBe(world.clock.now);
   });
 
-  it("is written down in the audit only when it changed something, with who asked for it", async () => {
+  it("is recorded in the audit log only if it changed something, with its caller", async () => {
     world.lists("a");
     await sync();
     await sync();
@@ -239,7 +239,7 @@ describe("a sync that fails", () => {
     expect(JSON.stringify([result, await everything()])).not.toContain(ACME_KEY);
   });
 
-  it("is well again after one that does not", async () => {
+  it("recovers with the next successful sync", async () => {
     world.answer = () => json({}, 500);
     await sync();
     world.lists("a", "b");
@@ -334,7 +334,7 @@ describe("a subscription that changes while it syncs", () => {
     expect(await sync()).toMatchObject({ ok: true, value: { added: ["new"] } });
   });
 
-  it("does not bear the failure of its old address", async () => {
+  it("does not record the failure of its old address", async () => {
     const provider = held();
     world.answer = provider.answer;
     const running = sync();

@@ -117,7 +117,7 @@ describe("the vault connector", () => {
     expect(outcome.holdsKey("sk+other")).toBe(false);
   });
 
-  it("refuses a key that would end the header, and a ref that is none", async () => {
+  it("refuses a key that would end the header, and a malformed ref", async () => {
     const { connector, requests } = setUp({ read: async () => ({ kind: "found", secret: "a\r\nhost: evil" }) });
     expect(await connector.fetch(get(), bearer, hosts)).toMatchObject({ ok: false, code: "secret_refused" });
     const auth = { header: "bearer", ref: "provider:../../root" };

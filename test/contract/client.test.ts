@@ -150,7 +150,7 @@ describe("an answer that is no success", () => {
     const failed = await refusal(client.jobs.get("j1"));
     expect([failed.code, failed.message, seen.length]).toEqual([
       "redirected",
-      "The address redirects to https://box/: use that one.",
+      "The address redirects to https://box/: use that address.",
       1,
     ]);
   });

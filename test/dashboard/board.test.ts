@@ -32,7 +32,7 @@ const snapshot = (given: Partial<Extract<LiveMessage, { type: "snapshot" }>> = {
 describe("the live board", () => {
   beforeEach(clearBoard);
 
-  it("begins anew with a snapshot, and forgets what stood before", () => {
+  it("starts again with a snapshot, and forgets the earlier state", () => {
     apply([snapshot({ jobs: [job("a")] })]);
     apply([snapshot({ jobs: [job("b")] })]);
     expect([...jobs.value.keys()]).toEqual(["b"]);

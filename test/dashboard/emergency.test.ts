@@ -112,7 +112,7 @@ describe.skipIf(lacksBrowser())("when the server goes away", () => {
       expect(await page.getByText("Connection lost.").count()).toBe(0);
       await page.getByRole("link", { name: "Pending" }).click();
       await page.getByText("while you were away").waitFor();
-      // Which schedules missed runs is one action from anywhere.
+      // The schedules with missed runs are one action away from any page.
       await page.getByRole("link", { name: "Schedules", exact: true }).click();
       const row = page.getByRole("row").filter({ hasText: "punctual" });
       await row.getByText(/^\d+ runs? missed$/).waitFor();

@@ -1,4 +1,4 @@
-// A provider whose list of models a test sets: served on this machine, described by a file for SERVICE_CATALOG_DIR.
+// A provider whose model list a test sets: served on this machine, described by a file for SERVICE_CATALOG_DIR.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -21,7 +21,7 @@ export const fakeProvider = (name: string) => {
   });
   const provider = {
     models: [] as ListedModel[],
-    /** Answers the folder of its file. */
+    /** Returns the folder of its file. */
     start: async (): Promise<string> => {
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const { port } = server.address() as AddressInfo;

@@ -45,7 +45,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("says why its worker got it: the score by its parts, who was next best and what it was behind in", async () => {
+  it("says why its worker got it: the score by its parts, the next best worker and where that scored lower", async () => {
     await register(world, "tagged", { provider: "duo", tags: "a,b" });
     await register(world, "plain", { provider: "duo" });
     const { id } = await world.call<Made>("POST", "/dispatch", { prompt: "Choose", provider: "duo" });
@@ -77,7 +77,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("a new one like it keeps a long prompt, the input, the timeout and the attempts", async () => {
+  it("a copy keeps a long prompt, the input, the timeout and the attempts", async () => {
     const prompt = `Begin ${"word ".repeat(2000)}end`;
     const asked = { prompt, input: { temperature: 0.5 }, timeout_seconds: 321, max_attempts: 4, tags: ["h100"] };
     const { id } = await world.call<Made>("POST", "/api/jobs", asked);

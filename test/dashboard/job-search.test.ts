@@ -53,7 +53,7 @@ describe("the search line", () => {
 });
 
 describe("a live job", () => {
-  it("matches by the provider that it asks for and by the one that ran it, as the API's filter does", () => {
+  it("matches the provider it asks for and the provider that ran it, like the API's filter", () => {
     expect(matches(job({ provider: "pa" }), { provider: "pa" })).toBe(true);
     expect(matches(job({ ran_provider: "pa" }), { provider: "pa" })).toBe(true);
     expect(matches(job({ provider: "pb" }), { provider: "pa" })).toBe(false);

@@ -92,8 +92,8 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await row.getByText("3 open jobs at a time").waitFor();
     await page.getByRole("button", { name: "Edit app" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Open jobs at a time").fill("");
-    await dialog.getByLabel("Dollars a day").fill("2.5");
+    await dialog.getByLabel("Open jobs at the same time").fill("");
+    await dialog.getByLabel("Dollars per day").fill("2.5");
     await dialog.getByLabel("Models").fill("gpt-*, echo");
     await dialog.getByRole("button", { name: "Save" }).click();
     await row.getByText("2.5 dollars a day · models gpt-*, echo").waitFor();

@@ -10,7 +10,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
   }, 90_000);
   afterAll(() => world?.close());
 
-  it("takes a key by hand, keeps it nowhere, and remembers the session", async () => {
+  it("takes a typed key, stores it nowhere, and keeps the session", async () => {
     const { page, faults } = await world.visit("/");
     await page.getByLabel("Key").fill(world.server.adminKey);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -32,7 +32,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("asks before the key of an address takes the place of who is signed in", async () => {
+  it("asks before a key from a link replaces the session", async () => {
     const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "another", role: "standard" });
     const { page, faults } = await world.open("");
     const offer = `${world.server.url}/#key=${key}`;
@@ -58,7 +58,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     await expect.poll(() => page.getByRole("alert").textContent()).toMatch(/no valid key/);
   });
 
-  it("signs out for good", async () => {
+  it("stays signed out after signing out", async () => {
     const { page } = await world.open("");
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Key").waitFor();
@@ -76,7 +76,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     expect(await page.getByLabel("Config as YAML").getAttribute("readonly")).not.toBeNull();
   });
 
-  it("tells the holder of a worker's key that it does not open the console", async () => {
+  it("tells the holder of a worker's key that it cannot open the dashboard", async () => {
     const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "a worker", role: "worker" });
     const { page } = await world.visit(`/#key=${key}`);
     await page.getByText("it runs jobs, but does not open the console").waitFor();

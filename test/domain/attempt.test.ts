@@ -1,4 +1,4 @@
-// A job's attempts as its timeline tells them.
+// A job's attempts, read from its timeline.
 
 import { describe, expect, test } from "vitest";
 import { type AttemptSpending, attemptsOf } from "../../domain/attempt.ts";

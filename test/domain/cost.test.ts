@@ -112,13 +112,13 @@ describe("where the cost comes from", () => {
     });
   });
 
-  test("a price that needs the tokens that are missing gives way to one that does not", () => {
+  test("a price that needs missing token counts is skipped for the next source", () => {
     expect(priceAttempt({ ...nothingKnown, usage: null, configPrice: mini, catalogPrice: flat })).toMatchObject({
       source: "catalog",
     });
   });
 
-  test("a report of nothing spent is a report, a report that is no amount is none", () => {
+  test("a reported cost of 0 counts, an invalid amount does not", () => {
     expect(priceAttempt({ ...everything, reportedCostUsd: 0 })).toMatchObject({ costNanoUsd: 0, source: "reported" });
     expect(priceAttempt({ ...everything, reportedCostUsd: -1 })).toMatchObject({ source: "config" });
   });

@@ -126,7 +126,7 @@ describe("a rate limit", () => {
     });
   });
 
-  test("is known by its code as by its status; an exhausted quota is none", () => {
+  test("is recognised by code or status; an exhausted quota is not a rate limit", () => {
     const status = (error: object) =>
       decided(failJob(runningJob(), 1, failure(error), { ...NO_POLICY, rateLimit: RATE_LIMIT }, NOON)).job.status;
     expect(status({ code: "rate_limited" })).toBe("pending");

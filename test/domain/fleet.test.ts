@@ -114,7 +114,7 @@ const expectAlike = (fleet: Fleet, naive: Naive): void => {
 };
 
 describe("the fleet", () => {
-  test("agrees with a plain map on every index and load, whoever comes, changes and goes (property)", () => {
+  test("agrees with a plain map on every index and load, whichever workers come, change and go (property)", () => {
     fc.assert(
       fc.property(steps, (given) => {
         const fleet = new Fleet();

@@ -97,7 +97,7 @@ describe("the killswitch", () => {
       expect(isHaltedBy(state, epochOfNewWorker(state))).toBe(halts);
   });
 
-  test("engaged after it was cleared is another activation, which workers confirm anew", () => {
+  test("engaged after it was cleared is a new activation, which workers confirm again", () => {
     const again = at(1, clear({ ...at(4), haltedJobs: 7, pausedWorkers: 3 }, false), NOON + 60_000);
     expect(again).toMatchObject({ haltActivation: 2, haltedJobs: 0, pausedWorkers: 0, activatedAt: NOON + 60_000 });
   });

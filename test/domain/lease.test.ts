@@ -210,7 +210,7 @@ describe("a report", () => {
     }
   });
 
-  test("of another kind than the one that ended the lease is late", () => {
+  test("of another kind than the report that ended the lease is late", () => {
     const completed = decided(completeJob(runningJob(), 1, RESULT, NOON)).job;
     const failed = decided(failJob(runningJob(), 1, failure(), NO_POLICY, NOON)).job;
     const released = decided(releaseJob(runningJob(), 1, "", NOON)).job;

@@ -19,7 +19,7 @@ function packageCost(provider: string, model: string, inputTokens: number, cache
 }
 
 describe("the price table", () => {
-  test("is the one that the installed package gives", () => {
+  test("equals that of the installed package", () => {
     expect(readFileSync(new URL("../../providers/price-data.ts", import.meta.url), "utf8")).toBe(priceData());
   });
 

@@ -107,7 +107,7 @@ test("a worker that let its last lease expire comes after the others, and the ex
 });
 
 describe("a job of the front door", () => {
-  test("waits where no worker offers its API, and goes to the one that does", () => {
+  test("waits while no worker offers its API, and goes to a worker that does", () => {
     const fleet = fleetOf([{ instance: "old" }, { instance: "new", apis: ["messages"] }]);
     const asked = request({ api: "messages" });
     expect(chosenOf(fleet, asked, policy())).toBe("new");
@@ -174,7 +174,7 @@ describe("for any fleet, request and policy", () => {
     });
   });
 
-  test("a worker's first refusal is the first of all its refusals, and null for the one that is chosen", () => {
+  test("a worker's first refusal is the first of all its refusals, and null for the chosen worker", () => {
     check((given, asked, rules) => {
       const { fleet, rules: live } = situation(given, rules);
       for (const member of fleet.members()) {

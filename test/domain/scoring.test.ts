@@ -102,7 +102,7 @@ describe("the score", () => {
     expect(chosenOf(full, request(), policy())).toBe("special");
   });
 
-  test("prefers a worker that names the model to one that may have to load it", () => {
+  test("prefers a worker that names the model over a worker that may have to load it", () => {
     prefers({ models: ["large"] }, { models: null }, { model: "large" });
   });
 

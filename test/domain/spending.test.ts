@@ -1,4 +1,4 @@
-// What was spent, asked by day and by month.
+// Spending by day and by month.
 
 import { expect, test } from "vitest";
 import { dayStartAt, Spending, type SpentOnDay } from "../../domain/spending.ts";

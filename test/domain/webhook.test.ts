@@ -109,7 +109,7 @@ describe("what is not delivered", () => {
   });
 });
 
-test("a delivery asked for again keeps its id and begins its tries anew", () => {
+test("a redelivery keeps its id and restarts its tries", () => {
   const failed: Delivery = { ...delivery, status: "failed", attempts: 8, nextAttemptAt: null, finishedAt: NOW };
   expect(redelivered(failed, NOW + 1)).toMatchObject({
     id: "msg_1",

@@ -180,7 +180,7 @@ test("HEAD answers as GET does, without the body", async () => {
   }
 });
 
-test(`a path that is none is a 404 problem (seed ${SEED})`, async () => {
+test(`an unknown path is a 404 problem (seed ${SEED})`, async () => {
   const segment = fc.constantFrom(
     "api",
     "jobs",

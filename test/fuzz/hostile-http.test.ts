@@ -73,10 +73,10 @@ const HOSTILE: Readonly<Record<string, (key: string) => string>> = {
   "an address of 100 KB": () => lines(`GET /${"a".repeat(100_000)} HTTP/1.1`, "Host: x"),
   "an address of another host": () => lines("GET http://169.254.169.254/latest HTTP/1.1", "Host: x"),
   "no Host": () => lines("GET /health HTTP/1.1"),
-  "a Host that is none": () => lines("GET /health HTTP/1.1", "Host: a b/c?d@e"),
+  "an invalid Host": () => lines("GET /health HTTP/1.1", "Host: a b/c?d@e"),
   "HTTP/0.9": () => "GET /health\r\n\r\n",
   "HTTP/2 by prior knowledge": () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-  "a method that is none": () => lines("BREW /pot HTTP/1.1", "Host: x"),
+  "an unknown method": () => lines("BREW /pot HTTP/1.1", "Host: x"),
   "CONNECT as to a proxy": () => lines("CONNECT example.com:443 HTTP/1.1", "Host: example.com:443"),
   "TLS's first bytes": () => "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003",
   "a WebSocket without its key": (key) =>

@@ -1,4 +1,4 @@
-// Every key of the config reaches the rules: one that is added to the document and goes no further fails here.
+// Every key of the config reaches the rules: a key that is only in the document fails here.
 
 import { expect, it } from "vitest";
 import * as z from "zod";
@@ -29,7 +29,7 @@ const resolved = (schema: Schema): Schema => {
   return Object.assign({}, named, ...[...(named.allOf ?? []), ...(named.anyOf ?? [])].map(resolved));
 };
 
-/** Paths of all single values; what stands under a name of the tenant's own is called `other`. */
+/** Paths of all single values; a name that the tenant chooses is written as `other`. */
 const leavesOf = (given: Schema, path: Path = []): { path: Path; values: readonly unknown[] }[] => {
   const schema = resolved(given);
   const { properties, additionalProperties } = schema;
@@ -56,7 +56,7 @@ const withValue = (path: Path, value: unknown): object => {
 const asText = (config: unknown): string =>
   JSON.stringify(config, (_key, value) => (value instanceof Map ? [...value] : value));
 
-/** What the rules read for each of the values that is valid there. */
+/** What the rules read for each valid value there. */
 const configsWith = (path: Path, values: readonly unknown[]): string[] =>
   values.flatMap((value) => {
     const read = configDocument.safeParse(withValue(path, value));

@@ -233,7 +233,7 @@ describe("a job", () => {
     expect((await world.post(`/api/jobs/${id}/retry`)).body.code).toBe("job_state");
   });
 
-  it("that is stuck with a silent worker is retried, and one that is not is left alone", async () => {
+  it("that is stuck with a silent worker is retried, and a healthy one is left alone", async () => {
     await world.ok("PUT", "/config", { jobs: { reap_stale_after_seconds: null } });
     await present("w1");
     const { id } = await create();

@@ -47,7 +47,7 @@ describe("a list", () => {
 
   const totalOf = async (path: string): Promise<number> => (await world.ok("GET", path)).total as number;
 
-  it("has no filter that leaves it as it is", async () => {
+  it("has no filter that changes nothing", async () => {
     const named = filters.map(({ path, name }) => `${path}?${name}`);
     expect(named).toEqual(expect.arrayContaining(["/api/jobs?status", "/api/jobs?q", "/api/workers?state"]));
     const idle: string[] = [];

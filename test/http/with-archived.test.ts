@@ -27,7 +27,7 @@ test("each record comes with the instant at which the object last said that it h
   expect(asked).toEqual([null, 1, 2]);
 });
 
-test("after three records that came too late the caller is told to come again", async () => {
+test("after three outdated records the caller is told to try again", async () => {
   const { asked, ask } = absentUntil(99);
   const answer = await withArchived(ask, async () => RECORD);
   expect(answer).toMatchObject({ ok: false, error: { code: "history_unavailable" } });

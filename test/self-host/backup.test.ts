@@ -139,7 +139,7 @@ test("nothing is overwritten, and what is no backup is said to be none", async (
   expect(await failureOf(script("backup", dataDir, archive))).toContain("exists: choose another name");
   expect(await failureOf(script("restore", dataDir, archive))).toContain("is not empty");
   const other = path.join(folder, "other");
-  expect(await failureOf(script("restore", other, path.join(folder, "none.tar")))).toContain("is not there");
+  expect(await failureOf(script("restore", other, path.join(folder, "none.tar")))).toContain("does not exist");
   const foreign = path.join(folder, "foreign.tar");
   writeFileSync(foreign, Buffer.alloc(2048, "x"));
   expect(await failureOf(script("restore", other, foreign))).toContain("is not an archive of `npm run backup`");

@@ -1,4 +1,4 @@
-// What the HTTP server in Node refuses by itself, before the app: always a problem document with a request id.
+// What the HTTP server in Node refuses before the app: always a problem document with a request id.
 
 import { once } from "node:events";
 import type { Server } from "node:http";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => closeServer(server, 0));
 
-/** All that comes back until the server ends the connection. */
+/** Everything that comes back until the server ends the connection. */
 const exchange = (sent: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1", () => socket.write(sent));
@@ -35,6 +35,7 @@ it.each([
   ["headers of 100 KB", `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${"a".repeat(100_000)}${END}`, 431, "headers_too_large"],
   ["an address of 100 KB", `GET /${"a".repeat(100_000)} HTTP/1.1\r\nHost: x${END}`, 431, "headers_too_large"],
   ["what is no HTTP", `hello${END}`, 400, "invalid_request"],
+  ["a request without Host", `GET / HTTP/1.1\r\nConnection: close${END}`, 400, "invalid_request"],
   ["TLS", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", 400, "invalid_request"],
   [
     "a Content-Length that is no number",

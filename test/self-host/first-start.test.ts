@@ -71,7 +71,7 @@ test("the first dispatch is taken the moment that the service is healthy, on the
   }
 }, 120_000);
 
-test("without a worker there is none to wait for, and a later start may have one all the same", async () => {
+test("without a worker there is nothing to wait for, and a later start may still have one", async () => {
   const without = await start(["--no-worker"], {}, dispatch);
   expect(without.seen.map(({ status }) => status)).toEqual([200]);
   expect(without.result).toMatchObject({ status: 503, body: { title: "No eligible workers" } });

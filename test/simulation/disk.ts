@@ -11,7 +11,7 @@ export class SimulatedFault extends Error {
 
 interface Prepared {
   readonly statement: StatementSync;
-  /** The table that it writes; null where it only reads. */
+  /** The table that it writes; null if it only reads. */
   readonly writes: string | null;
 }
 
@@ -38,7 +38,7 @@ export class Disk {
     return prepared.statement.all(...bindings) as Row[];
   }
 
-  /** The tables that may have been written since this was last asked. */
+  /** The tables that may have been written since the last call. */
   takeWritten(): ReadonlySet<string> {
     const written = this.#written;
     this.#written = new Set();

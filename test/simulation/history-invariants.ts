@@ -118,7 +118,7 @@ export const checkHistory = (_before: Snapshot, now: Snapshot, world: World): st
   return eventsAgree(world) ?? attemptsAgree(world) ?? linesAgree(world);
 };
 
-/** Each event is inserted once, and stands as it was told: only those that came since the last look are read. */
+/** Each event is inserted once and never changes: only those since the last check are read. */
 const eventsAgree = ({ model, shell }: World): string | null => {
   const rows = shell.history.rows(
     "SELECT rowid, job_id, version, type FROM events WHERE tenant = ? AND rowid > ?",

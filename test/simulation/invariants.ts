@@ -172,7 +172,7 @@ const completionsStand: Check = (_before, now, { model }) => {
     const lease = model.completed.get(job.id);
     if (lease !== undefined && isBroken(job, lease)) return tell(job.id, job);
   }
-  // What was acknowledged since the last look need not have changed since.
+  // What was acknowledged since the last check need not have changed since.
   for (const id of model.newlyCompleted) {
     const job = now.jobs.get(id)?.job ?? model.seen.get(id)?.job;
     if (isBroken(job, model.completed.get(id) ?? 0)) return tell(id, job);
@@ -183,7 +183,7 @@ const completionsStand: Check = (_before, now, { model }) => {
 
 const FULL_HALT = 4;
 const MAX_UNDER_WAY = 5;
-/** A delivery that is due waits for room; an object that died with the room taken has lost count of it. */
+/** A due delivery waits for room; an object that died with deliveries in progress has lost count of them. */
 const ROOM_WITHIN_MS = 5_000;
 const HISTORY_RETRY_MAX_MS = 90_000;
 const FAILED_SWEEP_RETRY_MS = 5_000;

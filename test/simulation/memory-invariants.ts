@@ -96,7 +96,7 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
   };
   const asked = new Set<string>();
   for (const { job, orderKey } of now.jobs.values()) {
-    // Those of a group ask for the same.
+    // Jobs of a group have equal requirements.
     if (orderKey === null || asked.has(job.groupKey)) continue;
     asked.add(job.groupKey);
     const eligible = explain(fleet, routeRequest({ memory, nowAt: now.nowAt }, job), policy).workers.find(

@@ -26,7 +26,7 @@ export class Model {
   readonly creations: Creation[] = [];
   /** Every job whose creation was answered, by its id, with its prompt. */
   readonly accepted = new Map<string, string>();
-  /** Those that were answered since the last look. */
+  /** Those that were answered since the last check. */
   newlyAccepted: string[] = [];
   /** Prompts that clients sent; schedules create jobs of their own. */
   readonly asked = new Set<string>();
@@ -52,12 +52,12 @@ export class Model {
   /** Events, attempts and runs of every outbox row so far, by their key in history. */
   readonly events = new Map<string, string>();
   readonly attempts = new Map<string, number | null>();
-  /** What they cost in all. */
+  /** Their total cost. */
   attemptedNanoUsd = 0;
   readonly dueRuns = new Map<string, string>();
   readonly runsByHand = new Set<string>();
   lastSeq = 0;
-  /** How far the events of history were compared, and how many they are. */
+  /** How far the events of history were compared, and how many there are. */
   lastEventRow = 0;
   eventCount = 0;
   lastDelivery = 0;
@@ -73,7 +73,7 @@ export class Model {
   readonly putBack = new Set<string>();
   /** The lease under which a job sent its first output. */
   readonly spoke = new Map<string, number>();
-  /** What attempts cost, by day or month, and by provider or in all. */
+  /** The cost of attempts, by day or month, and by provider or in total. */
   readonly spent = new Map<string, number>();
   /** Providers whose budget was reached at the last check. */
   closedByMoney: ReadonlySet<string> = new Set();

@@ -15,7 +15,7 @@ const dayOf = (at: number): string => `day ${Math.floor(at / DAY_MS)}`;
 let lastDay = "";
 let lastMonth = "";
 
-/** Asked about the same day again and again. */
+/** Called repeatedly for the same day. */
 const monthOf = (at: number): string => {
   const day = dayOf(at);
   if (day !== lastDay) {

@@ -88,7 +88,7 @@ const LONGEST = 900;
 export const planOf = (seed: number): Plan => {
   const random = new Random(seed);
   const kinds = Object.entries(STEP_WEIGHTS) as [StepKind, number][];
-  // Many short runs, each with a calm at its end, and some long ones.
+  // Many short runs, each with a calm phase at its end, and some long ones.
   const count = SHORTEST + Math.floor(random.next() ** 2 * (LONGEST - SHORTEST));
   const steps = Array.from({ length: count }, (): Step => {
     const kind = random.weighted(kinds);

@@ -41,7 +41,7 @@ const take = async (world: World, { kind, chances, isJoined }: Step): Promise<vo
 const signsOf = ({ shell }: World): string =>
   `${shell.handle.workCount} ${shell.handle.isDead} ${shell.history.appliedCount} ${shell.disk.writeCount} ${shell.disk.alarmAt}`;
 
-/** Most looks are at what was written; every so often, and when nothing moves any more, one is at everything. */
+/** Most checks look at what was written; every so often, and when nothing moves any more, one looks at everything. */
 const LOOKS_TO_WHOLE = 100;
 
 /**

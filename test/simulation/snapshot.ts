@@ -22,7 +22,7 @@ export interface JobRow {
 export interface Snapshot {
   readonly nowAt: number;
   readonly jobs: ReadonlyMap<string, JobRow>;
-  /** Those that are not as they were at the look before; all of them at a whole look. */
+  /** Those that changed since the previous check; all of them in a whole check. */
   readonly changed: readonly JobRow[];
   /** By job; results as JSON. */
   readonly prompts: ReadonlyMap<string, string>;
@@ -53,10 +53,10 @@ const configOf = (document: ConfigDocument): Config => {
   return config;
 };
 
-/** Every table counts as written: the whole look. */
+/** Every table counts as written: the whole check. */
 const ALL = { has: () => true };
 
-/** A row that is as it was before is the same object. */
+/** An unchanged row is the same object as before. */
 const jobsOf = ({ shell, model }: World, before: ReadonlyMap<string, JobRow>): Map<string, JobRow> =>
   new Map(
     shell.disk.rows("SELECT id, order_key, worker, due_at, record FROM jobs").map((row) => {
@@ -77,7 +77,7 @@ const isSameRow = (one: JobRow, other: JobRow): boolean =>
 
 const DELIVERY_COLUMNS = "rowid, id, webhook_id, event, status, next_attempt_at, body ->> '$.data.id' AS job_id";
 
-/** Those that wait, and those that were written since `before`: what is long over is not read again. */
+/** Those that wait, and those written since `before`: older ones are not read again. */
 const deliveriesOf = ({ shell, model }: World, before: ReadonlyMap<string, DeliveryRow>): Map<string, DeliveryRow> => {
   const waiting = [...before.values()].filter(({ nextAttemptAt }) => nextAttemptAt !== null).map(({ id }) => id);
   const rows = shell.disk.rows(
@@ -107,7 +107,7 @@ const OTHER_DUE = `SELECT MIN(at) FROM (SELECT MIN(until_at) AS at FROM backoffs
   UNION ALL SELECT MIN(record ->> 'previousUntilAt') FROM keys)`;
 const OTHER_DUE_TABLES = ["backoffs", "idempotency", "sessions", "workers", "keys"] as const;
 
-/** Only tables that were written since `before` are read; all of them where there is none. */
+/** Only tables written since `before` are read; all of them if there is none. */
 export const takeSnapshot = (
   world: World,
   before: Snapshot | null = null,

@@ -9,7 +9,7 @@ import { age, dispatch, events, fail, get, present, start, typesOf } from "../su
 const BROKEN = { code: "upstream", status: 503 };
 
 describe("a failure that may pass", () => {
-  it("waits, then another worker has the job, though the one that failed it is free", async () => {
+  it("waits, then another worker gets the job, though the worker that failed it is free", async () => {
     const world = await newWorld();
     await present(world, "broken", { concurrency: 1 });
     const job = await dispatch(world);
@@ -114,7 +114,7 @@ describe("a worker that can take nothing", () => {
 });
 
 describe("the built-in echo", () => {
-  it("answers anything until another worker has registered, then only who asks for it, for good", async () => {
+  it("answers any job until another worker has registered, from then on only jobs that ask for it", async () => {
     const world = await newWorld();
     await present(world, "local", { provider: "echo" });
     expect((await world.ok("GET", "/api/workers/local")).models).toEqual(["echo"]);
@@ -226,7 +226,7 @@ describe("a lease", () => {
 });
 
 describe("the bounds of a fleet", () => {
-  it("GET /presence is a page of those who are here", async () => {
+  it("GET /presence is a page of the workers that are not offline", async () => {
     const world = await newWorld();
     for (const instance of ["a", "b", "c"]) await present(world, instance);
     expect(await world.ok("GET", "/presence")).toMatchObject({ total: 3 });

@@ -312,7 +312,7 @@ describe("an attempt that ended before it could report", () => {
   const endings = {
     cancelled: (world: World, id: string) => world.ok("POST", `/api/jobs/${id}/cancel`),
     halted: (world: World) => world.ok("POST", "/killswitch", { level: 1, reason: "drill" }),
-    "halted for good": (world: World) => world.ok("POST", "/killswitch", { level: 4, reason: "drill" }),
+    "halted at level 4": (world: World) => world.ok("POST", "/killswitch", { level: 4, reason: "drill" }),
   };
 
   it.each(Object.entries(endings))("because it was %s gets its 409, and what it spent counts, once", async (_, end) => {

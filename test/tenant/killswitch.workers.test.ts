@@ -193,7 +193,7 @@ describe("raising and lowering", () => {
     expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(503);
   });
 
-  it("refuses a level that is none, and a body without a reason", async () => {
+  it("refuses an invalid level, and a body without a reason", async () => {
     const world = await newWorld();
     for (const body of [
       { level: 5, reason: "x" },
@@ -265,7 +265,7 @@ describe("who has acknowledged", () => {
     expect((await world.ok("GET", "/killswitch")).confirmed_workers).toBe(1);
   });
 
-  it("counts one that does not list its jobs with its next report, whose answer tells it", async () => {
+  it("counts a worker that does not list its jobs with its next report, whose answer tells it", async () => {
     const { world } = await busyWorld();
     await world.ok("POST", "/presence", offer("idle"));
     await engage(world, 1);

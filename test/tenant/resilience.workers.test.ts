@@ -136,7 +136,7 @@ describe("with history away", () => {
 });
 
 describe("ten thousand jobs that nobody can take", () => {
-  it("do not stand in the way of one that somebody can", async () => {
+  it("do not block a job that a worker can take", async () => {
     await present("w1", { tags: "cpu", concurrency: 2 });
     for (let batch = 0; batch < 20; batch += 1) {
       const jobs = Array.from({ length: 500 }, (_, index) => ({

@@ -75,7 +75,7 @@ describe("the live socket", () => {
     expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
   });
 
-  it("counts jobs by where they stand, as the list does: one that failed, was retried and failed again is one", async () => {
+  it("counts jobs by status, like the list: a job that failed, was retried and failed again is one", async () => {
     const world = await newWorld();
     await present(world);
     const { id } = await world.ok("POST", "/dispatch", { prompt: "x" });
@@ -275,7 +275,7 @@ describe("the dashboard's session", () => {
     }
   });
 
-  it("is not given for a wrong key, nor for another session, and a forged cookie is none", async () => {
+  it("is not given for a wrong key or another session, and a forged cookie is refused", async () => {
     const world = await newWorld();
     const { pair } = await signIn(world.key);
     const token = pair.split("=")[1] ?? "";

@@ -46,6 +46,16 @@ describe("presence", () => {
     expect((await world.post("/presence", { instance: "made-7", ...offer })).status).toBe(200);
   });
 
+  it("takes as many models as 64 KiB hold beside the tags, however many they are", async () => {
+    const named = (count: number, length: number) =>
+      Array.from({ length: count }, (_, index) => `m${index}`.padEnd(length, "x"));
+    const { worker } = await present("w1", { models: named(2000, 20) });
+    expect(worker.models).toHaveLength(2000);
+    const offer = { instance: "w1", provider: "p", status: "idle", tags: "" };
+    const refused = await world.post("/presence", { ...offer, models: named(500, 128) });
+    expect([refused.status, refused.body.errors]).toEqual([400, [expect.objectContaining({ path: "models" })]]);
+  });
+
   it("registers a worker and shows it as it is", async () => {
     const answer = await present("w1", {
       tags: "gpu, eu",
@@ -77,7 +87,13 @@ describe("presence", () => {
     };
     expect(answer.worker).toEqual(worker);
     expect((await world.ok("GET", "/presence")).workers).toEqual([worker]);
-    expect(await world.ok("GET", "/api/workers/w1")).toEqual({ ...worker, jobs: [], recent_outcomes: [] });
+    expect(await world.ok("GET", "/api/workers/w1")).toEqual({
+      ...worker,
+      apis: [],
+      runtime_models: null,
+      jobs: [],
+      recent_outcomes: [],
+    });
     const again = await present("w1", { tags: "cpu", provider: "ollama" });
     expect(again.worker).toMatchObject({
       tags: "cpu",
@@ -163,7 +179,7 @@ describe("presence", () => {
 });
 
 describe("a claim", () => {
-  it("gives leases up to its max, and says why there is none", async () => {
+  it("gives leases up to its max, and says why there are none", async () => {
     await present("w1", { concurrency: 3, tags: "cpu" });
     for (let index = 0; index < 3; index += 1) await create({ tags: ["cpu"] });
     for (let index = 0; index < 7; index += 1) await create({ tags: ["gpu"] });
@@ -288,7 +304,7 @@ describe("a lease", () => {
     });
   });
 
-  it("given back costs no attempt and goes to whoever is next", async () => {
+  it("given back costs no attempt and goes to the next worker", async () => {
     await present("w1");
     const { id } = await create();
     await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
@@ -372,7 +388,7 @@ describe("a result with a claim", () => {
     expect(last).toMatchObject({ job: { status: "completed" }, jobs: [] });
   });
 
-  it("says why there is none, and without the query is answered with the job alone", async () => {
+  it("says why there are no leases, and without the query answers with the job alone", async () => {
     await present("w1");
     await create();
     const [job] = (await claim("w1")).jobs;

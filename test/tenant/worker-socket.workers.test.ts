@@ -237,7 +237,7 @@ describe("a worker's socket", () => {
     expect((await read(id)).result).toBe(largest);
   });
 
-  it("is closed with 4400 where a frame is none", async () => {
+  it("is closed with 4400 after an invalid frame", async () => {
     for (const frame of [
       "nonsense",
       "{",
@@ -397,7 +397,7 @@ describe("a socket that ends", () => {
     await assigned(other, id);
   });
 
-  it("is not one that was opened with the key's new secret, when the old one's grace is over", async () => {
+  it("stays open if it was opened with the key's new secret, when the old secret's grace ends", async () => {
     const rotating = await world.withKey("worker");
     const old = await connectWorker(rotating.key ?? "", offer("w1"));
     const { key: fresh } = await world.ok("POST", `/api/keys/${rotating.keyId}/rotate`, { grace_seconds: 1 });

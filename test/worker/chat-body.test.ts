@@ -41,7 +41,7 @@ test("earlier turns come before the prompt", () => {
   expect(bodyOf({ messages })).toEqual({ messages: [...messages, user("Sum it up.")] });
 });
 
-test("a field that no model call takes is refused by name, with the one that may be meant, and never pasted", () => {
+test("an unknown field is refused by name, with the nearest known one, and never pasted", () => {
   expect(refusalOf({ temprature: 0.2 })).toEqual({
     code: "unsupported_input",
     message: 'input.temprature is not a model parameter; did you mean "temperature"?',

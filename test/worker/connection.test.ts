@@ -230,7 +230,7 @@ describe("the WebSocket", () => {
     expect(await ended).toMatch(/refused the key.*\(the key was rotated\)/);
   });
 
-  test("that another process took over ends the worker, lest the two take it from each other for ever", async () => {
+  test("that another process took over ends the worker, so that the two do not replace each other for ever", async () => {
     const { ended } = connectWorker();
     await coordinator.waitFor("presence");
     coordinator.closeSockets(closeCodes.replaced, "");

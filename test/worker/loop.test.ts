@@ -49,7 +49,7 @@ describe("running jobs", () => {
     expect(runs.length).toBe(2);
   });
 
-  test("a job that is leased anew to the same worker is begun anew, and the older run says nothing more", async () => {
+  test("a job that is leased again to the same worker starts again, and the older run reports nothing more", async () => {
     const { session, runs, assign } = createWorker(2);
     assign("a", 1);
     assign("a", 2);

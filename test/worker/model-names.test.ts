@@ -14,7 +14,7 @@ describe("a listed model and the name that a job uses for it", () => {
   });
 });
 
-describe("the model that was asked and the one that answered", () => {
+describe("the requested model and the model that answered", () => {
   test.each([
     ["gpt-5", "gpt-5-2026-01-01", true],
     ["claude-sonnet-4-5", "claude-sonnet-4-5-20250929", true],

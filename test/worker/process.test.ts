@@ -69,7 +69,7 @@ test("a key that the coordinator refuses ends the process with 1 and what to cha
 });
 
 test.each([
-  ["a flag that is none", ["--concurency", "2"], {}, "did you mean --concurrency?"],
+  ["an unknown flag", ["--concurency", "2"], {}, "did you mean --concurrency?"],
   ["no key", [], { SERVICE_API_KEY: "" }, "SERVICE_API_KEY: is not set"],
   ["a hosted provider without its key", ["--runtime", "openai"], {}, "no key for openai: set PROVIDER_OPENAI_KEY"],
   ["a runtime that is not there", [], { SERVICE_RUNTIME_URL: "http://127.0.0.1:9" }, "no model runtime answers at"],

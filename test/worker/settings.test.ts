@@ -65,15 +65,15 @@ describe("the worker's settings", () => {
     ["a flag given twice", ["--tier", "economy", "--tier", "premium"], /--tier is given twice/],
     ["a concurrency that is no number", ["--concurrency", "many"], /--concurrency: must be a whole number/],
     ["a concurrency of zero", ["--concurrency", "0"], /--concurrency: must be at least 1/],
-    ["a tier that is none", ["--tier", "gold"], /--tier: must be economy, standard or premium/],
+    ["an unknown tier", ["--tier", "gold"], /--tier: must be economy, standard or premium/],
     ["an instance with a space", ["--instance", "my worker"], /--instance: must consist of/],
     ["a tag with a space inside", ["--tags", "a b"], /--tags: must consist of/],
-    ["a runtime that is none names the nearest", ["--runtime", "olama"], /no runtime "olama"; did you mean ollama\?/],
+    ["an unknown runtime names the nearest", ["--runtime", "olama"], /no runtime "olama"; did you mean ollama\?/],
   ])("%s", (_what, args, says) => {
     expect(problemsOf(args)).toMatch(says);
   });
 
-  test("all that is wrong is told at once, and an empty variable is one that is not set", () => {
+  test("all mistakes are reported at once, and an empty variable counts as not set", () => {
     const problems = problemsOf(["--tier", "gold"], { SERVICE_API_KEY: " ", SERVICE_API_URL: "ftp://x" });
     expect(problems).toMatch(/SERVICE_API_KEY: is not set/);
     expect(problems).toMatch(/SERVICE_API_URL: must be an address that starts with http/);

@@ -1,4 +1,4 @@
-// The data line, or where no WebSocket can be had a request a job.
+// The data line, or one request per job if there is no WebSocket.
 
 import type { SessionSettings } from "../session.ts";
 import { DataLine } from "./data-line.ts";

@@ -1,4 +1,4 @@
-// Where running jobs write what their readers hear.
+// Where running jobs write what their readers get.
 
 import type { StreamError } from "../../contract/data-line.ts";
 

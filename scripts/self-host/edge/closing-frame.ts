@@ -1,5 +1,5 @@
-// Ends a WebSocket's connection towards the client once a close frame has passed (RFC 6455, 7.1.1: the server ends it
-// first). workerd keeps one open until its object sleeps where the client has never sent a message.
+// Ends a WebSocket's connection to the client after a close frame (RFC 6455, 7.1.1: the server closes first). workerd
+// keeps the connection open until its object sleeps, if the client has never sent a message.
 
 import { Transform, type TransformCallback } from "node:stream";
 
@@ -8,7 +8,7 @@ const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
 const MAX_HEADER_BYTES = 10;
 const CLOSE_OPCODE = 0x8;
 
-/** Bytes of the header of a frame without a mask, by its first two. */
+/** Bytes of the header of an unmasked frame, by its first two bytes. */
 const headerBytes = (length: number): number => (length < 126 ? 2 : length === 126 ? 4 : MAX_HEADER_BYTES);
 
 const payloadBytes = (header: Buffer): number => {
@@ -20,7 +20,7 @@ const payloadBytes = (header: Buffer): number => {
 export class EndAfterClose extends Transform {
   #head: Buffer | null = Buffer.alloc(0);
   #isWebSocket = false;
-  /** Of the frame under way: what is known of its header, and how much of its payload has not passed yet. */
+  /** The current frame: the known part of its header, and how much of its payload is still to come. */
   #header = Buffer.alloc(0);
   #remaining = 0;
   #isClosing = false;
@@ -42,7 +42,7 @@ export class EndAfterClose extends Transform {
     return head.subarray(end + END_OF_HEAD.length);
   }
 
-  /** Whether a close frame has passed in full. */
+  /** Whether a close frame has passed completely. */
   #sawClose(bytes: Buffer): boolean {
     for (let at = 0; at < bytes.length; ) {
       if (this.#remaining > 0) {
@@ -57,7 +57,7 @@ export class EndAfterClose extends Transform {
     return false;
   }
 
-  /** Answers how many bytes of the header were in `bytes`. */
+  /** Returns how many bytes of the header were in `bytes`. */
   #takeHeader(bytes: Buffer): number {
     const had = this.#header.length;
     const known = Buffer.concat([this.#header, bytes.subarray(0, MAX_HEADER_BYTES)]);

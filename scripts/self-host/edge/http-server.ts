@@ -28,8 +28,8 @@ const PARSER_REFUSALS: Record<string, Refusal> = {
   HPE_HEADER_OVERFLOW: { code: "headers_too_large", limitBytes: MAX_HEADER_BYTES },
   ERR_HTTP_REQUEST_TIMEOUT: { code: "request_timeout", afterMs: HEADERS_WITHIN_MS },
 };
-const MALFORMED = invalid("", "this is no HTTP/1.1 request");
-/** No proxy: there is nothing to connect to. */
+const MALFORMED = invalid("", "this is not an HTTP/1.1 request");
+/** Not a proxy: there is nothing to connect to. */
 const NO_CONNECT: Refusal = {
   code: "method_not_allowed",
   allow: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
@@ -92,6 +92,8 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       noDelay: true,
+      // The listener refuses a request without one, as a problem with its id.
+      requireHostHeader: false,
       // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).
       shouldUpgradeCallback: isWebSocket,
     } as Parameters<typeof createServer>[0],

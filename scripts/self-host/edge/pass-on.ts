@@ -11,7 +11,7 @@ import { EndAfterClose } from "./closing-frame.ts";
 /** Node's own, taken before the adapter replaces it: the adapter sends nothing for a response with this mark. */
 const { Response: PlainResponse } = globalThis;
 const ALREADY_SENT = "x-hono-already-sent";
-/** How long a client whose connection we end may take to send its own close. */
+/** How long a client whose connection we end may take to send its own close frame. */
 const LAST_FRAME_MS = 2_000;
 
 /**

@@ -1,0 +1,21 @@
+// What a worker says of its runtime's models, where they are more than a presence report holds.
+
+import { expect, test } from "vitest";
+import { MAX_MODELS_BYTES } from "../../contract/field.ts";
+import { presenceMessage } from "../../worker/presence.ts";
+import type { RuntimeState } from "../../worker/runtimes/runtime.ts";
+
+const identity = { instance: "w", provider: "p", tags: "", models: [], tier: null, concurrency: 1, version: "1" };
+const load = { jobs: [], freeSlots: 1, isDraining: false };
+
+const toldOf = (models: string[]): string[] => {
+  const state: RuntimeState = { unavailable: null, apis: [], models };
+  return (presenceMessage("1", identity, load, state) as { runtime_models?: string[] }).runtime_models ?? [];
+};
+
+test("all of them are told where they fit, else as many as do", () => {
+  const some = Array.from({ length: 2000 }, (_, index) => `model-${index}`);
+  expect(toldOf(some)).toEqual(some);
+  const long = Array.from({ length: 2000 }, (_, index) => `${index}`.padEnd(128, "x"));
+  expect(toldOf(long)).toEqual(long.slice(0, Math.floor(MAX_MODELS_BYTES / 128)));
+});
