@@ -5,7 +5,12 @@ import { isFinal } from "../../domain/job-status.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { answersAreAudited } from "./audit.ts";
 import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
-import { countersEqualEvents, indexesEqualTables, nobodyWaitsInVain } from "./memory-invariants.ts";
+import {
+  countersEqualEvents,
+  indexesEqualTables,
+  nobodyWaitsInVain,
+  wakingChangesNothing,
+} from "./memory-invariants.ts";
 import { budgetsHold } from "./money.ts";
 import {
   attemptsAreBounded,
@@ -285,6 +290,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "webhooks hear of what happened, and of nothing else": eventsAreDelivered,
   "memory equals the tables": indexesEqualTables,
   "counters count what happened": countersEqualEvents,
+  "waking changes nothing": wakingChangesNothing,
   "no waiting job has an eligible worker": nobodyWaitsInVain,
   "what leaves the object is in history": historyKeepsWhatLeft,
   "history agrees when the outbox is empty": checkHistory,
