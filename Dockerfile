@@ -18,7 +18,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/node-*-*64 node_modules/.bin/node
 
 FROM node:22-bookworm-slim AS coordinator
-# Without them workerd trusts no provider's certificate.
+# Without these certificates workerd trusts no provider.
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/* \
  && install -d -m 0700 -o 65532 -g 65532 /data
 WORKDIR /app
@@ -43,7 +43,7 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
 ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "scripts/start.ts"]
 CMD ["--no-worker"]
 
-# The package that the coordinator serves, and nothing else.
+# Only the package that the coordinator serves.
 FROM node:22-bookworm-slim AS worker
 WORKDIR /app
 COPY --from=build /app/dist/package .

@@ -10,7 +10,7 @@ const IN_WORKERD = "test/**/*.workers.test.ts";
 /** For both projects: one more than there are cores, because most tests wait for servers. A process runs many files. */
 const POOL = { maxWorkers: availableParallelism() + 1, isolate: false };
 
-/** What speaks HTTP alone, so that it can be asked of the app in either of its homes. */
+/** Tests that only use HTTP, so that they can run against the app in either home. */
 const OF_THE_API = ["test/http/**/*.workers.test.ts", "test/front-door/requests.workers.test.ts"];
 
 const inWorkerd = async (name: string, home: "node" | "workerd", include: string[]) => ({
@@ -41,8 +41,8 @@ const inWorkerd = async (name: string, home: "node" | "workerd", include: string
 });
 
 /**
- * Plain Node; real workerd (`*.workers.test.ts`) with the bindings of wrangler.toml; and of those the tests of the API
- * once more, asked of the app with the bindings that it has in Node, self-hosted.
+ * Plain Node; real workerd (`*.workers.test.ts`) with the bindings of wrangler.toml; and the tests of the API once
+ * more, against the app with its bindings in Node, self-hosted.
  */
 export default defineConfig(async () => ({
   test: {

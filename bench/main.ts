@@ -29,6 +29,7 @@ import { peers } from "./parts/peers.ts";
 import { profile } from "./parts/profile.ts";
 import { soak } from "./parts/soak.ts";
 import { storage } from "./parts/storage.ts";
+import { tab } from "./parts/tab.ts";
 import { wake } from "./parts/wake.ts";
 import type { Bench, Part, Scale, Sizes } from "./plan.ts";
 import { startSignalbox } from "./signalbox.ts";
@@ -55,7 +56,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   storage,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Part>> = { flood, profile, soak };
+const EXTRA_PARTS: Readonly<Record<string, Part>> = { flood, profile, soak, tab };
 
 const MAX_NOTE = 300;
 

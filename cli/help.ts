@@ -33,11 +33,11 @@ const ofVerb = (verb: Verb): string => {
 const ofMany = (verbs: readonly Verb[]): string =>
   rows(verbs.map((verb) => [[verb.name, ...(verb.args ?? []).map(shownArgument)].join(" "), verb.says]));
 
-const ABOUT_ALL = `Environment: SERVICE_API_URL (http://127.0.0.1:8787), SERVICE_API_KEY; without them what \`signalbox login\` kept.
-NO_COLOR turns colours off. Data goes to stdout, words to stderr; --json prints the answer itself.
-Exit codes: 0 done, 1 refused or failed, 2 not understood, 130 interrupted.
+const ABOUT_ALL = `Environment: SERVICE_API_URL (http://127.0.0.1:8787), SERVICE_API_KEY; without them the saved \`signalbox login\`.
+NO_COLOR turns colours off. Data goes to stdout, messages to stderr; --json prints the raw answer.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted.
 
-signalbox <command> --help tells what a command takes.`;
+signalbox <command> --help explains a command.`;
 
 export const helpAbout = (about: Verb | string | null, verbs: readonly Verb[]): string => {
   if (about === null) return `Usage: signalbox <command>\n\n${ofMany(verbs)}\n\n${ABOUT_ALL}`;

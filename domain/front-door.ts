@@ -90,6 +90,6 @@ const WORKERS_OWN = new Set([401, 403, 407, 408]);
 export const isClientsFault = ({ api }: Pick<Job, "api">, { status = 0 }: JobError): boolean =>
   api !== null && status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR && !WORKERS_OWN.has(status);
 
-/** The client of a front-door job is gone, so the job cannot be tried again alone. */
+/** A front-door job cannot be retried, because its client is gone. */
 export const refuseRetry = (job: Job): Refusal | null =>
   job.api === null ? null : { code: "job_state", id: job.id, status: job.status, command: "retry" };

@@ -1,5 +1,5 @@
-// One tenant: the single writer of its live state. Each request, frame and alarm becomes a turn, and no caller hears of
-// a turn before it is stored. Here is what others may call; the verbs are in `operations/`.
+// One tenant: the single writer of its live state. Each request, frame and alarm becomes a turn, and no caller is
+// answered before its turn is stored. This file has what others may call; the operations are in `operations/`.
 
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
@@ -48,23 +48,23 @@ import { SERVICE, TurnRunner } from "./turn-runner.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
 
-/** What the object needs of the platform's bindings. */
+/** The platform's bindings that the object needs. */
 interface TenantEnv extends LogSettings, OtlpSettings {
   readonly RELAY: DurableObjectNamespace<Relay>;
-  /** `1` lets webhooks go to private addresses. */
+  /** `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
 
 const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
-/** After a sweep that failed the alarm looks again this soon. */
+/** After a failed sweep the alarm fires again after this time. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
 const STATUS_SWITCHING = 101;
 
-/** Self-hosted, a tenant and its relays are in one place. */
+/** Self-hosted, a tenant and its relays have no jurisdiction. */
 const jurisdictionOf = (env: TenantEnv, store: Store): Jurisdiction | null =>
   env.LOCAL_NETWORK === undefined ? ((store.settings.identity()?.jurisdiction ?? null) as Jurisdiction | null) : null;
 
-/** Webhooks reach private addresses only where the operator of a self-hosted service allows it. */
+/** Webhooks reach private addresses only if the operator of a self-hosted service allows it. */
 const webhookFetch = ({ LOCAL_NETWORK: network, SERVICE_WEBHOOKS_PRIVATE }: TenantEnv): typeof fetch =>
   SERVICE_WEBHOOKS_PRIVATE === "1" && network !== undefined
     ? (url, init) => network.fetch(url, init)
@@ -140,19 +140,19 @@ export class Tenant extends DurableObject<TenantEnv> {
     this.#intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
   }
 
-  /** Creates the tenant with its first admin key. Only the edge calls it, for the holder of the root key. */
+  /** Creates the tenant with its first admin key. Only called by the edge, with the root key. */
   async create(request: NewTenant): Promise<Result<null, Refusal>> {
     return this.#turns.decide(SERVICE, (turn) => createTenant(turn, request));
   }
 
-  /** Another admin key. Only the edge calls it, for the holder of the root key. */
+  /** Adds an admin key. Only called by the edge, with the root key. */
   async addAdminKey(request: NewKey): Promise<Result<KeyResource, Refusal>> {
     return this.#turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
   }
 
   /**
-   * Ends the tenant: its keys, its sockets and all live data. Only the edge calls it, for the holder of the root key,
-   * and deletes the history afterwards: when this is over, nothing of the tenant is on its way to D1.
+   * Ends the tenant: its keys, its sockets and all live data. Only called by the edge, with the root key; the edge then
+   * deletes the history. After this, nothing of the tenant is on its way to D1.
    */
   async destroy(): Promise<void> {
     const instances = [...this.#turns.memory.fleet.members()].map(({ worker }) => worker.instance);
@@ -193,7 +193,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#relocation.settleIn();
   }
 
-  /** Any operation of `api.ts`, authenticated and carried out in one turn. */
+  /** Any operation of `api.ts`, authenticated and run in one turn. */
   async call<Name extends OperationName>(
     credential: Credential,
     name: Name,
@@ -241,7 +241,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#claims.claim(request.instance, waitMs, claim);
   }
 
-  /** A job as it is now, or as it is when it is final, if that comes within `waitMs`. */
+  /** A job when it is final, or as it is after `waitMs`. */
   async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
     const waiter = this.#waiters.open(`job ${id}`, waitMs);
     const found = await this.call(credential, "getJob", { id });
@@ -253,7 +253,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.call(counted(credential), "getJob", { id });
   }
 
-  /** The job of a request of the front door (`door-waits.ts`). */
+  /** The job of a front-door request (`door-waits.ts`). */
   async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
     return this.#door.ask(credential, request, wait);
   }
@@ -262,7 +262,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#door.watch(credential, request, waitMs);
   }
 
-  /** A relay's reader has left, or reads too slowly. Only relays call it. */
+  /** A relay's reader has left, or reads too slowly. Only called by relays. */
   async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) =>
       turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
@@ -279,7 +279,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
   }
 
-  /** How attempts ended, or that they go on. Only relays ask. */
+  /** How attempts ended, or that they are running. Only called by relays. */
   async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
@@ -289,12 +289,12 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#history.flush();
   }
 
-  /** What a sync found; only the edge calls it, after it stored the list. */
+  /** The result of a sync; only called by the edge, after it has stored the list. */
   async learnCatalog(report: CatalogReport): Promise<Result<null, Refusal>> {
     return this.#turns.decide(SERVICE, (turn) => applyCatalog(turn, report));
   }
 
-  /** History has deleted so many finished jobs; only the Cron Trigger calls it, after it did. */
+  /** History has deleted these numbers of finished jobs; only called by the Cron Trigger, afterwards. */
   async notePruned(pruned: Partial<Record<JobStatus, number>>): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned)));
   }
@@ -303,7 +303,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#turns.read((turn) => turn.memory.killswitch.level >= FULL_HALT);
   }
 
-  /** The Cron Trigger's nudge for a tenant whose alarm is long overdue. */
+  /** Called by the Cron Trigger for a tenant whose alarm is long overdue. */
   async poke(): Promise<void> {
     await this.alarm();
     await this.#history.noteWake();
@@ -330,7 +330,7 @@ export class Tenant extends DurableObject<TenantEnv> {
     await this.#intake.ended(socket);
   }
 
-  /** Runs the timetable; never throws, always arms the next. */
+  /** Runs the timetable; never throws, always sets the next alarm. */
   override async alarm(): Promise<void> {
     this.#wake.clear();
     if (this.#turns.memory.movedTo !== null) return;

@@ -1,25 +1,25 @@
-// Group commit. The commit to disk limits one object, so turns that arrive while one is under way run together: one
+// Group commit. The commit to disk limits one object, so turns that arrive during a commit run together: one
 // transaction, one commit, then all their answers. A turn changes only the database, what is rebuilt from it, and what
-// is left to do after the commit: it may run again after its group was rolled back.
+// is left to do after the commit, so it may run again after its group was rolled back.
 
 import type { TenantStorage } from "./store/sql.ts";
 
-/** Bounds what one commit carries and how long others wait for it. */
+/** Bounds what one commit contains and how long others wait for it. */
 const MAX_TURNS_PER_COMMIT = 256;
-/** Of them, what goes ahead of the rest: the rest is never shut out. */
+/** How many of them may be vital turns, which go first; the others are never shut out. */
 const MAX_VITAL_PER_COMMIT = 192;
 
 /** What runs around the turns of one commit. */
 export interface CommitHooks {
   /** After the last turn, still inside the transaction: writes what the turns write together. */
   readonly close: () => void;
-  /** After the commit: sends what the turns left to send. */
+  /** After the commit: sends the effects. */
   readonly tell: () => void;
-  /** After a rollback: drops everything that the turns left behind. `error` is set if one turn alone is to blame. */
+  /** After a rollback: drops everything that the turns left behind. `error` is set if a single turn is to blame. */
   readonly undo: (error: unknown) => void;
 }
 
-/** Runs the turn; answers a function that tells its caller, to be called after the commit. */
+/** Runs the turn; returns a function that tells its caller, to be called after the commit. */
 interface Waiting {
   readonly run: () => () => void;
   readonly reject: (error: unknown) => void;
@@ -39,8 +39,8 @@ export class TurnQueue {
   }
 
   /**
-   * Runs `work`, which must be synchronous, within the next commit; all of it is stored, or nothing. What is vital goes
-   * ahead of what waits.
+   * Runs `work`, which must be synchronous, within the next commit; all of it is stored, or nothing. Vital work goes
+   * first.
    */
   run<T>(work: () => T, isVital = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -53,7 +53,10 @@ export class TurnQueue {
     });
   }
 
-  /** The turns that `begin` asks for, and those that wait, run at once: they were gathered elsewhere, so no timer has to. */
+  /**
+   * Runs the turns that `begin` queues, and those that wait, at once: they were collected elsewhere, so no timer is
+   * needed.
+   */
   together<T>(begin: () => T): T {
     this.#isGathering = true;
     try {

@@ -11,7 +11,7 @@ import { dataDirAt } from "./self-host/data-dir.ts";
 const USAGE = `Usage: npm run backup -- <file.tar>
 
 Copies the data folder (SERVICE_DATA_DIR, default .data) into a new archive that only its owner can read. A running
-server stands still for a moment and goes on. The archive holds the keys: keep it as you keep them.`;
+server pauses for a moment. The archive contains the keys: protect it like them.`;
 
 async function main(): Promise<number> {
   const [file, ...more] = process.argv.slice(2);

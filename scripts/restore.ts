@@ -11,8 +11,8 @@ import { refuseNewerState } from "./self-host/written-by.ts";
 
 const USAGE = `Usage: npm run restore -- <file.tar>
 
-Makes the data folder (SERVICE_DATA_DIR, default .data) out of an archive of \`npm run backup\`. A folder that holds
-anything is left as it is. Then start the server: npm start.`;
+Creates the data folder (SERVICE_DATA_DIR, default .data) from an archive of \`npm run backup\`. The folder must not
+exist or must be empty. Then start the server: npm start.`;
 
 /** SQLite's own check of every page. */
 const refuseDamaged = (root: string, name: string): void => {

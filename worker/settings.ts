@@ -47,8 +47,8 @@ ${Object.entries(FLAGS)
   .map(([flag, says]) => `  --${flag.padEnd(12)} ${says}`)
   .join("\n")}
 
-Environment: SERVICE_API_KEY (needed), SERVICE_API_URL (${DEFAULT_API_URL}), SERVICE_CONFIG_URL (<api>/config),
-SERVICE_RUNTIME_URL (where the runtime listens; for a hosted one, what stands in for its own address), PROVIDER_<NAME>_KEY (the key of a hosted provider).`;
+Environment: SERVICE_API_KEY (required), SERVICE_API_URL (${DEFAULT_API_URL}), SERVICE_CONFIG_URL (<api>/config),
+SERVICE_RUNTIME_URL (the runtime's address; for a hosted one, a replacement for its own), PROVIDER_<NAME>_KEY (a hosted provider's key).`;
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: "must be an address that starts with http:// or https://" })

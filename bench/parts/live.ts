@@ -90,10 +90,11 @@ function noting(place: Workplace): { place: Workplace; ended: Ended } {
   return { place: { ...place, wire: { ...place.wire, isStored } }, ended };
 }
 
-async function steadyJobs(place: Workplace, pace: Pace): Promise<number> {
+/** Jobs at a fixed rate, done by workers on sockets; returns the rate that came of it. */
+export async function steadyJobs(place: Workplace, pace: Pace, perSecond = JOBS_A_SECOND): Promise<number> {
   const names = Array.from({ length: WORKERS }, (_, index) => `steady-${index}`);
   const workers = await SocketWorkers.connect(place.wire, names);
-  const turn = paced(JOBS_A_SECOND);
+  const turn = paced(perSecond);
   let given = 0;
   const rate = await throughput(
     {

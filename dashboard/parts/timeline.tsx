@@ -42,7 +42,7 @@ const factText = (name: string, value: unknown): string => {
   return `${name.replaceAll("_", " ")}: ${valueText(value)}`;
 };
 
-/** A detail's fields in words; what says nothing is left out. */
+/** A detail's fields as text; empty ones are left out. */
 const factsOf = ({ attempt, of, ...rest }: Record<string, unknown>): string[] => [
   ...(attempt == null ? [] : [`attempt ${attempt}${of == null ? "" : ` of ${of}`}`]),
   ...Object.entries(rest)

@@ -1,5 +1,5 @@
-// What the object keeps in memory: indexes over its tables, rebuilt on waking and after a turn that broke. Whatever
-// is here can be read from the store again; a turn that changes a row changes its index in the same step.
+// What the object keeps in memory: indexes over its tables, rebuilt on waking and after a failed turn. Everything here
+// can be read from the store again; a turn that changes a row changes its index in the same step.
 
 import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
@@ -18,14 +18,14 @@ import type { Counters } from "./counters.ts";
 
 export interface Memory {
   readonly fleet: Fleet;
-  /** Workers whose outcomes are ahead of their rows; the next drain stores them. */
+  /** Workers whose outcomes are newer than their rows; the next drain stores them. */
   readonly unstoredWorkers: Set<string>;
   readonly queue: Queue;
-  /** By running job, the last heartbeat that was heard, and the one that its row had then. Empty after a reload. */
+  /** By running job, the last heartbeat received, and the one in its row at that time. Empty after a reload. */
   readonly beats: Map<string, { readonly storedAt: number | null; readonly heardAt: number }>;
-  /** Another worker than the built-in echo has registered, once. */
+  /** Another worker than the built-in echo has registered, at any time. */
   isEchoAside: boolean;
-  /** When workers were last looked at whose state time alone changes. */
+  /** When workers were last examined whose state depends on time alone. */
   lookedAt: number;
   /** The earliest time at which a worker is to be forgotten. */
   forgetAt: number;
@@ -36,27 +36,27 @@ export interface Memory {
   config: Config;
   storedConfig: StoredConfig;
   killswitch: Killswitch;
-  /** Who has acknowledged an activation; null until somebody asks. */
+  /** The workers that have confirmed an activation; null until it is asked for. */
   haltConfirmed: { readonly activation: number; readonly instances: Set<string> } | null;
-  /** The budgets that are reached: the tenant's first. */
+  /** The reached budgets, the tenant's first. */
   budgetNotices: readonly BudgetNotice[];
   readonly spending: Spending;
   readonly counters: Counters;
-  /** Where the tenant has gone, and nobody is served any more; null while it is here. */
+  /** The address that the tenant has moved to, so that nobody is served here; null while it is here. */
   movedTo: string | null;
-  /** Who had the last turn of each conversation. */
+  /** The worker of each conversation's previous turn. */
   readonly affinity: Affinity;
-  /** Workers whose socket dropped, and when: jobs that somebody waits for leave them soon. */
+  /** Workers whose socket dropped, and when: front-door jobs soon leave them. */
   readonly socketGoneAt: Map<string, number>;
-  /** Open jobs of the keys whose number of jobs is limited. */
+  /** Open jobs of the keys with a limit on jobs. */
   readonly openByKey: Map<string, number>;
   /** Newest first. */
   webhooks: readonly Webhook[];
   /** Deliveries whose try has no outcome yet. */
   readonly deliveriesUnderWay: Set<string>;
-  /** Workers whose silence webhooks were told of. */
+  /** Workers whose silence was announced to webhooks. */
   readonly silentWorkers: Set<string>;
-  /** Jobs that have said their first word, and are not over. */
+  /** Jobs that have sent their first output and are not final. */
   openStreams: number;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;

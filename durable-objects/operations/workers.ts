@@ -65,10 +65,10 @@ export const listPresent = (
   return ok({ workers, total: present.length });
 };
 
-/** An answer of the object may have 32 MiB, and a thousand workers with all the models they may name have twice that. */
+/** An answer of the object may have 32 MiB; a thousand workers with the longest model lists have twice that. */
 const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 
-/** As many of the first as one answer bears; the next page begins behind them. */
+/** As many workers, from the first, as one answer can hold; the next page begins after them. */
 const lightPage = (workers: readonly WorkerResource[]): WorkerResource[] => {
   let chars = 0;
   return workers.filter(({ tags, models }, index) => {

@@ -1,17 +1,17 @@
-// What providers' catalogs list: a row a model, so that no list is too long for a row.
+// What providers' catalogs list: one row per model, so that no list is too long for a row.
 
 import type { ModelPrice } from "../../domain/catalog-price.ts";
 import { all, type Sql } from "./sql.ts";
 
-/** What the last sync of a provider's catalog said. */
+/** The result of the last sync of a provider's catalog. */
 export interface CatalogFacts {
   readonly models: ReadonlySet<string>;
-  /** Listed before, and gone since: when, in that order. */
+  /** Models that are no longer listed: id → when, in that order. */
   readonly removed: ReadonlyMap<string, number>;
   readonly prices: ReadonlyMap<string, ModelPrice>;
 }
 
-/** A statement's rows are split well below the platform's 2 MB for a bound value. */
+/** A statement's rows are split well below the platform's 2 MB limit for a bound value. */
 const MODELS_A_STATEMENT = 1_000;
 
 export const catalogTable = (sql: Sql) => ({
@@ -33,7 +33,7 @@ export const catalogTable = (sql: Sql) => ({
     return catalog;
   },
 
-  /** Takes the place of all that was known of the provider; null forgets it. */
+  /** Replaces everything known of the provider; null removes it. */
   replace: (provider: string, facts: CatalogFacts | null): void => {
     sql.exec("DELETE FROM catalog_models WHERE provider = ?", provider);
     if (facts === null) return;

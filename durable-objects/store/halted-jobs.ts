@@ -1,4 +1,4 @@
-// The jobs that the killswitch has put back into the queue and that a full halt of the same activation cancels.
+// The jobs that the killswitch put back into the queue, and that level 4 of the same activation cancels.
 
 import { all, type Sql } from "./sql.ts";
 

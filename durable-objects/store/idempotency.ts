@@ -4,7 +4,7 @@ import { first, type Sql, scalar } from "./sql.ts";
 
 export interface FirstAnswer {
   readonly bodyHash: string;
-  /** JSON of the answer, without what the request itself brings again. */
+  /** JSON of the answer, without what the request itself contains. */
   readonly answer: string;
 }
 

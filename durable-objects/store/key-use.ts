@@ -1,4 +1,4 @@
-// What keys with limits have used: their requests in the minute under way, and their spending by day.
+// What keys with limits have used: their requests in the current minute, and their spending by day.
 
 import type { RequestWindow } from "../../domain/key-limits.ts";
 import { first, type Sql, scalar } from "./sql.ts";

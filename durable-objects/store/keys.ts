@@ -7,7 +7,7 @@ import { all, first, record, records, type Sql, scalar } from "./sql.ts";
 export interface Session {
   readonly id: string;
   readonly keyId: string;
-  /** Of the key's secret that opened it. */
+  /** Digest of the key's secret that opened it. */
   readonly keyHash: string;
   readonly hash: string;
   readonly expiresAt: number;
@@ -71,7 +71,7 @@ export const sessionsTable = (sql: Sql) => ({
     sql.exec("DELETE FROM sessions WHERE key_id = ? AND key_hash NOT IN (SELECT value FROM json_each(?))", keyId, kept);
   },
 
-  /** Answers the ids of those that it removed. */
+  /** Returns the ids of the removed ones. */
   removeExpired: (nowAt: number): string[] =>
     all(sql, "DELETE FROM sessions WHERE expires_at <= ? RETURNING id", nowAt).map((row) => row.id as string),
 

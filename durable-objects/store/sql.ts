@@ -1,5 +1,5 @@
 // The small port to SQLite that a Durable Object's storage and node:sqlite both satisfy. Values are null, number or
-// string; booleans and undefined would be stored as something else than they say, so the types keep them out.
+// string; the types exclude booleans and undefined, which would be stored as something else.
 
 export type SqlValue = string | number | null;
 export type Row = Record<string, SqlValue>;
@@ -22,7 +22,7 @@ export const all = (sql: Sql, query: string, ...bindings: SqlValue[]): Row[] => 
 export const first = (sql: Sql, query: string, ...bindings: SqlValue[]): Row | null =>
   sql.exec(query, ...bindings).toArray()[0] ?? null;
 
-/** One number out of one row; null where there is no row or no value. */
+/** One number from one row; null if there is no row or no value. */
 export const scalar = (sql: Sql, query: string, ...bindings: SqlValue[]): number | null => {
   const row = first(sql, query, ...bindings);
   const value = row === null ? null : Object.values(row)[0];

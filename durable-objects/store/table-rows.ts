@@ -1,10 +1,10 @@
-// A tenant's tables as plain rows: how they leave for another deployment and arrive there. Both ends have the same
-// schema, so nothing is translated.
+// A tenant's tables as plain rows, for a move to another deployment. Both ends have the same schema, so nothing is
+// translated.
 
 import { pageOf, ROWS_A_PAGE, type TablePage, type TableRows } from "../../domain/moved-rows.ts";
 import { all, first, type Sql } from "./sql.ts";
 
-/** Sessions end with the move; the steps of the schema are each database's own. */
+/** Sessions end with the move; the steps of the schema belong to each database. */
 const STAYING = new Set(["schema_steps", "sessions"]);
 
 export const movingTables = (sql: Sql): string[] =>
@@ -12,13 +12,13 @@ export const movingTables = (sql: Sql): string[] =>
     .map((row) => row.name as string)
     .filter((name) => !STAYING.has(name) && !/^(sqlite_|_cf_|__)/.test(name));
 
-/** Refuses a name that is no table of ours: it becomes part of a statement. */
+/** Refuses an unknown table name, because the name becomes part of a statement. */
 const known = (sql: Sql, table: string): string => {
   if (!movingTables(sql).includes(table)) throw new Error(`no table ${table} moves`);
   return table;
 };
 
-/** At least one row where there is any, and about `maxChars` in all. The tables stand still meanwhile. */
+/** At least one row if there is any, and about `maxChars` in total. The tables do not change meanwhile. */
 export const readTable = (sql: Sql, table: string, from: number, maxChars: number): TablePage => {
   const found = all(sql, `SELECT * FROM ${known(sql, table)} LIMIT ? OFFSET ?`, ROWS_A_PAGE, from);
   return pageOf(found, from, maxChars);

@@ -1,5 +1,5 @@
-// Leases that ended without a word of their holder: cancelled, halted, timed out, reaped. What such an attempt spent may
-// still be reported, once.
+// Leases that ended without a report of their holder: cancelled, halted, timed out, reaped. The cost of such an attempt
+// may still be reported, once.
 
 import { first, type Sql, scalar } from "./sql.ts";
 

@@ -1,4 +1,4 @@
-// Webhooks and their deliveries. A delivery is written in the transaction of the change that it tells of.
+// Webhooks and their deliveries. A delivery is written in the transaction of the change that it reports.
 
 import type { Delivery, DeliveryEvent, DeliveryStatus, Webhook } from "../../domain/webhook.ts";
 import { all, first, type Row, records, type Sql, scalar } from "./sql.ts";
@@ -59,7 +59,7 @@ export const deliveriesTable = (sql: Sql) => ({
     );
   },
 
-  /** Newest first; of any status where none is given. */
+  /** Newest first; of any status if none is given. */
   page: (webhookId: string, status: DeliveryStatus | null, limit: number, offset: number): Delivery[] =>
     all(
       sql,
@@ -101,7 +101,7 @@ export const deliveriesTable = (sql: Sql) => ({
     sql.exec("UPDATE deliveries SET next_attempt_at = ? WHERE id = ?", nextAttemptAt, id);
   },
 
-  /** Those that wait for a webhook that is given up. */
+  /** Those that wait for a webhook that is now disabled. */
   failPending: (webhookId: string, error: string, nowAt: number): void => {
     sql.exec(
       `UPDATE deliveries SET status = 'failed', error = ?, next_attempt_at = NULL, finished_at = ?
@@ -124,7 +124,7 @@ export const deliveriesTable = (sql: Sql) => ({
   },
 });
 
-/** Workers whose silence was told; each is told once until it is back. */
+/** Workers whose silence was announced; each is announced once until it is back. */
 export const silentWorkersTable = (sql: Sql) => ({
   all: (): Set<string> => new Set(all(sql, "SELECT instance FROM silent_workers").map((row) => row.instance as string)),
 

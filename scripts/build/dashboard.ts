@@ -11,7 +11,7 @@ export const VITE_CONFIG = "dashboard/vite.config.ts";
 const PLACEHOLDER = `<!doctype html>
 <html lang="en">
   <head><meta charset="utf-8"><title>Signalbox</title></head>
-  <body><h1>Signalbox</h1><p>This build has no dashboard. The API is described at <a href="/docs">/docs</a>.</p></body>
+  <body><h1>Signalbox</h1><p>This build has no dashboard. The API is documented at <a href="/docs">/docs</a>.</p></body>
 </html>
 `;
 

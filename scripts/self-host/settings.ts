@@ -34,26 +34,26 @@ export interface Settings {
 
 export const USAGE = `Usage: npm start [-- <options>]
 
-Serves the coordinator with its dashboard until it is told to stop.
+Serves the coordinator and its dashboard until SIGINT or SIGTERM.
 
-  --no-worker           leaves out the local worker
-  --edge node|workerd   the process that speaks HTTP: Node (the default) in front of workerd, or workerd alone
-  --help                says this
+  --no-worker           starts no local worker
+  --edge node|workerd   the process that serves HTTP: Node (the default) in front of workerd, or workerd alone
+  --help                prints this text
 
 Environment:
-  PORT (8787), SERVICE_HOST (127.0.0.1)    where it listens
-  SERVICE_DATA_DIR (.data)                 where the state is
-  SERVICE_PROCESSES (1)                    processes that share the tenants; fixed when the data folder is made
-  SERVICE_ROOT_KEY, SERVICE_SIGNING_SECRET made once and kept in the data folder where they are not set
-  SERVICE_CATALOG_SYNC=0                   turns the catalog's sync off
-  SERVICE_CATALOG_LOCAL=0                  takes local providers out of the catalog: tenants reach no private address
+  PORT (8787), SERVICE_HOST (127.0.0.1)    address to listen on
+  SERVICE_DATA_DIR (.data)                 folder for all state
+  SERVICE_PROCESSES (1)                    processes that share the tenants; fixed when the data folder is created
+  SERVICE_ROOT_KEY, SERVICE_SIGNING_SECRET created once and kept in the data folder if not set
+  SERVICE_CATALOG_SYNC=0                   turns catalog sync off
+  SERVICE_CATALOG_LOCAL=0                  removes local providers from the catalog: tenants reach no private address
   SERVICE_CATALOG_DIR                      a folder with more provider files
-  SERVICE_RUNTIME_URL                      the local worker's model runtime
-  SERVICE_WEBHOOKS_PRIVATE=1               lets webhooks go to private addresses
-  SERVICE_LOG=text|json|off                how the log is written (text on a terminal, else json)
-  SERVICE_LOG_LEVEL=debug|info|warn|error  the least level that is logged (info)
-  SERVICE_LOG_REQUESTS=1                   logs every request, not only those that went wrong
-  SERVICE_OTLP_URL, SERVICE_OTLP_HEADERS   the OpenTelemetry collector (…/v1/traces), and headers for it: name=value,…
+  SERVICE_RUNTIME_URL                      address of the local worker's model runtime
+  SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
+  SERVICE_LOG=text|json|off                log format (text on a terminal, else json)
+  SERVICE_LOG_LEVEL=debug|info|warn|error  lowest level that is logged (info)
+  SERVICE_LOG_REQUESTS=1                   logs every request, not only failed ones
+  SERVICE_OTLP_URL, SERVICE_OTLP_HEADERS   OpenTelemetry collector (…/v1/traces), and its headers: name=value,…
   PROVIDER_<NAME>_KEY                      a provider's key`;
 
 export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {

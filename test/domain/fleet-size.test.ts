@@ -36,7 +36,7 @@ test("of 3,000 workers as large as they may be, each takes little more than what
   const before = process.memoryUsage();
   const fleet = new Fleet();
   for (let at = 0; at < FAT; at += 1) {
-    // As the store reads them: texts of its own, equal to the others'.
+    // As the store reads them: strings of their own, equal to the others'.
     const models = Array.from({ length: 500 }, (_, n) => `${n}`.padStart(120, "m"));
     const tags = [...namesOf("tag", 31), `host-${at}`];
     fleet.put(worker({ instance: `w-${at}`, tags, models }), NOON);

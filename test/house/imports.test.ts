@@ -128,7 +128,17 @@ const ROOMS: readonly Room[] = [
   {
     places: ["bench"],
     may: [...WIRE, "migrations", "providers", "scripts", "src/catalog"],
-    packages: ["bullmq", "cloudflare:workers", "drizzle-orm", "esbuild", "miniflare", "node:", "pg-boss", "ws"],
+    packages: [
+      "bullmq",
+      "cloudflare:workers",
+      "drizzle-orm",
+      "esbuild",
+      "miniflare",
+      "node:",
+      "pg-boss",
+      "playwright-core",
+      "ws",
+    ],
   },
 ];
 

@@ -69,7 +69,7 @@ describe("a tenant", () => {
     }
   });
 
-  // On one machine there is one place, and any jurisdiction is kept.
+  // On one machine there are no jurisdictions, and any value is stored.
   const inManyPlaces = it.skipIf(env.TEST_HOME === "node");
   inManyPlaces("is refused a jurisdiction that a platform of many places cannot keep", async () => {
     const { status, body } = await request(ROOT_KEY, "POST", "/admin/tenants", { tenant: name(), jurisdiction: "eu" });

@@ -1,4 +1,4 @@
-// A disk that fills while the server runs: a file system of a few megabytes, made for the test where that is allowed.
+// A disk that fills up while the server runs: a file system of a few megabytes, made for the test if that is allowed.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const MIB = 1024 * 1024;
-/** A twentieth of it is what counts as full. */
+/** A twentieth of it counts as full. */
 const SIZE = "100m";
 
 let mount = "";
@@ -40,7 +40,7 @@ const call = (method: string, route: string, body?: unknown) =>
   send({ url: server?.url ?? "", key: server?.adminKey ?? "" }, method, route, body);
 
 const ballast = (): string => path.join(mount, "ballast");
-/** Fills the disk until so many bytes are left. */
+/** Fills the disk until this many bytes are left. */
 const leave = (bytes: number): void => {
   const { bavail, bsize } = statfsSync(mount);
   const count = Math.max(0, bavail * bsize - bytes);
@@ -77,7 +77,7 @@ test.skipIf(!mayMount)(
     expect(await metrics.text()).toContain("signalbox_disk_full 1");
     expect(server.output().match(/"event":"disk\.full"/g)).toHaveLength(1);
 
-    // Not one byte more: still no bare error, and still alive.
+    // No byte left: still a clear error, and the server is still alive.
     leave(0);
     for (let count = 0; count < 20; count += 1) {
       const { status, body } = await call("POST", "/api/jobs", { prompt: "x".repeat(100_000) });

@@ -1,4 +1,4 @@
-// What a server does with the limits that its machine sets it: open files, and the signals of those who start it.
+// A server under its machine's limits: open files, and signals from the processes that start it.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { freePort, type SelfHosted, startSelfHosted } from "../support/self-host
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const SOFT_FILES = 300;
 const HARD_FILES = 700;
-/** Half of what the hard limit leaves beside databases and logs. */
+/** Half of what the hard limit leaves besides databases and logs. */
 const CONNECTIONS = 222;
 
 let dataDir = "";
@@ -67,7 +67,7 @@ test("the soft limit of open files is raised; connections beyond it are turned a
   expect(childProcesses(dataDir).map(({ pid }) => pid)).toEqual(children);
 }, 60_000);
 
-/** As `kill` sends it, to npm alone; and as a terminal does with Ctrl-C, to the whole group. */
+/** As `kill` sends it, only to npm; and as a terminal does with Ctrl-C, to the whole group. */
 const WAYS = {
   "SIGTERM to npm": (npm: number) => process.kill(npm, "SIGTERM"),
   "Ctrl-C": (npm: number) => process.kill(-npm, "SIGINT"),

@@ -1,5 +1,5 @@
-// Requests that Node passes on to workerd, against a process that only waits: a client that leaves ends its request
-// there at once, at whatever moment it leaves.
+// Requests that Node passes on to workerd, with a process that never answers: a client that disconnects ends its
+// request there at once, at any moment.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

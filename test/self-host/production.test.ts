@@ -1,5 +1,5 @@
-// A folder with a ready dist/ and no development dependencies, as the container has it: what the Dockerfile copies, with
-// the packages that `npm ci --omit=dev` would install.
+// A folder with a built dist/ and no development dependencies, like the container: what the Dockerfile copies, with the
+// packages that `npm ci --omit=dev` would install.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -13,7 +13,7 @@ let folder = "";
 let child: ChildProcess | null = null;
 let output = "";
 
-/** What the coordinator's stage of the Dockerfile copies out of the checkout. */
+/** What the coordinator's stage of the Dockerfile copies from the checkout. */
 const copied = (): string[] => {
   const stage = readFileSync(path.join(ROOT, "Dockerfile"), "utf8").split("AS coordinator\n")[1]?.split("\nFROM ")[0];
   const lines = (stage ?? "").split("\n").filter((line) => /^COPY (?!--from)/.test(line));

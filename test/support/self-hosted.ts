@@ -22,7 +22,7 @@ export interface SelfHosted {
 interface Start {
   readonly args?: string[];
   readonly env?: Record<string, string>;
-  /** A command that runs the server's, given behind it. */
+  /** A command that runs the server's command, which follows it. */
   readonly wrapper?: string[];
 }
 

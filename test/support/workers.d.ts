@@ -7,7 +7,7 @@ declare global {
       /** How the model runs; empty for its defaults. */
       readonly MODEL_SEED: string;
       readonly MODEL_RUNS: string;
-      /** Which home of the app the requests go to: `node`, or that of the deployed worker. */
+      /** The home of the app that requests go to: `node`, or the deployed worker's. */
       readonly TEST_HOME: string;
     }
     interface GlobalProps {

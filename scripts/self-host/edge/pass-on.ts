@@ -53,7 +53,7 @@ const answerHeaders = (answer: IncomingMessage): string[] => {
 /** Resolves when the answer has begun; throws a refusal if the process is down. */
 export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
   new Promise((resolve, reject) => {
-    // A client that left meanwhile wants no answer, and its close is not told again.
+    // A client that has disconnected needs no answer, and its close is not reported again.
     if (outgoing.destroyed) return resolve(alreadySent());
     const { method = "GET", url: path = "/" } = incoming;
     const headers = passedHeaders(incoming, c.get("requestId"));

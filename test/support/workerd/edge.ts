@@ -1,6 +1,6 @@
-// Where the tests' requests go: to the worker as it is deployed, or to the same app with the bindings that it has in
-// Node, self-hosted: objects behind the private door, calls in groups, D1 as messages, and what needs more passed on.
-// Which of them, the project of vitest.config.ts says.
+// Where the tests' requests go: to the worker as deployed, or to the same app with its bindings in Node, self-hosted:
+// objects behind the private connection, calls in groups, D1 as messages, and the rest passed on. The project of
+// vitest.config.ts decides which.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -25,7 +25,7 @@ const knock = (path: string, init: RequestInit): Promise<Response> => {
   return door.fetch(new Request(`http://workerd${path}`, { ...init, headers }));
 };
 
-/** As `PrivateLine` speaks to the door, without the Unix socket. */
+/** As `PrivateLine` calls the objects, without the Unix socket. */
 const doorLine = {
   call: async (path: string, body: string): Promise<unknown> => {
     const outcome = (await (await knock(path, { method: "POST", body })).json()) as {
@@ -47,7 +47,7 @@ interface Asked {
   readonly params: readonly unknown[];
 }
 
-/** As the process of the history answers. */
+/** As the history process answers. */
 const historyLine = {
   post: async (_path: string, body: string): Promise<string> => {
     const statements = (JSON.parse(body) as Asked[]).map(({ sql, params }) => env.DB.prepare(sql).bind(...params));

@@ -1,0 +1,104 @@
+// The dashboard open in a browser while jobs flow: its heap after collections, the share of a core that it takes, and
+// what its socket sends with and without compression. Run only by name; needs Chromium.
+
+import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Browser, type CDPSession, chromium } from "playwright-core";
+import { WebSocket } from "ws";
+import { figure } from "../figures.ts";
+import type { Bench } from "../plan.ts";
+import { createTenant, openSignalbox, type Tenant } from "../signalbox.ts";
+import { steadyJobs } from "./live.ts";
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+const JOBS_A_SECOND = 100;
+const SPANS = 4;
+const SPAN_MS = 30_000;
+const MIB = 1024 * 1024;
+
+export async function tab({ signalbox: { port }, say }: Bench): Promise<void> {
+  const tenant = await createTenant(port);
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--headless", "--no-sandbox"] });
+  const lines = [new Line(tenant, true), new Line(tenant, false)] as const;
+  try {
+    const watched = await openTab(browser, tenant);
+    const place = await openSignalbox(port, tenant);
+    const pace = { warmUpMs: 1_000, measureMs: SPANS * SPAN_MS, rounds: 1 };
+    const working = steadyJobs(place, pace, JOBS_A_SECOND);
+    const spans = await spansOf(watched);
+    const rate = await working;
+    const note = `the Overview at ${Math.round(rate)} jobs/s for ${(SPANS * SPAN_MS) / 1000} s`;
+    const tell = (what: string, unit: string, signalbox: number): void =>
+      say(figure({ part: "tab", what, unit, signalbox, note }));
+    tell("heap of the tab, first span", "MiB", (spans[0]?.heapBytes ?? 0) / MIB);
+    tell("heap of the tab, last span", "MiB", (spans.at(-1)?.heapBytes ?? 0) / MIB);
+    tell("main thread of the tab", "% of a core", (100 * sumOf(spans, "busySeconds")) / ((SPANS * SPAN_MS) / 1000));
+    const minutes = (SPANS * SPAN_MS) / 60_000;
+    tell("socket, compressed", "MiB/min", lines[0].bytes / MIB / minutes);
+    tell("socket, uncompressed", "MiB/min", lines[1].bytes / MIB / minutes);
+  } finally {
+    for (const line of lines) line.close();
+    await browser.close();
+  }
+}
+
+interface Span {
+  /** After a collection. */
+  readonly heapBytes: number;
+  readonly busySeconds: number;
+}
+
+const sumOf = (spans: readonly Span[], name: keyof Span): number => spans.reduce((sum, span) => sum + span[name], 0);
+
+async function openTab(browser: Browser, { port, authorization }: Tenant): Promise<CDPSession> {
+  const page = await browser.newPage();
+  await page.goto(`http://127.0.0.1:${port}/#key=${authorization.replace("Bearer ", "")}`);
+  await page.getByText("Live", { exact: true }).waitFor();
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  return session;
+}
+
+async function spansOf(session: CDPSession): Promise<Span[]> {
+  const spans: Span[] = [];
+  let before = await busySecondsOf(session);
+  for (let span = 0; span < SPANS; span += 1) {
+    await pause(SPAN_MS);
+    const busySeconds = await busySecondsOf(session);
+    await session.send("HeapProfiler.collectGarbage");
+    const { usedSize } = await session.send("Runtime.getHeapUsage");
+    spans.push({ heapBytes: usedSize, busySeconds: busySeconds - before });
+    before = await busySecondsOf(session);
+  }
+  return spans;
+}
+
+const busySecondsOf = async (session: CDPSession): Promise<number> => {
+  const { metrics } = await session.send("Performance.getMetrics");
+  return metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
+};
+
+/** A viewer that counts the bytes of its connection. */
+class Line {
+  readonly #socket: WebSocket;
+  #connection: Socket | null = null;
+
+  constructor({ port, authorization }: Tenant, perMessageDeflate: boolean) {
+    this.#socket = new WebSocket(`ws://127.0.0.1:${port}/live`, {
+      headers: { authorization },
+      perMessageDeflate,
+      createConnection: () => {
+        this.#connection = connect(port, "127.0.0.1");
+        return this.#connection;
+      },
+    });
+  }
+
+  get bytes(): number {
+    return this.#connection?.bytesRead ?? 0;
+  }
+
+  close(): void {
+    this.#socket.terminate();
+  }
+}
