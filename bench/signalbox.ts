@@ -13,14 +13,25 @@ const ROOT_KEY = randomBytes(32).toString("hex");
 const SOCKET_CONCURRENCY = 1000;
 const SETUP_CONNECTIONS = 64;
 
-export async function startSignalbox(dataDir: string, port?: number, args: readonly string[] = []): Promise<Served> {
+export async function startSignalbox(
+  dataDir: string,
+  port?: number,
+  args: readonly string[] = [],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Served> {
   const chosen = port ?? (await freePort());
   return startProcess({
     command: process.execPath,
     args: ["scripts/start.ts", "--no-worker", ...args],
     cwd: ROOT,
     port: chosen,
-    env: { ...servingEnvironment(), PORT: String(chosen), SERVICE_HOST: "127.0.0.1", SERVICE_DATA_DIR: dataDir },
+    env: {
+      ...servingEnvironment(),
+      ...settings,
+      PORT: String(chosen),
+      SERVICE_HOST: "127.0.0.1",
+      SERVICE_DATA_DIR: dataDir,
+    },
   });
 }
 

@@ -5,11 +5,12 @@ import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { shareOf } from "../../domain/share.ts";
 import { Connection } from "../connection.ts";
-import { figure } from "../figures.ts";
+import { type Figure, figure } from "../figures.ts";
 import { percentile } from "../load.ts";
 import type { Bench } from "../plan.ts";
-import { createTenant, type Tenant } from "../signalbox.ts";
+import { createTenant, startSignalbox, type Tenant } from "../signalbox.ts";
 
 export interface Flood {
   readonly port: number;
@@ -34,7 +35,7 @@ const TAG = "beside";
 
 const small = (count: number) => ({ jobs: Array.from({ length: count }, (_, at) => ({ prompt: `job ${at}` })) });
 
-const FLOODS: Readonly<Record<string, Kind>> = {
+const FLOODS = {
   "1 MiB jobs": {
     as: "tenant",
     clients: 8,
@@ -46,7 +47,10 @@ const FLOODS: Readonly<Record<string, Kind>> = {
   "lists of 200": { as: "tenant", clients: 8, method: "GET", path: "/api/jobs?limit=200", body: undefined },
   "1 MiB sign-ins": { as: "nobody", clients: 8, method: "POST", path: "/session", body: { key: LARGE } },
   "forged keys": { as: "forger", clients: 32, method: "GET", path: "/api/jobs", body: undefined },
-};
+} satisfies Readonly<Record<string, Kind>>;
+
+/** Those that keep a process of the tenants busy: measured once more with the two tenants in different ones. */
+const FLOODS_APART = ["1 MiB jobs", "batches of 500"] as const;
 
 /** Latency in ms of a dispatch that is answered with its worker, and of a killswitch engaged and cleared. */
 interface Seen {
@@ -104,31 +108,50 @@ const seedHistory = async ({ port, authorization }: Tenant): Promise<void> => {
   connection.close();
 };
 
-export async function flood({ signalbox: { port }, say }: Bench): Promise<void> {
+export async function flood({ signalbox: { port }, folder, say }: Bench): Promise<void> {
   const victim = await createTenant(port);
-  for (const [name, { as, ...request }] of Object.entries(FLOODS)) {
-    const flooder = await createTenant(port);
-    await seedHistory(flooder);
-    await pause(SETTLE_MS);
-    const alone = await watch(victim, FLOOD_MS / 2);
-    const authorization = { tenant: flooder.authorization, nobody: null, forger: "Bearer sbx_a_forged" }[as];
-    const { seen, answers } = await flooded({ ...request, port, authorization }, () => watch(victim, FLOOD_MS));
-    await pause(CALM_AFTER_MS);
-    const after = await watch(victim, FLOOD_MS / 5);
-    for (const what of ["dispatch", "killswitch"] as const) {
-      const [before, beside, calm] = [alone, seen, after].map((one) => percentile(one[what], 0.5));
-      const worst = percentile(seen[what], 0.95).toFixed(0);
-      say(
-        figure({
-          part: "flood",
-          what: `${what} of another beside ${name}, p50`,
-          clients: request.clients,
-          unit: "ms",
-          floor: before ?? null,
-          signalbox: beside ?? null,
-          note: `to alone; p95 ${worst}; 5 s after ${calm?.toFixed(1)}; flood: ${answers}`,
-        }),
-      );
+  for (const [name, kind] of Object.entries(FLOODS)) {
+    for (const one of await measure(victim, await createTenant(port), name, kind)) say(one);
+  }
+  const apart = await startSignalbox(path.join(folder, "apart"), undefined, [], { SERVICE_PROCESSES: "2" });
+  try {
+    const other = await createTenant(apart.port);
+    for (const name of FLOODS_APART) {
+      const flooder = await tenantElsewhere(apart.port, other);
+      for (const one of await measure(other, flooder, `${name}, in another process`, FLOODS[name])) say(one);
     }
+  } finally {
+    await apart.stop();
   }
 }
+
+/** Another tenant, in the process that does not have this one. */
+const tenantElsewhere = async (port: number, { name }: Tenant): Promise<Tenant> => {
+  const made = await createTenant(port);
+  return shareOf(made.name, 2) === shareOf(name, 2) ? tenantElsewhere(port, { ...made, name }) : made;
+};
+
+const measure = async (victim: Tenant, flooder: Tenant, name: string, kind: Kind): Promise<Figure[]> => {
+  const { as, ...request } = kind;
+  await seedHistory(flooder);
+  await pause(SETTLE_MS);
+  const alone = await watch(victim, FLOOD_MS / 2);
+  const authorization = { tenant: flooder.authorization, nobody: null, forger: "Bearer sbx_a_forged" }[as];
+  const whole = { ...request, port: flooder.port, authorization };
+  const { seen, answers } = await flooded(whole, () => watch(victim, FLOOD_MS));
+  await pause(CALM_AFTER_MS);
+  const after = await watch(victim, FLOOD_MS / 5);
+  return (["dispatch", "killswitch"] as const).map((what) => {
+    const [before, beside, calm] = [alone, seen, after].map((one) => percentile(one[what], 0.5));
+    const worst = percentile(seen[what], 0.95).toFixed(0);
+    return figure({
+      part: "flood",
+      what: `${what} of another beside ${name}, p50`,
+      clients: request.clients,
+      unit: "ms",
+      floor: before ?? null,
+      signalbox: beside ?? null,
+      note: `to alone; p95 ${worst}; 5 s after ${calm?.toFixed(1)}; flood: ${answers}`,
+    });
+  });
+};
