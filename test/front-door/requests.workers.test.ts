@@ -225,8 +225,14 @@ describe("a request that is not streamed", () => {
     });
     worker.complete(job, {});
     await answering;
-    const bad = await post(world.key, CHAT, chat(), { "x-signalbox-priority": "urgent" });
-    expect([bad.status, JSON.parse(await bad.whole).error.param]).toEqual([400, "x-signalbox-priority"]);
+    for (const [name, value] of [
+      ["x-signalbox-priority", "urgent"],
+      ["x-signalbox-timeout", "0"],
+      ["x-signalbox-queue", "601"],
+    ] as const) {
+      const bad = await post(world.key, CHAT, chat(), { [name]: value });
+      expect([bad.status, JSON.parse(await bad.whole).error.param]).toEqual([400, name]);
+    }
   });
 
   it("begins after a while, with line feeds", async () => {
