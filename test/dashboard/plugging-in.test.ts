@@ -89,14 +89,14 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await world.call("POST", "/api/keys", { name: "app", role: "client", limits: { concurrent: 3 } });
     const { page, faults } = await world.open("settings/keys");
     const row = page.getByRole("row").filter({ hasText: "app" });
-    await row.getByText("3 open jobs at a time").waitFor();
+    await row.getByText("3 open jobs at the same time").waitFor();
     await page.getByRole("button", { name: "Edit app" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Open jobs at the same time").fill("");
     await dialog.getByLabel("Dollars per day").fill("2.5");
     await dialog.getByLabel("Models").fill("gpt-*, echo");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await row.getByText("2.5 dollars a day · models gpt-*, echo").waitFor();
+    await row.getByText("2.5 dollars per day · models gpt-*, echo").waitFor();
     const { keys } = await world.call<{ keys: { name: string; limits: unknown }[] }>("GET", "/api/keys");
     expect(keys.find(({ name }) => name === "app")?.limits).toEqual({ day_usd: 2.5, models: ["gpt-*", "echo"] });
     expect(faults()).toEqual([]);
