@@ -135,7 +135,7 @@ const noteOthersThanEcho = (turn: Turn, { provider }: Worker): void => {
 };
 
 /**
- * Jobs that it holds but no longer lists go back to the queue; ids that it lists but no longer holds are to be dropped.
+ * Running jobs that it no longer lists go back to the queue; ids that it lists but no longer holds are to be dropped.
  */
 const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]): string[] => {
   const named = new Set(reported);

@@ -53,7 +53,7 @@ const report = endpoint(
     ...asks("reportPresence"),
     summary: "Report presence",
     description:
-      "Registers the worker or renews its heartbeat. `jobs` lists the jobs it has; assigned jobs that are missing from it go back to the queue.",
+      "Registers the worker or renews its heartbeat. `jobs` lists the jobs it has; running jobs that are missing from it go back to the queue.",
     body: presenceRequest,
     answers: {
       200: {

@@ -90,7 +90,7 @@ describe("a first deploy", () => {
 
   it("whose upload fails, though it may have arrived, loses nothing: the next one takes the same key", () => {
     const failed = deploy({ FAKE_FAILS: "deploy" });
-    expect([failed.status, failed.said]).toEqual([1, expect.stringContaining("nothing after it was done")]);
+    expect([failed.status, failed.said]).toEqual([1, expect.stringContaining("the steps after it were not run")]);
     const sent = failed.calls.at(-1)?.secrets?.SERVICE_ROOT_KEY;
     expect(keptKey()).toBe(sent);
     expect(deploy().calls.at(-1)?.secrets?.SERVICE_ROOT_KEY).toBe(sent);
@@ -121,7 +121,7 @@ it("a root key given over the worker's own is said to be ignored, and is not upl
     ...existing("SERVICE_ROOT_KEY", "SERVICE_SIGNING_SECRET"),
   });
   expect(status).toBe(0);
-  expect(said).toContain("SERVICE_ROOT_KEY of the environment is ignored: the worker has that secret.");
+  expect(said).toContain("SERVICE_ROOT_KEY in the environment is ignored, because the worker already has that secret.");
   expect(said).not.toContain("given-root-key");
   expect(calls.at(-1)).toMatchObject({ step: "deploy", secrets: null, kept: null });
 });

@@ -87,7 +87,7 @@ describe("a list in pages", () => {
 
   it("fails when the pages form a loop", async () => {
     const { listing, requests } = await list(() => json({ ...modelRows("a"), has_more: true, last_id: "a" }), paged);
-    expect(detailOf(listing)).toContain("circle");
+    expect(detailOf(listing)).toContain("form a loop");
     expect(requests.length).toBe(2);
   });
 
@@ -154,18 +154,18 @@ describe("an answer that is no list", () => {
 
   it("that breaks off fails", async () => {
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error("reset")) });
-    expect(detailOf((await list(() => new Response(body))).listing)).toContain("broke off");
+    expect(detailOf((await list(() => new Response(body))).listing)).toContain("ended too early");
   });
 });
 
 describe("a provider's refusal", () => {
   it.each([
-    [400, "may not take the key of provider:acme", false],
-    [401, "may not take the key of provider:acme", false],
-    [402, "money", false],
-    [403, "may not take the key of provider:acme", false],
+    [400, "may not accept the key of provider:acme", false],
+    [401, "may not accept the key of provider:acme", false],
+    [402, "no credit", false],
+    [403, "may not accept the key of provider:acme", false],
     [404, "no model list at this address", false],
-    [429, "limits the rate", true],
+    [429, "too many requests", true],
     [500, "answered 500", true],
     [503, "answered 503", true],
   ])("with %i says %s", async (status, words, isRetryable) => {
@@ -236,7 +236,7 @@ describe("models_sync_url", () => {
 
   it("that wants a key which is not sent says why", async () => {
     const { listing } = await list(() => json({}, 401), acme, "https://mirror.example/models");
-    expect(detailOf(listing)).toContain("does not name this host in key_hosts");
+    expect(detailOf(listing)).toContain("does not list this host in key_hosts");
   });
 });
 

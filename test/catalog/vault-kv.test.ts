@@ -115,7 +115,7 @@ describe("a mount", () => {
 describe("a token", () => {
   it("that the vault does not know is refused, and does not show", async () => {
     const reading = await kv({ kind: "token", token: "hvs.unknown" }).read("acme");
-    expect(reading).toMatchObject({ kind: "refused", detail: expect.stringContaining("its token is over") });
+    expect(reading).toMatchObject({ kind: "refused", detail: expect.stringContaining("its token has expired") });
     expect(JSON.stringify(reading)).not.toContain("hvs.unknown");
   });
 });
@@ -212,7 +212,7 @@ describe.skipIf(realAddress !== undefined)("what only the fake can be made to do
   it.each([
     [307, "active node"],
     [412, "standby"],
-    [429, "rate"],
+    [429, "too many requests"],
     [472, "standby"],
     [473, "standby"],
     [500, "500"],

@@ -34,7 +34,7 @@ test.each([
   [
     "a private address",
     { "a.yaml": GOOD.replace("api.acme.example", "127.0.0.1") },
-    "a.yaml:2: list_url: must name a host",
+    "a.yaml:2: list_url: must have a host name",
   ],
   ["plain http", { "a.yaml": GOOD.replace("https", "http") }, "a.yaml:2: list_url: must begin with https://"],
   ["no YAML", { "a.yaml": "provider: [" }, "a.yaml:1: "],
