@@ -1,5 +1,5 @@
-// A job's record as an earlier release stored it, with missing fields filled in. History keeps records for ever; the
-// object's own rows get new fields by a schema step.
+// A job's record as an earlier release stored it, with missing fields filled in. History keeps records for ever,
+// the object's journal for a moment; rows of the object's tables get new fields by a schema step.
 
 import type { Job } from "./job.ts";
 import type { Json } from "./json.ts";
@@ -72,4 +72,7 @@ const LATER_FIELDS = {
   traceparent: null,
 } as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
 
-export const readJob = (text: string): Job => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Job) });
+/** A record as any release stored it. */
+export const currentJob = (record: Job): Job => ({ ...LATER_FIELDS, ...record });
+
+export const readJob = (text: string): Job => currentJob(JSON.parse(text) as Job);

@@ -87,6 +87,7 @@ export class HistoryWriter {
   async #removeUpTo(seq: number): Promise<void> {
     const { store, wake, turns } = this.#tools;
     await turns.run(() => {
+      if (store.jobs.settle(seq)) wake.note(store.jobs.nextDueAt());
       store.outbox.removeUpTo(seq);
       store.settings.putDrainedSeq(seq);
       const { memory } = turns;

@@ -153,6 +153,8 @@ export class TurnRunner {
       this.#tools.wake.note(row.at + DRAIN_DELAY_MS);
     }
     this.#outbox = null;
+    const { jobs } = this.#tools.store;
+    if (jobs.makeRoom()) this.#tools.wake.note(jobs.nextDueAt());
   }
 
   #tellAll(): void {

@@ -6,7 +6,8 @@
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
-import { type Catcher, MUTANTS, type Mutant } from "../test/simulation/mutants.ts";
+import type { Catcher, Mutant } from "../test/simulation/mutant.ts";
+import { MUTANTS } from "../test/simulation/mutants.ts";
 import { runScript } from "./exit-error.ts";
 import { survey } from "./mutants/survey.ts";
 import { ROOT, runCommand } from "./run-command.ts";

@@ -10,16 +10,16 @@ export const MAX_LEASES_AN_ANSWER = 1_000;
 const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
 
 /** Leases that a worker holds and has not started, as many as one answer carries. */
-export const unstartedJobs = (turn: Turn, instance: string): LeasedJob[] =>
-  presentLeases(turn, turn.store.jobs.unstartedOf(instance, MAX_LEASES_AN_ANSWER));
+export const unstartedJobs = (turn: Turn, { worker, load }: Member): LeasedJob[] =>
+  presentLeases(turn, turn.store.jobs.unstartedOf(worker.instance, MAX_LEASES_AN_ANSWER, load));
 
 /** An unstarted lease from a claim is sent again after this time, because its answer was lost. */
 const HANDED_AGAIN_AFTER_MS = 5_000;
 
 /** Up to `limit` of them that were not sent recently, so two claims in a row never return the same lease. */
-export const handOut = (turn: Turn, { worker, handedAt }: Member, limit: number): LeasedJob[] => {
+export const handOut = (turn: Turn, { worker, load, handedAt }: Member, limit: number): LeasedJob[] => {
   const { fleet } = turn.memory;
-  const held = turn.store.jobs.unstartedOf(worker.instance, limit + handedAt.size);
+  const held = turn.store.jobs.unstartedOf(worker.instance, limit + handedAt.size, load);
   const isFree = (job: Job): boolean => turn.nowAt - (handedAt.get(job.id) ?? 0) >= HANDED_AGAIN_AFTER_MS;
   const jobs = presentLeases(turn, held.filter(isFree).slice(0, limit));
   for (const { id } of jobs) fleet.noteHanded(worker.instance, id, turn.nowAt);

@@ -9,11 +9,14 @@ import type { Memory } from "./memory.ts";
 /** A row is closed once it and the long values it brings to history are about this long; well below the platform's
  * 2 MB even with one large entry more. */
 const FULL_CHARS = 200_000;
+/** The same for the records in it. */
+const FULL_RECORD_CHARS = 200_000;
 /** What an entry takes beside its detail. */
 const ENTRY_CHARS = 200;
 
 interface OpenRow extends OutboxRow {
   chars: number;
+  recordChars: number;
   entries: OutboxEntries;
 }
 
@@ -32,10 +35,10 @@ export class OutboxWriter {
   /** The number of the row that takes the next entries; a full row is followed by a new one. */
   open(at: number): number {
     const last = this.#rows.at(-1);
-    if (last !== undefined && last.chars < FULL_CHARS) return last.seq;
+    if (last !== undefined && last.chars < FULL_CHARS && last.recordChars < FULL_RECORD_CHARS) return last.seq;
     const seq = this.#memory.nextSeq;
     this.#memory.nextSeq += 1;
-    this.#rows.push({ seq, at, entries: { events: [], attempts: [], audit: [], runs: [] }, chars: 0 });
+    this.#rows.push({ seq, at, entries: { events: [], attempts: [], audit: [], runs: [] }, chars: 0, recordChars: 0 });
     return seq;
   }
 
@@ -49,6 +52,11 @@ export class OutboxWriter {
   /** Prompts, inputs and results go to history with the row that names them. */
   addChars(chars: number): void {
     this.#openRow().chars += chars;
+  }
+
+  /** A job's record, which the row itself keeps. */
+  addRecord(chars: number): void {
+    this.#openRow().recordChars += chars;
   }
 
   addAttempt(attempt: Attempt): void {

@@ -89,7 +89,7 @@ export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
 export const presenceAnswer = (turn: Turn, member: Member, halted: readonly string[]): PresenceAnswer => ({
   ...greeting(turn),
   worker: presentWorker(viewOf(turn, member)),
-  jobs: unstartedJobs(turn, member.worker.instance),
+  jobs: unstartedJobs(turn, member),
   halted: [...halted],
 });
 

@@ -229,7 +229,7 @@ const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
 /** The first job of a group. */
 export const headOf = (turn: Turn, group: Group): Place | null => {
   if (group.count <= 0) return null;
-  group.head ??= turn.store.jobs.headOf(group.key);
+  group.head ??= turn.store.jobs.headOf(group.key, group.count);
   return group.head;
 };
 

@@ -205,6 +205,7 @@ const depart = (turn: Turn): void => {
   const { drainedSeq } = turn.memory;
   const gone = jobs.leaving(turn.nowAt, drainedSeq, DEPARTURES_A_SWEEP);
   if (gone.length > 0) jobs.removeMany(gone);
+  jobs.forgetEnded(turn.nowAt);
   jobs.shelve(turn.nowAt, drainedSeq);
 };
 

@@ -149,8 +149,7 @@ export class Turn {
     this.#noteBeat(before, job);
     const dueAt = dueAtOf(job, this.memory);
     this.due(dueAt);
-    if (job.version === before?.version) this.store.jobs.touch(job, dueAt);
-    else this.store.jobs.put(job, dueAt, this.#outbox.open(this.nowAt));
+    this.#store(before, job, dueAt);
     if (decision.payload !== undefined) this.#outbox.addChars(this.store.payloads.put(job.id, decision.payload));
     if (decision.result !== undefined) this.#outbox.addChars(this.store.payloads.putResult(job.id, decision.result));
     this.#tell(job, decision.events);
@@ -162,6 +161,15 @@ export class Turn {
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     this.#count(before, job);
     this.#noteUnreported(before, job);
+  }
+
+  #store(before: Job | null, job: Job, dueAt: number | null): void {
+    const { jobs } = this.store;
+    if (job.version === before?.version) jobs.touch(job, dueAt);
+    else {
+      const seq = this.#outbox.open(this.nowAt);
+      this.#outbox.addRecord(before === null ? jobs.add(job, dueAt, seq) : jobs.put(job, dueAt, seq));
+    }
   }
 
   /** A lease that ends without a report of its holder may still tell what it spent. */

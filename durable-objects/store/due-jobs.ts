@@ -1,23 +1,28 @@
 // Jobs that the sweep must look at, and final jobs on their way out of the object. A final job leaves only when history
-// has it.
+// has it: from the journal at once, from the table when its time has come, too.
 
 import type { Job } from "../../domain/job.ts";
-import { all, records, type Sql, scalar } from "./sql.ts";
+import type { Journal, Journaled } from "./journal.ts";
+import { all, type Sql, scalar } from "./sql.ts";
 
 const FINAL = "('completed', 'failed', 'cancelled')";
 
-export const dueJobs = (sql: Sql) => ({
+export const dueJobs = (sql: Sql, journal: Journal, moveOut: (kept: Journaled) => void) => ({
   /** Open jobs that the sweep must look at, the longest due first. */
-  due: (nowAt: number, limit: number): Job[] =>
-    records<Job>(
-      all(
-        sql,
-        `SELECT record FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status NOT IN ${FINAL}
-         ORDER BY due_at LIMIT ?`,
-        nowAt,
-        limit,
-      ),
-    ),
+  due: (nowAt: number, limit: number): Job[] => {
+    const old = all(
+      sql,
+      `SELECT due_at, record FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status NOT IN ${FINAL}
+       ORDER BY due_at LIMIT ?`,
+      nowAt,
+      limit,
+    ).map((row) => ({ dueAt: row.due_at as number, job: JSON.parse(row.record as string) as Job }));
+    const young = journal.open().flatMap(({ dueAt, job }) => (dueAt === null || dueAt > nowAt ? [] : [{ dueAt, job }]));
+    return [...old, ...young]
+      .sort((one, other) => one.dueAt - other.dueAt)
+      .slice(0, limit)
+      .map(({ job }) => job);
+  },
 
   /** Final jobs whose time to leave has come and that history has up to `drainedSeq`, the longest due first. */
   leaving: (nowAt: number, drainedSeq: number, limit: number): string[] =>
@@ -48,9 +53,15 @@ export const dueJobs = (sql: Sql) => ({
       drainedSeq,
     ).length > 0,
 
-  nextDueAt: (): number | null => scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL"),
+  nextDueAt: (): number | null => {
+    let dueAt = scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL") ?? Number.POSITIVE_INFINITY;
+    for (const kept of journal.open()) dueAt = Math.min(dueAt, kept.dueAt ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(dueAt) ? dueAt : null;
+  },
 
   postpone: (id: string, dueAt: number | null): void => {
+    const kept = journal.get(id);
+    if (kept !== undefined) moveOut(kept);
     sql.exec("UPDATE jobs SET due_at = ? WHERE id = ?", dueAt, id);
   },
 });

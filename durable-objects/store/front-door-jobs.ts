@@ -1,11 +1,12 @@
 // Open jobs by who waits for them: the front door's, and a key's. A waiting job of the front door is always due.
 
 import type { Job } from "../../domain/job.ts";
+import type { Journal } from "./journal.ts";
 import { all, records, type Sql, scalar } from "./sql.ts";
 
-export const frontDoorJobs = (sql: Sql) => ({
-  openOfFrontDoor: (): Job[] =>
-    records<Job>(
+export const frontDoorJobs = (sql: Sql, journal: Journal) => ({
+  openOfFrontDoor: (): Job[] => [
+    ...records<Job>(
       all(
         sql,
         `SELECT record FROM jobs WHERE worker IS NOT NULL AND record ->> 'api' IS NOT NULL
@@ -13,18 +14,20 @@ export const frontDoorJobs = (sql: Sql) => ({
          SELECT record FROM jobs WHERE due_at IS NOT NULL AND status = 'pending' AND record ->> 'api' IS NOT NULL`,
       ),
     ),
+    ...journal.open().flatMap(({ job }) => (job.api === null ? [] : [job])),
+  ],
 
   openStreamCount: (): number =>
-    scalar(
+    (scalar(
       sql,
       "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND record ->> 'stream' AND record ->> 'firstTokenAt' IS NOT NULL",
-    ) ?? 0,
+    ) ?? 0) + journal.open().filter(({ job }) => job.stream && job.firstTokenAt !== null).length,
 
   /** Reads every open job: for the few keys whose jobs are counted, when their counting begins. */
   openCountOf: (keyId: string): number =>
-    scalar(
+    (scalar(
       sql,
       `SELECT COUNT(*) FROM jobs WHERE status IN ('pending', 'assigned', 'running') AND record ->> 'keyId' = ?`,
       keyId,
-    ) ?? 0,
+    ) ?? 0) + journal.open().filter(({ job }) => job.keyId === keyId).length,
 });

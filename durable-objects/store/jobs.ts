@@ -1,9 +1,13 @@
-// Open jobs, and final ones until history has them. What is asked of a set of jobs is in a file for each set.
+// Open jobs, and final ones until history has them: the youngest in the journal, the rest in the table, each in one of
+// them. What is asked of a set of jobs is in a file for each set.
 
 import type { Job } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import { dueJobs } from "./due-jobs.ts";
 import { frontDoorJobs } from "./front-door-jobs.ts";
+import type { Journal, Journaled } from "./journal.ts";
 import { leasedJobs } from "./leased-jobs.ts";
+import type { payloadsTable } from "./payloads.ts";
 import { Recent } from "./recent.ts";
 import { all, first, record, records, type Sql, scalar } from "./sql.ts";
 import { waitingJobs } from "./waiting-jobs.ts";
@@ -20,66 +24,100 @@ export interface Recorded {
 const RECENT_JOBS = 4_000;
 const RECENT_RECORD_CHARS = 4_096;
 
-export const jobsTable = (sql: Sql) => {
+export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeof payloadsTable>) => {
   const recent = new Recent<Recorded>(RECENT_JOBS);
-  /** The record as its row holds it. */
-  const written = (job: Job): string => {
-    const text = JSON.stringify(job);
-    if (text.length <= RECENT_RECORD_CHARS) recent.keep(job.id, { job, text });
-    else recent.drop(job.id);
-    return text;
+  const keepRecent = (recorded: Recorded): void => {
+    if (recorded.text.length <= RECENT_RECORD_CHARS) recent.keep(recorded.job.id, recorded);
+    else recent.drop(recorded.job.id);
   };
-  return {
-    ...waitingJobs(sql),
-    ...leasedJobs(sql),
-    ...dueJobs(sql),
-    ...frontDoorJobs(sql),
-
-    find: (id: string): Job | null =>
-      recent.get(id)?.job ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
-
-    forgetRecent: (): void => recent.clear(),
-
-    findMany: (ids: readonly string[]): Recorded[] => {
-      const known = ids.map((id) => recent.get(id)).filter((one) => one !== undefined);
-      if (known.length === ids.length) return known;
-      const unknown = JSON.stringify(ids.filter((id) => recent.get(id) === undefined));
-      const rows = all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", unknown);
-      return [...known, ...rows.map(({ record: text }) => ({ job: JSON.parse(text as string), text: text as string }))];
-    },
-
-    put: (job: Job, dueAt: number | null, changedSeq: number): void => {
-      const isLeased = job.status === "assigned" || job.status === "running";
-      const isOpen = isLeased || job.status === "pending";
-      sql.exec(
-        `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record)
+  const putRow = (recorded: Recorded, dueAt: number | null, changedSeq: number): void => {
+    const { job, text } = recorded;
+    const isLeased = job.status === "assigned" || job.status === "running";
+    const isOpen = isLeased || job.status === "pending";
+    keepRecent(recorded);
+    sql.exec(
+      `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
        ON CONFLICT (id) DO UPDATE SET status = ?2, group_key = ?3, order_key = ?4, worker = ?5, schedule = ?6,
          due_at = ?7, changed_seq = ?8, record = ?9`,
-        job.id,
-        job.status,
-        job.groupKey,
-        job.orderKey,
-        isLeased ? job.assignedWorker : null,
-        isOpen ? job.schedule : null,
-        dueAt,
-        changedSeq,
-        written(job),
-      );
+      job.id,
+      job.status,
+      job.groupKey,
+      job.orderKey,
+      isLeased ? job.assignedWorker : null,
+      isOpen ? job.schedule : null,
+      dueAt,
+      changedSeq,
+      text,
+    );
+  };
+  /** From the journal into the tables. */
+  const moveOut = (kept: Journaled): void => {
+    journal.remove(kept);
+    putRow(kept, kept.dueAt, kept.changedSeq);
+    payloads.moveOut(kept);
+  };
+  const known = (id: string): Recorded | undefined => journal.find(id) ?? recent.get(id);
+  return {
+    ...waitingJobs(sql, journal),
+    ...leasedJobs(sql, journal),
+    ...dueJobs(sql, journal, moveOut),
+    ...frontDoorJobs(sql, journal),
+
+    find: (id: string): Job | null =>
+      known(id)?.job ?? record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
+
+    forgetRecent: (): void => {
+      recent.clear();
+      journal.forget();
+    },
+
+    findMany: (ids: readonly string[]): Recorded[] => {
+      const found = ids.map(known).filter((one) => one !== undefined);
+      if (found.length === ids.length) return found;
+      const unknown = JSON.stringify(ids.filter((id) => known(id) === undefined));
+      const rows = all(sql, "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))", unknown);
+      return [...found, ...rows.map(({ record: text }) => ({ job: JSON.parse(text as string), text: text as string }))];
+    },
+
+    /** A new job. Answers how many characters its outbox row takes of it. */
+    add: (job: Job, dueAt: number | null, seq: number): number => {
+      const text = JSON.stringify(job);
+      journal.add(job, text, dueAt, seq);
+      return text.length;
+    },
+
+    /** The same for a change; 0 for a job that stands in the table. */
+    put: (job: Job, dueAt: number | null, seq: number): number => {
+      const text = JSON.stringify(job);
+      const kept = journal.get(job.id);
+      if (kept !== undefined) {
+        journal.change(kept, job, text, dueAt, seq);
+        return text.length;
+      }
+      const ended = journal.takeEnded(job.id);
+      if (ended !== undefined) payloads.moveOut(ended);
+      putRow({ job, text }, dueAt, seq);
+      return 0;
     },
 
     /** A change that history does not hear of: a heartbeat, a place in the queue. */
     touch: (job: Job, dueAt: number | null): void => {
+      const text = JSON.stringify(job);
+      const kept = journal.get(job.id);
+      if (kept !== undefined) moveOut(kept);
+      keepRecent({ job, text });
       sql.exec(
         "UPDATE jobs SET order_key = ?2, due_at = ?3, record = ?4 WHERE id = ?1",
         job.id,
         job.orderKey,
         dueAt,
-        written(job),
+        text,
       );
     },
 
     hasOpenOf: (schedule: string): boolean =>
+      journal.open().some(({ job }) => job.schedule === schedule) ||
       first(sql, "SELECT id FROM jobs WHERE schedule = ? LIMIT 1", schedule) !== null,
 
     openCounts: (): Record<OpenStatus, number> => {
@@ -91,10 +129,39 @@ export const jobsTable = (sql: Sql) => {
           sql,
           "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND order_key IS NULL AND status = 'pending'",
         ) ?? 0);
-      return { pending, assigned: leased("assigned"), running: leased("running") };
+      const counts = { pending, assigned: leased("assigned"), running: leased("running") };
+      for (const { job } of journal.open()) counts[job.status as OpenStatus] += 1;
+      return counts;
     },
 
-    newest: (limit: number): Job[] => records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit)),
+    newest: (limit: number): Job[] =>
+      [...journal.newest(limit), ...records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit))]
+        .sort((one, other) => (one.id < other.id ? 1 : -1))
+        .slice(0, limit),
+
+    /** History has the rows up to this one: what was created in them leaves the journal. Answers whether any job moved. */
+    settle: (drainedSeq: number): boolean => {
+      let hasMoved = false;
+      for (const kept of journal.createdUpTo(drainedSeq)) {
+        const isOver = isFinal(kept.job.status) && kept.changedSeq <= drainedSeq && !kept.hasRows;
+        if (isOver) journal.end(kept);
+        else moveOut(kept);
+        hasMoved ||= !isOver;
+      }
+      return hasMoved;
+    },
+
+    /** Where too many are in the journal, the older half moves to the tables. Answers whether any did. */
+    makeRoom: (): boolean => {
+      if (!journal.isFull) return false;
+      const seq = journal.middleSeq;
+      for (const kept of journal.createdUpTo(seq)) moveOut(kept);
+      journal.noteSpilled(seq);
+      return true;
+    },
+
+    /** Those whose time to leave has come: history has them. */
+    forgetEnded: (nowAt: number): void => journal.forgetEnded(nowAt),
 
     /** With their prompts and results. */
     removeMany: (ids: readonly string[]): void => {

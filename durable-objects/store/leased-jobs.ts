@@ -1,29 +1,56 @@
 // Jobs that a worker holds.
 
-import type { Job } from "../../domain/job.ts";
+import { isLeased, type Job } from "../../domain/job.ts";
+import type { Journal } from "./journal.ts";
 import { all, records, type Sql } from "./sql.ts";
 
-export const leasedJobs = (sql: Sql) => ({
-  /** By worker, and by the provider that it offered when it was given them. */
-  leaseCounts: (): { worker: string; provider: string; count: number }[] =>
-    all(
-      sql,
-      `SELECT worker, record ->> 'workerProvider' AS provider, COUNT(*) AS count FROM jobs
-       WHERE worker IS NOT NULL GROUP BY 1, 2`,
-    ).map((row) => ({
-      worker: row.worker as string,
-      provider: row.provider as string,
-      count: row.count as number,
-    })),
+const byAge = (one: Job, other: Job): number => (one.id < other.id ? -1 : 1);
 
-  leasedBy: (instance: string): Job[] =>
-    records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
+export const leasedJobs = (sql: Sql, journal: Journal) => {
+  const youngLeased = (): Job[] =>
+    journal
+      .open()
+      .map(({ job }) => job)
+      .filter(isLeased);
+  return {
+    /** By worker, and by the provider that it offered when it was given them; more than one may name the same. */
+    leaseCounts: (): { worker: string; provider: string; count: number }[] => [
+      ...all(
+        sql,
+        `SELECT worker, record ->> 'workerProvider' AS provider, COUNT(*) AS count FROM jobs
+         WHERE worker IS NOT NULL GROUP BY 1, 2`,
+      ).map((row) => ({
+        worker: row.worker as string,
+        provider: row.provider as string,
+        count: row.count as number,
+      })),
+      ...youngLeased().map((job) => ({
+        worker: job.assignedWorker ?? "",
+        provider: job.workerProvider ?? "",
+        count: 1,
+      })),
+    ],
 
-  /** Leases a worker holds and has not started, the oldest jobs first. */
-  unstartedOf: (instance: string, limit: number): Job[] =>
-    records<Job>(
-      all(sql, "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?", instance, limit),
-    ),
+    leasedBy: (instance: string): Job[] =>
+      [
+        ...records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
+        ...journal.heldBy(instance),
+      ].sort(byAge),
 
-  allLeased: (): Job[] => records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
-});
+    /**
+     * Leases a worker holds and has not started, the oldest jobs first. `load` is how many it holds: the table is not
+     * asked where the journal has them all.
+     */
+    unstartedOf: (instance: string, limit: number, load = Number.POSITIVE_INFINITY): Job[] => {
+      const query = "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?";
+      const young = journal.heldBy(instance);
+      const old = young.length >= load ? [] : records<Job>(all(sql, query, instance, limit));
+      return [...old, ...young.filter(({ status }) => status === "assigned")].sort(byAge).slice(0, limit);
+    },
+
+    allLeased: (): Job[] => [
+      ...records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
+      ...youngLeased(),
+    ],
+  };
+};

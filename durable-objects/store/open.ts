@@ -4,6 +4,7 @@ import { catalogTable } from "./catalog.ts";
 import { haltedJobsTable } from "./halted-jobs.ts";
 import { idempotencyTable } from "./idempotency.ts";
 import { jobsTable } from "./jobs.ts";
+import { Journal } from "./journal.ts";
 import { keyUseTable } from "./key-use.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { outboxTable } from "./outbox.ts";
@@ -20,13 +21,16 @@ import { backoffsTable, workersTable } from "./workers.ts";
 export type Store = ReturnType<typeof tablesOf>;
 
 const tablesOf = (storage: TenantStorage) => {
-  const jobs = jobsTable(storage.sql);
+  const settings = settingsTable(storage.sql);
+  const journal = new Journal(storage.sql, settings);
+  const payloads = payloadsTable(storage.sql, journal);
+  const jobs = jobsTable(storage.sql, journal, payloads);
   const keys = keysTable(storage.sql);
-  const outbox = outboxTable(storage.sql);
+  const outbox = outboxTable(storage.sql, journal);
   return {
-    settings: settingsTable(storage.sql),
+    settings,
     jobs,
-    payloads: payloadsTable(storage.sql),
+    payloads,
     workers: workersTable(storage.sql),
     backoffs: backoffsTable(storage.sql),
     keys,

@@ -1,7 +1,8 @@
 // What history has not got yet, in order. A row is written in the same transaction as the change it tells of and
-// deleted when D1 has it; numbers only grow.
+// deleted when D1 has it; numbers only grow. It holds the jobs of the journal beside what it tells.
 
 import type { AuditEntry, JobEvent } from "../../domain/event.ts";
+import type { Journal } from "./journal.ts";
 import type { TenantIdentity } from "./settings.ts";
 import { all, first, type Sql, scalar } from "./sql.ts";
 
@@ -59,7 +60,7 @@ export interface OutboxRow {
 /** Rows that leave soon after they came are not read again; past this many characters they are. */
 const RECENT_CHARS = 8_000_000;
 
-export const outboxTable = (sql: Sql) => {
+export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs">) => {
   const recent = new Map<number, OutboxRow>();
   let recentChars = 0;
   const forgetRecent = (): void => {
@@ -75,7 +76,14 @@ export const outboxTable = (sql: Sql) => {
     put: (row: OutboxRow): void => {
       const { seq, at, chars, entries } = row;
       const body = JSON.stringify(entries);
-      sql.exec("INSERT INTO outbox (seq, at, chars, body) VALUES (?, ?, ?, ?)", seq, at, chars, body);
+      sql.exec(
+        "INSERT INTO outbox (seq, at, chars, body, jobs) VALUES (?, ?, ?, ?, ?)",
+        seq,
+        at,
+        chars,
+        body,
+        journal.takeRow(seq),
+      );
       if (recentChars + chars > RECENT_CHARS) return;
       recent.set(seq, row);
       recentChars += chars;
@@ -104,7 +112,9 @@ export const outboxTable = (sql: Sql) => {
 
     count: (): number => scalar(sql, "SELECT COUNT(*) FROM outbox") ?? 0,
 
+    /** Throws where a job of the journal would be lost with them. */
     removeUpTo: (seq: number): void => {
+      if (journal.needs(seq)) throw new Error(`the journal needs outbox rows up to ${seq}`);
       sql.exec("DELETE FROM outbox WHERE seq <= ?", seq);
       for (const [known, { chars }] of recent) {
         if (known > seq) break;

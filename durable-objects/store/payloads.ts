@@ -1,55 +1,94 @@
-// Prompts, inputs and results: rows of their own, so that a job's record stays small.
+// Prompts, inputs and results: of a job in the journal beside its record, unless they are long; of any other in rows of
+// their own, so that a job's record stays small.
 
 import type { JobPayload } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
+import { JOURNAL_ROOM, type Journal, type Journaled } from "./journal.ts";
 import { all, first, type Row, record, type Sql } from "./sql.ts";
 
-export const payloadsTable = (sql: Sql) => ({
-  /** Answers how many characters it stored. */
-  put: (jobId: string, { prompt, input }: JobPayload): number => {
-    const text = JSON.stringify(input);
-    sql.exec("INSERT OR REPLACE INTO payloads (job_id, prompt, input) VALUES (?, ?, ?)", jobId, prompt, text);
-    return prompt.length + text.length;
-  },
+export const payloadsTable = (sql: Sql, journal: Journal) => {
+  const putRow = (jobId: string, prompt: string, input: string): void => {
+    sql.exec("INSERT OR REPLACE INTO payloads (job_id, prompt, input) VALUES (?, ?, ?)", jobId, prompt, input);
+  };
+  const putResultRow = (jobId: string, result: string): void => {
+    sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, result);
+  };
+  return {
+    /** Answers how many characters it stored. */
+    put: (jobId: string, payload: JobPayload): number => {
+      const input = JSON.stringify(payload.input);
+      const chars = payload.prompt.length + input.length;
+      const kept = journal.get(jobId);
+      if (kept !== undefined && chars <= JOURNAL_ROOM.textChars) kept.payload = payload;
+      else putRow(jobId, payload.prompt, input);
+      if (kept !== undefined) kept.hasRows ||= chars > JOURNAL_ROOM.textChars;
+      return chars;
+    },
 
-  find: (jobId: string): JobPayload => {
-    const row = first(sql, "SELECT prompt, input FROM payloads WHERE job_id = ?", jobId);
-    if (row === null) throw new Error(`job ${jobId} has no payload`);
-    return toPayload(row);
-  },
+    find: (jobId: string): JobPayload => {
+      const kept = journal.find(jobId)?.payload;
+      if (kept != null) return kept;
+      const row = first(sql, "SELECT prompt, input FROM payloads WHERE job_id = ?", jobId);
+      if (row === null) throw new Error(`job ${jobId} has no payload`);
+      return toPayload(row);
+    },
 
-  findMany: (ids: readonly string[]): Map<string, JobPayload> =>
-    new Map(
-      all(
-        sql,
-        "SELECT job_id, prompt, input FROM payloads WHERE job_id IN (SELECT value FROM json_each(?))",
-        JSON.stringify(ids),
-      ).map((row) => [row.job_id as string, toPayload(row)]),
-    ),
+    findMany: (ids: readonly string[]): Map<string, JobPayload> => {
+      const found = new Map<string, JobPayload>();
+      for (const id of ids) {
+        const kept = journal.find(id)?.payload;
+        if (kept != null) found.set(id, kept);
+      }
+      const query = "SELECT job_id, prompt, input FROM payloads WHERE job_id IN (SELECT value FROM json_each(?))";
+      for (const row of rowsOf(sql, query, ids, found)) found.set(row.job_id as string, toPayload(row));
+      return found;
+    },
 
-  /** Answers how many characters it stored. */
-  putResult: (jobId: string, result: Json): number => {
-    if (result === null) {
-      sql.exec("DELETE FROM results WHERE job_id = ?", jobId);
-      return 0;
-    }
-    const text = JSON.stringify(result);
-    sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, text);
-    return text.length;
-  },
+    /** Answers how many characters it stored. */
+    putResult: (jobId: string, result: Json): number => {
+      const kept = journal.get(jobId);
+      const text = result === null ? "" : JSON.stringify(result);
+      const isKept = kept !== undefined && text.length <= JOURNAL_ROOM.textChars;
+      if (kept !== undefined) {
+        kept.result = isKept ? result : null;
+        if (!isKept) kept.hasRows = true;
+      }
+      if (!isKept && result !== null) putResultRow(jobId, text);
+      else if (kept === undefined || kept.hasRows) sql.exec("DELETE FROM results WHERE job_id = ?", jobId);
+      return text.length;
+    },
 
-  findResult: (jobId: string): Json =>
-    record<Json>(first(sql, "SELECT result FROM results WHERE job_id = ?", jobId), "result"),
+    findResult: (jobId: string): Json => {
+      const kept = journal.find(jobId);
+      if (kept !== undefined && (kept.result !== null || !kept.hasRows)) return kept.result;
+      return record<Json>(first(sql, "SELECT result FROM results WHERE job_id = ?", jobId), "result");
+    },
 
-  findResults: (ids: readonly string[]): Map<string, Json> =>
-    new Map(
-      all(
-        sql,
-        "SELECT job_id, result FROM results WHERE job_id IN (SELECT value FROM json_each(?))",
-        JSON.stringify(ids),
-      ).map((row) => [row.job_id as string, JSON.parse(row.result as string) as Json]),
-    ),
-});
+    findResults: (ids: readonly string[]): Map<string, Json> => {
+      const found = new Map<string, Json>();
+      for (const id of ids) {
+        const result = journal.find(id)?.result ?? null;
+        if (result !== null) found.set(id, result);
+      }
+      const query = "SELECT job_id, result FROM results WHERE job_id IN (SELECT value FROM json_each(?))";
+      for (const row of rowsOf(sql, query, ids, found))
+        found.set(row.job_id as string, JSON.parse(row.result as string));
+      return found;
+    },
+
+    /** The texts of a job that leaves the journal for the tables. */
+    moveOut: ({ job, payload, result }: Journaled): void => {
+      if (payload !== null) putRow(job.id, payload.prompt, JSON.stringify(payload.input));
+      if (result !== null) putResultRow(job.id, JSON.stringify(result));
+    },
+  };
+};
+
+/** Of those that are not found yet. */
+const rowsOf = (sql: Sql, query: string, ids: readonly string[], found: ReadonlyMap<string, unknown>): Row[] => {
+  const left = ids.filter((id) => !found.has(id));
+  return left.length === 0 ? [] : all(sql, query, JSON.stringify(left));
+};
 
 const toPayload = (row: Row): JobPayload => ({
   prompt: row.prompt as string,

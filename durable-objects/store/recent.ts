@@ -13,6 +13,10 @@ export class Recent<T> {
     return this.#byId.get(id);
   }
 
+  values(): Iterable<T> {
+    return this.#byId.values();
+  }
+
   /** Takes the place of the one kept longest, when it is full. */
   keep(id: string, value: T): void {
     this.#byId.set(id, value);

@@ -1,6 +1,7 @@
 // The object's tables. Append-only: a step that has shipped is never edited, a change is a new step. A table holds
 // what SQL must find a row by, and the record itself as JSON, so that a new field needs no new column; where old
-// records must have it, a step gives it to them (`UPDATE jobs SET record = json_set(record, '$.field', 0)`).
+// records must have it, a step gives it to them (`UPDATE jobs SET record = json_set(record, '$.field', 0)`), and
+// `LATER_FIELDS` to those in the journal.
 // Forwards only: tables of a newer release are left as they are, and nothing is served from them.
 
 import { type Sql, scalar } from "./sql.ts";
@@ -168,6 +169,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     ) WITHOUT ROWID`,
     `CREATE INDEX unreported_oldest ON unreported (ended_at)`,
   ],
+  // The jobs that a commit created or changed, and that stand in no table yet (`journal.ts`).
+  [`ALTER TABLE outbox ADD COLUMN jobs TEXT`],
 ];
 
 /** The version of a database with every step taken. */

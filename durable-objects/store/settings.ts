@@ -74,6 +74,8 @@ export interface StoredCounters {
   readonly prunedByStatus?: Partial<Record<JobStatus, number>>;
 }
 
+export type SettingsTable = ReturnType<typeof settingsTable>;
+
 export const settingsTable = (sql: Sql) => {
   const read = <T>(name: string): T | null =>
     record<T>(first(sql, "SELECT value FROM settings WHERE name = ?", name), "value");
@@ -109,6 +111,10 @@ export const settingsTable = (sql: Sql) => {
     /** The last outbox row that history has; sequence numbers go on from here when the outbox is empty. */
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,
     putDrainedSeq: (seq: number): void => write("drained_seq", seq),
+
+    /** The last outbox row whose jobs stand in the tables, though history has not got it. */
+    spilledSeq: (): number => read<number>("spilled_seq") ?? 0,
+    putSpilledSeq: (seq: number): void => write("spilled_seq", seq),
 
     /** Where the tenant has gone (`operations/moving.ts`). */
     movedTo: (): string | null => read<string>("moved_to"),

@@ -4,7 +4,7 @@ import { isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
-import { indexesEqualTables, nobodyWaitsInVain } from "./memory-invariants.ts";
+import { indexesEqualTables, nobodyWaitsInVain, wakingChangesNothing } from "./memory-invariants.ts";
 import { budgetsHold } from "./money.ts";
 import {
   attemptsAreBounded,
@@ -278,6 +278,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "a reached budget holds": budgetsHold,
   "webhooks hear of what happened, and of nothing else": eventsAreDelivered,
   "memory equals the tables": indexesEqualTables,
+  "waking changes nothing": wakingChangesNothing,
   "no waiting job has an eligible worker": nobodyWaitsInVain,
   "what leaves the object is in history": historyKeepsWhatLeft,
   "history agrees when the outbox is empty": checkHistory,

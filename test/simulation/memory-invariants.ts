@@ -1,6 +1,8 @@
 // The object's memory compared with its tables; and whether the router left a job waiting without reason.
 
+import { isDeepStrictEqual } from "node:util";
 import { isLeased } from "../../domain/job.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import { explain } from "../../domain/routing.ts";
 import type { RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
@@ -15,6 +17,24 @@ export const indexesEqualTables = (_before: Snapshot, now: Snapshot, { shell }: 
   return (
     openCountsEqual(memory, now) ?? queueEquals(memory, now) ?? loadsEqual(memory, now) ?? settingsEqual(memory, now)
   );
+};
+
+/** A crash now would change nothing: each job is known as the database has it. */
+export const wakingChangesNothing = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
+  const { memory, store } = shell;
+  if (memory === null || store === null) return null;
+  const due = new Set(store.jobs.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).map(({ id }) => id));
+  for (const { job, dueAt } of now.changed) {
+    const { id } = job;
+    const known = store.jobs.find(id);
+    if (known === null || !isDeepStrictEqual({ ...known }, { ...job }))
+      return `job ${id} is ${known?.status} at version ${known?.version}, and would be ${job.status} at ${job.version}`;
+    if (store.payloads.find(id).prompt !== now.prompts.get(id)) return `job ${id} has another prompt`;
+    const result = JSON.stringify(store.payloads.findResult(id));
+    if (result !== (now.results.get(id) ?? "null")) return `job ${id} has another result`;
+    if (!isFinal(job.status) && due.has(id) !== (dueAt !== null)) return `job ${id} is due ${dueAt}, or is not`;
+  }
+  return null;
 };
 
 const openCountsEqual = (memory: Memory, now: Snapshot): string | null => {

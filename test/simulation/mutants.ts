@@ -2,24 +2,8 @@
 // the simulation cannot): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of
 // the tree and expects the run to fail.
 
-export interface Mutant {
-  /** What is broken. */
-  readonly what: string;
-  readonly file: string;
-  readonly search: string;
-  readonly replace: string;
-  readonly catcher: Catcher;
-}
-
-export type Catcher = "simulation" | "model";
-
-const mutant = (
-  what: string,
-  file: string,
-  search: string,
-  replace: string,
-  catcher: Catcher = "simulation",
-): Mutant => ({ what, file, search, replace, catcher });
+import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
+import { type Mutant, mutant } from "./mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   mutant(
@@ -413,4 +397,5 @@ export const MUTANTS: readonly Mutant[] = [
     "turn.due(nextDeliveryAt(turn));",
     "void nextDeliveryAt;",
   ),
+  ...JOURNAL_MUTANTS,
 ];

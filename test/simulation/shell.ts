@@ -6,6 +6,7 @@ import type { Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
+import type { Store } from "../../durable-objects/store/open.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { Clock } from "./clock.ts";
 import { Disk, DiskHandle, SimulatedFault } from "./disk.ts";
@@ -38,6 +39,8 @@ export class Shell {
   readonly surprises: string[] = [];
   /** The object's memory, as last shown by an operation since it was built. */
   memory: Memory | null = null;
+  /** What the turns of that memory read and write. */
+  store: Store | null = null;
   /** The platform delays its alarms. */
   isAlarmHeld = false;
   /** The other end of the webhooks. */
@@ -58,6 +61,7 @@ export class Shell {
       fetch: this.receiver.fetch,
       turnBegan: (turn) => {
         this.memory = turn.memory;
+        this.store = turn.store;
       },
     });
   }

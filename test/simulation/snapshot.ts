@@ -2,7 +2,6 @@
 
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
-import type { Job } from "../../domain/job.ts";
 import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import type { Schedule } from "../../domain/schedule.ts";
 import type { Webhook } from "../../domain/webhook.ts";
@@ -10,23 +9,13 @@ import type { Worker } from "../../domain/worker.ts";
 import type { OutboxEntries, OutboxRow } from "../../durable-objects/store/outbox.ts";
 import { noteSpent } from "./money.ts";
 import type { DeliveryRow } from "./receiver.ts";
+import { JOB_TABLES, type JobRow, type StoredJobs, storedJobs } from "./stored-jobs.ts";
 import type { World } from "./world.ts";
 
-export interface JobRow {
-  readonly job: Job;
-  readonly orderKey: number | null;
-  readonly worker: string | null;
-  readonly dueAt: number | null;
-}
-
-export interface Snapshot {
+export interface Snapshot extends StoredJobs {
   readonly nowAt: number;
-  readonly jobs: ReadonlyMap<string, JobRow>;
   /** Those that changed since the previous check; all of them in a whole check. */
   readonly changed: readonly JobRow[];
-  /** By job; results as JSON. */
-  readonly prompts: ReadonlyMap<string, string>;
-  readonly results: ReadonlyMap<string, string>;
   readonly workers: ReadonlyMap<string, Worker>;
   readonly schedules: readonly Schedule[];
   readonly killswitch: Killswitch;
@@ -55,25 +44,6 @@ const configOf = (document: ConfigDocument): Config => {
 
 /** Every table counts as written: the whole check. */
 const ALL = { has: () => true };
-
-/** An unchanged row is the same object as before. */
-const jobsOf = ({ shell, model }: World, before: ReadonlyMap<string, JobRow>): Map<string, JobRow> =>
-  new Map(
-    shell.disk.rows("SELECT id, order_key, worker, due_at, record FROM jobs").map((row) => {
-      const id = row.id as string;
-      const next: JobRow = {
-        job: model.parsed.of<Job>(row.record as string),
-        orderKey: row.order_key as number | null,
-        worker: row.worker as string | null,
-        dueAt: row.due_at as number | null,
-      };
-      const known = before.get(id);
-      return [id, known !== undefined && isSameRow(known, next) ? known : next];
-    }),
-  );
-
-const isSameRow = (one: JobRow, other: JobRow): boolean =>
-  one.job === other.job && one.orderKey === other.orderKey && one.worker === other.worker && one.dueAt === other.dueAt;
 
 const DELIVERY_COLUMNS = "rowid, id, webhook_id, event, status, next_attempt_at, body ->> '$.data.id' AS job_id";
 
@@ -130,7 +100,8 @@ export const takeSnapshot = (
   const pairs = <T>(query: string): Map<string, T> =>
     new Map(disk.rows(query).map((row) => Object.values(row) as [string, T]));
   const killswitch = kept(["settings"], before?.killswitch, () => setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF);
-  const jobs = kept(["jobs"], before?.jobs, () => jobsOf(world, before?.jobs ?? new Map()));
+  const stored = kept<StoredJobs>(JOB_TABLES, before ?? undefined, () => storedJobs(world, before?.jobs ?? new Map()));
+  const { jobs, prompts, results } = stored;
   const workers = (): Map<string, Worker> =>
     new Map(
       records<Worker>("workers").map((worker) => [
@@ -151,8 +122,8 @@ export const takeSnapshot = (
     nowAt: shell.clock.nowAt,
     jobs,
     changed: [...jobs.values()].filter((row) => isWhole || before?.jobs.get(row.job.id) !== row),
-    prompts: kept(["payloads"], before?.prompts, () => pairs<string>("SELECT job_id, prompt FROM payloads")),
-    results: kept(["results"], before?.results, () => pairs<string>("SELECT job_id, result FROM results")),
+    prompts,
+    results,
     workers: kept(["workers", "settings"], before?.workers, workers),
     schedules: kept(["schedules"], before?.schedules, () => records<Schedule>("schedules")),
     killswitch,

@@ -4,6 +4,7 @@ import type { Archived } from "../../domain/job-record.ts";
 import { readJob } from "../../domain/job-record.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
+import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
 import { type Heard, Shell, TENANT } from "./shell.ts";
@@ -39,6 +40,13 @@ export const keyOf = (id: string): Credential => ({ kind: "key", id, hash: `hash
 
 const ADMIN = keyOf("admin");
 const WORKER_COUNT = 4;
+/** What the journal takes, by seed: it seldom has to make room, often, or with every job; no long texts, or hardly any. */
+const ROOMS = [
+  { jobs: 8_000, textChars: 4_096 },
+  { jobs: 8_000, textChars: 12 },
+  { jobs: 4, textChars: 12 },
+  { jobs: 1, textChars: 4_096 },
+];
 
 export class World {
   readonly shell: Shell;
@@ -53,6 +61,7 @@ export class World {
   #names = 0;
 
   constructor(seed: number) {
+    Object.assign(JOURNAL_ROOM, ROOMS[seed % ROOMS.length]);
     this.shell = new Shell(seed);
     this.workers = Array.from({ length: WORKER_COUNT }, (_, index) => ({
       instance: `worker-${index}`,

@@ -3,7 +3,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { ageJob, alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { ageJob, alarm, type Body, inStorage, JOURNAL_DUE, newWorld, type World } from "../support/workerd/client.ts";
 import { dispatch, fail, get, present, runningJob, start } from "../support/workerd/job-steps.ts";
 
 /** The Cron Trigger's minute. */
@@ -17,6 +17,7 @@ describe("the alarm", () => {
   const earliestDue = (storage: DurableObjectStorage): number | null => {
     const queries = [
       "SELECT MIN(due_at) AS at FROM jobs",
+      JOURNAL_DUE,
       "SELECT MIN(next_run_at) AS at FROM schedules",
       "SELECT MIN(until_at) AS at FROM backoffs",
       "SELECT MIN(expires_at) AS at FROM sessions",

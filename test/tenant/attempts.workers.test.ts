@@ -201,6 +201,7 @@ describe("a lease", () => {
     const world = await newWorld();
     await present(world, "w", { concurrency: 8 });
     for (let count = 0; count < 8; count += 1) await dispatch(world);
+    await world.stub.drain();
     await inStorage(world, (storage) => {
       storage.sql.exec("UPDATE jobs SET due_at = 1, record = json_set(record, '$.assignedAt', ?)", Date.now() - 31_000);
     });

@@ -7,6 +7,7 @@ import { closeCodes } from "../../contract/values.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import {
   ageJob,
+  ageJobs,
   alarm,
   type Body,
   connect,
@@ -333,7 +334,8 @@ describe("a socket that ends", () => {
     const old = await worker("w", { concurrency: 8 });
     const jobs: Body[] = await Promise.all(Array.from({ length: 8 }, () => create()));
     for (const { id } of jobs) await old.next((message) => message.type === "job.assigned" && message.job.id === id);
-    for (const { id } of jobs) await ageJob(world, id, 60_000, ["assignedAt", "heartbeatAt"]);
+    const ids = jobs.map(({ id }) => id as string);
+    await ageJobs(world, ids, 60_000, ["assignedAt", "heartbeatAt"]);
     const readAll = () => Promise.all(jobs.map(({ id }) => world.ok("GET", `/api/jobs/${id}`)));
     const heldAfterAlarm = async () => {
       await alarm(world);

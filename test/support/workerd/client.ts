@@ -111,23 +111,52 @@ export const alarm = (world: World): Promise<boolean> => runDurableObjectAlarm(w
 export const inStorage = <T>(world: World, work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
   runInDurableObject(world.stub, async (_instance: Tenant, state: DurableObjectState) => work(state.storage));
 
+/** The earliest instant at which a job is due that stands in no table yet. */
+export const JOURNAL_DUE = `SELECT MIN(due_at) AS at FROM (
+    SELECT change.value ->> '$.dueAt' AS due_at, change.value ->> '$.job.status' AS status, MAX(outbox.seq)
+    FROM outbox, json_each(outbox.jobs) AS change
+    WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = change.value ->> '$.job.id') GROUP BY change.value ->> '$.job.id'
+  ) WHERE status NOT IN ('completed', 'failed', 'cancelled')`;
+
 const LATER_MS = 3_600_000;
 
-/** Moves the instants of a stored job record back, as if that much time had passed. */
-export const ageJob = (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> =>
-  inStorage(world, async (storage) => {
-    // An alarm that is due at once, for a drain, must not come before the test's next step.
+/**
+ * Moves instants of stored jobs back, as if that much time had passed for them. History has them then; what has ended
+ * may have left the object with that.
+ */
+export const ageJobs = async (
+  world: World,
+  ids: readonly string[],
+  ms: number,
+  fields: readonly string[],
+): Promise<void> => {
+  // An alarm that is due at once, for a drain, must not come before the test's next step.
+  await alarm(world);
+  await world.stub.drain();
+  const left = await inStorage(world, async (storage) => {
     await storage.setAlarm(Date.now() + LATER_MS);
-    const row = storage.sql.exec("SELECT record FROM jobs WHERE id = ?", id).one();
-    const job = JSON.parse(row.record as string) as Record<string, number | null>;
-    for (const field of fields) if (typeof job[field] === "number") job[field] -= ms;
-    storage.sql.exec(
-      "UPDATE jobs SET record = ?, due_at = CASE WHEN due_at IS NULL THEN NULL ELSE due_at - ? END WHERE id = ?",
-      JSON.stringify(job),
-      ms,
-      id,
-    );
+    return ids.filter((id) => !ageRow(storage.sql, id, ms, fields));
   });
+  if (left.length > 0) await evictDurableObject(world.stub);
+};
+
+export const ageJob = (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> =>
+  ageJobs(world, [id], ms, fields);
+
+/** Answers whether the job stands in the table. */
+const ageRow = (sql: SqlStorage, id: string, ms: number, fields: readonly string[]): boolean => {
+  const [row] = sql.exec("SELECT record FROM jobs WHERE id = ?", id).toArray();
+  if (row === undefined) return false;
+  const job = JSON.parse(row.record as string) as Record<string, number | null>;
+  for (const field of fields) if (typeof job[field] === "number") job[field] -= ms;
+  sql.exec(
+    "UPDATE jobs SET record = ?, due_at = CASE WHEN due_at IS NULL THEN NULL ELSE due_at - ? END WHERE id = ?",
+    JSON.stringify(job),
+    ms,
+    id,
+  );
+  return true;
+};
 
 /** Makes a worker silent for longer than `offline_after_seconds`. */
 export const silence = async (world: World, instance: string): Promise<void> => {

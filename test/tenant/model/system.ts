@@ -7,7 +7,7 @@ import type { JobResource } from "../../../contract/job.ts";
 import type { KillswitchResource } from "../../../contract/killswitch.ts";
 import type { WorkerResource } from "../../../contract/worker.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
-import { type Answer, connect, newWorld, type Socket, type World } from "../../support/workerd/client.ts";
+import { type Answer, connect, JOURNAL_DUE, newWorld, type Socket, type World } from "../../support/workerd/client.ts";
 import type { Span } from "./job-state.ts";
 import { Contradiction } from "./model.ts";
 
@@ -22,7 +22,7 @@ export interface View {
 
 /** Due times outside the outbox. */
 const DUE = `SELECT MIN(at) AS at FROM (
-  SELECT MIN(due_at) AS at FROM jobs UNION ALL SELECT MIN(until_at) FROM backoffs
+  SELECT MIN(due_at) AS at FROM jobs UNION ALL ${JOURNAL_DUE} UNION ALL SELECT MIN(until_at) FROM backoffs
   UNION ALL SELECT MIN(expires_at) FROM idempotency UNION ALL SELECT MIN(record ->> '$.pause.untilAt') FROM workers)`;
 const PATIENCE_MS = 5_000;
 const LOOK_AGAIN_MS = 5;
@@ -194,6 +194,9 @@ const moveBack = async (state: DurableObjectState, ms: number): Promise<number |
   }
   sql.exec("UPDATE jobs SET due_at = due_at - ?1, order_key = order_key - ?1", ms);
   sql.exec("UPDATE backoffs SET until_at = until_at - ?", ms);
+  for (const { seq, jobs } of sql.exec("SELECT seq, jobs FROM outbox WHERE jobs IS NOT NULL").toArray()) {
+    sql.exec("UPDATE outbox SET jobs = ? WHERE seq = ?", JSON.stringify(earlier(JSON.parse(jobs as string), ms)), seq);
+  }
   sql.exec("UPDATE outbox SET at = at - ?", ms);
   for (const socket of state.getWebSockets()) {
     const attachment = socket.deserializeAttachment() as { connectedAt: number };

@@ -1,0 +1,39 @@
+// The jobs of one group that wait, in the order in which they go. They come mostly at its end and leave at its head.
+
+import { isBefore, type Place } from "./queue.ts";
+
+export class Line {
+  readonly #places: Place[] = [];
+
+  get length(): number {
+    return this.#places.length;
+  }
+
+  get head(): Place | null {
+    return this.#places[0] ?? null;
+  }
+
+  add(place: Place): void {
+    this.#places.splice(this.#indexOf(place), 0, place);
+  }
+
+  remove(place: Place): void {
+    const index = this.#indexOf(place);
+    const there = this.#places[index];
+    if (there?.id === place.id && there.orderKey === place.orderKey) this.#places.splice(index, 1);
+  }
+
+  /** Where it stands, or would stand. */
+  #indexOf(place: Place): number {
+    const last = this.#places.at(-1);
+    if (last !== undefined && isBefore(last, place)) return this.#places.length;
+    let [low, high] = [0, this.#places.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = this.#places[middle];
+      if (other !== undefined && isBefore(other, place)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

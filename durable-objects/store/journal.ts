@@ -1,0 +1,251 @@
+// The jobs of the last moments. They stand in the outbox rows that tell history of their changes and in no table, so
+// that a commit writes one row; most begin and end here. A job is here from its creation until history has the row of
+// its creation, or until there is no more room. Then it stands in the tables, or history has its end, and it does not
+// come back: it is read from one place only, and a row goes when no job here needs it. So a removal writes nothing.
+
+import { isLeased, type Job, type JobPayload } from "../../domain/job.ts";
+import { currentJob } from "../../domain/job-record.ts";
+import { isFinal } from "../../domain/job-status.ts";
+import type { Json } from "../../domain/json.ts";
+import { Line } from "../../domain/line.ts";
+import { Recent } from "./recent.ts";
+import type { SettingsTable } from "./settings.ts";
+import { all, type Sql } from "./sql.ts";
+
+/** What may be here at a time: past it the older half goes to the tables. A job's longer texts never are here. */
+export const JOURNAL_ROOM = { jobs: 8_000, chars: 16_000_000, textChars: 4_096 };
+/** Jobs that ended here and that history has, kept for reads that come soon. */
+const ENDED_JOBS = 2_000;
+
+export interface Journaled {
+  job: Job;
+  /** The record as JSON. */
+  text: string;
+  dueAt: number | null;
+  /** The outbox row of its creation. */
+  readonly firstSeq: number;
+  /** The outbox row of its last change. */
+  changedSeq: number;
+  /** Null where it is a row of its own. */
+  payload: JobPayload | null;
+  /** Null where there is none, or where it is a row of its own. */
+  result: Json;
+  /** Its long texts are rows of their own. */
+  hasRows: boolean;
+}
+
+/** A job after the changes of one outbox row, as that row holds it. Its first row has the payload. */
+type Change = Pick<Journaled, "job" | "dueAt" | "result" | "hasRows"> & { readonly payload?: JobPayload };
+
+export class Journal {
+  readonly #sql: Sql;
+  readonly #settings: Pick<SettingsTable, "spilledSeq" | "putSpilledSeq">;
+  #isRead = false;
+  /** In the order of their creation. */
+  readonly #jobs = new Map<string, Journaled>();
+  readonly #byWorker = new Map<string, Set<Journaled>>();
+  readonly #lines = new Map<string, Line>();
+  /** By outbox row that is not written yet, the jobs that it must hold. */
+  readonly #unwritten = new Map<number, Set<Journaled>>();
+  readonly #ended = new Recent<Journaled>(ENDED_JOBS);
+  #chars = 0;
+
+  constructor(sql: Sql, settings: Pick<SettingsTable, "spilledSeq" | "putSpilledSeq">) {
+    this.#sql = sql;
+    this.#settings = settings;
+  }
+
+  /** After a rollback: the rows say what is here. */
+  forget(): void {
+    this.#isRead = false;
+  }
+
+  get(id: string): Journaled | undefined {
+    return this.#known().get(id);
+  }
+
+  /** The same, or one that ended here. */
+  find(id: string): Journaled | undefined {
+    return this.get(id) ?? this.#ended.get(id);
+  }
+
+  /** Those that are open, the oldest first. */
+  open(): Journaled[] {
+    return [...this.#known().values()].filter(({ job }) => !isFinal(job.status));
+  }
+
+  /** The newest first, those that ended here among them. */
+  newest(limit: number): Job[] {
+    const kept = [...[...this.#known().values()].slice(-limit), ...this.#ended.values()];
+    return kept
+      .map(({ job }) => job)
+      .sort((one, other) => (one.id < other.id ? 1 : -1))
+      .slice(0, limit);
+  }
+
+  heldBy(worker: string): Job[] {
+    this.#known();
+    return [...(this.#byWorker.get(worker) ?? [])].map(({ job }) => job);
+  }
+
+  /** The waiting jobs of each group. */
+  get lines(): ReadonlyMap<string, Pick<Line, "head" | "length">> {
+    this.#known();
+    return this.#lines;
+  }
+
+  get isFull(): boolean {
+    return this.#known().size > JOURNAL_ROOM.jobs || this.#chars > JOURNAL_ROOM.chars;
+  }
+
+  add(job: Job, text: string, dueAt: number | null, seq: number): void {
+    this.#known();
+    this.#insert({ job, dueAt, result: null, hasRows: false }, text, seq);
+    this.#mustBeWritten(job.id, seq);
+  }
+
+  change(kept: Journaled, job: Job, text: string, dueAt: number | null, seq: number): void {
+    this.#update(kept, { job, text, dueAt, changedSeq: seq });
+    this.#mustBeWritten(job.id, seq);
+  }
+
+  remove(kept: Journaled): void {
+    this.#displace(kept);
+    this.#jobs.delete(kept.job.id);
+  }
+
+  /** History has all of it. */
+  end(kept: Journaled): void {
+    this.remove(kept);
+    this.#ended.keep(kept.job.id, kept);
+  }
+
+  forgetEnded(nowAt: number): void {
+    for (const { job, dueAt } of this.#ended.values()) if ((dueAt ?? 0) <= nowAt) this.#ended.drop(job.id);
+  }
+
+  /** Of one that ended here and goes on. */
+  takeEnded(id: string): Journaled | undefined {
+    const ended = this.#ended.get(id);
+    this.#ended.drop(id);
+    return ended;
+  }
+
+  /** What outbox row `seq` must hold of them; null for nothing. */
+  takeRow(seq: number): string | null {
+    const changed = [...(this.#unwritten.get(seq) ?? [])].filter((kept) => this.#jobs.get(kept.job.id) === kept);
+    this.#unwritten.delete(seq);
+    return changed.length === 0 ? null : `[${changed.map((kept) => textOf(kept, seq)).join(",")}]`;
+  }
+
+  /** Those that were created in rows up to `seq`, the oldest first. */
+  *createdUpTo(seq: number): Generator<Journaled> {
+    for (const kept of this.#known().values()) {
+      if (kept.firstSeq > seq) return;
+      yield kept;
+    }
+  }
+
+  /** Whether a job here began in one of the rows up to `seq`. */
+  needs(seq: number): boolean {
+    for (const { firstSeq } of this.#known().values()) return firstSeq <= seq;
+    return false;
+  }
+
+  /** Where the older half of what is here ends. */
+  get middleSeq(): number {
+    let left = this.#jobs.size / 2;
+    for (const { firstSeq } of this.#jobs.values()) {
+      left -= 1;
+      if (left <= 0) return firstSeq;
+    }
+    return 0;
+  }
+
+  /** No job is taken from rows up to `seq` any more, though history has not got them. */
+  noteSpilled(seq: number): void {
+    this.#settings.putSpilledSeq(seq);
+  }
+
+  #known(): ReadonlyMap<string, Journaled> {
+    if (!this.#isRead) this.#read();
+    return this.#jobs;
+  }
+
+  /** A job that stands in a table has gone on there. */
+  #read(): void {
+    for (const memory of [this.#jobs, this.#byWorker, this.#lines, this.#unwritten, this.#ended]) memory.clear();
+    this.#chars = 0;
+    const rows = all(
+      this.#sql,
+      `SELECT outbox.seq, change.value AS change FROM outbox, json_each(outbox.jobs) AS change
+       WHERE outbox.jobs IS NOT NULL AND outbox.seq > ?
+         AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = change.value ->> '$.job.id')
+       ORDER BY outbox.seq`,
+      this.#settings.spilledSeq(),
+    );
+    for (const { seq, change } of rows) this.#replay(JSON.parse(change as string) as Change, seq as number);
+    this.#isRead = true;
+  }
+
+  #replay(change: Change, seq: number): void {
+    const job = currentJob(change.job);
+    const text = JSON.stringify(job);
+    const kept = this.#jobs.get(job.id);
+    if (kept === undefined) this.#insert({ ...change, job }, text, seq);
+    else {
+      this.#update(kept, { job, text, dueAt: change.dueAt, changedSeq: seq });
+      kept.result = change.result;
+      kept.hasRows = change.hasRows;
+    }
+  }
+
+  #insert({ job, dueAt, payload, result, hasRows }: Change, text: string, seq: number): void {
+    const texts = { payload: payload ?? null, result, hasRows };
+    const kept: Journaled = { job, text, dueAt, firstSeq: seq, changedSeq: seq, ...texts };
+    this.#jobs.set(job.id, kept);
+    this.#place(kept);
+  }
+
+  #update(kept: Journaled, change: Pick<Journaled, "job" | "text" | "dueAt" | "changedSeq">): void {
+    this.#displace(kept);
+    Object.assign(kept, change);
+    this.#place(kept);
+  }
+
+  #mustBeWritten(id: string, seq: number): void {
+    const kept = this.#jobs.get(id);
+    const unwritten = this.#unwritten.get(seq) ?? new Set();
+    if (kept !== undefined) this.#unwritten.set(seq, unwritten.add(kept));
+  }
+
+  #place(kept: Journaled): void {
+    const { id, groupKey, orderKey, assignedWorker } = kept.job;
+    this.#chars += kept.text.length;
+    if (orderKey !== null) {
+      const line = this.#lines.get(groupKey) ?? new Line();
+      line.add({ id, orderKey });
+      this.#lines.set(groupKey, line);
+    }
+    if (!isLeased(kept.job) || assignedWorker === null) return;
+    const held = this.#byWorker.get(assignedWorker) ?? new Set();
+    this.#byWorker.set(assignedWorker, held.add(kept));
+  }
+
+  #displace(kept: Journaled): void {
+    const { id, groupKey, orderKey, assignedWorker } = kept.job;
+    this.#chars -= kept.text.length;
+    const line = this.#lines.get(groupKey);
+    if (orderKey !== null) line?.remove({ id, orderKey });
+    if (line?.length === 0) this.#lines.delete(groupKey);
+    const held = this.#byWorker.get(assignedWorker ?? "");
+    held?.delete(kept);
+    if (held?.size === 0) this.#byWorker.delete(assignedWorker ?? "");
+  }
+}
+
+const textOf = ({ firstSeq, text, dueAt, payload, result, hasRows }: Journaled, seq: number): string => {
+  const isFirst = firstSeq === seq && payload !== null;
+  const beside = JSON.stringify({ dueAt, result, hasRows, ...(isFirst ? { payload } : {}) });
+  return `{"job":${text},${beside.slice(1)}`;
+};

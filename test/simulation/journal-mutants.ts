@@ -1,0 +1,66 @@
+// Defects of the journal: of what is written of a job, when its rows may go, and what a crash or a rollback leaves.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+export const JOURNAL_MUTANTS: readonly Mutant[] = [
+  mutant(
+    "a row of the journal goes while a job that began in it is there",
+    "durable-objects/store/journal.ts",
+    "if (kept.firstSeq > seq) return;",
+    "if (kept.changedSeq > seq) continue;",
+  ),
+  mutant(
+    "waking forgets the journal",
+    "durable-objects/store/journal.ts",
+    "WHERE outbox.jobs IS NOT NULL AND",
+    "WHERE outbox.jobs IS NULL AND",
+  ),
+  mutant(
+    "the journal survives a turn that broke",
+    "durable-objects/store/journal.ts",
+    "  forget(): void {\n    this.#isRead = false;",
+    "  forget(): void {\n    void this.#isRead;",
+  ),
+  mutant(
+    "a job that went to the tables is read from the journal again",
+    "durable-objects/store/journal.ts",
+    "AND NOT EXISTS (SELECT 1 FROM jobs",
+    "AND EXISTS (SELECT 1 FROM settings) OR EXISTS (SELECT 1 FROM jobs",
+  ),
+  mutant(
+    "what changed within a row of the journal is not written",
+    "durable-objects/store/journal.ts",
+    "this.#update(kept, { job, text, dueAt, changedSeq: seq });\n    this.#mustBeWritten(job.id, seq);",
+    "this.#update(kept, { job, text, dueAt, changedSeq: seq });",
+  ),
+  mutant(
+    "a job moves to the tables without its texts",
+    "durable-objects/store/jobs.ts",
+    "    payloads.moveOut(kept);\n",
+    "",
+  ),
+  mutant(
+    "a job that ended in the journal comes back without its texts",
+    "durable-objects/store/jobs.ts",
+    "if (ended !== undefined) payloads.moveOut(ended);",
+    "void ended;",
+  ),
+  mutant(
+    "a job's end leaves the journal before history has it",
+    "durable-objects/store/jobs.ts",
+    "kept.changedSeq <= drainedSeq && !kept.hasRows",
+    "kept.changedSeq <= drainedSeq + 1e9 && !kept.hasRows",
+  ),
+  mutant(
+    "a job that ends leaves its long texts behind",
+    "durable-objects/store/jobs.ts",
+    "kept.changedSeq <= drainedSeq && !kept.hasRows",
+    "kept.changedSeq <= drainedSeq",
+  ),
+  mutant(
+    "a job that moves to the tables wakes nobody",
+    "durable-objects/history-writer.ts",
+    "if (store.jobs.settle(seq)) wake.note(store.jobs.nextDueAt());",
+    "store.jobs.settle(seq);",
+  ),
+];

@@ -1,0 +1,252 @@
+// The journal in real workerd: where a job stands at each moment, and what is there when the object wakes.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { changeJob, createJob, type Job, type NewJob } from "../../domain/job.ts";
+import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
+import { openStore, type Store } from "../../durable-objects/store/open.ts";
+import { all } from "../../durable-objects/store/sql.ts";
+
+const asked: NewJob = {
+  prompt: "p",
+  input: { deep: [1, "two", null] },
+  provider: null,
+  model: null,
+  priority: "normal",
+  tags: [],
+  tier: null,
+  timeoutMs: null,
+  maxAttempts: null,
+  runAt: null,
+  schedule: null,
+};
+const NOTHING = { events: [], attempts: [], audit: [], runs: [] };
+const LONG = "x".repeat(JOURNAL_ROOM.textChars + 1);
+
+interface Opened {
+  readonly store: Store;
+  /** The same tables, opened as after a crash. */
+  readonly woken: () => Store;
+  /** How many rows each table has. */
+  readonly rows: () => Record<string, number>;
+}
+
+let names = 0;
+
+const inStore = <T>(use: (opened: Opened) => T): Promise<T> => {
+  names += 1;
+  return runInDurableObject(env.TENANT.getByName(`journal-${names}`), (_tenant, { storage }) => {
+    const rows = () =>
+      Object.fromEntries(
+        ["jobs", "payloads", "results", "outbox"].map((table) => [
+          table,
+          all(storage.sql, `SELECT * FROM ${table}`).length,
+        ]),
+      );
+    return use({ store: openStore(storage), woken: () => openStore(storage), rows });
+  });
+};
+
+const create = (store: Store, id: string, seq: number, changes: Partial<NewJob> = {}): Job => {
+  const { job, payload } = createJob({ ...asked, ...changes }, id, 1_000);
+  store.jobs.add(job, null, seq);
+  if (payload !== undefined) store.payloads.put(id, payload);
+  return job;
+};
+
+const assign = (store: Store, job: Job, seq: number): Job => {
+  const changes = { status: "assigned", assignedWorker: "w", workerProvider: "p", orderKey: null, lease: 1 } as const;
+  const assigned = changeJob(job, changes, 2_000);
+  store.jobs.put(assigned, 32_000, seq);
+  return assigned;
+};
+
+const complete = (store: Store, job: Job, seq: number, result: string): Job => {
+  const completed = changeJob(job, { status: "completed", orderKey: null, finishedAt: 3_000 }, 3_000);
+  store.jobs.put(completed, 13_000, seq);
+  store.payloads.putResult(job.id, result);
+  return completed;
+};
+
+const commit = (store: Store, ...seqs: number[]): void => {
+  for (const seq of seqs) store.outbox.put({ seq, at: seq, chars: 400, entries: NOTHING });
+};
+
+/** As after a drain of the rows up to this one. */
+const drain = (store: Store, seq: number): void => {
+  store.jobs.settle(seq);
+  store.outbox.removeUpTo(seq);
+};
+
+test("a job that was just created stands in one row, the outbox's, and is there when the object wakes", async () => {
+  const { rows, job, payload, head, counts } = await inStore(({ store, woken, rows }) => {
+    create(store, "a", 1);
+    commit(store, 1);
+    const { jobs, payloads } = woken();
+    const job = jobs.find("a");
+    const groupKey = job?.groupKey ?? "";
+    const head = [jobs.headOf(groupKey), jobs.waitingCounts()];
+    return { rows: rows(), job, payload: payloads.find("a"), head, counts: jobs.openCounts() };
+  });
+  expect(rows).toEqual({ jobs: 0, payloads: 0, results: 0, outbox: 1 });
+  expect(job).toMatchObject({ id: "a", version: 1, status: "pending" });
+  expect(payload).toEqual({ prompt: "p", input: { deep: [1, "two", null] } });
+  expect(head).toEqual([{ id: "a", orderKey: job?.orderKey }, [{ groupKey: job?.groupKey, count: 1 }]]);
+  expect(counts).toEqual({ pending: 1, assigned: 0, running: 0 });
+});
+
+test("a job is read as its last row has it, with the payload of its first", async () => {
+  const seen = await inStore(({ store, woken }) => {
+    const job = assign(store, create(store, "a", 1), 2);
+    commit(store, 1, 2);
+    complete(store, job, 3, "done");
+    commit(store, 3);
+    const { jobs, payloads } = woken();
+    return [jobs.find("a")?.status, payloads.find("a").prompt, payloads.findResult("a"), jobs.leasedBy("w")];
+  });
+  expect(seen).toEqual(["completed", "p", "done", []]);
+});
+
+test("a job that is open when history has its creation stands in the tables from then on", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    const job = create(store, "a", 1);
+    commit(store, 1);
+    drain(store, 1);
+    assign(store, job, 2);
+    commit(store, 2);
+    const { jobs, payloads } = woken();
+    return { rows: rows(), held: jobs.leasedBy("w").map(({ id }) => id), prompt: payloads.find("a").prompt };
+  });
+  expect(seen).toEqual({ rows: { jobs: 1, payloads: 1, results: 0, outbox: 1 }, held: ["a"], prompt: "p" });
+});
+
+test("a job that changed since history was sent its creation goes to the tables, not away with its first row", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    const job = create(store, "a", 1);
+    commit(store, 1);
+    complete(store, job, 2, "done");
+    commit(store, 2);
+    drain(store, 1);
+    const { jobs, payloads } = woken();
+    return [jobs.find("a")?.status, payloads.find("a").prompt, payloads.findResult("a"), rows()];
+  });
+  expect(seen).toEqual(["completed", "p", "done", { jobs: 1, payloads: 1, results: 1, outbox: 1 }]);
+});
+
+test("a job that has ended when history has it leaves no row behind, and is read for a while", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    complete(store, create(store, "a", 1), 2, "done");
+    commit(store, 1, 2);
+    drain(store, 2);
+    const read = [store.jobs.find("a")?.status, store.payloads.find("a").prompt, store.payloads.findResult("a")];
+    store.jobs.forgetEnded(13_000);
+    return { read, rows: rows(), later: store.jobs.find("a"), woken: woken().jobs.find("a") };
+  });
+  const none = { jobs: 0, payloads: 0, results: 0, outbox: 0 };
+  expect(seen).toEqual({ read: ["completed", "p", "done"], rows: none, later: null, woken: null });
+});
+
+test("a failed job that is retried after history has it comes back to the tables with its prompt", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    const job = create(store, "a", 1);
+    const failed = changeJob(job, { status: "failed", orderKey: null, finishedAt: 3_000 }, 3_000);
+    store.jobs.put(failed, 13_000, 1);
+    commit(store, 1);
+    drain(store, 1);
+    store.jobs.put(changeJob(failed, { status: "pending", orderKey: 1 }, 4_000), null, 2);
+    commit(store, 2);
+    const { jobs, payloads } = woken();
+    return [jobs.find("a")?.status, payloads.find("a").prompt, rows()];
+  });
+  expect(seen).toEqual(["pending", "p", { jobs: 1, payloads: 1, results: 0, outbox: 1 }]);
+});
+
+test("long texts have rows of their own from the beginning, and go when their job goes", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    const job = create(store, "a", 1, { prompt: LONG });
+    const early = rows();
+    complete(store, job, 2, LONG);
+    commit(store, 1, 2);
+    const { payloads } = woken();
+    const read = [payloads.find("a").prompt === LONG, payloads.findResult("a") === LONG];
+    const many = [payloads.findMany(["a"]).size, payloads.findResults(["a"]).size];
+    drain(store, 2);
+    const stayed = store.jobs.leaving(13_000, 2, 10);
+    store.jobs.removeMany(stayed);
+    return { early, read, many, stayed, late: rows() };
+  });
+  expect(seen).toEqual({
+    early: { jobs: 0, payloads: 1, results: 0, outbox: 0 },
+    read: [true, true],
+    many: [1, 1],
+    stayed: ["a"],
+    late: { jobs: 0, payloads: 0, results: 0, outbox: 0 },
+  });
+});
+
+test("a row that a job of the journal needs is not removed", async () => {
+  await inStore(({ store }) => {
+    create(store, "a", 1);
+    commit(store, 1);
+    expect(() => store.outbox.removeUpTo(1)).toThrow(/the journal needs/);
+  });
+});
+
+test("a change that history does not hear of moves its job to the tables, where waking finds it", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    const job = create(store, "a", 1, { runAt: 5_000 });
+    commit(store, 1);
+    store.jobs.touch({ ...job, orderKey: 7 }, null);
+    const { jobs } = woken();
+    return [jobs.headOf(job.groupKey), jobs.openCounts().pending, rows().jobs];
+  });
+  expect(seen).toEqual([{ id: "a", orderKey: 7 }, 1, 1]);
+});
+
+test("after a rollback the journal is what the rows say", async () => {
+  const seen = await inStore(({ store }) => {
+    const job = create(store, "a", 1);
+    commit(store, 1);
+    assign(store, job, 2);
+    create(store, "b", 2);
+    store.forgetRecent();
+    return [store.jobs.find("a")?.status, store.jobs.find("b"), store.jobs.leasedBy("w"), store.jobs.openCounts()];
+  });
+  expect(seen).toEqual(["pending", null, [], { pending: 1, assigned: 0, running: 0 }]);
+});
+
+test("past its bound the older half goes to the tables, and waking does not read those rows again", async () => {
+  const bound = JOURNAL_ROOM.jobs;
+  JOURNAL_ROOM.jobs = 4;
+  try {
+    const seen = await inStore(({ store, woken, rows }) => {
+      for (let seq = 1; seq <= 6; seq += 1) {
+        create(store, `job-${seq}`, seq);
+        commit(store, seq);
+        store.jobs.makeRoom();
+      }
+      const { jobs, settings } = woken();
+      const newest = jobs.newest(10).map(({ id }) => id);
+      return { rows: rows(), spilled: settings.spilledSeq(), newest, pending: jobs.openCounts().pending };
+    });
+    expect(seen).toEqual({
+      rows: { jobs: 3, payloads: 3, results: 0, outbox: 6 },
+      spilled: 3,
+      newest: ["job-6", "job-5", "job-4", "job-3", "job-2", "job-1"],
+      pending: 6,
+    });
+  } finally {
+    JOURNAL_ROOM.jobs = bound;
+  }
+});
+
+test("a record of a release that knew less of a job is read with what it lacks", async () => {
+  const seen = await inStore(({ store, woken }) => {
+    const { traceparent: _later, ...old } = createJob(asked, "a", 1_000).job;
+    store.jobs.add(old as Job, null, 1);
+    commit(store, 1);
+    return woken().jobs.find("a");
+  });
+  expect(seen).toMatchObject({ id: "a", traceparent: null });
+});
