@@ -19,7 +19,9 @@ export type StreamPart =
 const streamError = z.object({ code: z.string(), message: z.string(), status: z.int().optional() });
 
 /** Coordinator → worker: this stream has no reader any more. `job.halted` follows on the other socket. */
-export const readerGone = z.object({ type: z.literal("reader.gone"), job_id: z.string(), lease: z.int() });
+export const readerGone = z
+  .object({ type: z.literal("reader.gone"), job_id: z.string(), lease: z.int() })
+  .meta({ id: "ReaderGone" });
 export type ReaderGone = z.infer<typeof readerGone>;
 
 export const writePart = (part: StreamPart): string =>

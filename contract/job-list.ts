@@ -36,10 +36,10 @@ const filterFields = {
   worker: instanceName.optional(),
   key: z.string().max(64).optional().meta({ description: "the id of the key that created it" }),
   error_code: label(64).optional().meta({ description: "the error's code or HTTP status, e.g. 500" }),
-  unpriced: z.enum(["true", "false"]).optional().meta({
-    description:
-      "true: only jobs with an attempt of unknown cost, as `unpriced_jobs` counts them; false: only the others",
-  }),
+  unpriced: z
+    .enum(["true", "false"])
+    .optional()
+    .meta({ description: "true: only jobs with an attempt of unknown cost, which `unpriced_jobs` of the cost counts" }),
   since: instant.optional().meta({ description: "created at this time or later" }),
   until: instant.optional().meta({ description: "created before this time" }),
   q: z
@@ -133,6 +133,7 @@ type AndMetadata<T> = { [Name in keyof T as string extends Name ? never : Name]:
 };
 
 export type JobFilter = AndMetadata<z.infer<typeof jobFilter>>;
+/** The fixed names of a filter, beside `metadata.<name>`. */
 export type JobFilterName = Exclude<keyof JobFilter, `metadata.${string}`>;
 export type JobListQuery = AndMetadata<z.infer<typeof jobListQuery>>;
 export type JobList = z.infer<typeof jobList>;

@@ -24,6 +24,7 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
 import { moveRoutes } from "./routes/moves.ts";
+import { packageRoutes } from "./routes/package.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
@@ -86,6 +87,7 @@ const boundRoutes: readonly Endpoint[] = [
   ...socketRoutes,
   ...catalogRoutes,
   ...webhookRoutes,
+  ...packageRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];
 

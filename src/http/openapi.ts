@@ -1,6 +1,7 @@
 // The OpenAPI document, made from the endpoint descriptions that also validate and mount.
 
 import type * as z from "zod";
+import { readerGone } from "../../contract/data-line.ts";
 import { jobInput } from "../../contract/job-input.ts";
 import { liveMessage } from "../../contract/live.ts";
 import { problemResource } from "../../contract/problem.ts";
@@ -146,7 +147,7 @@ const operationOf = (description: Description, book: SchemaBook): Operation => {
 /** Schemas that no endpoint references: the sockets' messages, and a job's input. */
 const noteUnnamed = (book: SchemaBook): void => {
   for (const schema of [workerMessage, jobInput]) book.request(schema);
-  for (const schema of [coordinatorMessage, liveMessage]) book.answer(schema);
+  for (const schema of [coordinatorMessage, liveMessage, readerGone]) book.answer(schema);
 };
 
 export const openApiDocument = (endpoints: readonly Endpoint[], version: string): OpenApiDocument => {

@@ -20,6 +20,7 @@ import {
 } from "../../contract/catalog.ts";
 import type { ListedModel } from "../../domain/catalog.ts";
 import type { Actor } from "../../domain/event.ts";
+import type { RefusalCode } from "../../domain/refusal.ts";
 import { readHistory as readModelHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
 import { modelsOfProvider } from "../catalog/snapshot.ts";
@@ -30,15 +31,17 @@ import type { Env } from "../env.ts";
 import { auditStatement } from "../history/audit.ts";
 import { readHistory } from "../history/store.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, learnCatalog, type TenantName } from "../http/tenant.ts";
 
-const BASE = { tag: "Catalog", needs: "administer" } as const;
+const BASE = { tag: "Catalog" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;
-const WRITE_REFUSALS = ["history_unavailable", "killswitch_active"] as const;
+const READS = asks("authorizeAdmin", "history_unavailable");
+const writes = (...refuses: readonly RefusalCode[]) => asks("authorizeAdminWrite", "history_unavailable", ...refuses);
 
 export const catalogTools = (env: Env) => openCatalog(env, Date.now, auditStatement);
 
@@ -68,6 +71,7 @@ type CatalogReportModel = Pick<ListedModel, "id"> & { readonly price: ListedMode
 const providers = endpoint(
   {
     ...BASE,
+    ...asks("authorizeAdmin"),
     method: "get",
     path: "/catalog/providers",
     summary: "List the providers that can be subscribed to",
@@ -87,12 +91,12 @@ const providers = endpoint(
 const create = endpoint(
   {
     ...BASE,
+    ...writes("subscription_exists"),
     method: "post",
     path: "/catalog/subscriptions",
     summary: "Subscribe to a provider's model list",
     body: newSubscriptionRequest,
     answers: { 201: { description: "The subscription. Its first sync is due at once.", schema: subscriptionResource } },
-    refuses: [...WRITE_REFUSALS, "subscription_exists"],
   },
   async (c, { body, token }) => {
     const actor = await mayWrite(c, token);
@@ -105,11 +109,11 @@ const create = endpoint(
 const list = endpoint(
   {
     ...BASE,
+    ...READS,
     method: "get",
     path: "/catalog/subscriptions",
     summary: "List all subscriptions",
     answers: { 200: { description: "All subscriptions, ordered by provider.", schema: subscriptionList } },
-    refuses: ["history_unavailable"],
   },
   async (c, { token }) => {
     await mayRead(c, token);
@@ -121,11 +125,11 @@ const list = endpoint(
 const edit = endpoint(
   {
     ...ONE,
+    ...writes("not_found", "subscription_exists"),
     method: "patch",
     summary: "Change a subscription's schedule or address",
     body: subscriptionPatchRequest,
     answers: { 200: { description: "The changed subscription.", schema: subscriptionResource } },
-    refuses: [...WRITE_REFUSALS, "not_found", "subscription_exists"],
   },
   async (c, { params, body, token }) => {
     const actor = await mayWrite(c, token);
@@ -138,10 +142,10 @@ const edit = endpoint(
 const remove = endpoint(
   {
     ...ONE,
+    ...writes("not_found"),
     method: "delete",
     summary: "Delete a subscription",
     answers: { 204: { description: "Deleted, with its models and history." } },
-    refuses: [...WRITE_REFUSALS, "not_found"],
   },
   async (c, { params, token }) => {
     const actor = await mayWrite(c, token);
@@ -156,13 +160,13 @@ const remove = endpoint(
 const models = endpoint(
   {
     ...BASE,
+    ...asks("authorizeAdmin", "not_found", "history_unavailable"),
     method: "get",
     path: "/catalog/subscriptions/{id}/models",
     lane: "heavy",
     params: subscriptionIdParam,
     summary: "List the models of the last successful sync",
     answers: { 200: { description: "The models, ordered by id.", schema: modelList } },
-    refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, token }) => {
     await mayRead(c, token);
@@ -174,6 +178,7 @@ const models = endpoint(
 const history = endpoint(
   {
     ...BASE,
+    ...asks("authorizeAdmin", "not_found", "history_unavailable"),
     method: "get",
     path: "/catalog/subscriptions/{id}/history",
     lane: "heavy",
@@ -181,7 +186,6 @@ const history = endpoint(
     summary: "List the changes of a model list, newest first",
     query: historyQuery,
     answers: { 200: { description: "A page of changes, newest first.", schema: catalogHistoryList } },
-    refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, query, token }) => {
     await mayRead(c, token);
@@ -193,6 +197,7 @@ const history = endpoint(
 const sync = endpoint(
   {
     ...BASE,
+    ...writes("not_found", "sync_in_progress", "provider_failed"),
     method: "post",
     path: "/catalog/subscriptions/{id}/sync",
     params: subscriptionIdParam,
@@ -201,7 +206,6 @@ const sync = endpoint(
     body: z.strictObject({}),
     isBodyOptional: true,
     answers: { 200: { description: "How many models were added, removed and updated.", schema: syncAnswer } },
-    refuses: [...WRITE_REFUSALS, "not_found", "sync_in_progress", "provider_failed"],
   },
   async (c, { params, token }) => {
     const actor = await mayWrite(c, token);

@@ -51,6 +51,7 @@ const read = endpoint(
     summary: "Read the config",
     description:
       "Includes all defaults. Returns YAML with `Accept: application/yaml`; `If-None-Match` with the current ETag answers 304.",
+    headers: z.object({ "if-none-match": z.string().optional().meta({ description: "the ETag that is known" }) }),
     answers: {
       200: { description: "The config, with its ETag in a header.", schema: configDocument, media: DOCUMENT_TYPES },
       304: { description: "Unchanged." },
@@ -76,6 +77,9 @@ const replace = endpoint(
     description:
       "JSON or YAML by `Content-Type`; missing settings get their defaults, except that missing times of heartbeats, reaping and offline are fitted to the given ones. With `If-Match` and the ETag, a config changed in the meantime is not overwritten. `?dry_run=true` validates and stores nothing.",
     query: dryRunQuery,
+    headers: z.object({
+      "if-match": z.string().optional().meta({ description: "the ETag that was read; 412 if it is no longer current" }),
+    }),
     rawBody: { schema: configDocument, media: DOCUMENT_TYPES },
     answers: {
       200: {

@@ -3,6 +3,7 @@
 import { costByGroup, costByProvider, costGroupParam, costQuery, costSummary } from "../../contract/cost.ts";
 import * as history from "../history/cost.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, drainTenant } from "../http/tenant.ts";
@@ -11,9 +12,9 @@ const BASE = {
   method: "get",
   tag: "Cost",
   lane: "heavy",
-  needs: "observe",
+  ...asks("readBudget", "history_unavailable"),
+  operationId: undefined,
   query: costQuery,
-  refuses: ["history_unavailable"],
   description:
     "Periods are calendar days, ISO weeks and months in UTC. `from` and `to` select any span of at most 92 days, in whole hours.",
 } as const;

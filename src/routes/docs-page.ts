@@ -1,6 +1,7 @@
 // The API as a page, made from the OpenAPI document, without scripts or external resources. It shows the schemas that
 // validate.
 
+import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { WIRE } from "../../contract/refusal.ts";
 import type { JsonSchema } from "../http/json-schema.ts";
 import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../http/openapi.ts";
@@ -13,6 +14,10 @@ const HEADERS: Readonly<Record<string, string>> = {
   "X-Request-Id": "Repeated in the answer, the log and problem documents; created if it is missing.",
   traceparent: "W3C trace context, stored with the job.",
   "Retry-After": "In answers: seconds to wait before the next try (429, 503).",
+  ETag: "In answers of `/config`: names the version that was read.",
+  "If-Match": "With `PUT /config`: the ETag that was read. If the config has changed since, the answer is 412.",
+  "If-None-Match":
+    "With `GET /config`: the ETag that is known. If it is still current, the answer is 304 without a body.",
 };
 
 /** Messages of the sockets, by the path that opens them. */
@@ -28,6 +33,8 @@ const SAYS: Readonly<Record<string, string>> = {
   LiveMessage:
     "Messages from the coordinator. `snapshot` comes first. Each message has a `seq`; after a gap, connect again.",
 };
+
+const DATA_LINE = "data-line";
 
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
 const idOf = (text: string): string => text.replaceAll(/[^A-Za-z0-9]+/g, "-");
@@ -100,6 +107,17 @@ const socketHtml = (document: OpenApiDocument, [id, path, title, unions]: (typeo
 A frame is text: one JSON message, or an array of messages.</p>${messages.join("")}</section>`;
 };
 
+/** Its frames are no JSON: `contract/data-line.ts` writes and reads them. */
+const dataLineHtml = (document: OpenApiDocument): string => `<section id="${DATA_LINE}"><h2>A worker's data line</h2>
+<p>${code("GET /api/workers/{instance}/stream")} with <code>Upgrade: websocket</code>, beside the worker's WebSocket: the
+line for what streamed jobs write. A frame from the worker is text: one part, or several divided by the character U+001E. The
+first line of a part is ${code("<job id> <lease>")}; after it come whole server-sent events, as the client shall receive
+them. A part whose first line is ${code("<job id> <lease> end")} ends the stream; after that line comes nothing, or the error
+that ended the stream as JSON: ${code('{"code": "…", "message": "…", "status": 500}')}. A part is at most
+${MAX_PART_BYTES} bytes, a frame ${MAX_DATA_FRAME_BYTES}. The coordinator sends one message:</p>
+<h3 id="schema-ReaderGone">ReaderGone</h3><p>Nobody reads this stream any more.</p>
+${messageHtml(document.components.schemas.ReaderGone ?? {})}</section>`;
+
 const schemaHtml = ([name, schema]: readonly [string, JsonSchema]): string =>
   `<article id="schema-${name}"><h3>${code(name)}</h3><p>${prose(schema.description ?? "")}</p>${
     schema.properties === undefined ? `<p>${typeHtml(schema)}</p>` : fieldTable(schema)
@@ -113,7 +131,7 @@ export const docsPage = (document: OpenApiDocument, version: string): string => 
     Object.entries(methods).map(([method, one]) => ({ method, path, one })),
   );
   const byTag = Map.groupBy(operations, ({ one }) => one.tags[0]);
-  const unions: readonly string[] = SOCKETS.flatMap(([, , , names]) => [...names]);
+  const unions: readonly string[] = [...SOCKETS.flatMap(([, , , names]) => [...names]), "ReaderGone"];
   const schemas = Object.entries(document.components.schemas).filter(([name]) => !unions.includes(name));
   const problems = Object.entries(WIRE).map(
     ([refusal, { status, title }]) => [`problem-${refusal}`, refusal, `${status} ${title}`] as const,
@@ -121,6 +139,7 @@ export const docsPage = (document: OpenApiDocument, version: string): string => 
   const links = [
     ...[...byTag.keys()].map((tag) => [idOf(tag), tag] as const),
     ...SOCKETS.map(([id, , title]) => [id, title] as const),
+    [DATA_LINE, "A worker's data line"] as const,
     ["schemas", "Schemas"] as const,
     ["problems", "Problems"] as const,
   ];
@@ -138,6 +157,7 @@ the API that is spoken there. The machine-readable twin of this page is <a href=
 <section id="headers"><h2>Headers</h2>${definitions(Object.entries(HEADERS).map(([name, says]) => [`header-${name}`, name, says]))}</section>
 ${sections.join("\n")}
 ${SOCKETS.map((socket) => socketHtml(document, socket)).join("\n")}
+${dataLineHtml(document)}
 <section id="schemas"><h2>Schemas</h2>${schemas.map(schemaHtml).join("\n")}</section>
 <section id="problems"><h2>Problems</h2>${definitions(problems)}</section></main></body></html>`;
 };

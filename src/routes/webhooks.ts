@@ -15,12 +15,13 @@ import { invalid } from "../../domain/refusal.ts";
 import { checkSyncUrl } from "../catalog/url-policy.ts";
 import type { Env } from "../env.ts";
 import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
 import { randomSecret } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
 
-const BASE = { tag: "Webhooks", needs: "administer" } as const;
+const BASE = { tag: "Webhooks" } as const;
 const ONE = { ...BASE, path: "/api/webhooks/{id}", params: webhookIdParam } as const;
 const answers = { 200: { description: "The webhook.", schema: webhookResource } } as const;
 const withSecret = {
@@ -41,6 +42,7 @@ const refusePrivateUrl = (env: Env, url: string | undefined): void => {
 const create = endpoint(
   {
     ...BASE,
+    ...asks("createWebhook"),
     method: "post",
     path: "/api/webhooks",
     summary: "Create a webhook",
@@ -48,7 +50,6 @@ const create = endpoint(
       "Each event is sent as a signed POST until it is answered with 2xx: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h.",
     body: newWebhookRequest,
     answers: { 201: withSecret },
-    refuses: ["killswitch_active"],
   },
   async (c, { body, token }) => {
     refusePrivateUrl(c.env, body.url);
@@ -69,6 +70,7 @@ const create = endpoint(
 const list = endpoint(
   {
     ...BASE,
+    ...asks("listWebhooks"),
     method: "get",
     path: "/api/webhooks",
     summary: "List all webhooks, newest first",
@@ -78,19 +80,19 @@ const list = endpoint(
 );
 
 const get = endpoint(
-  { ...ONE, method: "get", summary: "Read a webhook", answers, refuses: ["not_found"] },
+  { ...ONE, ...asks("getWebhook"), method: "get", summary: "Read a webhook", answers },
   async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "getWebhook", params))),
 );
 
 const patch = endpoint(
   {
     ...ONE,
+    ...asks("patchWebhook"),
     method: "patch",
     summary: "Change a webhook",
     description: "`enabled: true` enables a disabled webhook again.",
     body: patchWebhookRequest,
     answers,
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, body, token }) => {
     refusePrivateUrl(c.env, body.url);
@@ -109,10 +111,10 @@ const patch = endpoint(
 const remove = endpoint(
   {
     ...ONE,
+    ...asks("deleteWebhook"),
     method: "delete",
     summary: "Delete a webhook",
     answers: { 204: { description: "Deleted, with its deliveries." } },
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "deleteWebhook", params));
@@ -123,12 +125,12 @@ const remove = endpoint(
 const rotate = endpoint(
   {
     ...ONE,
+    ...asks("rotateWebhook"),
     method: "post",
     path: "/api/webhooks/{id}/rotate",
     summary: "Give a webhook a new secret",
     description: "For 24 hours deliveries are signed with both the new and the old secret.",
     answers: { 200: withSecret },
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => {
     const { secret } = randomSecret();
@@ -139,12 +141,12 @@ const rotate = endpoint(
 const test = endpoint(
   {
     ...ONE,
+    ...asks("testWebhook"),
     method: "post",
     path: "/api/webhooks/{id}/test",
     summary: "Send a test event",
     description: "Sends a delivery of type `webhook.test`, whatever events the webhook selects.",
     answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "testWebhook", params))),
 );
@@ -152,6 +154,7 @@ const test = endpoint(
 const deliveries = endpoint(
   {
     ...ONE,
+    ...asks("listDeliveries"),
     method: "get",
     path: "/api/webhooks/{id}/deliveries",
     lane: "heavy",
@@ -159,7 +162,6 @@ const deliveries = endpoint(
     description: "Finished deliveries are kept for 30 days.",
     query: deliveryListQuery,
     answers: { 200: { description: "A page of deliveries.", schema: deliveryList } },
-    refuses: ["not_found"],
   },
   async (c, { params, query, token }) => {
     const { limit, offset, status = null } = query;
@@ -171,13 +173,13 @@ const deliveries = endpoint(
 const redeliver = endpoint(
   {
     ...BASE,
+    ...asks("redeliver"),
     method: "post",
     path: "/api/webhooks/deliveries/{id}/redeliver",
     params: webhookIdParam,
     summary: "Send a delivery again",
     description: "With the same `webhook-id`; the schedule of tries starts again.",
     answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
-    refuses: ["not_found", "killswitch_active"],
   },
   async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "redeliver", params))),
 );

@@ -45,6 +45,17 @@ it("the page shows types, limits, defaults, headers, a job's input and the messa
   expect(page).not.toMatch(/<script|https?:\/\/(?!example\.com)/);
 });
 
+it("the page shows how streams are written, and how nobody's change of the config is overwritten", () => {
+  for (const shown of ["U+001E", "&lt;job id&gt; &lt;lease&gt; end", "reader.gone", "header-ETag", "header-If-Match"])
+    expect(page).toContain(shown);
+  const headers = document.paths["/config"]?.put?.parameters.filter((one) => one.in === "header");
+  expect(headers?.map(({ name }) => name)).toContain("if-match");
+});
+
+it("the package that the service serves is an endpoint of the document", () => {
+  expect(document.paths["/signalbox.tgz"]?.get?.responses[200]?.content).toHaveProperty(["application/gzip"]);
+});
+
 it("no two operations share a name", () => {
   const names = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map((one) => one.operationId),

@@ -200,8 +200,10 @@ describe("the WebSocket", () => {
     coordinator.heartbeatSeconds = 0.1;
     coordinator.answersPings = false;
     const { lines } = connectWorker();
-    await coordinator.until(() => coordinator.received.filter(({ type }) => type === "presence").length >= 2);
-    expect(lines).toContain("not connected: the connection is dead: a ping was not answered; trying again");
+    const told = "not connected: the connection is dead: a ping was not answered; trying again";
+    await coordinator.until(() => lines.includes(told));
+    const before = coordinator.received.length;
+    await coordinator.until(() => coordinator.received.slice(before).some(({ type }) => type === "presence"));
   });
 
   test("carries the messages of one moment in one frame, and understands such frames", async () => {
