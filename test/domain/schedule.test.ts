@@ -77,6 +77,17 @@ describe("intervals", () => {
 });
 
 describe("creating and editing", () => {
+  test("a new schedule asks for what it was given, and for nothing else", () => {
+    const asked = { provider: "p", model: "m", tier: "premium", input: { of: 1 }, priority: "high" } as const;
+    expect(scheduled({ interval: "1m", ...asked })).toMatchObject(asked);
+    const nothing = { provider: null, model: null, tier: null, input: null, priority: "normal", tags: [] };
+    expect(scheduled({ interval: "1m" })).toMatchObject(nothing);
+  });
+
+  test("a run by hand is for now, and missed nothing", () => {
+    expect(planRunNow(scheduled({ interval: "1m" }), NOON + 7, 0)).toMatchObject({ scheduledFor: NOON + 7, missed: 0 });
+  });
+
   test("a new schedule is active, in UTC, and knows its next run", () => {
     expect(scheduled({ cron: "30 9 * * *" })).toMatchObject({
       status: "active",
