@@ -34,7 +34,7 @@ import { jobResource, presentJob } from "./job.ts";
 import { killswitchState } from "./killswitch.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
-/** More than that many names fit in no useful way. */
+/** More names are of no use. */
 const MAX_MODELS = 10_000;
 const MAX_REPORTED_JOBS = 1000;
 const MAX_PRESENT = 1000;

@@ -1,5 +1,5 @@
-// A job's record as an earlier release stored it, with missing fields filled in. History keeps records for ever,
-// the object's journal for a moment; rows of the object's tables get new fields by a schema step.
+// A job's record as an earlier release stored it, with missing fields filled in. History keeps records for ever, the
+// object's journal for a moment; rows of the object's tables get new fields by a schema step.
 
 import type { Job } from "./job.ts";
 import type { Json } from "./json.ts";

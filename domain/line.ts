@@ -1,4 +1,4 @@
-// The jobs of one group that wait, in the order in which they go. They come mostly at its end and leave at its head.
+// The waiting jobs of one group, in order. Most join at the end and leave at the head.
 
 import { isBefore, type Place } from "./queue.ts";
 
@@ -23,7 +23,7 @@ export class Line {
     if (there?.id === place.id && there.orderKey === place.orderKey) this.#places.splice(index, 1);
   }
 
-  /** Where it stands, or would stand. */
+  /** Its index, or where it would be inserted. */
   #indexOf(place: Place): number {
     const last = this.#places.at(-1);
     if (last !== undefined && isBefore(last, place)) return this.#places.length;

@@ -1,5 +1,5 @@
 // Runs the tenant's turns: each reads and writes rows and the memory built from them, several share one commit, and
-// what they leave to send goes out after it. A commit that is rolled back leaves nothing behind, in memory neither.
+// their effects are sent after it. A commit that is rolled back leaves nothing behind, not even in memory.
 
 import { log } from "../contract/log.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
@@ -21,7 +21,7 @@ import type { TenantStorage } from "./store/sql.ts";
 import { TurnQueue } from "./turns.ts";
 import type { Wake } from "./wake.ts";
 
-/** Who acts when nobody asked: the alarm, a relay, the catalog's sync. */
+/** The caller of turns without a request: the alarm, a relay, the catalog's sync. */
 export const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 
 interface RunnerTools {
@@ -34,7 +34,7 @@ interface RunnerTools {
   readonly claimingInstances: () => Iterable<string>;
   /** When the outbox must be looked at next. */
   readonly drainDueAt: () => number | null;
-  /** Sends what a turn left to send, after its commit. */
+  /** Sends a turn's effects after its commit. */
   readonly tell: (effects: Effects) => void;
 }
 
@@ -44,11 +44,11 @@ export class TurnRunner {
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
   #counters: Counters | null = null;
-  /** Counted apart: a sweep that fails is undone, and has failed all the same. */
+  /** Counted separately: a failed sweep is undone, but has still failed. */
   readonly #sweepFailures = new Map<string, number>();
-  /** What the turns of this commit tell history together. */
+  /** What the turns of this commit send to history together. */
   #outbox: OutboxWriter | null = null;
-  /** What they leave to do after the commit, in their order. */
+  /** What they leave to do after the commit, in order. */
   #afterwards: (() => void)[] = [];
 
   constructor(tools: RunnerTools) {
@@ -60,12 +60,12 @@ export class TurnRunner {
     });
   }
 
-  /** The state to decide on, built from the rows if it is not there. */
+  /** The state to decide on, built from the rows if necessary. */
   get memory(): Memory {
     return this.#memory ?? this.#load();
   }
 
-  /** The same, unless it would have to be built. */
+  /** The same, but null if it would have to be built. */
   get loadedMemory(): Memory | null {
     return this.#memory;
   }
@@ -80,21 +80,21 @@ export class TurnRunner {
     return this.#turns.together(begin);
   }
 
-  /** Runs a verb as a turn of its own. */
+  /** Runs an operation as a turn of its own. */
   decide<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Promise<Result<T, Refusal>> {
     return this.run(() => this.inTurn(caller, verb));
   }
 
-  /** Looks at the state between two turns, and changes nothing. */
+  /** Reads the state between two turns, and changes nothing. */
   read<T>(look: (turn: Turn) => T): Promise<T> {
     return this.run(() => look(this.newTurn(SERVICE)));
   }
 
-  /** One turn: the verb, then the queue; its effects wait for the commit. Only within `run`. */
+  /** One turn: the operation, then the queue; its effects wait for the commit. Only within `run`. */
   inTurn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
     const turn = this.newTurn(caller);
     const result = verb(turn);
-    // A refusal writes nothing, but on its way it may have noticed a worker that is back.
+    // A refusal writes nothing, but it may have noticed a worker that is back.
     if (!result.ok && turn.freedWorkers.size === 0 && !turn.hasSpent) return result;
     assignWaiting(turn);
     writeDeliveries(turn);
@@ -116,7 +116,7 @@ export class TurnRunner {
     return new Turn(this.#tools.store, memory, this.#outbox, context, caller);
   }
 
-  /** Left to do once the turn under way is stored. Only within `run`. */
+  /** Called after the current turn is stored. Only within `run`. */
   afterCommit(effect: () => void): void {
     this.#afterwards.push(effect);
   }
@@ -141,7 +141,7 @@ export class TurnRunner {
     }
     for (const instance of claimingInstances()) memory.fleet.noteReach(instance, { isClaiming: true });
     this.#memory = memory;
-    // An alarm that was lost comes back with the first turn.
+    // A lost alarm is set again by the first turn.
     wake.note(nextWakeAt(this.newTurn(SERVICE)));
     wake.note(drainDueAt());
     return memory;
@@ -162,7 +162,7 @@ export class TurnRunner {
       try {
         effect();
       } catch (error) {
-        // One socket that the platform does not take keeps nobody else from hearing.
+        // A socket that the platform refuses must not keep the other effects from being sent.
         console.error(`tenant ${this.#tools.tenant}: one effect of a stored turn failed`, error);
       }
     }
@@ -170,10 +170,10 @@ export class TurnRunner {
     this.#tools.wake.armNoted();
   }
 
-  /** Rows are rolled back, so what memory took over from them must go, too. */
+  /** Rows are rolled back, so the memory built from them must go, too. */
   #undo(error: unknown): void {
     this.#memory = null;
-    // What the commit had counted did not happen: counting goes on from what the last drain stored, as after a crash.
+    // The commit's counts did not happen: counting continues from what the last drain stored, as after a crash.
     this.#counters = null;
     this.#tools.store.forgetRecent();
     this.#outbox = null;

@@ -47,7 +47,7 @@ export function presenceMessage(
   };
 }
 
-/** As many of them as a report may hold. */
+/** As many of them as a report may contain. */
 function fitting(models: readonly string[]): string[] {
   let bytes = 0;
   return models.filter((model) => {

@@ -49,7 +49,7 @@ const FLOODS = {
   "forged keys": { as: "forger", clients: 32, method: "GET", path: "/api/jobs", body: undefined },
 } satisfies Readonly<Record<string, Kind>>;
 
-/** Those that keep a process of the tenants busy: measured once more with the two tenants in different ones. */
+/** Floods that occupy a tenant process: measured again with the two tenants in different processes. */
 const FLOODS_APART = ["1 MiB jobs", "batches of 500"] as const;
 
 /** Latency in ms of a dispatch that is answered with its worker, and of a killswitch engaged and cleared. */
@@ -125,7 +125,7 @@ export async function flood({ signalbox: { port }, folder, say }: Bench): Promis
   }
 }
 
-/** Another tenant, in the process that does not have this one. */
+/** Another tenant, in a process that does not have this one. */
 const tenantElsewhere = async (port: number, { name }: Tenant): Promise<Tenant> => {
   const made = await createTenant(port);
   return shareOf(made.name, 2) === shareOf(name, 2) ? tenantElsewhere(port, { ...made, name }) : made;

@@ -90,7 +90,7 @@ function noting(place: Workplace): { place: Workplace; ended: Ended } {
   return { place: { ...place, wire: { ...place.wire, isStored } }, ended };
 }
 
-/** Jobs at a fixed rate, done by workers on sockets; returns the rate that came of it. */
+/** Jobs at a fixed rate, done by workers on sockets; returns the achieved rate. */
 export async function steadyJobs(place: Workplace, pace: Pace, perSecond = JOBS_A_SECOND): Promise<number> {
   const names = Array.from({ length: WORKERS }, (_, index) => `steady-${index}`);
   const workers = await SocketWorkers.connect(place.wire, names);

@@ -1,5 +1,5 @@
-// The dashboard open in a browser while jobs flow: its heap after collections, the share of a core that it takes, and
-// what its socket sends with and without compression. Run only by name; needs Chromium.
+// The dashboard open in a browser while jobs run: its heap after garbage collections, its share of a core, and what its
+// socket sends with and without compression. Run only by name; needs Chromium.
 
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -43,7 +43,7 @@ export async function tab({ signalbox: { port }, say }: Bench): Promise<void> {
 }
 
 interface Span {
-  /** After a collection. */
+  /** After a garbage collection. */
   readonly heapBytes: number;
   readonly busySeconds: number;
 }

@@ -140,7 +140,11 @@ const streamed = async (context: Context, job: NewJobRequest): Promise<number> =
   }
   if (!output.isJson && last !== "" && !last.endsWith("\n")) output.raw("\n");
   const ended = await jobs.wait(id, { signal });
-  if (ended.status === "completed") return 0;
+  if (ended.status === "completed") {
+    // Its worker told nothing while it wrote.
+    if (!output.isJson && last === "") output.raw(`${printableLines(textOf(ended.result))}\n`);
+    return 0;
+  }
   output.say(`Job ${id} ${ended.status}${ended.error === null ? "" : `: ${ended.error.code}: ${ended.error.message}`}`);
   return 1;
 };

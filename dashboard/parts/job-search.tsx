@@ -35,6 +35,7 @@ const useKnown = (isWanted: boolean): Record<string, readonly string[]> => {
     tag: sorted(fleet.flatMap(({ tags }) => splitTags(tags))),
     worker: sorted(fleet.map(({ instance }) => instance)),
     schedule: sorted((schedules.value ?? []).map(({ name }) => name)),
+    unpriced: ["true", "false"],
   };
 };
 

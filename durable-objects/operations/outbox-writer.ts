@@ -1,17 +1,19 @@
-// What the turns of one commit tell history, in outbox rows of bounded size: usually one row, many after a halt of ten
-// thousand jobs. A job's row in the store keeps the number of the outbox row that holds its event.
+// What the turns of one commit send to history, in outbox rows of bounded size: usually one row, many after a halt of
+// ten thousand jobs. A job's row in the store has the number of the outbox row with its event.
 
 import type { AuditEntry } from "../../domain/event.ts";
 import type { Attempt, OutboxEntries, OutboxRow, ScheduleRun, StoredEvent } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import type { Memory } from "./memory.ts";
 
-/** A row is closed once it and the long values it brings to history are about this long; well below the platform's
- * 2 MB even with one large entry more. */
+/**
+ * A row is closed when it and its long values have about this length; well below the platform's 2 MB even with one more
+ * large entry.
+ */
 const FULL_CHARS = 200_000;
-/** The same for the records in it. */
+/** The same limit for the records in it. */
 const FULL_RECORD_CHARS = 200_000;
-/** What an entry takes beside its detail. */
+/** What an entry takes besides its detail. */
 const ENTRY_CHARS = 200;
 
 interface OpenRow extends OutboxRow {
@@ -32,7 +34,7 @@ export class OutboxWriter {
     return this.#rows;
   }
 
-  /** The number of the row that takes the next entries; a full row is followed by a new one. */
+  /** The number of the row for the next entries; a full row is followed by a new one. */
   open(at: number): number {
     const last = this.#rows.at(-1);
     if (last !== undefined && last.chars < FULL_CHARS && last.recordChars < FULL_RECORD_CHARS) return last.seq;
@@ -42,7 +44,7 @@ export class OutboxWriter {
     return seq;
   }
 
-  /** Into the row that `open` named last. */
+  /** Adds to the row that `open` returned last. */
   addEvents(events: readonly StoredEvent[]): void {
     const row = this.#openRow();
     row.entries.events.push(...events);
@@ -54,7 +56,7 @@ export class OutboxWriter {
     this.#openRow().chars += chars;
   }
 
-  /** A job's record, which the row itself keeps. */
+  /** A job's record, which the row itself contains. */
   addRecord(chars: number): void {
     this.#openRow().recordChars += chars;
   }

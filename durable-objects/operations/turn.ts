@@ -1,5 +1,5 @@
-// One turn: a synchronous step that reads, decides and writes. It is handed time, chance and identity; what must leave
-// the object (frames, answers to those who wait) is collected here and goes out after the write.
+// One turn: a synchronous step that reads, decides and writes. Time, randomness and identity are arguments. What must
+// leave the object (frames, answers to waiting requests) is collected here and sent after the commit.
 
 import { toIso } from "../../contract/field.ts";
 import type { LogFields, LogLevel, LogLine } from "../../contract/log.ts";
@@ -22,50 +22,50 @@ import type { OutboxWriter } from "./outbox-writer.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
-  /** Digest of the secret of its key that it came with, or that its session was opened with. */
+  /** Digest of the secret that the caller used, or that its session was opened with. */
   readonly secretHash?: string;
-  /** The request that the turn carries out; none for a frame, an alarm, a schedule. */
+  /** The request of the turn; missing for a frame, an alarm or a schedule. */
   readonly requestId?: string;
 }
 
-/** Time, chance, identity and the state of sockets, handed in by the shell. */
+/** Time, randomness, identity and the state of sockets, provided by the shell. */
 export interface TurnContext {
   readonly nowAt: number;
   /** In [0, 1). */
   readonly random: () => number;
   readonly newId: () => string;
-  /** The last sign of life on a worker's socket, epoch ms; null where none is open. */
+  /** The last sign of life on a worker's socket, epoch ms; null if none is open. */
   readonly lastSocketSign: (instance: string) => number | null;
 }
 
 export type LiveTopic = "killswitch" | "schedule" | "catalog" | "cost";
 
-/** What others hear of a turn once it is stored. */
+/** What is sent after a turn is stored. */
 export interface Effects {
   readonly frames: { readonly instance: string; readonly message: CoordinatorMessage }[];
-  /** Whose waiting claims have something to look at. */
+  /** Workers whose waiting claims must look again. */
   readonly wokenWorkers: Set<string>;
   /** To every worker with a socket. */
   readonly broadcast: { readonly message: CoordinatorMessage; readonly except?: ReadonlySet<string> }[];
-  /** Streams whose attempt is over, whatever their worker still says. */
+  /** Streams whose attempt has ended, whatever their worker still sends. */
   readonly cuts: StreamCut[];
-  /** Jobs that are over, and whose bodies were held outside. */
+  /** Final jobs whose bodies were stored outside. */
   readonly droppedBodies: string[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
   readonly changedTopics: Set<LiveTopic>;
-  /** Keys whose sockets must close, but for those opened with one of the digests beside it. */
+  /** Keys whose sockets must close, except those opened with one of these digests. */
   readonly endedKeys: Map<string, readonly string[]>;
   readonly endedSessions: Set<string>;
   /** Workers that were forgotten. */
   readonly forgottenWorkers: Set<string>;
-  /** Tries of webhooks' deliveries. */
+  /** Tries of webhook deliveries. */
   readonly deliveries: Outgoing[];
   readonly log: LogLine[];
 }
 
-/** `error`: how the reader's stream ends; null where the job goes on with another attempt. */
+/** `error`: how the reader's stream ends; null if the job continues with another attempt. */
 export interface StreamCut {
   readonly instance: string;
   readonly jobId: string;
@@ -77,7 +77,7 @@ const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
 
 const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
 
-/** So long after its end an attempt may still tell what it spent. */
+/** How long after its end an attempt may still report its cost. */
 export const UNREPORTED_KEPT_MS = 86_400_000;
 
 export class Turn {
@@ -98,15 +98,15 @@ export class Turn {
     log: [],
   };
 
-  /** Workers with new room, and groups with new jobs: what `assignWaiting` looks at. */
+  /** Workers with new room, and groups with new jobs, for `assignWaiting`. */
   readonly freedWorkers = new Set<string>();
   readonly openedGroups = new Set<string>();
   /** Providers that were at their limit. */
   readonly openedProviders = new Set<string>();
   isAllOpened = false;
-  /** It recorded spending, even where it refused the report that told of it. */
+  /** It recorded spending, even if it refused the report. */
   hasSpent = false;
-  /** What webhooks hear of it. */
+  /** What webhooks are told of it. */
   readonly announcements: Announcement[] = [];
   /** The earliest instant at which this turn made something due. */
   wakeAt = Number.POSITIVE_INFINITY;
@@ -172,7 +172,7 @@ export class Turn {
     }
   }
 
-  /** A lease that ends without a report of its holder may still tell what it spent. */
+  /** A lease that ends without a report of its holder may still report its cost. */
   #noteUnreported(before: Job | null, after: Job): void {
     if (before === null || !isLeased(before) || before.assignedWorker === null || after.settledBy !== null) return;
     if (isLeased(after) && after.lease === before.lease) return;
@@ -181,7 +181,7 @@ export class Turn {
     this.due(this.nowAt + UNREPORTED_KEPT_MS);
   }
 
-  /** Not where its worker's report ended the job: that worker ends its stream itself. */
+  /** Not if its worker's report ended the job: that worker ends its stream itself. */
   #cutStream(before: Job, after: Job): void {
     const isOver = isLeased(before) && !(isLeased(after) && after.lease === before.lease);
     const isReported = isFinal(after.status) && after.settledBy !== null;
@@ -190,12 +190,12 @@ export class Turn {
     this.effects.cuts.push({ instance: before.assignedWorker, jobId: before.id, lease: before.lease, error });
   }
 
-  /** A running job was heard of. Its row may keep an older instant. */
+  /** A heartbeat of a running job. Its row may keep an older instant. */
   noteBeat({ id, heartbeatAt }: Job): void {
     this.memory.beats.set(id, { storedAt: heartbeatAt, heardAt: this.nowAt });
   }
 
-  /** Looks again at jobs that some worker failed: whether another may have them may have changed. */
+  /** Examines jobs again that some worker failed: another may be eligible now. */
   reopenAvoiding(): void {
     for (const { key } of this.memory.queue.avoiding) this.openedGroups.add(key);
   }
@@ -208,20 +208,20 @@ export class Turn {
     this.effects.changedWorkers.add(worker.instance);
   }
 
-  /** A change that follows from what is stored elsewhere: in memory alone, worked out again when the object wakes. */
+  /** A change that follows from other stored values: in memory only, computed again when the object wakes. */
   showWorker(worker: Worker): void {
     this.memory.fleet.put(worker, this.nowAt);
     this.effects.changedWorkers.add(worker.instance);
   }
 
-  /** A change that may be lost with the object's memory; the next drain or stored heartbeat keeps it. */
+  /** A change that may be lost with the object's memory; the next drain or stored heartbeat stores it. */
   rememberWorker(worker: Worker): void {
     this.memory.unstoredWorkers.add(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);
     this.effects.changedWorkers.add(worker.instance);
   }
 
-  /** `by` where it is not the caller's own doing. */
+  /** `by` is given if it is not the caller's own action. */
   audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
     const { keyId, name } = by;
     this.#outbox.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
@@ -231,7 +231,7 @@ export class Turn {
     this.#announce(() => ({ event, data: { target, by: name, ...(detail as object | null) }, tags: null }));
   }
 
-  /** A line that is written once the turn is stored. */
+  /** A log line, written after the turn is stored. */
   log(level: LogLevel, event: string, fields: LogFields): void {
     const { requestId } = this.caller;
     this.effects.log.push({ level, event, fields: { request_id: requestId, ...fields } });
@@ -261,12 +261,12 @@ export class Turn {
     this.#outbox.addIdentity(identity);
   }
 
-  /** Says that something must be looked at no later than this. */
+  /** Something must be looked at no later than this. */
   due(at: number | null): void {
     if (at !== null && at < this.wakeAt) this.wakeAt = at;
   }
 
-  /** Tells the worker that holds a job, if any does, to drop it. */
+  /** Tells the worker that holds a job, if any, to drop it. */
   sendHalt(job: Job, reason: string): void {
     if (!isLeased(job) || job.assignedWorker === null) return;
     this.send(job.assignedWorker, { type: "job.halted", job_id: job.id, lease: job.lease, reason });
@@ -281,7 +281,7 @@ export class Turn {
     else if (before?.heartbeatAt !== after.heartbeatAt) this.noteBeat(after);
   }
 
-  /** Nothing is made of what no webhook could hear. */
+  /** Skipped if no webhook could be told. */
   #announce(make: () => Announcement): void {
     if (this.memory.webhooks.length > 0) this.announcements.push(make());
   }
@@ -332,7 +332,7 @@ export class Turn {
     );
   }
 
-  /** What an owner asks for bears the id of the request, so that it leads to the log. */
+  /** An event caused by an owner's request has the request's id, which leads to the log. */
   #withRequest(event: JobEvent): JobEvent {
     const { requestId } = this.caller;
     if (requestId === undefined || !ASKED_EVENTS.has(event.type)) return event;
@@ -362,7 +362,7 @@ export class Turn {
     }
   }
 
-  /** A worker has room again; where the provider was at its limit, all of its workers may be given something. */
+  /** A worker has room again; if the provider was at its limit, all of its workers may get jobs. */
   #noteFreed(instance: string, provider: string): void {
     const { fleet, config } = this.memory;
     this.freedWorkers.add(instance);

@@ -12,7 +12,7 @@ import {
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { loseJob } from "../../domain/lease.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import {
   haltReasonOf,
@@ -153,6 +153,7 @@ export const pause = (
   turn: Turn,
   request: { instance: string; reason: string | null; untilAt: number | null },
 ): Result<WorkerResource, Refusal> => {
+  if (request.untilAt !== null && request.untilAt <= turn.nowAt) return err(invalid("until", "must be in the future"));
   const paused = changeWorker(turn, request.instance, (worker) => pauseWorker(worker, request.reason, request.untilAt));
   if (!paused.ok) return paused;
   turn.reopenAvoiding();

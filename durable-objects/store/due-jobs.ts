@@ -1,5 +1,5 @@
-// Jobs that the sweep must look at, and final jobs on their way out of the object. A final job leaves only when history
-// has it: from the journal at once, from the table when its time has come, too.
+// Jobs that the sweep must look at, and final jobs that are to leave the object. A final job leaves only when history
+// has it: from the journal at once, from the table only after its time has come.
 
 import type { Job } from "../../domain/job.ts";
 import type { Journal, Journaled } from "./journal.ts";
@@ -35,7 +35,7 @@ export const dueJobs = (sql: Sql, journal: Journal, moveOut: (kept: Journaled) =
       limit,
     ).map((row) => row.id as string),
 
-  /** Lets final jobs that should leave, but that history has not got, wait for it. */
+  /** Final jobs that should leave but are not in history yet: makes them wait for it. */
   shelve: (nowAt: number, drainedSeq: number): void => {
     sql.exec(
       `UPDATE jobs SET due_at = NULL WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq > ?`,
@@ -44,7 +44,7 @@ export const dueJobs = (sql: Sql, journal: Journal, moveOut: (kept: Journaled) =
     );
   },
 
-  /** History has them now: they may leave at `dueAt`. Answers whether any waited for it. */
+  /** History has them now: they may leave at `dueAt`. Returns whether any waited for it. */
   unshelve: (drainedSeq: number, dueAt: number): boolean =>
     all(
       sql,

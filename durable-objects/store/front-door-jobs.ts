@@ -1,4 +1,4 @@
-// Open jobs by who waits for them: the front door's, and a key's. A waiting job of the front door is always due.
+// Open jobs by who waits for them: the front door's, and a key's. A waiting front-door job always has a due time.
 
 import type { Job } from "../../domain/job.ts";
 import type { Journal } from "./journal.ts";
@@ -23,7 +23,7 @@ export const frontDoorJobs = (sql: Sql, journal: Journal) => ({
       "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND record ->> 'stream' AND record ->> 'firstTokenAt' IS NOT NULL",
     ) ?? 0) + journal.open().filter(({ job }) => job.stream && job.firstTokenAt !== null).length,
 
-  /** Reads every open job: for the few keys whose jobs are counted, when their counting begins. */
+  /** Reads every open job; only called when the counting of a key's jobs begins. */
   openCountOf: (keyId: string): number =>
     (scalar(
       sql,

@@ -1,5 +1,5 @@
-// Open jobs, and final ones until history has them: the youngest in the journal, the rest in the table, each in one of
-// them. What is asked of a set of jobs is in a file for each set.
+// Open jobs, and final ones until history has them: the newest in the journal, the others in the table, each in exactly
+// one of the two. Queries for a special set of jobs have a file of their own.
 
 import type { Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -14,13 +14,13 @@ import { waitingJobs } from "./waiting-jobs.ts";
 
 export type OpenStatus = "pending" | "assigned" | "running";
 
-/** A record, and as its row holds it. */
+/** A record, and the text in its row. */
 export interface Recorded {
   readonly job: Job;
   readonly text: string;
 }
 
-/** A few thousand small records are a few megabytes: about what is under way at a time. */
+/** A few thousand small records are a few megabytes: about the jobs in progress at a time. */
 const RECENT_JOBS = 4_000;
 const RECENT_RECORD_CHARS = 4_096;
 
@@ -51,7 +51,7 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
       text,
     );
   };
-  /** From the journal into the tables. */
+  /** Moves a job from the journal to the tables. */
   const moveOut = (kept: Journaled): void => {
     journal.remove(kept);
     putRow(kept, kept.dueAt, kept.changedSeq);
@@ -80,14 +80,14 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
       return [...found, ...rows.map(({ record: text }) => ({ job: JSON.parse(text as string), text: text as string }))];
     },
 
-    /** A new job. Answers how many characters its outbox row takes of it. */
+    /** A new job. Returns how many characters of it go into its outbox row. */
     add: (job: Job, dueAt: number | null, seq: number): number => {
       const text = JSON.stringify(job);
       journal.add(job, text, dueAt, seq);
       return text.length;
     },
 
-    /** The same for a change; 0 for a job that stands in the table. */
+    /** The same for a change; 0 for a job in the table. */
     put: (job: Job, dueAt: number | null, seq: number): number => {
       const text = JSON.stringify(job);
       const kept = journal.get(job.id);
@@ -101,7 +101,7 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
       return 0;
     },
 
-    /** A change that history does not hear of: a heartbeat, a place in the queue. */
+    /** A change that is not sent to history: a heartbeat, a place in the queue. */
     touch: (job: Job, dueAt: number | null): void => {
       const text = JSON.stringify(job);
       const kept = journal.get(job.id);
@@ -139,7 +139,7 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
         .sort((one, other) => (one.id < other.id ? 1 : -1))
         .slice(0, limit),
 
-    /** History has the rows up to this one: what was created in them leaves the journal. Answers whether any job moved. */
+    /** History has the rows up to this one: jobs created in them leave the journal. Returns whether any job moved. */
     settle: (drainedSeq: number): boolean => {
       let hasMoved = false;
       for (const kept of journal.createdUpTo(drainedSeq)) {
@@ -151,7 +151,7 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
       return hasMoved;
     },
 
-    /** Where too many are in the journal, the older half moves to the tables. Answers whether any did. */
+    /** If the journal has too many jobs, the older half moves to the tables. Returns whether any did. */
     makeRoom: (): boolean => {
       if (!journal.isFull) return false;
       const seq = journal.middleSeq;
@@ -160,7 +160,7 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
       return true;
     },
 
-    /** Those whose time to leave has come: history has them. */
+    /** Those whose time to leave has come and that history has. */
     forgetEnded: (nowAt: number): void => journal.forgetEnded(nowAt),
 
     /** With their prompts and results. */

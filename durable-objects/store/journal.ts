@@ -1,7 +1,8 @@
-// The jobs of the last moments. They stand in the outbox rows that tell history of their changes and in no table, so
-// that a commit writes one row; most begin and end here. A job is here from its creation until history has the row of
-// its creation, or until there is no more room. Then it stands in the tables, or history has its end, and it does not
-// come back: it is read from one place only, and a row goes when no job here needs it. So a removal writes nothing.
+// The newest jobs. They are in the outbox rows that report their changes to history and in no table, so that a commit
+// writes one row; most jobs begin and end here. A job is here from its creation until history has the row of its
+// creation, or until there is no more room. After that it is in the tables, or history has its end, and it never comes
+// back: a job is read from one place only, and a row is deleted when no job here needs it. So removing a job writes
+// nothing.
 
 import { isLeased, type Job, type JobPayload } from "../../domain/job.ts";
 import { currentJob } from "../../domain/job-record.ts";
@@ -12,9 +13,9 @@ import { Recent } from "./recent.ts";
 import type { SettingsTable } from "./settings.ts";
 import { all, type Sql } from "./sql.ts";
 
-/** What may be here at a time: past it the older half goes to the tables. A job's longer texts never are here. */
+/** The journal's capacity: above it the older half moves to the tables. A job's long texts are never here. */
 export const JOURNAL_ROOM = { jobs: 8_000, chars: 16_000_000, textChars: 4_096 };
-/** Jobs that ended here and that history has, kept for reads that come soon. */
+/** Jobs that ended here and that history has, kept for reads that follow soon. */
 const ENDED_JOBS = 2_000;
 
 export interface Journaled {
@@ -26,26 +27,26 @@ export interface Journaled {
   readonly firstSeq: number;
   /** The outbox row of its last change. */
   changedSeq: number;
-  /** Null where it is a row of its own. */
+  /** Null if it is a row of its own. */
   payload: JobPayload | null;
-  /** Null where there is none, or where it is a row of its own. */
+  /** Null if there is none, or if it is a row of its own. */
   result: Json;
   /** Its long texts are rows of their own. */
   hasRows: boolean;
 }
 
-/** A job after the changes of one outbox row, as that row holds it. Its first row has the payload. */
+/** A job after the changes of one outbox row, as that row contains it. Its first row has the payload. */
 type Change = Pick<Journaled, "job" | "dueAt" | "result" | "hasRows"> & { readonly payload?: JobPayload };
 
 export class Journal {
   readonly #sql: Sql;
   readonly #settings: Pick<SettingsTable, "spilledSeq" | "putSpilledSeq">;
   #isRead = false;
-  /** In the order of their creation. */
+  /** In order of creation. */
   readonly #jobs = new Map<string, Journaled>();
   readonly #byWorker = new Map<string, Set<Journaled>>();
   readonly #lines = new Map<string, Line>();
-  /** By outbox row that is not written yet, the jobs that it must hold. */
+  /** The jobs that each unwritten outbox row must contain. */
   readonly #unwritten = new Map<number, Set<Journaled>>();
   readonly #ended = new Recent<Journaled>(ENDED_JOBS);
   #chars = 0;
@@ -55,7 +56,7 @@ export class Journal {
     this.#settings = settings;
   }
 
-  /** After a rollback: the rows say what is here. */
+  /** After a rollback: the rows decide what is here. */
   forget(): void {
     this.#isRead = false;
   }
@@ -69,12 +70,12 @@ export class Journal {
     return this.get(id) ?? this.#ended.get(id);
   }
 
-  /** Those that are open, the oldest first. */
+  /** The open ones, oldest first. */
   open(): Journaled[] {
     return [...this.#known().values()].filter(({ job }) => !isFinal(job.status));
   }
 
-  /** The newest first, those that ended here among them. */
+  /** Newest first, including those that ended here. */
   newest(limit: number): Job[] {
     const kept = [...[...this.#known().values()].slice(-limit), ...this.#ended.values()];
     return kept
@@ -124,21 +125,21 @@ export class Journal {
     for (const { job, dueAt } of this.#ended.values()) if ((dueAt ?? 0) <= nowAt) this.#ended.drop(job.id);
   }
 
-  /** Of one that ended here and goes on. */
+  /** A job that ended here and continues. */
   takeEnded(id: string): Journaled | undefined {
     const ended = this.#ended.get(id);
     this.#ended.drop(id);
     return ended;
   }
 
-  /** What outbox row `seq` must hold of them; null for nothing. */
+  /** What outbox row `seq` must contain of them; null for nothing. */
   takeRow(seq: number): string | null {
     const changed = [...(this.#unwritten.get(seq) ?? [])].filter((kept) => this.#jobs.get(kept.job.id) === kept);
     this.#unwritten.delete(seq);
     return changed.length === 0 ? null : `[${changed.map((kept) => textOf(kept, seq)).join(",")}]`;
   }
 
-  /** Those that were created in rows up to `seq`, the oldest first. */
+  /** Those created in rows up to `seq`, oldest first. */
   *createdUpTo(seq: number): Generator<Journaled> {
     for (const kept of this.#known().values()) {
       if (kept.firstSeq > seq) return;
@@ -152,7 +153,7 @@ export class Journal {
     return false;
   }
 
-  /** Where the older half of what is here ends. */
+  /** The row where the older half ends. */
   get middleSeq(): number {
     let left = this.#jobs.size / 2;
     for (const { firstSeq } of this.#jobs.values()) {
@@ -162,7 +163,7 @@ export class Journal {
     return 0;
   }
 
-  /** No job is taken from rows up to `seq` any more, though history has not got them. */
+  /** No job is read from rows up to `seq` any more, although history does not have them. */
   noteSpilled(seq: number): void {
     this.#settings.putSpilledSeq(seq);
   }
@@ -172,7 +173,7 @@ export class Journal {
     return this.#jobs;
   }
 
-  /** A job that stands in a table has gone on there. */
+  /** Reads the journal from its rows. A job that is also in a table has continued there, so it is skipped. */
   #read(): void {
     for (const memory of [this.#jobs, this.#byWorker, this.#lines, this.#unwritten, this.#ended]) memory.clear();
     this.#chars = 0;

@@ -13,7 +13,7 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
       .map(({ job }) => job)
       .filter(isLeased);
   return {
-    /** By worker, and by the provider that it offered when it was given them; more than one may name the same. */
+    /** By worker, and by the provider that it offered when it got them; several rows may name the same. */
     leaseCounts: (): { worker: string; provider: string; count: number }[] => [
       ...all(
         sql,
@@ -38,8 +38,8 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
       ].sort(byAge),
 
     /**
-     * Leases a worker holds and has not started, the oldest jobs first. `load` is how many it holds: the table is not
-     * asked where the journal has them all.
+     * Leases a worker holds and has not started, the oldest jobs first. `load` is how many it holds: if the journal has
+     * them all, the table is not read.
      */
     unstartedOf: (instance: string, limit: number, load = Number.POSITIVE_INFINITY): Job[] => {
       const query = "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?";

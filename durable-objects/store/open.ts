@@ -1,4 +1,4 @@
-// The one door to the object's database: its tables, and when the earliest thing in them is due.
+// The only access to the object's database: its tables, and when the earliest thing in them is due.
 
 import { catalogTable } from "./catalog.ts";
 import { haltedJobsTable } from "./halted-jobs.ts";
@@ -47,7 +47,7 @@ const tablesOf = (storage: TenantStorage) => {
     deliveries: deliveriesTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
-    /** Forgets what it read and wrote lately: after a rollback. */
+    /** Drops its caches, after a rollback. */
     forgetRecent: (): void => {
       jobs.forgetRecent();
       keys.forgetRecent();

@@ -1,5 +1,5 @@
-// What history has not got yet, in order. A row is written in the same transaction as the change it tells of and
-// deleted when D1 has it; numbers only grow. It holds the jobs of the journal beside what it tells.
+// Changes that history does not have yet, in order. A row is written in the transaction of its change and deleted when
+// D1 has it; numbers only grow. It also contains the journal's jobs.
 
 import type { AuditEntry, JobEvent } from "../../domain/event.ts";
 import type { Journal } from "./journal.ts";
@@ -11,7 +11,7 @@ export interface StoredEvent extends JobEvent {
   readonly version: number;
 }
 
-/** What one attempt spent; (job, lease) is its key in history. */
+/** The cost of one attempt; (job, lease) is its key in history. */
 export interface Attempt {
   readonly jobId: string;
   readonly lease: number;
@@ -19,7 +19,7 @@ export interface Attempt {
   readonly provider: string;
   readonly model: string | null;
   readonly worker: string;
-  /** `late`: it ended without a report, and told afterwards what it spent. */
+  /** `late`: it ended without a report, and reported its cost later. */
   readonly outcome: "completed" | "failed" | "late";
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -40,7 +40,7 @@ export interface ScheduleRun {
   readonly missed: number;
 }
 
-/** Everything that the turns of one commit tell history. */
+/** Everything that the turns of one commit send to history. */
 export interface OutboxEntries {
   readonly events: StoredEvent[];
   readonly attempts: Attempt[];
@@ -52,12 +52,12 @@ export interface OutboxEntries {
 export interface OutboxRow {
   readonly seq: number;
   readonly at: number;
-  /** About how much it takes to history: itself, and the prompts, inputs and results that go with it. */
+  /** Its approximate size in history: itself, and the prompts, inputs and results that go with it. */
   readonly chars: number;
   readonly entries: OutboxEntries;
 }
 
-/** Rows that leave soon after they came are not read again; past this many characters they are. */
+/** Rows that leave soon after they came are not read again, up to this many characters. */
 const RECENT_CHARS = 8_000_000;
 
 export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs">) => {
@@ -89,7 +89,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs"
       recentChars += chars;
     },
 
-    /** The oldest rows, at most `limit` of them, that take about `maxChars` along; at least one if there is any. */
+    /** The oldest rows, at most `limit`, with about `maxChars` in total; at least one if there is any. */
     oldest: (limit: number, maxChars: number): OutboxRow[] => {
       const rows: OutboxRow[] = [];
       let total = 0;
@@ -112,7 +112,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs"
 
     count: (): number => scalar(sql, "SELECT COUNT(*) FROM outbox") ?? 0,
 
-    /** Throws where a job of the journal would be lost with them. */
+    /** Throws if a job of the journal would be lost with them. */
     removeUpTo: (seq: number): void => {
       if (journal.needs(seq)) throw new Error(`the journal needs outbox rows up to ${seq}`);
       sql.exec("DELETE FROM outbox WHERE seq <= ?", seq);

@@ -1,5 +1,5 @@
-// Prompts, inputs and results: of a job in the journal beside its record, unless they are long; of any other in rows of
-// their own, so that a job's record stays small.
+// Prompts, inputs and results: for a job in the journal beside its record, unless they are long; for any other in rows
+// of their own, so that a job's record stays small.
 
 import type { JobPayload } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
@@ -14,7 +14,7 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
     sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, result);
   };
   return {
-    /** Answers how many characters it stored. */
+    /** Returns how many characters it stored. */
     put: (jobId: string, payload: JobPayload): number => {
       const input = JSON.stringify(payload.input);
       const chars = payload.prompt.length + input.length;
@@ -44,7 +44,7 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
       return found;
     },
 
-    /** Answers how many characters it stored. */
+    /** Returns how many characters it stored. */
     putResult: (jobId: string, result: Json): number => {
       const kept = journal.get(jobId);
       const text = result === null ? "" : JSON.stringify(result);
@@ -76,7 +76,7 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
       return found;
     },
 
-    /** The texts of a job that leaves the journal for the tables. */
+    /** The texts of a job that moves from the journal to the tables. */
     moveOut: ({ job, payload, result }: Journaled): void => {
       if (payload !== null) putRow(job.id, payload.prompt, JSON.stringify(payload.input));
       if (result !== null) putResultRow(job.id, JSON.stringify(result));

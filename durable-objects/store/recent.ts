@@ -1,5 +1,5 @@
-// Records written or read lately, kept so that the next step of a job or the next call of a key need not ask for its
-// row again. Every write of a row goes through its table, which keeps this in step; a rollback forgets all of it.
+// A cache of records written or read recently, so that the next step of a job or the next call of a key needs no query.
+// Every write of a row goes through its table, which updates the cache; a rollback clears it.
 
 export class Recent<T> {
   readonly #limit: number;
@@ -17,7 +17,7 @@ export class Recent<T> {
     return this.#byId.values();
   }
 
-  /** Takes the place of the one kept longest, when it is full. */
+  /** Replaces the oldest entry if the cache is full. */
   keep(id: string, value: T): void {
     this.#byId.set(id, value);
     if (this.#byId.size <= this.#limit) return;

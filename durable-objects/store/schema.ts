@@ -1,8 +1,7 @@
-// The object's tables. Append-only: a step that has shipped is never edited, a change is a new step. A table holds
-// what SQL must find a row by, and the record itself as JSON, so that a new field needs no new column; where old
-// records must have it, a step gives it to them (`UPDATE jobs SET record = json_set(record, '$.field', 0)`), and
-// `LATER_FIELDS` to those in the journal.
-// Forwards only: tables of a newer release are left as they are, and nothing is served from them.
+// The object's tables. Append-only: a shipped step is never edited, a change is a new step. A table has the columns
+// that SQL needs to find a row, and the record itself as JSON, so that a new field needs no new column; if old records
+// must have it, a step adds it (`UPDATE jobs SET record = json_set(record, '$.field', 0)`), and `LATER_FIELDS` adds it
+// to those in the journal. Forwards only: tables of a newer release are left unchanged and not served.
 
 import { type Sql, scalar } from "./sql.ts";
 
@@ -54,8 +53,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE TABLE spending (day_at INTEGER PRIMARY KEY, nano_usd INTEGER NOT NULL)`,
   ],
   [
-    // `chars`: of the body and of the prompts, inputs and results that go to history with it. Before the body, so that
-    // adding them up reads no bodies. Older rows count as large: what they take along is not known.
+    // `chars`: of the body and of the prompts, inputs and results that go to history with it. It comes before the body,
+    // so that summing it reads no bodies. Older rows count as large, because their size is not known.
     `CREATE TABLE outbox_weighed (
       seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, chars INTEGER NOT NULL, body TEXT NOT NULL
     )`,
@@ -67,7 +66,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       WHERE due_at IS NULL AND status IN ('completed', 'failed', 'cancelled')`,
   ],
   [
-    // Spending by provider; what was spent before has none.
+    // Spending by provider; earlier spending has none.
     `CREATE TABLE spending_by_provider (
       day_at INTEGER NOT NULL, provider TEXT NOT NULL, nano_usd INTEGER NOT NULL, PRIMARY KEY (day_at, provider)
     ) WITHOUT ROWID`,
@@ -75,7 +74,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `DROP TABLE spending`,
     `ALTER TABLE spending_by_provider RENAME TO spending`,
 
-    // A row a model, where one setting held every provider's list. `removed_at`: when the list last lost it.
+    // One row per model; before this, one setting held every provider's list. `removed_at`: when the list last lost it.
     `CREATE TABLE catalog_models (
       provider TEXT NOT NULL, model TEXT NOT NULL, removed_at INTEGER, price TEXT, PRIMARY KEY (provider, model)
     ) WITHOUT ROWID`,
@@ -91,14 +90,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       WHERE settings.name = 'catalog'`,
     `DELETE FROM settings WHERE name = 'catalog'`,
 
-    // Each provider may have a budget: a list of what is reached, where there was one.
+    // Each provider may have a budget, so this becomes a list of reached budgets.
     `INSERT INTO settings (name, value)
       SELECT 'budget_notices', json_array(json_set(value, '$.provider', NULL)) FROM settings
       WHERE name = 'budget_notice' AND value <> 'null'`,
     `DELETE FROM settings WHERE name = 'budget_notice'`,
   ],
   [
-    // The front door: what a job and a worker of an earlier release have of it is nothing.
+    // The front door: jobs and workers of earlier releases have none of its fields.
     `UPDATE jobs SET record = json_set(record, '$.api', NULL, '$.stream', json('false'), '$.firstTokenAt', NULL,
       '$.frontDoor', NULL, '$.queueUntilAt', NULL, '$.keyId', NULL)`,
     `UPDATE workers SET record = json_set(record, '$.apis', json('[]'), '$.runtimeModels', NULL)`,
@@ -125,13 +124,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE TABLE silent_workers (instance TEXT PRIMARY KEY) WITHOUT ROWID`,
   ],
   [
-    // What ran a job's last attempt stands in the job.
+    // What ran a job's last attempt is now in the job.
     `UPDATE jobs SET record = json_set(record, '$.metadata', json('{}'),
       '$.ranProvider', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.workerProvider' END,
       '$.ranModel', CASE WHEN record ->> '$.startedAt' IS NOT NULL THEN record ->> '$.model' END)`,
   ],
   [
-    // The secret that opened a session: of those that are open, the key's own.
+    // The secret that opened a session: for open sessions, the key's own.
     `ALTER TABLE sessions ADD COLUMN key_hash TEXT NOT NULL DEFAULT ''`,
     `UPDATE sessions SET key_hash = COALESCE(
       (SELECT record ->> 'hash' FROM keys WHERE keys.id = sessions.key_id), ''
@@ -139,7 +138,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   ],
   [`UPDATE jobs SET record = json_set(record, '$.traceparent', NULL)`],
   [
-    // Jobs of older releases: no worker has failed them, and what delays them is what their record says.
+    // Jobs of older releases: no worker has failed them, and their record says what delays them.
     `UPDATE jobs SET record = json_set(record, '$.avoidedWorkers', json('[]'), '$.delayedBy', CASE
         WHEN record ->> 'readyAt' IS NULL THEN NULL
         WHEN record ->> 'releases' > 1 THEN 'release'
@@ -147,14 +146,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
         ELSE 'run_at' END)`,
   ],
   [
-    // What a full halt cancels with the rest: put back by a lower level of the same halt.
+    // Jobs put back by a lower level, which level 4 of the same halt also cancels.
     `CREATE TABLE halted_jobs (job_id TEXT PRIMARY KEY) WITHOUT ROWID`,
-    // Paused by the killswitch: an epoch to compare, where a flag stood in each worker.
+    // Paused by the killswitch: an epoch to compare instead of a flag in each worker.
     `UPDATE settings SET value = json_set(value, '$.pauseEpoch', 0, '$.resumedEpoch', -1) WHERE name = 'killswitch'`,
     `UPDATE workers SET record = json_set(record, '$.resumedEpoch', -(record ->> 'isHalted'))`,
   ],
   [
-    // Keys with limits: their requests in the minute under way, and what they spent.
+    // Keys with limits: their requests in the current minute, and their spending.
     `CREATE TABLE key_windows (key_id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE key_spending (
       key_id TEXT NOT NULL, day_at INTEGER NOT NULL, nano_usd INTEGER NOT NULL, PRIMARY KEY (key_id, day_at)
@@ -169,16 +168,16 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     ) WITHOUT ROWID`,
     `CREATE INDEX unreported_oldest ON unreported (ended_at)`,
   ],
-  // The jobs that a commit created or changed, and that stand in no table yet (`journal.ts`).
+  // The jobs that a commit created or changed and that are in no table yet (`journal.ts`).
   [`ALTER TABLE outbox ADD COLUMN jobs TEXT`],
 ];
 
-/** The version of a database with every step taken. */
+/** The version of a database after all steps. */
 export const SCHEMA_VERSION = SCHEMA_STEPS.length;
 
 /**
- * Brings the tables to the newest step; running it again does nothing. The caller's transaction makes it whole or
- * nothing. Throws on tables of a newer release.
+ * Brings the tables to the newest step; running it again does nothing. The caller's transaction makes it atomic. Throws
+ * on tables of a newer release.
  */
 export const migrate = (sql: Sql, steps: readonly SchemaStep[] = SCHEMA_STEPS): void => {
   sql.exec("CREATE TABLE IF NOT EXISTS schema_steps (step INTEGER PRIMARY KEY)");

@@ -13,7 +13,7 @@ export interface TenantIdentity {
   readonly jurisdiction: string | null;
 }
 
-/** A budget that was reached, as it was then: each is noted once. */
+/** A reached budget, with its values at that time; each is recorded once. */
 export interface BudgetNotice {
   /** The provider with this budget, or null for the tenant's. */
   readonly provider: string | null;
@@ -29,14 +29,14 @@ export interface StoredConfig {
 
 /** Durations, counted by bucket. */
 export interface Observed {
-  /** By bucket: how many were at most so long. */
+  /** By bucket: how many were at most this long. */
   readonly counts: number[];
   count: number;
-  /** Of all of them, seconds. */
+  /** Sum of all, in seconds. */
   sum: number;
 }
 
-/** What happened to jobs in the minute that began then. */
+/** What happened to jobs in the minute that starts at `at`. */
 export interface ActivityMinute {
   readonly at: number;
   created: number;
@@ -45,7 +45,7 @@ export interface ActivityMinute {
   cancelled: number;
 }
 
-/** What attempts of one provider and model came to. */
+/** Counts and sums of attempts of one provider and model. */
 export interface ProviderTally {
   readonly provider: string;
   readonly model: string;
@@ -59,13 +59,13 @@ export interface ProviderTally {
 }
 
 export interface StoredCounters {
-  /** None from an earlier release. */
+  /** Missing in an earlier release. */
   readonly tallies?: readonly ProviderTally[];
-  /** None from an earlier release. */
+  /** Missing in an earlier release. */
   readonly minutes?: readonly ActivityMinute[];
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Observed;
-  /** Absent in counters that an earlier release stored. */
+  /** Missing in counters that an earlier release stored. */
   readonly firstToken?: Observed;
   readonly streamDuration?: Observed;
   readonly affinity?: Record<"hit" | "miss", number>;
@@ -89,13 +89,13 @@ export const settingsTable = (sql: Sql) => {
     killswitch: (): Killswitch => read<Killswitch>("killswitch") ?? KILLSWITCH_OFF,
     putKillswitch: (killswitch: Killswitch): void => write("killswitch", killswitch),
 
-    /** A document that an earlier release stored gets the defaults of the settings that came after it. */
+    /** A document that an earlier release stored gets the defaults of later settings. */
     config: (): StoredConfig | null => {
       const stored = read<StoredConfig>("config");
       const completed = configDocument.safeParse(stored?.document);
       return stored !== null && completed.success ? { ...stored, document: completed.data } : stored;
     },
-    /** What history keeps of the front door's texts, read without the rest of the config. */
+    /** Which front-door texts history keeps, read without the rest of the config. */
     keptTexts: (): KeptTexts => {
       const { document } = read<{ document: { front_door?: { store?: KeptTexts } } }>("config") ?? {};
       return document?.front_door?.store ?? "result";
@@ -108,15 +108,15 @@ export const settingsTable = (sql: Sql) => {
     isEchoAside: (): boolean => read<boolean>("echo_aside") ?? false,
     putEchoAside: (): void => write("echo_aside", true),
 
-    /** The last outbox row that history has; sequence numbers go on from here when the outbox is empty. */
+    /** The last outbox row that history has; numbering continues from here when the outbox is empty. */
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,
     putDrainedSeq: (seq: number): void => write("drained_seq", seq),
 
-    /** The last outbox row whose jobs stand in the tables, though history has not got it. */
+    /** The last outbox row whose jobs are in the tables, although history does not have it. */
     spilledSeq: (): number => read<number>("spilled_seq") ?? 0,
     putSpilledSeq: (seq: number): void => write("spilled_seq", seq),
 
-    /** Where the tenant has gone (`operations/moving.ts`). */
+    /** The address that the tenant has moved to (`operations/moving.ts`). */
     movedTo: (): string | null => read<string>("moved_to"),
     putMovedTo: (to: string | null): void => write("moved_to", to),
 

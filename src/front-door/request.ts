@@ -17,6 +17,7 @@ import { Refused } from "../http/refused.ts";
 import { type Body, promptOf, sessionOf } from "./prompt.ts";
 
 export const MAX_DOOR_BODY_BYTES = 32 * 1024 * 1024;
+const MIN_TIMEOUT_SECONDS = 0.001;
 const MAX_TIMEOUT_SECONDS = 604_800;
 
 const nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
@@ -37,12 +38,12 @@ const header = <Schema extends z.ZodType>(c: AppContext, name: string, schema: S
   return parsed.data;
 };
 
-const seconds = (max: number) =>
+const seconds = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,6}(\.\d{1,3})?$/, "must be a number of seconds")
     .transform(Number)
-    .pipe(z.number().min(0).max(max));
+    .pipe(z.number().min(min).max(max));
 
 const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high" };
 
@@ -108,8 +109,8 @@ export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequ
       invalid("Idempotency-Key", "does not work for streams, which cannot be replayed: send this request without it"),
     );
   const isLarge = text.length * 3 > MAX_BODY_BYTES && utf8Bytes(text) > MAX_BODY_BYTES;
-  const timeout = header(c, "x-signalbox-timeout", seconds(MAX_TIMEOUT_SECONDS));
-  const queue = header(c, "x-signalbox-queue", seconds(MAX_QUEUE_SECONDS));
+  const timeout = header(c, "x-signalbox-timeout", seconds(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS));
+  const queue = header(c, "x-signalbox-queue", seconds(0, MAX_QUEUE_SECONDS));
   const named = ["x-signalbox-session", "x-session-id", "x-session-affinity"].map((name) => c.req.header(name));
   const tier = SERVICE_TIERS[String(body.service_tier ?? "")];
   const asking: Asking = {
@@ -125,7 +126,7 @@ export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequ
     tags: header(c, "x-signalbox-tags", z.string().transform(splitTags).pipe(tags)) ?? [],
     priority: header(c, "x-signalbox-priority", z.enum(PRIORITIES)) ?? tier ?? "normal",
     tier: header(c, "x-signalbox-tier", z.enum(TIERS)),
-    timeoutMs: timeout === null ? null : Math.max(1, Math.round(timeout * 1000)),
+    timeoutMs: timeout === null ? null : Math.round(timeout * 1000),
     queueMs: queue === null ? null : Math.round(queue * 1000),
     idempotency,
     traceparent: traceparentOf(c.req.header("traceparent")),

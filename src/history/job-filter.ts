@@ -2,7 +2,7 @@
 // is never part of a pattern: words use the full-text index, the beginning of an id is a range.
 
 import { fromIso } from "../../contract/field.ts";
-import { type JobFilter, type JobFilterName, metadataOf } from "../../contract/job-list.ts";
+import { type JobFilter, type jobFilter, metadataOf } from "../../contract/job-list.ts";
 import { searchTermsOf } from "../../domain/search.ts";
 
 /** `FROM` and `WHERE` for the jobs of a filter; `?1` is the tenant, followed by `bindings`. */
@@ -47,6 +47,8 @@ const errorCode = (value: string): Part[] =>
 
 const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
+
+type JobFilterName = keyof typeof jobFilter.shape;
 
 /** Every name that a filter may have, most selective first. */
 const PARTS = {

@@ -104,7 +104,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     description:
       "Returns the worker that a job would go to, each worker's score, and the reasons against it. Pass job_id for a waiting job.",
     effect: "reads",
-    input: z.strictObject(explainQuery.shape),
+    input: z.strictObject({ ...explainQuery.shape, limit }),
     run: (ask, args) => ask("GET", pathOf("/dispatch/explain", args)),
   }),
   what_waits: tool({

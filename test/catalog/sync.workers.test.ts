@@ -270,7 +270,7 @@ describe("a sync that fails", () => {
   it("because its provider's file is gone says so", async () => {
     const tools = { ...world.tools, providers: new Map() };
     expect(await syncSubscription(tools, world.tenant, id, ANA)).toMatchObject({
-      error: { code: "provider_failed", detail: expect.stringContaining("no file for the provider") },
+      error: { code: "provider_failed", detail: expect.stringContaining("no provider file for it") },
     });
   });
 });

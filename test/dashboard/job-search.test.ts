@@ -67,6 +67,14 @@ describe("a live job", () => {
     expect(matches(failed, { error_code: "500", q: "upstream", "metadata.a": "b" })).toBe(true);
     expect(matches(failed, { "metadata.a": "c" })).toBe(false);
   });
+
+  it("matches as unpriced where it used tokens and nobody knows what they cost", () => {
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    expect(matches(job({ usage, cost_usd: null }), { unpriced: "true" })).toBe(true);
+    expect(matches(job({ usage, cost_usd: 0.5 }), { unpriced: "true" })).toBe(false);
+    expect(matches(job({ usage: null, cost_usd: null }), { unpriced: "true" })).toBe(false);
+    expect(parseSearch("unpriced:true draft")).toEqual({ unpriced: "true", q: "draft" });
+  });
 });
 
 describe("a range of time", () => {

@@ -79,7 +79,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
   it("tells the holder of a worker's key that it cannot open the dashboard", async () => {
     const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "a worker", role: "worker" });
     const { page } = await world.visit(`/#key=${key}`);
-    await page.getByText("it runs jobs, but does not open the console").waitFor();
+    await page.getByText("it runs jobs, but cannot open the dashboard").waitFor();
   });
 
   it("ends when its key is revoked, and says so", async () => {

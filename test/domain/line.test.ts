@@ -1,4 +1,4 @@
-// A group's line, held against a list that is sorted anew each time.
+// A group's line, compared with a list that is sorted again each time.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,6 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { ageJob, alarm, newWorld } from "../support/workerd/client.ts";
+import { ageJob, alarm, inStorage, newWorld } from "../support/workerd/client.ts";
 import { chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
 const CHAT = "/v1/chat/completions";
@@ -173,7 +173,14 @@ describe("a request that is not streamed", () => {
       worker.complete(await worker.nextJob(), chatAnswer("hello"));
       const id = (await first).headers.get("x-signalbox-job") ?? "";
       await ageJob(world, id, 60_000, ["finishedAt", "updatedAt"]);
-      await alarm(world);
+      const isLive = (storage: DurableObjectStorage) =>
+        storage.sql.exec("SELECT 1 FROM jobs WHERE id = ?", id).toArray().length > 0;
+      await expect
+        .poll(async () => {
+          await alarm(world);
+          return inStorage(world, isLive);
+        })
+        .toBe(false);
       const second = await post(world.key, CHAT, chat(), headers);
       expect([store, second.status, second.headers.get("idempotency-replayed")]).toEqual([store, status, "true"]);
       if (status === 200) expect(JSON.parse(await second.whole)).toEqual(chatAnswer("hello"));
@@ -225,8 +232,14 @@ describe("a request that is not streamed", () => {
     });
     worker.complete(job, {});
     await answering;
-    const bad = await post(world.key, CHAT, chat(), { "x-signalbox-priority": "urgent" });
-    expect([bad.status, JSON.parse(await bad.whole).error.param]).toEqual([400, "x-signalbox-priority"]);
+    for (const [name, value] of [
+      ["x-signalbox-priority", "urgent"],
+      ["x-signalbox-timeout", "0"],
+      ["x-signalbox-queue", "601"],
+    ] as const) {
+      const bad = await post(world.key, CHAT, chat(), { [name]: value });
+      expect([bad.status, JSON.parse(await bad.whole).error.param]).toEqual([400, name]);
+    }
   });
 
   it("begins after a while, with line feeds", async () => {

@@ -171,6 +171,22 @@ console.log(wrong);
     await exited;
   });
 
+  it("prints the whole answer of a worker that tells nothing while it writes", async () => {
+    const { workers, jobs } = createClient({ url: server.url, key: server.adminKey });
+    await workers.report({ instance: "silent", provider: "local", models: ["m1"] });
+    const ran = signalbox(["run", "hi", "--model", "m1", "--stream"], withKey());
+    const claimed = await vi.waitFor(
+      async () => {
+        const [job] = (await workers.claim("silent", {}, { wait: 25 })).jobs;
+        if (job === undefined) throw new Error("no job yet");
+        return job;
+      },
+      { timeout: TIMEOUT_MS },
+    );
+    await jobs.complete(claimed.id, { lease: claimed.lease, result: { text: "all of it" } });
+    expect(await ran).toMatchObject({ code: 0, out: "all of it\n" });
+  });
+
   it("ends with 130 when it is interrupted, and says that the job goes on", async () => {
     const main = path.join(folder, "empty/node_modules/signalbox/cli/main.js");
     const child = spawn("node", [main, "run", "nobody takes this", "--tag", "no-such-tag", "--wait"], {

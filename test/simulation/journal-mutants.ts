@@ -1,4 +1,5 @@
-// Defects of the journal: of what is written of a job, when its rows may go, and what a crash or a rollback leaves.
+// Defects of the journal: in what is written of a job, when its rows may be deleted, and what a crash or rollback
+// leaves.
 
 import { type Mutant, mutant } from "./mutant.ts";
 

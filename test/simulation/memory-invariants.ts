@@ -19,7 +19,7 @@ export const indexesEqualTables = (_before: Snapshot, now: Snapshot, { shell }: 
   );
 };
 
-/** A crash now would change nothing: each job is known as the database has it. */
+/** A crash now would change nothing: each job in memory is as the database has it. */
 export const wakingChangesNothing = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
   const { memory, store } = shell;
   if (memory === null || store === null) return null;

@@ -1,5 +1,5 @@
-// Every job that the object would know if it woke now: those of the tables, and from the outbox rows, in their order,
-// those that stand in no table.
+// Every job that the object would have if it woke now: those of the tables, and from the outbox rows, in order, those
+// that are in no table.
 
 import { isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -19,7 +19,7 @@ export interface StoredJobs {
   readonly results: ReadonlyMap<string, string>;
 }
 
-/** What one outbox row holds of a job. */
+/** What one outbox row contains of a job. */
 interface Change {
   readonly job: Job;
   readonly dueAt: number | null;
@@ -32,7 +32,7 @@ export const JOB_TABLES = ["jobs", "payloads", "results", "outbox"] as const;
 const CHANGES = `SELECT change.value AS change FROM outbox, json_each(outbox.jobs) AS change WHERE outbox.seq >
   COALESCE((SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'spilled_seq'), 0) ORDER BY outbox.seq`;
 
-/** A row that is as it was before is the same object. */
+/** An unchanged row is the same object as before. */
 export const storedJobs = ({ shell, model }: World, before: ReadonlyMap<string, JobRow>): StoredJobs => {
   const { disk } = shell;
   const pairs = (query: string): Map<string, string> =>
@@ -65,7 +65,7 @@ export const storedJobs = ({ shell, model }: World, before: ReadonlyMap<string, 
   return { jobs, prompts, results };
 };
 
-/** A final job waits for history there, not for a time. */
+/** A final job there waits for history, not for a time. */
 const rowOf = (job: Job, dueAt: number | null): JobRow => ({
   job,
   orderKey: job.orderKey,

@@ -40,7 +40,10 @@ export const keyOf = (id: string): Credential => ({ kind: "key", id, hash: `hash
 
 const ADMIN = keyOf("admin");
 const WORKER_COUNT = 4;
-/** What the journal takes, by seed: it seldom has to make room, often, or with every job; no long texts, or hardly any. */
+/**
+ * The journal's capacity, by seed: it rarely has to make room, often, or with every job; it keeps most texts, or only
+ * very short ones.
+ */
 const ROOMS = [
   { jobs: 8_000, textChars: 4_096 },
   { jobs: 8_000, textChars: 12 },

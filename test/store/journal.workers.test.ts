@@ -1,4 +1,4 @@
-// The journal in real workerd: where a job stands at each moment, and what is there when the object wakes.
+// The journal in real workerd: where a job is at each moment, and what is there when the object wakes.
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -28,7 +28,7 @@ interface Opened {
   readonly store: Store;
   /** The same tables, opened as after a crash. */
   readonly woken: () => Store;
-  /** How many rows each table has. */
+  /** The number of rows of each table. */
   readonly rows: () => Record<string, number>;
 }
 

@@ -45,11 +45,15 @@ describe("the fleet", () => {
 
   it("ends a pause by itself when its time is over", async () => {
     await present("w1");
-    const until = new Date(Date.now() + 300).toISOString();
+    const until = new Date(Date.now() + 1_000).toISOString();
     expect(await world.ok("POST", "/api/workers/w1/pause", { until })).toMatchObject({ paused: true });
     const { id } = await create();
     await expect.poll(async () => (await read(id)).status, { timeout: 5000 }).toBe("assigned");
-    expect((await world.post("/api/workers/w1/pause", { until: "later" })).body.errors[0].path).toBe("until");
+    for (const until of ["later", new Date(Date.now() - 1000).toISOString()]) {
+      const refused = await world.post("/api/workers/w1/pause", { until });
+      expect([refused.status, refused.body.errors[0].path]).toEqual([400, "until"]);
+    }
+    expect(await world.ok("GET", "/api/workers/w1")).toMatchObject({ paused: false });
     expect((await world.post("/api/workers/w1/pause", { reson: "x" })).body.errors[0].message).toContain('"reason"');
   });
 

@@ -1,4 +1,4 @@
-// What a worker says of its runtime's models, where they are more than a presence report holds.
+// What a worker reports of its runtime's models, if there are more than a presence report can contain.
 
 import { expect, test } from "vitest";
 import { MAX_MODELS_BYTES } from "../../contract/field.ts";

@@ -92,7 +92,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       noDelay: true,
-      // The listener refuses a request without one, as a problem with its id.
+      // The listener refuses a request without a Host header, as a problem with an id.
       requireHostHeader: false,
       // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).
       shouldUpgradeCallback: isWebSocket,

@@ -111,7 +111,7 @@ export const alarm = (world: World): Promise<boolean> => runDurableObjectAlarm(w
 export const inStorage = <T>(world: World, work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
   runInDurableObject(world.stub, async (_instance: Tenant, state: DurableObjectState) => work(state.storage));
 
-/** The earliest instant at which a job is due that stands in no table yet. */
+/** The earliest due time of a job that is in no table yet. */
 export const JOURNAL_DUE = `SELECT MIN(due_at) AS at FROM (
     SELECT change.value ->> '$.dueAt' AS due_at, change.value ->> '$.job.status' AS status, MAX(outbox.seq)
     FROM outbox, json_each(outbox.jobs) AS change
@@ -121,8 +121,8 @@ export const JOURNAL_DUE = `SELECT MIN(due_at) AS at FROM (
 const LATER_MS = 3_600_000;
 
 /**
- * Moves instants of stored jobs back, as if that much time had passed for them. History has them then; what has ended
- * may have left the object with that.
+ * Moves instants of stored jobs back, as if that much time had passed. History then has them; final ones may have left
+ * the object.
  */
 export const ageJobs = async (
   world: World,
@@ -143,7 +143,7 @@ export const ageJobs = async (
 export const ageJob = (world: World, id: string, ms: number, fields: readonly string[]): Promise<void> =>
   ageJobs(world, [id], ms, fields);
 
-/** Answers whether the job stands in the table. */
+/** Returns whether the job is in the table. */
 const ageRow = (sql: SqlStorage, id: string, ms: number, fields: readonly string[]): boolean => {
   const [row] = sql.exec("SELECT record FROM jobs WHERE id = ?", id).toArray();
   if (row === undefined) return false;
