@@ -16,7 +16,7 @@ const SOURCES = ["contract", "domain", "durable-objects", "src", "migrations", "
 const SETTINGS = ["package.json", "tsconfig.base.json", "tsconfig.json", "vitest.config.ts", "wrangler.toml"];
 const TESTS = ["test/domain", "test/simulation", "test/support", "test/tenant/model", "test/tsconfig.json"];
 const NEEDED = [...SOURCES, ...SETTINGS, ...TESTS];
-const SEEDS = 600;
+const SEEDS = 150;
 const TESTS_ONLY = "--tests-only";
 /** Leaves some of the machine for other processes. */
 const AT_ONCE = Math.max(1, Math.min(4, availableParallelism() - 2));

@@ -71,6 +71,7 @@ const sendable = (turn: Turn): string => (turn.memory.killswitch.level >= FULL_H
  * While the most deliveries are in progress, the end of each triggers the next; the alarm is for an object that dies.
  */
 export const nextDeliveryAt = (turn: Turn): number | null => {
+  if (turn.memory.webhooks.length === 0) return null;
   const dueAt = turn.store.deliveries.nextDueAt(sendable(turn));
   const isFull = turn.memory.deliveriesUnderWay.size >= MAX_UNDER_WAY;
   return dueAt !== null && isFull ? Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS) : dueAt;

@@ -9,14 +9,22 @@ import { type Change, scan } from "./scan.ts";
 const TESTS = "test/domain";
 const SEEDS = 25;
 
-/** Tests that import the file directly, because nearly every test reaches nearly every file indirectly. */
-const testsOf = async (file: string): Promise<string[]> => {
-  const names = (await readdir(path.join(ROOT, TESTS))).filter((name) => name.endsWith(".test.ts"));
+const importers = async (folder: string, ends: string, file: string): Promise<string[]> => {
+  const names = (await readdir(path.join(ROOT, folder))).filter((name) => name.endsWith(ends));
   const found: string[] = [];
   for (const name of names) {
-    const text = await readFile(path.join(ROOT, TESTS, name), "utf8");
-    if (text.includes(`/${file}"`)) found.push(`${TESTS}/${name}`);
+    const text = await readFile(path.join(ROOT, folder, name), "utf8");
+    if (text.includes(`/${file}"`)) found.push(`${folder}/${name}`);
   }
+  return found;
+};
+
+/** Tests that import the file, or a rule that does, because nearly every test reaches nearly every file indirectly. */
+const testsOf = async (file: string): Promise<string[]> => {
+  const found = await importers(TESTS, ".test.ts", file);
+  const rules = file.startsWith("domain/") ? await importers("domain", ".ts", path.basename(file)) : [];
+  for (const rule of rules)
+    for (const test of await importers(TESTS, ".test.ts", rule)) if (!found.includes(test)) found.push(test);
   // Its own test first, because that notices most changes.
   const own = `${TESTS}/${path.basename(file, ".ts")}.test.ts`;
   return found.sort((one, other) => Number(other === own) - Number(one === own));
@@ -50,7 +58,10 @@ const isNoticed = async (
 const tryFile = async (copy: string, file: string, hasSimulation: boolean): Promise<number> => {
   const source = await readFile(path.join(copy, file), "utf8");
   const tests = await testsOf(file);
-  if (await fails(copy, tests)) throw new Error(`the tests of ${file} fail without any change`);
+  if (await fails(copy, tests)) {
+    console.log(`${file}: its tests fail without any change, or take too long`);
+    return 0;
+  }
   const survivors: Change[] = [];
   const changes = scan(source);
   for (const change of changes) {

@@ -4,6 +4,7 @@ import {
   authenticate,
   authorize,
   type KeyRecord,
+  liveHashes,
   type Permission,
   ROLES,
   type Role,
@@ -68,6 +69,8 @@ describe("a key", () => {
     ["that is unknown", null, KEY.hash, NOON, "authentication_failed"],
     ["on record", KEY, KEY.hash, NOON, "let in"],
     ["that differs in its last digit", KEY, OTHER, NOON, "authentication_failed"],
+    ["that differs in its first digit", KEY, `c${"a".repeat(63)}`, NOON, "authentication_failed"],
+    ["that differs in two digits alike", KEY, `bb${"a".repeat(62)}`, NOON, "authentication_failed"],
     ["that is a part of one", KEY, KEY.hash.slice(0, 63), NOON, "authentication_failed"],
     ["that begins like one", KEY, `${KEY.hash}0`, NOON, "authentication_failed"],
     ["that is empty", KEY, "", NOON, "authentication_failed"],
@@ -86,6 +89,23 @@ describe("a key", () => {
 
   test("rotated to the same secret again stays as it is: the request was repeated", () => {
     expect(decided(rotateKey(rotated, NEW, 0, NOON + 1))).toBe(rotated);
+  });
+
+  test.each<[string, KeyRecord, number, string[]]>([
+    ["never rotated: its own secret", KEY, NOON, [KEY.hash]],
+    ["rotated: the old one in its grace, too", rotated, NOON + GRACE_MS - 1, [NEW, KEY.hash]],
+    ["rotated: the new one alone once the grace is over", rotated, NOON + GRACE_MS, [NEW]],
+    ["rotated with no grace: the new one alone", decided(rotateKey(KEY, NEW, 0, NOON)), NOON, [NEW]],
+    ["revoked: none", decided(revokeKey(rotated, 1, NOON)), NOON, []],
+    ["whose old secret has no end: its own alone", { ...rotated, previousUntilAt: null }, NOON, [NEW]],
+    ["that has an end and no old secret: its own alone", { ...KEY, previousUntilAt: NOON + 1 }, NOON, [KEY.hash]],
+  ])("opens with what it opens with, %s", (_, key, nowAt, expected) => {
+    expect(liveHashes(key, nowAt)).toEqual(expected);
+  });
+
+  test("rotated with no grace has no end of one", () => {
+    expect(decided(rotateKey(KEY, NEW, 0, NOON)).previousUntilAt).toBeNull();
+    expect(decided(rotateKey(KEY, NEW, 1, NOON)).previousUntilAt).toBe(NOON + 1);
   });
 
   test("that is refused is told what to send, and no more", () => {

@@ -47,6 +47,20 @@ describe("a level of the killswitch", () => {
 });
 
 describe("the killswitch", () => {
+  test("that nobody engaged has halted and paused nothing", () => {
+    expect(KILLSWITCH_OFF).toEqual({
+      level: 0,
+      reason: null,
+      activatedAt: null,
+      activatedBy: null,
+      haltActivation: 0,
+      pauseEpoch: 0,
+      resumedEpoch: 0,
+      haltedJobs: 0,
+      pausedWorkers: 0,
+    });
+  });
+
   test("when first engaged says who, when and why, and starts a new activation with counts at zero", () => {
     expect(at(2)).toEqual({
       level: 2,
@@ -62,15 +76,16 @@ describe("the killswitch", () => {
   });
 
   test("raised, lowered or engaged again while active is the same activation: its start and counts stay", () => {
-    const counted = { ...at(2), haltedJobs: 7, pausedWorkers: 3 };
-    for (const level of [4, 1, 2]) {
-      expect(at(level, counted, NOON + 60_000)).toEqual({
-        ...counted,
-        level,
-        reason: `drill ${level}`,
-        pauseEpoch: 2,
-      });
-    }
+    for (const from of [1, 2, 3, 4])
+      for (const level of [1, 2, 3, 4]) {
+        const counted = { ...at(from), haltedJobs: 7, pausedWorkers: 3 };
+        expect(at(level, counted, NOON + 60_000)).toEqual({
+          ...counted,
+          level,
+          reason: `drill ${level}`,
+          pauseEpoch: 2,
+        });
+      }
   });
 
   test("cleared permits everything, and forgets all but the number of its activations", () => {
@@ -100,5 +115,9 @@ describe("the killswitch", () => {
   test("engaged after it was cleared is a new activation, which workers confirm again", () => {
     const again = at(1, clear({ ...at(4), haltedJobs: 7, pausedWorkers: 3 }, false), NOON + 60_000);
     expect(again).toMatchObject({ haltActivation: 2, haltedJobs: 0, pausedWorkers: 0, activatedAt: NOON + 60_000 });
+    expect(at(1, { ...KILLSWITCH_OFF, haltedJobs: 7, pausedWorkers: 3 })).toMatchObject({
+      haltedJobs: 0,
+      pausedWorkers: 0,
+    });
   });
 });

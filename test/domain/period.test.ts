@@ -1,11 +1,39 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PERIODS, periodAt, previousPeriod, slotAt, slotMsOf, slotStarts } from "../../domain/period.ts";
+import {
+  MAX_SPAN_DAYS,
+  PERIODS,
+  periodAt,
+  previousPeriod,
+  slotAt,
+  slotMsOf,
+  slotStarts,
+  spanOf,
+} from "../../domain/period.ts";
 
 const at = (text: string): number => Date.parse(text);
 const days = ({ fromAt, toAt }: { fromAt: number; toAt: number }): string =>
   `${new Date(fromAt).toISOString().slice(0, 16)} ${new Date(toAt).toISOString().slice(0, 16)}`;
 const instants = fc.integer({ min: at("1901-01-01T00:00Z"), max: at("2199-12-31T23:59Z") });
+
+describe("any span", () => {
+  const HOUR_MS = 3_600_000;
+  const ofHours = (hours: number) => spanOf(at("2026-11-20T00:00Z"), at("2026-11-20T00:00Z") + hours * HOUR_MS);
+
+  test("is widened to whole hours, and the one before is as long", () => {
+    const span = spanOf(at("2026-11-20T10:59Z"), at("2026-11-20T12:01Z"));
+    expect([days(span), days(span.previous)]).toEqual([
+      "2026-11-20T10:00 2026-11-20T13:00",
+      "2026-11-20T07:00 2026-11-20T10:00",
+    ]);
+  });
+
+  test("of two days is drawn by hours, a longer one by days; there are 92 at most", () => {
+    expect([ofHours(48).slots.length, ofHours(48).slotMs]).toEqual([48, HOUR_MS]);
+    expect([ofHours(49).slots.length, ofHours(49).slotMs]).toEqual([3, 24 * HOUR_MS]);
+    expect(MAX_SPAN_DAYS).toBe(92);
+  });
+});
 
 describe("calendar periods in UTC", () => {
   test.each([

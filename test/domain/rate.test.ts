@@ -23,6 +23,7 @@ describe("requests a second", () => {
     ["no limit", limits({}), at(0, 1000), 1000],
     ["a burst is what a second allows", limits({ requestsPerSecond: 5 }), at(0, 9), 5],
     ["less than one a second is one at a time", limits({ requestsPerSecond: 0.5 }), [0, 0, 1_000, 2_000, 2_000], 2],
+    ["less than one a second is never two at once", limits({ requestsPerSecond: 0.1 }), at(0, 2), 1],
     ["a burst of its own", limits({ requestsPerSecond: 1, burst: 3 }), at(0, 9), 3],
     [
       "a quiet time fills no more than the burst",
@@ -44,6 +45,13 @@ describe("requests a second", () => {
       1_000,
     );
     expect(second).toEqual({ ok: false, error: { code: "rate_limited", retryAfterSeconds: 3 } });
+  });
+});
+
+it("one more than may be under way comes again in a second", () => {
+  expect(takeRequest(limits({ inFlight: 3 }), undefined, 4, 0)).toEqual({
+    ok: false,
+    error: { code: "rate_limited", retryAfterSeconds: 1 },
   });
 });
 

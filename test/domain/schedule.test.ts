@@ -77,6 +77,17 @@ describe("intervals", () => {
 });
 
 describe("creating and editing", () => {
+  test("a new schedule asks for what it was given, and for nothing else", () => {
+    const asked = { provider: "p", model: "m", tier: "premium", input: { of: 1 }, priority: "high" } as const;
+    expect(scheduled({ interval: "1m", ...asked })).toMatchObject(asked);
+    const nothing = { provider: null, model: null, tier: null, input: null, priority: "normal", tags: [] };
+    expect(scheduled({ interval: "1m" })).toMatchObject(nothing);
+  });
+
+  test("a run by hand is for now, and missed nothing", () => {
+    expect(planRunNow(scheduled({ interval: "1m" }), NOON + 7, 0)).toMatchObject({ scheduledFor: NOON + 7, missed: 0 });
+  });
+
   test("a new schedule is active, in UTC, and knows its next run", () => {
     expect(scheduled({ cron: "30 9 * * *" })).toMatchObject({
       status: "active",
@@ -185,7 +196,7 @@ describe("running", () => {
     expect(planRun(hourly, due, busy)).toMatchObject({ outcome: "created" });
   });
 
-  test("a run by hand goes ahead of pause and overlap, not of the killswitch, and leaves the next run alone", () => {
+  test("a manual run ignores pause and overlap, not the killswitch, and does not change the next run", () => {
     const paused = edited({ ...hourly, overlap: "skip" }, { status: "paused" }, NOON);
     expect(planRunNow(paused, due, 0)).toMatchObject({
       outcome: "created",

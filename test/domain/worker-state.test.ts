@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { type Outcome, registerWorker, type WorkerView } from "../../domain/worker.ts";
-import { failureRateOf, inOrder, isInState, isWanted, sumsOf } from "../../domain/worker-state.ts";
+import { failureRateOf, inOrder, isInState, isWanted, sumsOf, WORKER_STATES } from "../../domain/worker-state.ts";
 
 const REPORT = { tagList: "", models: null, tier: null, version: null, unavailable: null, apis: [] };
 
@@ -47,6 +47,17 @@ describe("a worker's states", () => {
     expect(isInState(view, "failing")).toBe(isFailing);
   });
 
+  it("present ones may be paused, unavailable, busy or idle; those that owe a confirmation are told apart", () => {
+    const away = viewOf("w", { haltConfirmed: true });
+    const states = (view: WorkerView) => WORKER_STATES.filter((state) => isInState(view, state));
+    const withReason = { ...away.worker, unavailable: "its runtime does not answer" };
+    expect(states(away)).toEqual(["idle"]);
+    expect(states({ ...away, worker: withReason })).toEqual(["unavailable", "idle"]);
+    expect(states({ ...away, worker: withReason, status: "offline" })).toEqual(["offline"]);
+    expect(states({ ...away, status: "busy", pauseReason: "lunch" })).toEqual(["paused", "busy"]);
+    expect(states({ ...away, status: "online", haltConfirmed: false })).toEqual(["unconfirmed"]);
+  });
+
   it("an offline worker is neither failing nor paused, but has confirmed no halt", () => {
     const view = viewOf("w", { status: "offline", pauseReason: "by hand", haltConfirmed: false }, [], "xxxx");
     expect(sumsOf([view], 10).states).toEqual({
@@ -74,6 +85,7 @@ describe("a fleet's list", () => {
     expect(found({ q: "GP" })).toEqual(["b", "a"]);
     expect(found({ tag: "gpu", state: "failing" })).toEqual(["a"]);
     expect(found({ tag: "gp" })).toEqual([]);
+    expect([found({ provider: "p" }), found({ provider: "q" })]).toEqual([["b", "a", "c"], []]);
   });
 
   it("puts first what is asked for, and equal ones by name", () => {
@@ -81,9 +93,21 @@ describe("a fleet's list", () => {
     expect(order("load")).toEqual(["a", "b", "c"]);
     expect(order("failure_rate")).toEqual(["a", "b", "c"]);
     expect(order("last_heartbeat")).toEqual(["c", "b", "a"]);
+    expect(order("instance")).toEqual(["a", "b", "c"]);
+  });
+
+  it("has those without a record after those that never failed, and those without a place as not loaded", () => {
+    const [none, good] = [viewOf("a"), viewOf("b", {}, [], "...")];
+    expect(inOrder([none, good], "failure_rate").map(({ worker }) => worker.instance)).toEqual(["b", "a"]);
+    const placeless = viewOf("c", { load: 2 });
+    const shown = { ...placeless, worker: { ...placeless.worker, concurrency: 0 } };
+    const [full, empty] = [viewOf("d", { load: 2 }), viewOf("e", { load: 0 })];
+    expect(inOrder([shown, empty, full], "load").map(({ worker }) => worker.instance)).toEqual(["d", "c", "e"]);
   });
 
   it("adds up places of present workers by tag, the largest group first", () => {
+    const alike = [viewOf("a", {}, ["y", "x"]), viewOf("b", {}, ["z"])];
+    expect(sumsOf(alike, 3).tags.map(({ value }) => value)).toEqual(["x", "y", "z"]);
     const { tags, providers } = sumsOf(fleet, 1);
     expect(tags).toEqual([{ value: "gpu", workers: 2, places: 4, load: 2, failing: 1, offline: 0, paused: 0 }]);
     expect(providers[0]).toMatchObject({ workers: 3, places: 4, offline: 1 });

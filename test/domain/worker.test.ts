@@ -186,6 +186,7 @@ describe("a worker that fails job after job", () => {
 
   test("rests twice as long each time that it fails again, half an hour at most, until a job goes well", () => {
     let one = having(failures(10));
+    expect(recordOutcome({ ...one, pause: null }, failed(NOON)).pause?.reason).toContain("failed again after its rest");
     const rests: number[] = [];
     for (let round = 0; round < 7; round += 1) {
       const at = one.pause?.untilAt ?? 0;
@@ -221,8 +222,10 @@ describe("a worker that fails job after job", () => {
     expect([lastAt(NOON + 60_000), lastAt(NOON + 60_001)]).toEqual([true, false]);
   });
 
-  test("keeps the pause that it has", () => {
+  test("keeps the pause that it has, and none that is over", () => {
     expect(having(failures(10), worker({ pause: BY_HAND })).pause).toEqual(BY_HAND);
+    const until = (untilAt: number) => having(failures(10, 0), worker({ pause: { reason: "lunch", untilAt } })).pause;
+    expect([until(NOON + 1)?.reason, until(NOON)?.reason === "lunch"]).toEqual(["lunch", false]);
   });
 
   test("once resumed is not paused again for what was forgiven", () => {
@@ -253,7 +256,9 @@ describe("a worker that takes leases and never starts them", () => {
     const { pause } = expired(5);
     expect(pause?.reason).toMatch(/^let leases expire 5 times in a row without starting them; it rests until /);
     expect(pause?.untilAt).toBe(NOON + 60_000);
-    expect(recordExpiredLease({ ...expired(5), pause: null }, NOON).pause?.untilAt).toBe(NOON + 120_000);
+    const again = recordExpiredLease({ ...expired(5), pause: null }, NOON).pause;
+    expect(again?.untilAt).toBe(NOON + 120_000);
+    expect(again?.reason).toContain("let leases expire again after its rest");
   });
 
   test("is forgiven with any job that it brings to an end, and when it is resumed", () => {

@@ -4,6 +4,7 @@ import { DEFAULT_CONFIG_DOCUMENT } from "../../contract/config.ts";
 import { isLeased } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { takeSnapshot } from "./snapshot.ts";
+import { viewersKnowTheEnd } from "./viewers.ts";
 import { claim, complete, connect, readInbox, reportPresence, start } from "./workers.ts";
 import { keyOf, type World } from "./world.ts";
 
@@ -109,7 +110,8 @@ const rest = async ({ shell }: World): Promise<string | null> => {
   const stays = shell.disk
     .rows("SELECT id FROM jobs WHERE record ->> 'status' IN ('completed', 'failed', 'cancelled')")
     .at(0);
-  return stays === undefined ? null : `final job ${stays.id} never leaves the object`;
+  if (stays !== undefined) return `final job ${stays.id} never leaves the object`;
+  return shell.history.isNeighbourUntouched ? null : "what history has of another tenant was changed";
 };
 
 /** Liveness: what must come true once nothing fails. */
@@ -117,6 +119,13 @@ export const calm = async (world: World, check: () => string | null): Promise<st
   await endFaults(world);
   await calmSettings(world);
   return (
-    check() ?? (await silence(world)) ?? check() ?? (await work(world)) ?? check() ?? (await rest(world)) ?? check()
+    check() ??
+    (await silence(world)) ??
+    check() ??
+    (await work(world)) ??
+    check() ??
+    (await rest(world)) ??
+    check() ??
+    viewersKnowTheEnd(world)
   );
 };

@@ -2,6 +2,7 @@
 
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf } from "./random.ts";
+import { TENANT } from "./shell.ts";
 import type { Action, World } from "./world.ts";
 
 /** From a millisecond to about seven minutes, short spans as often as long ones. */
@@ -59,6 +60,8 @@ const setClockBack: Action = ({ shell }, [span]) => {
   shell.clock.setBack(spanOf(span));
 };
 
+const meetNeighbour: Action = ({ shell }) => shell.history.addNeighbour(TENANT);
+
 const changeMood: Action = ({ shell }, [to]) => {
   shell.receiver.mood = oneOf(["fine", "broken", "deaf", "fine", "gone"], to);
 };
@@ -67,6 +70,7 @@ export const FAULTS = {
   "lose power for hours": losePower,
   "set the clock back": setClockBack,
   "change the mood of the receiver": changeMood,
+  "another tenant has the same ids": meetNeighbour,
   "let time pass": letTimePass,
   "hold the alarm": holdAlarm,
   "let the alarm come": releaseAlarm,

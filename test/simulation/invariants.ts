@@ -3,8 +3,14 @@
 import { isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Worker } from "../../domain/worker.ts";
+import { answersAreAudited } from "./audit.ts";
 import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
-import { indexesEqualTables, nobodyWaitsInVain, wakingChangesNothing } from "./memory-invariants.ts";
+import {
+  countersEqualEvents,
+  indexesEqualTables,
+  nobodyWaitsInVain,
+  wakingChangesNothing,
+} from "./memory-invariants.ts";
 import { budgetsHold } from "./money.ts";
 import {
   attemptsAreBounded,
@@ -13,6 +19,7 @@ import {
   frontDoorIsNotHeld,
   groupsKeepTheirOrder,
   killswitchLevelsHold,
+  missedRunsAreCounted,
   nobodyIsReapedEarly,
   noSecondBeginning,
   schedulesDoNotOverlap,
@@ -20,6 +27,7 @@ import {
 } from "./promises.ts";
 import { eventsAreDelivered } from "./receiver.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { viewersMissNothing } from "./viewers.ts";
 import type { World } from "./world.ts";
 
 export type Check = (before: Snapshot, now: Snapshot, world: World) => string | null;
@@ -275,9 +283,13 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "the front door is not held by the killswitch": frontDoorIsNotHeld,
   "nothing runs again after its first word": noSecondBeginning,
   "runs of a schedule do not overlap": schedulesDoNotOverlap,
+  "each due time of a schedule runs, or counts as missed": missedRunsAreCounted,
+  "what an operator was answered stands in the audit": answersAreAudited,
+  "a viewer misses nothing": viewersMissNothing,
   "a reached budget holds": budgetsHold,
   "webhooks hear of what happened, and of nothing else": eventsAreDelivered,
   "memory equals the tables": indexesEqualTables,
+  "counters count what happened": countersEqualEvents,
   "waking changes nothing": wakingChangesNothing,
   "no waiting job has an eligible worker": nobodyWaitsInVain,
   "what leaves the object is in history": historyKeepsWhatLeft,

@@ -3,8 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isLeased } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
-import { explain } from "../../domain/routing.ts";
-import type { RoutePolicy } from "../../domain/routing-filter.ts";
+import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
 import { closedByMoney } from "./money.ts";
@@ -93,10 +92,23 @@ const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
   return null;
 };
 
+/** Counters may lose what a crash took, and never count what did not happen. */
+export const countersEqualEvents = (_before: Snapshot, _now: Snapshot, { model, shell }: World): string | null => {
+  const { memory, isUnbroken } = shell;
+  if (memory === null) return null;
+  for (const status of ["completed", "cancelled"] as const) {
+    const counted = memory.counters.jobsByStatus[status];
+    const told = model.eventsByType.get(`job.${status}`) ?? 0;
+    if (counted > told || (isUnbroken && counted < told))
+      return `${counted} ${status} jobs are counted, and ${told} were`;
+  }
+  return null;
+};
+
 /**
- * Checks every worker for every waiting job, without an index. What only time has opened (the end of a pause or
- * back-off, a ping that woke nothing, the silence of workers other than one that failed the job) is for the alarm to
- * find, so it counts as closed here.
+ * Checks every worker for every waiting job, without an index. What only time has opened is for the alarm to find, and
+ * the due times check that: the end of a pause or back-off, a ping that woke nothing, and the silence of the other
+ * workers, which kept a job from a worker that had failed it.
  */
 export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World): string | null => {
   const { memory } = world.shell;
@@ -114,16 +126,21 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
   };
+  const everybodyAlive = { ...policy, offlineAfterMs: Number.POSITIVE_INFINITY };
   const asked = new Set<string>();
   for (const { job, orderKey } of now.jobs.values()) {
     // Jobs of a group have equal requirements.
     if (orderKey === null || asked.has(job.groupKey)) continue;
     asked.add(job.groupKey);
-    const eligible = explain(fleet, routeRequest({ memory, nowAt: now.nowAt }, job), policy).workers.find(
-      ({ instance, eligible }) =>
-        eligible && now.workers.get(instance)?.pause == null && !job.avoidedWorkers.includes(instance),
-    );
-    if (eligible !== undefined) return `job ${job.id} waits, and ${eligible.instance} may have it`;
+    const request = routeRequest({ memory, nowAt: now.nowAt }, job);
+    for (const member of fleet.members()) {
+      const { instance, pause } = member.worker;
+      const isPauseOver = (pause?.untilAt ?? Number.POSITIVE_INFINITY) <= policy.nowAt;
+      if (isPauseOver || firstRefusal(member, request, policy, fleet) !== null) continue;
+      const isOpenedBySilence =
+        job.avoidedWorkers.includes(instance) && firstRefusal(member, request, everybodyAlive, fleet) !== null;
+      if (!isOpenedBySilence) return `job ${job.id} waits, and ${instance} may have it`;
+    }
   }
   return null;
 };

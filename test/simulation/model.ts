@@ -51,6 +51,8 @@ export class Model {
   readonly seen = new Map<string, Seen>();
   /** Events, attempts and runs of every outbox row so far, by their key in history. */
   readonly events = new Map<string, string>();
+  /** How many events of each type. */
+  readonly eventsByType = new Map<string, number>();
   readonly attempts = new Map<string, number | null>();
   /** Their total cost. */
   attemptedNanoUsd = 0;
@@ -61,7 +63,12 @@ export class Model {
   lastEventRow = 0;
   eventCount = 0;
   lastDelivery = 0;
-  auditCount = 0;
+  /** How often each audit entry is expected for a successful answer, and how often it was sent. */
+  readonly answered = new Map<string, number>();
+  readonly audited = new Map<string, number>();
+  /** Entries that were sent and not yet seen in history. */
+  readonly auditTexts = new Map<string, number>();
+  lastAuditRow = 0;
   runCount = 0;
   /** When the object last heard of a job from its holder, by `job/lease`. */
   readonly beats = new Map<string, number>();

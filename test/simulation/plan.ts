@@ -27,6 +27,7 @@ export const STEP_WEIGHTS = {
   "rotate a key": 1,
   "sign in": 0.7,
   "wait for a job's end": 2,
+  "watch the dashboard": 0.7,
   "follow a catalog": 0.7,
   "ask at the front door": 4,
   "leave the front door": 0.5,
@@ -64,6 +65,7 @@ export const STEP_WEIGHTS = {
   "change the weather of history": 4,
   "history answers": 2,
   "a late batch lands": 3,
+  "another tenant has the same ids": 0.3,
 } as const;
 
 export type StepKind = keyof typeof STEP_WEIGHTS;

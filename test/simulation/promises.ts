@@ -2,6 +2,7 @@
 
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { JobEventType } from "../../domain/event.ts";
+import { parseInterval } from "../../domain/interval.ts";
 import { isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { StoredEvent } from "../../durable-objects/store/outbox.ts";
@@ -124,8 +125,10 @@ export const killswitchLevelsHold: Check = (before, now, { model, isShared }) =>
     const [made] = eventsOf(now, "job.created");
     if (made !== undefined) return `job ${made.jobId} was created at level ${level}`;
   }
-  for (const { jobId } of eventsOf(now, "job.halted")) model.putBack.add(jobId);
-  if (now.killswitch.level === 0) model.putBack.clear();
+  // A reached budget engages it again in the turn that clears it: that is another halt.
+  const isAnother = before.killswitch.haltActivation !== now.killswitch.haltActivation;
+  if (isAnother || now.killswitch.level === 0) model.putBack.clear();
+  if (!isAnother || !isShared) for (const { jobId } of eventsOf(now, "job.halted")) model.putBack.add(jobId);
   if (now.killswitch.level < CANCELS) return null;
   const left = [...model.putBack].find((id) => now.jobs.get(id)?.job.status === "pending");
   return left === undefined ? null : `job ${left} waits on at level 4, and the same halt had put it back`;
@@ -166,6 +169,27 @@ export const schedulesDoNotOverlap: Check = (before, now, { model, isShared }) =
         before.jobs.get(job.id)?.job.version === job.version,
     );
     if (open !== undefined) return `schedule ${schedule} made job ${jobId} while job ${open.job.id} is open`;
+  }
+  return null;
+};
+
+/** For a schedule by interval that nobody changed: its next run advanced by what ran and what was missed. */
+export const missedRunsAreCounted: Check = (before, now, { isShared }) => {
+  if (isShared || before.schedules === now.schedules) return null;
+  const runs = now.outbox.flatMap(({ entries }) => entries.runs);
+  const lines = now.outbox.flatMap(({ entries }) => entries.audit);
+  for (const is of now.schedules) {
+    const was = before.schedules.find(({ name }) => name === is.name);
+    const interval = parseInterval(is.interval ?? "");
+    if (was?.nextRunAt == null || is.nextRunAt === null || !interval.ok) continue;
+    if (was.interval !== is.interval || was.anchorAt !== is.anchorAt) continue;
+    // A manual run has its own instant, and its answer may have been lost.
+    if (lines.some(({ action, target }) => action === "schedule.run" && target === is.name)) continue;
+    const due = runs.filter(({ schedule }) => schedule === is.name);
+    const counted = due.reduce((sum, { missed }) => sum + 1 + missed, 0);
+    const passed = (is.nextRunAt - was.nextRunAt) / interval.value;
+    if (counted !== passed)
+      return `${passed} due times of schedule ${is.name} passed, and ${counted} ran or were missed`;
   }
   return null;
 };

@@ -1,5 +1,6 @@
 // One run of a plan: its steps, every invariant after each, then the calm phase. Returns what was broken first.
 
+import { hearAudit } from "./audit.ts";
 import { CALLER_ACTIONS } from "./callers.ts";
 import { calm } from "./calm.ts";
 import { CLIENT_ACTIONS } from "./clients.ts";
@@ -7,6 +8,7 @@ import { FAULTS } from "./faults.ts";
 import { INVARIANTS } from "./invariants.ts";
 import type { Plan, Step } from "./plan.ts";
 import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { VIEWER_ACTIONS } from "./viewers.ts";
 import { VISITOR_ACTIONS } from "./visitors.ts";
 import { WORKER_ACTIONS } from "./workers.ts";
 import { type Action, World } from "./world.ts";
@@ -22,6 +24,7 @@ const ACTORS: Readonly<Record<string, Action>> = {
   ...CALLER_ACTIONS,
   ...WORKER_ACTIONS,
   ...VISITOR_ACTIONS,
+  ...VIEWER_ACTIONS,
 };
 
 const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {
@@ -66,6 +69,7 @@ const inspector = (world: World) => {
     const isWhole = isCertain || looks % LOOKS_TO_WHOLE === 0;
     const now = isWhole ? takeSnapshot(world, before) : takeSnapshot(world, before, written);
     hearNews(world, now);
+    hearAudit(world, now);
     const [news] = world.model.violations;
     if (news !== undefined) return news;
     for (const [name, check] of Object.entries(INVARIANTS)) {

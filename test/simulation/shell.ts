@@ -48,6 +48,12 @@ export class Shell {
   alarmCount = 0;
   /** When a turn last failed. */
   brokenAt = Number.NEGATIVE_INFINITY;
+  /** Called with each successful answer. */
+  answered: (name: OperationName, request: unknown) => void = () => {};
+  /** How often the object was started. */
+  lifeCount = 0;
+  /** Nothing was undone and the object never died, so it has counted everything. */
+  isUnbroken = true;
   /** Checks every state in which the object rests while time passes. */
   atRest: () => void = () => {};
   #tenant: Promise<Tenant> | null = null;
@@ -73,6 +79,7 @@ export class Shell {
   #newHandle(): DiskHandle {
     return new DiskHandle(this.disk, () => {
       this.memory = null;
+      this.isUnbroken = false;
     });
   }
 
@@ -85,6 +92,7 @@ export class Shell {
   async #start(): Promise<Tenant> {
     const handle = this.#newHandle();
     this.#handle = handle;
+    this.lifeCount += 1;
     const Real = await loadTenant();
     let started: Promise<unknown> = Promise.resolve();
     const state = {
@@ -118,7 +126,9 @@ export class Shell {
   ): Promise<Heard<AnswerOf<Name>>> {
     const tenant = await this.tenant();
     try {
-      return await tenant.call(credential, name, request);
+      const answer = await tenant.call(credential, name, request);
+      if (answer.ok) this.answered(name, request);
+      return answer;
     } catch (error) {
       if (!(error instanceof SimulatedFault)) this.#surprise(name, error);
       return null;
@@ -144,6 +154,7 @@ export class Shell {
   /** The object's memory, timers and promises are gone; its sockets survive sleep, but not a deploy. */
   crash(kind: "evicted" | "deployed"): void {
     this.#handle.isDead = true;
+    this.isUnbroken = false;
     this.#tenant = null;
     this.memory = null;
     this.clock.forgetTimers();

@@ -159,8 +159,8 @@ export const hearNews = ({ model }: World, now: Snapshot): void => {
       const key = `${event.jobId}/${event.version}`;
       if (model.events.has(key)) model.violate(`event ${key} was told twice`);
       model.events.set(key, event.type);
+      model.eventsByType.set(event.type, (model.eventsByType.get(event.type) ?? 0) + 1);
     }
-    model.auditCount += entries.audit.length;
     model.runCount += entries.runs.length;
     for (const { jobId, lease, nanoUsd, provider, at } of entries.attempts) {
       if (nanoUsd !== null) noteSpent(model, provider, at, nanoUsd);

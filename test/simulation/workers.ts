@@ -105,7 +105,7 @@ export const connect: WorkerAction = async (world, worker) => {
   });
   const response = await tenant.fetch({ headers } as Request).catch(() => null);
   if (response?.status === 101) worker.socket = response.webSocket as unknown as SimulatedSocket;
-  world.shell.sockets.cutUnheld(new Set(world.workers.map(({ socket }) => socket)));
+  world.shell.sockets.cutUnheld(new Set([...world.workers, ...world.viewers].map(({ socket }) => socket)));
   if (response?.status !== 101) return;
   noteSign(world, worker);
 };
@@ -240,6 +240,11 @@ const ERRORS = [
   { code: "insufficient_quota", message: "empty", status: 429, retryable: false },
 ] satisfies JobError[];
 
+/** Two reports of one lease may be in progress: either may be accepted. */
+const noteAsked = ({ model }: World, key: string, retryAfterMs: number): void => {
+  model.askedToWait.set(key, Math.min(model.askedToWait.get(key) ?? Number.POSITIVE_INFINITY, retryAfterMs));
+};
+
 const fail: WorkerAction = async (world, worker, chances) => {
   const found = heldBy(worker, chances[1]);
   if (found === undefined) return;
@@ -247,7 +252,7 @@ const fail: WorkerAction = async (world, worker, chances) => {
   worker.held.delete(id);
   const retryAfterMs = Math.floor(chances[3] * 20) * 1000;
   const error = pickOf(ERRORS, chances[2]);
-  world.model.askedToWait.set(`${id}/${lease}`, retryAfterMs);
+  noteAsked(world, `${id}/${lease}`, retryAfterMs);
   const request = { id, lease, error, retryAfterMs, ...spent(chances[3]) };
   await sendReport(world, worker, { operation: "failJob", request });
 };
@@ -260,7 +265,7 @@ const refuseAll: WorkerAction = async (world, { provider }, chances) => {
       worker.held.delete(id);
       chance = (chance * 7.31) % 1;
       const retryAfterMs = Math.floor(chance * 60) * 1000;
-      world.model.askedToWait.set(`${id}/${lease}`, retryAfterMs);
+      noteAsked(world, `${id}/${lease}`, retryAfterMs);
       const request = { id, lease, error: ERRORS[0], retryAfterMs, ...spent(chance) };
       await sendReport(world, worker, { operation: "failJob", request });
     }

@@ -5,10 +5,12 @@ import { readJob } from "../../domain/job-record.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
+import { noteAnswer } from "./audit.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
 import { type Heard, Shell, TENANT } from "./shell.ts";
 import type { SimulatedSocket } from "./sockets.ts";
+import type { Viewer } from "./viewers.ts";
 
 export interface Held {
   readonly lease: number;
@@ -59,6 +61,7 @@ export class World {
   /** Commands that have read history and not yet called the object. */
   readonly stalled: (() => Promise<unknown>)[] = [];
   readonly endedKeys = new Set<string>();
+  readonly viewers: Viewer[] = [];
   /** Several steps went into the commit that is checked. */
   isShared = false;
   #names = 0;
@@ -66,6 +69,7 @@ export class World {
   constructor(seed: number) {
     Object.assign(JOURNAL_ROOM, ROOMS[seed % ROOMS.length]);
     this.shell = new Shell(seed);
+    this.shell.answered = (name, request) => noteAnswer(this.model, name, request);
     this.workers = Array.from({ length: WORKER_COUNT }, (_, index) => ({
       instance: `worker-${index}`,
       credential: keyOf(`worker-key-${index}`),

@@ -1,0 +1,51 @@
+// What a key may use, and how its requests are counted.
+
+import { describe, expect, test } from "vitest";
+import { mayUseModel, windowAt } from "../../domain/key-limits.ts";
+
+describe("requests are counted in a window", () => {
+  const window = { startedAt: 1_000, count: 5 };
+
+  test("that begins with a request", () => {
+    expect(windowAt(null, 7)).toEqual({ startedAt: 7, count: 0 });
+  });
+
+  test("that is over after a minute, and not before", () => {
+    expect(windowAt(window, 60_999)).toBe(window);
+    expect(windowAt(window, 61_000)).toEqual({ startedAt: 61_000, count: 0 });
+  });
+});
+
+describe("a key may use a model", () => {
+  test.each([
+    ["gpt-5", "gpt-5", true],
+    ["gpt-5", "gpt-5-mini", false],
+    ["gpt-5", "a-gpt-5", false],
+    ["*", "anything", true],
+    ["*", "", true],
+    ["gpt-*", "gpt-5", true],
+    ["gpt-*", "gpt-", true],
+    ["gpt-*", "a-gpt-5", false],
+    ["*-mini", "gpt-5-mini", true],
+    ["*-mini", "gpt-5-mini-2", false],
+    ["a*c", "abc", true],
+    ["a*c", "ac", true],
+    ["a*a", "a", false],
+    ["ab*ba", "aba", false],
+    ["ab*ba", "abba", true],
+    ["a*b*c", "a-b-c", true],
+    ["a*b*c", "a-c-b", false],
+    ["a*b*c", "ac", false],
+    ["*b*b*", "ab", false],
+    ["*b*b*", "abb", true],
+    ["a*bb*b", "abb", false],
+    ["a*bb*b", "abbb", true],
+    ["(a+)+", "aaaa", false],
+  ])("under %s: %s is %s", (pattern, model, may) => {
+    expect(mayUseModel([pattern], model)).toBe(may);
+  });
+
+  test("that any of several patterns names, and none where there is no pattern", () => {
+    expect([mayUseModel(["x", "gpt-*"], "gpt-5"), mayUseModel([], "gpt-5")]).toEqual([true, false]);
+  });
+});
