@@ -260,6 +260,12 @@ export const makeReady = (job: Job): Decision => ({
 /** A job's position counts from its creation, or from the instant before which it must not run. */
 const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runAt ?? 0);
 
+/** The first in the queue first, whether they still wait or not. */
+export const inQueueOrder = (jobs: readonly Job[]): Job[] => {
+  const placeOf = (job: Job): number => orderKeyOf(job.priority, enqueuedAt(job));
+  return [...jobs].sort((one, other) => placeOf(one) - placeOf(other) || (one.id < other.id ? -1 : 1));
+};
+
 export interface JobPatch {
   readonly tags?: readonly string[];
   readonly priority?: Priority;

@@ -1,6 +1,9 @@
 // The object's one alarm. Due times are noted during turns and set after their commit. A turn moves the alarm earlier,
 // never later; only the sweep, which computes it again, may move it later. After a failed sweep it waits.
 
+/** The platform sets no alarm centuries ahead; the sweep of one that comes early sets the next. */
+const FARTHEST_MS = 365 * 86_400_000;
+
 export class Wake {
   readonly #state: DurableObjectState;
   #notedAt = Number.POSITIVE_INFINITY;
@@ -29,7 +32,8 @@ export class Wake {
   arm(dueAt: number | null): void {
     if (dueAt === null) return;
     // If the clock was set back, the back-off does not get longer.
-    const at = Math.max(dueAt, Math.min(this.#notBeforeAt, Date.now() + this.#backOffMs));
+    const nowAt = Date.now();
+    const at = Math.min(Math.max(dueAt, Math.min(this.#notBeforeAt, nowAt + this.#backOffMs)), nowAt + FARTHEST_MS);
     if (this.#armedAt !== null && this.#armedAt <= at) return;
     this.#armedAt = at;
     this.#state.waitUntil(this.#state.storage.setAlarm(at));

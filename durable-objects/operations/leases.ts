@@ -2,7 +2,7 @@
 
 import { type LeasedJob, presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet.ts";
-import type { Job } from "../../domain/job.ts";
+import { inQueueOrder, type Job } from "../../domain/job.ts";
 import type { Turn } from "./turn.ts";
 
 /** The number of leases in one answer; the rest comes with the next one, or by claim. */
@@ -10,21 +10,25 @@ export const MAX_LEASES_AN_ANSWER = 1_000;
 const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
 
 /** Leases that a worker holds and has not started, as many as one answer carries. */
-export const unstartedJobs = (turn: Turn, { worker, load }: Member): LeasedJob[] =>
-  presentLeases(turn, turn.store.jobs.unstartedOf(worker.instance, MAX_LEASES_AN_ANSWER, load));
+export const unstartedJobs = (turn: Turn, member: Member): LeasedJob[] =>
+  presentLeases(turn, unstartedOf(turn, member));
 
 /** An unstarted lease from a claim is sent again after this time, because its answer was lost. */
 const HANDED_AGAIN_AFTER_MS = 5_000;
 
 /** Up to `limit` of them that were not sent recently, so two claims in a row never return the same lease. */
-export const handOut = (turn: Turn, { worker, load, handedAt }: Member, limit: number): LeasedJob[] => {
+export const handOut = (turn: Turn, member: Member, limit: number): LeasedJob[] => {
   const { fleet } = turn.memory;
-  const held = turn.store.jobs.unstartedOf(worker.instance, limit + handedAt.size, load);
+  const { worker, handedAt } = member;
+  const held = unstartedOf(turn, member);
   const isFree = (job: Job): boolean => turn.nowAt - (handedAt.get(job.id) ?? 0) >= HANDED_AGAIN_AFTER_MS;
   const jobs = presentLeases(turn, held.filter(isFree).slice(0, limit));
   for (const { id } of jobs) fleet.noteHanded(worker.instance, id, turn.nowAt);
   return jobs;
 };
+
+const unstartedOf = (turn: Turn, { worker, load }: Member): Job[] =>
+  inQueueOrder(turn.store.jobs.unstartedOf(worker.instance, MAX_LEASES_AN_ANSWER, load));
 
 const presentLeases = (turn: Turn, leased: readonly Job[]): LeasedJob[] => {
   const jobs: LeasedJob[] = [];

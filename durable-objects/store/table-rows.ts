@@ -27,7 +27,7 @@ export const readTable = (sql: Sql, table: string, from: number, maxChars: numbe
 const NAME = /^[a-z_]+$/;
 
 export const writeTable = (sql: Sql, table: string, { columns, rows }: TableRows): void => {
-  if (!columns.every((column) => NAME.test(column))) throw new Error("a column's name is none of ours");
+  if (!columns.every((column) => NAME.test(column))) throw new Error("a column has an unknown name");
   const places = columns.map(() => "?").join(", ");
   const statement = `INSERT OR REPLACE INTO ${known(sql, table)} (${columns.join(", ")}) VALUES (${places})`;
   for (const row of rows) sql.exec(statement, ...row);

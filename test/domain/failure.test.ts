@@ -80,7 +80,7 @@ describe("a failure that may pass", () => {
     });
   });
 
-  test("remembers which workers failed the job, the latest of them, until it is retried by hand", () => {
+  test("remembers which workers failed the job, the latest of them, until it is explicitly retried", () => {
     const first = broken(pendingJob(), {}, "a").job;
     const second = broken(ready(first), {}, "b").job;
     expect(second.avoidedWorkers).toEqual(["a", "b"]);

@@ -1,4 +1,4 @@
-// A job as it is created, found, changed, cancelled and retried. What its worker does to it: `lease.test.ts`.
+// A job as it is created, found, changed, cancelled and retried. For what its worker does see `lease.test.ts`.
 
 import { describe, expect, test } from "vitest";
 import {

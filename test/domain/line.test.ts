@@ -8,7 +8,7 @@ import { isBefore, type Place } from "../../domain/queue.ts";
 const place = fc.record({ id: fc.stringMatching(/^[a-d]{1,2}$/), orderKey: fc.integer({ min: 0, max: 5 }) });
 const steps = fc.array(fc.record({ place, isLeaving: fc.boolean() }), { maxLength: 60 });
 
-test("its head is the first of those that stand in it, whoever came and left", () => {
+test("its head is the first job in it, whichever jobs came and left", () => {
   fc.assert(
     fc.property(steps, (taken) => {
       const line = new Line();

@@ -196,7 +196,7 @@ describe("running", () => {
     expect(planRun(hourly, due, busy)).toMatchObject({ outcome: "created" });
   });
 
-  test("a run by hand goes ahead of pause and overlap, not of the killswitch, and leaves the next run alone", () => {
+  test("a manual run ignores pause and overlap, not the killswitch, and does not change the next run", () => {
     const paused = edited({ ...hourly, overlap: "skip" }, { status: "paused" }, NOON);
     expect(planRunNow(paused, due, 0)).toMatchObject({
       outcome: "created",

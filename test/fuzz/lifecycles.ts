@@ -74,6 +74,8 @@ export const lifeOfAJob = async (take: Take): Promise<void> => {
     status: 202,
   });
   await take({ operation: "POST /api/jobs/batch", body: { jobs: [JOB, JOB] }, status: 201 });
+  const filter = { tag: "nobody" };
+  await take({ operation: "POST /api/jobs/bulk", body: { action: "cancel", filter }, status: 200 });
 };
 
 export const lifeOfAWorker = async (take: Take): Promise<void> => {

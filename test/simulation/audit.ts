@@ -1,4 +1,4 @@
-// The audit: whatever an operator was answered stands in it, and history has each line as it was told.
+// The audit log: it contains everything that an operator got an answer for, and history has each entry unchanged.
 
 import type { OperationName } from "../../durable-objects/api.ts";
 import type { Model } from "./model.ts";
@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 type Request = Readonly<Record<string, unknown>>;
 
-/** The line that an operation leaves when it is answered with a good answer: its action and its target. */
+/** The entry of an operation that was answered successfully: its action and its target. */
 const LINE_OF: { readonly [Name in OperationName]?: (request: Request) => string | null } = {
   createKey: ({ id }) => `key.created ${id}`,
   rotateKey: ({ id }) => `key.rotated ${id}`,
@@ -32,13 +32,13 @@ const count = (counts: Map<string, number>, line: string): void => {
   counts.set(line, (counts.get(line) ?? 0) + 1);
 };
 
-/** An operation was answered with a good answer. */
+/** An operation was answered successfully. */
 export const noteAnswer = ({ answered }: Model, name: OperationName, request: unknown): void => {
   const line = LINE_OF[name]?.((request ?? {}) as Request) ?? null;
   if (line !== null) count(answered, line);
 };
 
-/** Takes over the lines that a look brings, in the order of the outbox. */
+/** Records new entries, in the order of the outbox. */
 export const hearAudit = ({ model }: World, now: Snapshot): void => {
   for (const { entries } of now.outbox)
     for (const { action, target, detail, actor } of entries.audit) {
@@ -47,7 +47,7 @@ export const hearAudit = ({ model }: World, now: Snapshot): void => {
     }
 };
 
-/** Where an answer was lost there may be one line more. */
+/** If an answer was lost there may be one more entry. */
 export const answersAreAudited = (_before: Snapshot, now: Snapshot, { model }: World): string | null => {
   if (now.outbox.length === 0) return null;
   for (const [line, times] of model.answered) {
@@ -57,7 +57,7 @@ export const answersAreAudited = (_before: Snapshot, now: Snapshot, { model }: W
   return null;
 };
 
-/** The lines that history got since the last look are the lines that were told. */
+/** The entries that history got since the last check equal those that were sent. */
 export const auditAgrees = ({ model, shell }: World): string | null => {
   const rows = shell.history.rows(
     "SELECT rowid, action, target, detail, actor_name FROM audit WHERE tenant = ? AND rowid > ?",

@@ -27,7 +27,7 @@ ${["jobs.id", "payloads.job_id", "results.job_id"]
   .join("\n")}`;
 
 const NEIGHBOUR = "neighbour";
-/** What is derived from them comes by triggers. */
+/** Everything derived from these is filled by triggers. */
 const COPIED = ["tenants", "jobs", "payloads", "results", "events", "attempts", "audit", "schedule_runs"] as const;
 
 interface Statement {
@@ -110,7 +110,7 @@ export class History {
     if (batch !== undefined && arrives) this.#apply(batch);
   }
 
-  /** Another tenant comes to have all that this one has, under the same ids. */
+  /** Adds another tenant with the same content under the same ids. */
   addNeighbour(tenant: string): void {
     if (this.#neighbours !== null) return;
     for (const table of COPIED) {
@@ -125,7 +125,7 @@ export class History {
     this.#neighbours = this.#neighboursRows();
   }
 
-  /** Nobody writes for it, so nothing of it changes. */
+  /** Nobody writes for it, so it must not change. */
   get isNeighbourUntouched(): boolean {
     return this.#neighbours === null || this.#neighbours === this.#neighboursRows();
   }

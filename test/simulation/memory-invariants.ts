@@ -106,9 +106,9 @@ export const countersEqualEvents = (_before: Snapshot, _now: Snapshot, { model, 
 };
 
 /**
- * Checks every worker for every waiting job, without an index. What time alone has opened is for the alarm to find, which
- * is checked by what is due: the end of a pause or of a back-off, a ping that woke nothing, and the silence of the other
- * workers, which kept a job from one that had failed it.
+ * Checks every worker for every waiting job, without an index. What only time has opened is for the alarm to find, and
+ * the due times check that: the end of a pause or back-off, a ping that woke nothing, and the silence of the other
+ * workers, which kept a job from a worker that had failed it.
  */
 export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World): string | null => {
   const { memory } = world.shell;

@@ -63,10 +63,10 @@ export class Model {
   lastEventRow = 0;
   eventCount = 0;
   lastDelivery = 0;
-  /** How often each line of the audit is owed for a good answer, and how often it was told. */
+  /** How often each audit entry is expected for a successful answer, and how often it was sent. */
   readonly answered = new Map<string, number>();
   readonly audited = new Map<string, number>();
-  /** Lines that were told and that history was not yet seen to have. */
+  /** Entries that were sent and not yet seen in history. */
   readonly auditTexts = new Map<string, number>();
   lastAuditRow = 0;
   runCount = 0;

@@ -125,7 +125,7 @@ export const killswitchLevelsHold: Check = (before, now, { model, isShared }) =>
     const [made] = eventsOf(now, "job.created");
     if (made !== undefined) return `job ${made.jobId} was created at level ${level}`;
   }
-  // A reached budget engages again in the turn that clears: that is another halt.
+  // A reached budget engages it again in the turn that clears it: that is another halt.
   const isAnother = before.killswitch.haltActivation !== now.killswitch.haltActivation;
   if (isAnother || now.killswitch.level === 0) model.putBack.clear();
   if (!isAnother || !isShared) for (const { jobId } of eventsOf(now, "job.halted")) model.putBack.add(jobId);
@@ -173,7 +173,7 @@ export const schedulesDoNotOverlap: Check = (before, now, { model, isShared }) =
   return null;
 };
 
-/** Of a schedule by interval that nobody changed: its next run moved on by what ran and what was missed. */
+/** For a schedule by interval that nobody changed: its next run advanced by what ran and what was missed. */
 export const missedRunsAreCounted: Check = (before, now, { isShared }) => {
   if (isShared || before.schedules === now.schedules) return null;
   const runs = now.outbox.flatMap(({ entries }) => entries.runs);
@@ -183,7 +183,7 @@ export const missedRunsAreCounted: Check = (before, now, { isShared }) => {
     const interval = parseInterval(is.interval ?? "");
     if (was?.nextRunAt == null || is.nextRunAt === null || !interval.ok) continue;
     if (was.interval !== is.interval || was.anchorAt !== is.anchorAt) continue;
-    // A run by hand has its own instant, and may have been answered to nobody.
+    // A manual run has its own instant, and its answer may have been lost.
     if (lines.some(({ action, target }) => action === "schedule.run" && target === is.name)) continue;
     const due = runs.filter(({ schedule }) => schedule === is.name);
     const counted = due.reduce((sum, { missed }) => sum + 1 + missed, 0);

@@ -52,7 +52,7 @@ export class Shell {
   answered: (name: OperationName, request: unknown) => void = () => {};
   /** How often the object was started. */
   lifeCount = 0;
-  /** Nothing was undone and the object never died: it has counted everything. */
+  /** Nothing was undone and the object never died, so it has counted everything. */
   isUnbroken = true;
   /** Checks every state in which the object rests while time passes. */
   atRest: () => void = () => {};

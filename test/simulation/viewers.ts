@@ -1,4 +1,4 @@
-// Those who watch the dashboard: told everything that changes, numbered without a gap, and in the end what is so.
+// Dashboard viewers: they get every change, numbered without a gap, and in the end the actual state.
 
 import { isFinal } from "../../domain/job-status.ts";
 import type { StepKind } from "./plan.ts";
@@ -10,10 +10,10 @@ const MOST_VIEWERS = 2;
 
 export interface Viewer {
   readonly socket: SimulatedSocket;
-  /** Of the object at the other end: one that died has forgotten what it had not told. */
+  /** The life of the object at the other end; an object that died has forgotten its unsent messages. */
   readonly life: number;
   seq: number;
-  /** Of the jobs that it was shown, as it was last told. */
+  /** The statuses of the jobs it was shown, as last sent. */
   readonly statuses: Map<string, string>;
 }
 

@@ -240,7 +240,7 @@ const ERRORS = [
   { code: "insufficient_quota", message: "empty", status: 429, retryable: false },
 ] satisfies JobError[];
 
-/** Two reports of one lease may be under way: either may be the one that counts. */
+/** Two reports of one lease may be in progress: either may be accepted. */
 const noteAsked = ({ model }: World, key: string, retryAfterMs: number): void => {
   model.askedToWait.set(key, Math.min(model.askedToWait.get(key) ?? Number.POSITIVE_INFINITY, retryAfterMs));
 };

@@ -146,6 +146,15 @@ describe("the alarm", () => {
     expect(armedAt).toBeGreaterThan(Date.now());
   });
 
+  it("for a time that the platform cannot set comes earlier, and the job waits on", async () => {
+    const world = await newWorld();
+    const made = await world.ok("POST", "/api/jobs", { prompt: "x", run_at: "9000-01-01T00:00:00Z" });
+    await world.stub.drain();
+    await alarm(world);
+    expect(await get(world, made)).toMatchObject({ status: "pending", run_at: "9000-01-01T00:00:00.000Z" });
+    expect(await inStorage(world, (storage) => storage.getAlarm())).toBeGreaterThan(Date.now() + 86_400_000);
+  });
+
   it("with nothing due changes nothing", async () => {
     const world = await newWorld();
     const job = await runningJob(world);

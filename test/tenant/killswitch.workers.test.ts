@@ -220,7 +220,7 @@ describe("clearing", () => {
     expect(await world.ok("GET", `/api/jobs/${running.id}`)).toMatchObject({ status: "assigned" });
   });
 
-  it("with resume_all resumes those it paused, and not those paused by hand before", async () => {
+  it("with resume_all resumes the workers it paused, and not those that an operator had paused", async () => {
     const world = await newWorld();
     await world.ok("POST", "/presence", offer("hand"));
     await world.ok("POST", "/presence", offer("auto"));
@@ -345,7 +345,7 @@ describe("what it outlives", () => {
     expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ status: "assigned" });
   });
 
-  it("a worker that is resumed by hand while it lasts still gets nothing", async () => {
+  it("a worker that is resumed during the killswitch still gets nothing", async () => {
     const { world, running } = await busyWorld();
     await engage(world, 1);
     await world.ok("POST", "/api/workers/w1/resume");
@@ -474,7 +474,7 @@ describe("a paused fleet", () => {
     expect(await world.ok("GET", "/api/workers/b")).toMatchObject({ paused: false });
   });
 
-  it("hears of it in one frame, and who is paused by hand is not told that it goes on", async () => {
+  it("hears of it in one frame, and a worker that an operator paused is not told to continue", async () => {
     const world = await newWorld();
     const [one, other] = [
       await connectWorker(world.key ?? "", offer("one")),

@@ -357,7 +357,7 @@ describe("running when due", () => {
     expect(page).toMatchObject({ total: 1, limit: 1, offset: 0 });
   });
 
-  it("by hand leaves the next due time alone, also while paused", async () => {
+  it("started manually does not change the next due time, also while paused", async () => {
     const world = await newWorld();
     const { body: before } = await create(world, {});
     const run = await world.ok("POST", "/api/schedules/s/run");

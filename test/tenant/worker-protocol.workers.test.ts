@@ -28,6 +28,18 @@ const expire = async (id: string): Promise<void> => {
   await alarm(world);
 };
 
+describe("a worker with room for several jobs", () => {
+  it("gets them in the queue's order, by presence and by claims of one", async () => {
+    const wanted = ["critical", "high", "normal", "low"];
+    for (const priority of ["low", "normal", "critical", "high"]) await create({ prompt: priority, priority });
+    const { jobs } = await present("w1", { concurrency: 4 });
+    expect(jobs.map((job: Body) => job.prompt)).toEqual(wanted);
+    const claimed: string[] = [];
+    for (let count = 0; count < 4; count += 1) claimed.push((await claim("w1")).jobs[0].prompt);
+    expect(claimed).toEqual(wanted);
+  });
+});
+
 describe("presence", () => {
   it("registers 20 000 workers in a tenant and no more; those that it knows go on", async () => {
     await present("w1");
