@@ -87,6 +87,8 @@ export const takeSnapshot = (
   const { disk } = shell;
   const kept = <T>(tables: readonly string[], last: T | undefined, read: () => T): T =>
     last !== undefined && !tables.some((table) => written.has(table)) ? last : read();
+  // A webhook that was removed took its deliveries along, whose numbers are given again.
+  if (written.has("webhooks")) model.lastDelivery = 0;
   const setting = <T>(name: string): T | null => {
     const [row] = disk.rows("SELECT value FROM settings WHERE name = ?", name);
     return row === undefined ? null : model.parsed.of<T>(row.value as string);
