@@ -46,7 +46,7 @@ const write = endpoint(
     tag: TAG,
     summary: "Stream a job's events over HTTP",
     description:
-      "For networks without WebSockets: a chunked body of events. Answered early, with 409, if the stream has no reader.",
+      "For networks without WebSockets: a chunked body of events. Answered early, with 409, if the stream has no reader. The first event counts as `job.streaming`; a body left without an end for 5 s ends the stream with `stream_lost`.",
     params: jobIdParam,
     query: leaseQuery,
     rawBody: { schema: json, media: ["text/event-stream"], isAuthorizedLate: true },

@@ -404,21 +404,9 @@ export const MUTANTS: readonly Mutant[] = [
     "void nextDeliveryAt;",
   ),
   mutant(
-    "history never updates its column of a job's worker",
-    "durable-objects/projection.ts",
-    "worker = excluded.worker, ",
-    "",
-  ),
-  mutant(
     "history never updates its column of a job's error",
     "durable-objects/projection.ts",
     "error_code = excluded.error_code, ",
-    "",
-  ),
-  mutant(
-    "history never updates its column of a job's what ran it",
-    "durable-objects/projection.ts",
-    "ran_provider = excluded.ran_provider, ",
     "",
   ),
   mutant(
