@@ -3,12 +3,29 @@
 import * as z from "zod";
 import type { Killswitch } from "../domain/killswitch.ts";
 import { WORKER_STATUSES } from "../domain/worker.ts";
-import { count, instant, label, toIsoOrNull } from "./field.ts";
+import { count, instant, toIsoOrNull } from "./field.ts";
 
 export const MAX_UNCONFIRMED = 200;
 
+const MAX_REASON_CHARS = 500;
+
+/** One line, and cut where it is too long: the text of a reason does not delay an emergency stop. */
+const asReason = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\s]+/gu, " ")
+    .trim()
+    .slice(0, MAX_REASON_CHARS)
+    .toWellFormed();
+
+const reason = z
+  .string()
+  .overwrite(asReason)
+  .min(1, "must not be empty")
+  .meta({ description: `why; kept as one line of at most ${MAX_REASON_CHARS} characters` });
+
 export const killswitchRequest = z
-  .strictObject({ level: z.int().min(0).max(4), reason: label(500) })
+  .strictObject({ level: z.int().min(0).max(4), reason })
   .meta({ id: "KillswitchRequest" });
 
 export const clearKillswitchQuery = z.strictObject({ resume_all: z.enum(["true", "false"]).default("false") });

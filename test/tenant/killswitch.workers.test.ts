@@ -205,6 +205,14 @@ describe("raising and lowering", () => {
     }
     expect((await world.delete("/killswitch?resume_all=maybe")).status).toBe(400);
   });
+
+  it("does not refuse to stop because of a long reason, or one of several lines", async () => {
+    const world = await newWorld();
+    const { reason } = await engage(world, 4, `the bill\n\texplodes ${"!".repeat(600)}`);
+    expect(reason).toHaveLength(500);
+    expect(reason).toMatch(/^the bill explodes !/);
+    expect((await world.post("/killswitch", { level: 4, reason: " \n" })).status).toBe(400);
+  });
 });
 
 describe("clearing", () => {
