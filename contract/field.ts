@@ -10,8 +10,6 @@ export const MAX_RESULT_BYTES = 1024 * 1024;
 export const MAX_INPUT_BYTES = 1024 * 1024;
 export const MAX_PROGRESS_BYTES = 16 * 1024;
 export const MAX_TAGS = 32;
-/** A worker has at most 64 KiB of models and tags, because the fleet is kept in memory. */
-export const MAX_MODELS_BYTES = 64 * 1024 - MAX_TAGS * 66;
 export const MAX_METADATA_PAIRS = 16;
 
 const encoder = new TextEncoder();

@@ -27,6 +27,8 @@ export const MAX_WAIT_SECONDS = 25;
 export const MAX_PAGE = 200;
 export const MAX_OFFSET = 10_000;
 export const MAX_BATCH_JOBS = 500;
+/** What a worker may report of its runtime's own list. */
+export const MAX_RUNTIME_MODELS = 500;
 
 export const closeCodes = {
   /** The key was revoked or rotated. */

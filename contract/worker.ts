@@ -21,20 +21,19 @@ import {
   instant,
   label,
   listQuery,
-  MAX_MODELS_BYTES,
   MAX_TAGS,
   modelName,
   page,
   providerName,
   tag,
   toIso,
-  utf8Bytes,
 } from "./field.ts";
 import { jobResource, presentJob } from "./job.ts";
 import { killswitchState } from "./killswitch.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
+import { MAX_RUNTIME_MODELS } from "./values.ts";
 
-/** More names are of no use. */
+/** Bounds the parsing; 64 KiB of models and tags is the bound that counts. */
 const MAX_MODELS = 10_000;
 const MAX_REPORTED_JOBS = 1000;
 const MAX_PRESENT = 1000;
@@ -59,21 +58,13 @@ export const splitTags = (given: string): string[] => [
   ),
 ];
 
-const modelList = z
-  .array(modelName)
-  .max(MAX_MODELS)
-  .refine(
-    (models) => utf8Bytes(models.join("")) <= MAX_MODELS_BYTES,
-    `must be at most ${MAX_MODELS_BYTES} bytes of names`,
-  );
-
 const presenceFields = {
   instance: instanceName,
   status: z.enum(["online", "idle", "busy"]).optional(),
   tags: tagList.optional(),
   provider: providerName,
   concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional().meta({ default: 1 }),
-  models: modelList.nullish(),
+  models: z.array(modelName).max(MAX_MODELS).nullish(),
   tier: z.enum(TIERS).nullish(),
   version: label(64).nullish(),
   apis: z
@@ -81,7 +72,9 @@ const presenceFields = {
     .max(APIS.length)
     .optional()
     .meta({ description: "the front-door APIs that it answers; none: it takes ordinary jobs only" }),
-  runtime_models: modelList
+  runtime_models: z
+    .array(modelName)
+    .max(MAX_RUNTIME_MODELS)
     .optional()
     .meta({ description: "the models that its runtime lists now; for information, not used for routing" }),
   unavailable: label(500)

@@ -9,7 +9,7 @@ import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { doorRoutes } from "./front-door/routes.ts";
 import type { Variables } from "./http/auth.ts";
 import { secured } from "./http/headers.ts";
-import { internalProblem, problemResponse, Refused } from "./http/refused.ts";
+import { internalProblem, malformedAddress, problemResponse, Refused } from "./http/refused.ts";
 import { logRequest } from "./http/request-log.ts";
 import { type Endpoint, mount, passOn } from "./http/router.ts";
 import { mcpRoutes } from "./mcp/route.ts";
@@ -134,6 +134,7 @@ mount(app, endpoints, (one) => !bound.has(one));
 app.notFound(async (c) => {
   const notThere = { code: "not_found", kind: "route", id: c.req.path } as const;
   if (isFrontDoor(c.req.path)) return refusalResponse(c, notThere);
+  if (!URL.canParse(c.req.url)) throw new Refused(malformedAddress);
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   if (isRead && c.env.HOME !== undefined) return passOn(c, c.env.HOME);
   if (isRead && c.env.ASSETS !== undefined) {

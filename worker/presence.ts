@@ -2,8 +2,7 @@
 // with a socket only pings. It reports when it connects, when it dropped a job, until the last report is acknowledged,
 // and every ten minutes.
 
-import { MAX_MODELS_BYTES, utf8Bytes } from "../contract/field.ts";
-import type { Tier } from "../contract/values.ts";
+import { MAX_RUNTIME_MODELS, type Tier } from "../contract/values.ts";
 import type { RuntimeState } from "./runtimes/runtime.ts";
 import type { WorkerMessage } from "./session.ts";
 
@@ -41,19 +40,10 @@ export function presenceMessage(
     ...(models.length === 0 ? {} : { models: [...models] }),
     ...(tier === null ? {} : { tier }),
     ...(apis.length === 0 ? {} : { apis: [...apis] }),
-    ...(listed === null ? {} : { runtime_models: fitting(listed.filter(isName)) }),
+    ...(listed === null ? {} : { runtime_models: listed.filter(isName).slice(0, MAX_RUNTIME_MODELS) }),
     ...(unavailable === null ? {} : { unavailable: unavailable.replace(/\p{Cc}/gu, " ").slice(0, MAX_REASON_CHARS) }),
     jobs: load.jobs,
   };
-}
-
-/** As many of them as a report may contain. */
-function fitting(models: readonly string[]): string[] {
-  let bytes = 0;
-  return models.filter((model) => {
-    bytes += utf8Bytes(model);
-    return bytes <= MAX_MODELS_BYTES;
-  });
 }
 
 function isName(model: string): boolean {

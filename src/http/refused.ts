@@ -1,7 +1,7 @@
 // A refusal as an exception: `unwrap` throws it, the app's onError turns it into a problem document.
 
 import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import { invalid, type Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import { completeResponse } from "./headers.ts";
 
@@ -18,6 +18,9 @@ export const unwrap = <T>(result: Result<T, Refusal>): T => {
   if (!result.ok) throw new Refused(result.error);
   return result.value;
 };
+
+/** A request line or a Host header that makes no URL. */
+export const malformedAddress = invalid("", "the request's address or Host is malformed");
 
 const PROBLEM_JSON = "application/problem+json";
 const CHALLENGE = 'Bearer realm="signalbox", error="invalid_token"';

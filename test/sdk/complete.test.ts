@@ -6,8 +6,8 @@ import { endpoints } from "../../src/app.ts";
 import { openApiDocument } from "../../src/http/openapi.ts";
 import { EndpointNotes, shapeOf } from "../contract/called-endpoints.ts";
 
-/** Not plain calls: sockets, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
-const ELSEWHERE = [/^GET \/live$/, /^GET \/api\/workers\/\{\}\/(connect|stream)$/, / \/v1\//, / \/mcp$/];
+/** Not plain calls: sockets, the package itself, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
+const ELSEWHERE = [/\.tgz$/, /^GET \/live$/, /^GET \/api\/workers\/\{\}\/(connect|stream)$/, / \/v1\//, / \/mcp$/];
 /** The data part of the worker protocol, only for workers: raw bodies under a lease, which no API caller has. */
 const UNDER_A_LEASE = ["POST /api/jobs/{}/stream", "GET /api/jobs/{}/input"];
 

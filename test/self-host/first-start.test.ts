@@ -138,7 +138,7 @@ test("a provider file that cannot be used ends the start, by its name and with w
   writeFileSync(path.join(folder, "mine.yaml"), file);
   const env = { SERVICE_CATALOG_DIR: folder };
   await expect(startSelfHosted(dataDir, { env })).rejects.toThrow(
-    /mine\.yaml:2: list_url: must begin with https:\/\/\nA runtime of your own.*needs `local: true`/,
+    /mine\.yaml:2: list_url: must begin with https:\/\/\nA runtime with plain http.*needs `local: true`/,
   );
   writeFileSync(path.join(folder, "mine.yaml"), `${file}local: true\n`);
   const { result } = await start(["--no-worker"], env, (url) => call(url, adminKey(), "GET", "/catalog/providers"));

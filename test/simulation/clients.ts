@@ -35,16 +35,23 @@ const newJob = (world: World, [wanted, model, tags, priority, later]: Chances): 
   };
 };
 
+/** The latest time that the object has seen: what it forgot then stays forgotten when its clock is set back. */
+const latestAt = ({ clock }: World["shell"]): number => Math.max(clock.nowAt, clock.setBackFromAt);
+
 /** Sends a creation and compares the answer with earlier answers; null without an answer. */
 const send = async (world: World, creation: Creation): Promise<Heard<JobResource>> => {
   const { shell } = world;
   const { operation, job, mayQueue, key } = creation;
-  if (shell.clock.nowAt - creation.askedAt >= DAY_MS) {
+  if (latestAt(shell) - creation.askedAt >= DAY_MS) {
     world.model.askedAgain.add(job.prompt);
+    if (creation.jobId !== null) creation.before = { jobId: creation.jobId, askedAt: creation.askedAt };
     creation.askedAt = shell.clock.nowAt;
     creation.jobId = null;
   }
-  if (creation.jobId === null) creation.lastAskedAt = shell.clock.nowAt;
+  if (creation.jobId === null) {
+    creation.lastAskedAt = shell.clock.nowAt;
+    creation.askedAt = Math.min(creation.askedAt, creation.lastAskedAt);
+  }
   const idempotency = key === null ? null : { key, bodyHash: JSON.stringify(job) };
   if (operation === "createJob") {
     return hear(world, creation, await shell.call(world.admin, "createJob", { job, idempotency }));
@@ -56,7 +63,7 @@ const send = async (world: World, creation: Creation): Promise<Heard<JobResource
 const hear = (world: World, creation: Creation, answer: Heard<JobResource>): Heard<JobResource> => {
   const { model, shell } = world;
   const { job, key, jobId, askedAt } = creation;
-  const isKnown = jobId !== null && key !== null && shell.clock.nowAt - askedAt < DAY_MS;
+  const isKnown = jobId !== null && key !== null && latestAt(shell) - askedAt < DAY_MS;
   if (answer === null) return null;
   if (!answer.ok) {
     if (jobId === null && key === null) model.refused.add(job.prompt);
@@ -67,6 +74,8 @@ const hear = (world: World, creation: Creation, answer: Heard<JobResource>): Hea
   const created = answer.value;
   if (isKnown && jobId !== created.id) model.violate(`one idempotency key made two jobs: ${jobId} and ${created.id}`);
   if (created.prompt !== job.prompt) model.violate(`job ${created.id} was answered with another's prompt`);
+  // The old answer again: its day began later than the first question, and ends we do not know when.
+  if (creation.before?.jobId === created.id) creation.askedAt = creation.before.askedAt;
   creation.jobId = created.id;
   model.accept(created.id, created.prompt);
   return answer;
@@ -83,6 +92,7 @@ const create =
       askedAt: world.shell.clock.nowAt,
       lastAskedAt: world.shell.clock.nowAt,
       jobId: null,
+      before: null,
     };
     world.model.creations.push(creation);
     if (operation === "dispatch") await dispatchAsExplained(world, creation);

@@ -14,6 +14,8 @@ export interface Creation {
   lastAskedAt: number;
   /** Null until a successful answer arrived. */
   jobId: string | null;
+  /** A day after `askedAt` the key may begin again: what it stood for until then, as the object may remember it longer. */
+  before: { readonly jobId: string; readonly askedAt: number } | null;
 }
 
 /** What was last seen of a job, anywhere. */

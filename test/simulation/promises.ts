@@ -28,7 +28,9 @@ export const groupsKeepTheirOrder: Check = (before, now, { isShared }) => {
   if (isShared) return null;
   for (const [was, job] of givenOut(before, now)) {
     const { orderKey, groupKey } = was;
-    if (orderKey === null) continue;
+    // Patched in this step, it may have overtaken others, or be in another line.
+    const isMoved = was.priority !== job.priority || groupKey !== job.groupKey;
+    if (orderKey === null || isMoved) continue;
     for (const { job: other } of before.jobs.values()) {
       const still = now.jobs.get(other.id)?.job;
       if (other.groupKey !== groupKey || other.orderKey === null || still?.version !== other.version) continue;

@@ -58,13 +58,13 @@ describe("presence", () => {
     expect((await world.post("/presence", { instance: "made-7", ...offer })).status).toBe(200);
   });
 
-  it("takes as many models as 64 KiB hold beside the tags, however many they are", async () => {
+  it("takes as many models as 64 KiB hold with the tags, however many they are", async () => {
     const named = (count: number, length: number) =>
       Array.from({ length: count }, (_, index) => `m${index}`.padEnd(length, "x"));
     const { worker } = await present("w1", { models: named(2000, 20) });
     expect(worker.models).toHaveLength(2000);
     const offer = { instance: "w1", provider: "p", status: "idle", tags: "" };
-    const refused = await world.post("/presence", { ...offer, models: named(500, 128) });
+    const refused = await world.post("/presence", { ...offer, models: named(600, 128) });
     expect([refused.status, refused.body.errors]).toEqual([400, [expect.objectContaining({ path: "models" })]]);
   });
 

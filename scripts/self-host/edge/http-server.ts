@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { presentRefusal } from "../../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../../domain/refusal.ts";
-import { problemResponse } from "../../../src/http/refused.ts";
+import { malformedAddress, problemResponse } from "../../../src/http/refused.ts";
 import type { Exchange } from "./pass-on.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -80,8 +80,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     },
     // Only malformed requests get here: the app answers its own errors.
     {
-      errorHandler: () =>
-        problemResponse(invalid("", "the request's address or Host is malformed"), crypto.randomUUID()),
+      errorHandler: () => problemResponse(malformedAddress, crypto.randomUUID()),
     },
   );
   const server: Server = createServer(
