@@ -141,7 +141,7 @@ export function diffModels(
   for (const [id, model] of after) {
     const old = before.get(id);
     if (old === undefined) changes.push({ kind: "added", model_id: id, before: null, after: model });
-    else if (!isSameModel(old, model)) changes.push({ kind: "changed", model_id: id, before: old, after: model });
+    else if (!hasSameFacts(old, model)) changes.push({ kind: "changed", model_id: id, before: old, after: model });
   }
   for (const [id, model] of before) {
     if (!after.has(id)) changes.push({ kind: "removed", model_id: id, before: model, after: null });
@@ -149,7 +149,7 @@ export function diffModels(
   return changes.sort((a, b) => (a.model_id < b.model_id ? -1 : a.model_id > b.model_id ? 1 : 0));
 }
 
-function isSameModel(a: CatalogModel, b: CatalogModel): boolean {
+function hasSameFacts(a: CatalogModel, b: CatalogModel): boolean {
   return a.id === b.id && a.name === b.name && a.context_window === b.context_window;
 }
 
@@ -161,7 +161,7 @@ export function priceMoves(
   const moves: CatalogChange[] = [];
   for (const [id, model] of after) {
     const old = before.get(id);
-    if (old === undefined || !isSameModel(old, model) || isSamePrice(old.price, model.price)) continue;
+    if (old === undefined || !hasSameFacts(old, model) || isSamePrice(old.price, model.price)) continue;
     moves.push({ kind: "changed", model_id: id, before: old, after: model });
   }
   return moves.sort((a, b) => (a.model_id < b.model_id ? -1 : 1));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isListedAs, isSameModel } from "../../worker/runtimes/model-names.ts";
+import { isAnswerOf, isListedAs } from "../../worker/runtimes/model-names.ts";
 
 describe("a listed model and the name that a job uses for it", () => {
   test.each([
@@ -27,6 +27,6 @@ describe("the requested model and the model that answered", () => {
     ["qwen3:8b", "qwen3:14b", false],
     ["qwen3-4b", "llama-3.2-1b", false],
   ])("%s answered by %s is the same: %s", (asked, answered, isSame) => {
-    expect(isSameModel(asked, answered)).toBe(isSame);
+    expect(isAnswerOf(asked, answered)).toBe(isSame);
   });
 });

@@ -8,7 +8,7 @@ import type { Backend } from "./backend.ts";
 import { chatBody } from "./chat-body.ts";
 import { classifyError, isNeverReached } from "./classify.ts";
 import type { ModelList } from "./model-list.ts";
-import { isListedAs, isSameModel } from "./model-names.ts";
+import { isAnswerOf, isListedAs } from "./model-names.ts";
 import type { JobFailure, Outcome, RunOptions, Runtime, Task } from "./runtime.ts";
 import { failed } from "./runtime.ts";
 
@@ -122,7 +122,7 @@ async function chooseModel(runtime: ChatRuntimeOptions, task: Task, run: RunOpti
 }
 
 function checkAnswer(asked: string, outcome: Outcome): Outcome {
-  if (!outcome.ok || outcome.model === undefined || isSameModel(asked, outcome.model)) return outcome;
+  if (!outcome.ok || outcome.model === undefined || isAnswerOf(asked, outcome.model)) return outcome;
   const { usage, model } = outcome;
   const message = `The runtime answered with the model "${model}" instead of "${asked}": load "${asked}", or ask for "${model}"`;
   return failed({ code: "model_mismatch", message, retryable: false }, usage ? { usage, model } : { model });

@@ -11,7 +11,7 @@ export function isListedAs(listed: string, asked: string): boolean {
 }
 
 /** Whether an answer from `answered` may come from the model `asked`: the same, or a dated version of it. */
-export function isSameModel(asked: string, answered: string): boolean {
+export function isAnswerOf(asked: string, answered: string): boolean {
   if (isListedAs(answered, asked)) return true;
   const [short, long] = [shortName(asked).replace(/-latest$/, ""), shortName(answered)];
   return long.startsWith(short) && /^([-@]\d{3,8}(-\d{2}){0,2}|-latest)?$/.test(long.slice(short.length));
