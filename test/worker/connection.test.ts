@@ -189,7 +189,7 @@ describe("plain HTTP", () => {
 
 describe("the WebSocket", () => {
   test("of an idle worker carries pings, and no presence between them", async () => {
-    coordinator.heartbeatSeconds = 0.1;
+    coordinator.heartbeatSeconds = 0.3;
     connectWorker();
     await coordinator.until(() => coordinator.requests.filter((one) => one === "ping").length >= 10);
     expect(coordinator.received.map(({ type }) => type)).toEqual(["presence"]);
