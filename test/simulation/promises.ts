@@ -145,12 +145,12 @@ export const frontDoorIsNotHeld: Check = (_before, now) => {
   return open === undefined ? null : `job ${open.job.id} of the front door is open at level ${now.killswitch.level}`;
 };
 
-/** After the client received output, another attempt would send a second beginning. */
+/** After the client of a stream received output, another attempt would send a second beginning. */
 export const noSecondBeginning: Check = (before, now, { model }) => {
   for (const { jobId, lease } of eventsOf(now, "job.streaming")) model.spoke.set(jobId, lease);
   for (const { jobId } of eventsOf(now, "job.retried")) model.spoke.delete(jobId);
   for (const [, job] of givenOut(before, now)) {
-    const spoke = job.api === null ? undefined : model.spoke.get(job.id);
+    const spoke = job.api === null || !job.stream ? undefined : model.spoke.get(job.id);
     if (spoke !== undefined && spoke < job.lease) return `job ${job.id} runs again after its first word`;
   }
   return null;
