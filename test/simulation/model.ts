@@ -71,7 +71,7 @@ export class Model {
   readonly auditTexts = new Map<string, number>();
   lastAuditRow = 0;
   runCount = 0;
-  /** When the object last heard of a job from its holder, by `job/lease`. */
+  /** When the object last heard of a job from its holder, in elapsed time, by `job/lease`. */
   readonly beats = new Map<string, number>();
   /** How long a provider asked to be left alone, by the `job/lease` that it refused. */
   readonly askedToWait = new Map<string, number>();

@@ -87,15 +87,17 @@ export const backoffsAreLongEnough: Check = (before, now, { model }) => {
 };
 
 /** A worker that was heard of within the threshold keeps its job. */
-export const nobodyIsReapedEarly: Check = (before, now, { model }) => {
+export const nobodyIsReapedEarly: Check = (before, now, { model, shell }) => {
+  const { nowAt, elapsedAt } = shell.clock;
   for (const event of eventsOf(now, "job.reaped")) {
     // Another rule: a waiting front-door job is moved on.
     if (!("silent_since" in detailOf(event))) continue;
     const heardAt = model.beats.get(`${event.jobId}/${event.lease}`);
     const thresholds = [before, now].map(({ config }) => config.jobs.reapStaleAfterMs ?? Number.POSITIVE_INFINITY);
     const leastMs = Math.min(...thresholds);
-    if (heardAt !== undefined && event.at - heardAt < leastMs)
-      return `job ${event.jobId} was reaped ${event.at - heardAt} ms after it was heard of, and ${leastMs} ms are allowed`;
+    const silentMs = event.at + elapsedAt - nowAt - (heardAt ?? Number.NEGATIVE_INFINITY);
+    if (silentMs < leastMs)
+      return `job ${event.jobId} was reaped ${silentMs} ms after it was heard of, and ${leastMs} ms are allowed`;
   }
   return null;
 };
