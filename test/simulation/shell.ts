@@ -115,6 +115,7 @@ export class Shell {
       SERVICE_LOG_LEVEL: "warn",
     });
     await started;
+    if (this.lifeCount === 1) this.disk.follow();
     return tenant;
   }
 
