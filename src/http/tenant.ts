@@ -83,14 +83,14 @@ export const credentialOf = ({ kind, id, hash, requestId, underWay }: TokenFacts
   kind,
   id,
   hash,
-  ...(requestId === undefined ? {} : { requestId }),
-  ...(underWay === undefined ? {} : { underWay }),
+  requestId,
+  underWay,
 });
 
 /** A request counts once against its key's limits, however many calls it makes to the object. */
 const firstCredentialOf = (token: TokenFacts): Credential => {
   const credential = credentialOf(token);
-  delete token.underWay;
+  token.underWay = undefined;
   return credential;
 };
 
