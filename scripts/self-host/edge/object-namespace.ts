@@ -9,7 +9,7 @@ type Method = (...args: readonly unknown[]) => Promise<unknown>;
 export const objectNamespace = (
   binding: string,
   lineTo: (name: string) => PrivateLine,
-): Pick<DurableObjectNamespace, "idFromName" | "get" | "jurisdiction"> => {
+): Pick<DurableObjectNamespace, "getByName" | "jurisdiction"> => {
   const groups = new Map<string, CallGroup>();
   const pathOf = (name: string, method: string): string => `/${binding}/${encodeURIComponent(name)}/${method}`;
 
@@ -41,8 +41,7 @@ export const objectNamespace = (
     );
 
   const namespace = {
-    idFromName: (name: string) => ({ name }),
-    get: (id: { name: string }) => stubOf(id.name),
+    getByName: stubOf,
     /** On one machine there are no jurisdictions. */
     jurisdiction: () => namespace,
   };
