@@ -135,7 +135,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       store,
       sockets,
       turns,
-      drain: () => this.drain(),
+      drain: () => this.#history.flush(),
     });
     this.#intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
   }
@@ -284,9 +284,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 
-  /** Brings D1 up to date with everything before this call; false while D1 is down. */
+  /** Brings D1 up to date with everything before this call; false while D1 is down or far behind. */
   async drain(): Promise<boolean> {
-    return this.#history.flush();
+    return this.#history.flushForReader();
   }
 
   /** The result of a sync; only called by the edge, after it has stored the list. */
