@@ -16,7 +16,7 @@ import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from ".
 import { ClaimWaits } from "./claim-waits.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
-import { answerGroup } from "./grouped-calls.ts";
+import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
@@ -219,6 +219,11 @@ export class Tenant extends DurableObject<TenantEnv> {
       },
       "isVital" in operation,
     );
+  }
+
+  /** One call as text (`grouped-calls.ts`). */
+  async callText(text: string): Promise<string> {
+    return answerText(text, (credential, name, request) => this.call(credential, name, request));
   }
 
   /** A group of calls in one message (`grouped-calls.ts`). */

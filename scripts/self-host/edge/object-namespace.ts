@@ -5,7 +5,7 @@ import type { GroupedCall } from "../../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "./call-group.ts";
 import type { PrivateLine, Streamed } from "./private-line.ts";
 
-type Namespace = Pick<DurableObjectNamespace, "idFromName" | "get" | "jurisdiction">;
+type Namespace = Pick<DurableObjectNamespace, "getByName" | "jurisdiction">;
 
 export const objectNamespace = (binding: string, lineTo: (name: string) => PrivateLine): Namespace => {
   const groups = new Map<string, CallGroup>();
@@ -42,8 +42,7 @@ export const objectNamespace = (binding: string, lineTo: (name: string) => Priva
   Object.setPrototypeOf(Stub.prototype, otherMethods);
 
   const namespace = {
-    idFromName: (name: string) => ({ name }),
-    get: (id: { name: string }) => new Stub(id.name),
+    getByName: (name: string) => new Stub(name),
     /** On one machine there are no jurisdictions. */
     jurisdiction: () => namespace,
   };
