@@ -41,19 +41,26 @@ const failures: Verb = {
   },
 };
 
+/** The workers of a large fleet do not fit on a screen; the best and the closest come first. */
+const EXPLAINED_WORKERS = 50;
+
 const explain: Verb = {
   name: "explain",
   says: "Shows which worker would get such a job, and why the others would not",
-  flags: { ...REQUIREMENTS, job: { takes: "id", says: "explains this waiting job instead" } },
+  flags: {
+    ...REQUIREMENTS,
+    job: { takes: "id", says: "explains this waiting job instead" },
+    limit: { takes: "n", says: `the number of eligible and of refused workers to list (${EXPLAINED_WORKERS})` },
+  },
   run: async ({ client, output, signal }, input) => {
     const job = input.text("job");
     const urgency = input.choice("priority", PRIORITIES);
     const tier = input.choice("tier", TIERS);
     const tags = input.texts("tag").join(",");
-    const found = await client().jobs.explain(
-      job === undefined ? { ...input.given("provider", "model"), job_tags: tags, urgency, tier } : { job_id: job },
-      { signal },
-    );
+    const limit = input.number("limit") ?? EXPLAINED_WORKERS;
+    const asked =
+      job === undefined ? { ...input.given("provider", "model"), job_tags: tags, urgency, tier } : { job_id: job };
+    const found = await client().jobs.explain({ ...asked, limit }, { signal });
     output.table(found, found.workers, [
       { title: "worker", of: ({ instance }) => instance },
       { title: "provider", of: ({ provider }) => provider },

@@ -27,9 +27,9 @@ export interface Credential {
   readonly id: string;
   readonly hash: string;
   /** The request's id, for the log and the job's events. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   /** Requests of the key in progress at the edge, including this one, if it counts against the limits. */
-  readonly underWay?: number;
+  readonly underWay?: number | undefined;
 }
 
 const USE_NOTED_EVERY_MS = 60_000;

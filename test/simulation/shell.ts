@@ -23,8 +23,7 @@ const MAX_ROUNDS = 2_000;
 const heedsNothing = async (): Promise<void> => {};
 /** Relays that receive everything and answer nothing. */
 const SILENT_RELAYS = {
-  idFromName: (name: string) => name,
-  get: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
+  getByName: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
 };
 
 /** A caller's answer; null if it got none and cannot know what was done. */
