@@ -16,7 +16,7 @@ import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from ".
 import { ClaimWaits } from "./claim-waits.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
-import { answerGroup } from "./grouped-calls.ts";
+import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
@@ -135,7 +135,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       store,
       sockets,
       turns,
-      drain: () => this.drain(),
+      drain: () => this.#history.flush(),
     });
     this.#intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
   }
@@ -221,6 +221,11 @@ export class Tenant extends DurableObject<TenantEnv> {
     );
   }
 
+  /** One call as text (`grouped-calls.ts`). */
+  async callText(text: string): Promise<string> {
+    return answerText(text, (credential, name, request) => this.call(credential, name, request));
+  }
+
   /** A group of calls in one message (`grouped-calls.ts`). */
   async callMany(group: string): Promise<string> {
     return answerGroup(
@@ -284,9 +289,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 
-  /** Brings D1 up to date with everything before this call; false while D1 is down. */
+  /** Brings D1 up to date with everything before this call; false while D1 is down or far behind. */
   async drain(): Promise<boolean> {
-    return this.#history.flush();
+    return this.#history.flushForReader();
   }
 
   /** The result of a sync; only called by the edge, after it has stored the list. */

@@ -1,5 +1,6 @@
 // The object's storage on node:sqlite: committed data survives every crash, including the alarm. A handle belongs to
-// one life of the object; afterwards it neither reads nor writes.
+// one life of the object; afterwards it neither reads nor writes. Notes which rows were written, so that a check need
+// not read the others.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
@@ -15,12 +16,38 @@ interface Prepared {
   readonly writes: string | null;
 }
 
+/** The tables whose rows are noted one by one, and their key. */
+const FOLLOWED = { jobs: "id", payloads: "job_id", results: "job_id", outbox: "seq", deliveries: "id" } as const;
+
+export type FollowedTable = keyof typeof FOLLOWED;
+
+/** What may have been written, and not undone. */
+export interface Written {
+  hasTable(table: string): boolean;
+  rowsOf(table: FollowedTable): ReadonlySet<SqlValue>;
+}
+
+class Notes implements Written {
+  readonly tables = new Set<string>();
+  readonly #rows = new Map<string, Set<SqlValue>>();
+
+  hasTable(table: string): boolean {
+    return this.tables.has(table);
+  }
+
+  rowsOf(table: FollowedTable): Set<SqlValue> {
+    const rows = this.#rows.get(table) ?? new Set();
+    this.#rows.set(table, rows);
+    return rows;
+  }
+}
+
 const WRITE = /^\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+(\w+)/i;
 
 export class Disk {
   readonly #db = new DatabaseSync(":memory:");
   readonly #statements = new Map<string, Prepared>();
-  #written = new Set<string>();
+  #notes = new Notes();
   alarmAt: number | null = null;
   /** Statements that may have written something. */
   writeCount = 0;
@@ -33,16 +60,33 @@ export class Disk {
     }
     if (prepared.writes !== null) {
       this.writeCount += 1;
-      this.#written.add(prepared.writes);
+      this.#notes.tables.add(prepared.writes);
     }
     return prepared.statement.all(...bindings) as Row[];
   }
 
-  /** The tables that may have been written since the last call. */
-  takeWritten(): ReadonlySet<string> {
-    const written = this.#written;
-    this.#written = new Set();
-    return written;
+  /** Once the tables are there: from now on their written rows are noted. */
+  follow(): void {
+    this.#db.function("note", (table, key) => {
+      this.#notes.rowsOf(table as FollowedTable).add(key as SqlValue);
+      return null;
+    });
+    for (const [table, key] of Object.entries(FOLLOWED))
+      for (const [event, side] of [
+        ["INSERT", "NEW"],
+        ["UPDATE", "NEW"],
+        ["DELETE", "OLD"],
+      ])
+        this.#db.exec(
+          `CREATE TEMP TRIGGER ${table}_${event} AFTER ${event} ON main.${table} BEGIN SELECT note('${table}', ${side}.${key}); END`,
+        );
+  }
+
+  /** What may have been written since the last call. */
+  takeWritten(): Written {
+    const notes = this.#notes;
+    this.#notes = new Notes();
+    return notes;
   }
 
   close(): void {

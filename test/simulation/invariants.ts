@@ -198,22 +198,25 @@ const FAILED_SWEEP_RETRY_MS = 5_000;
 
 /** The outbox may wait for its back-off, and overdue work for a failed sweep; nothing else may wait. */
 const dueMeansAlarm: Check = (_before, now, { shell }) => {
-  let dueAt = now.otherDueAt ?? Number.POSITIVE_INFINITY;
+  let dueAt = Number.POSITIVE_INFINITY;
   const note = (at: number | null): void => {
     if (at !== null && at < dueAt) dueAt = at;
   };
   for (const row of now.jobs.values()) note(row.dueAt);
+  for (const untilAt of now.backoffs.values()) note(untilAt);
+  for (const expiresAt of Object.values(now.expiries)) note(expiresAt);
+  for (const { pause } of now.workers.values()) note(pause?.untilAt ?? null);
   for (const { nextRunAt } of now.schedules) note(nextRunAt);
   const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < MAX_UNDER_WAY;
-  const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : now.nowAt + ROOM_WITHIN_MS;
+  const seenAt = Math.max(now.nowAt, shell.clock.setBackFromAt);
+  const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : seenAt + ROOM_WITHIN_MS;
   if (now.killswitch.level < FULL_HALT)
     for (const { nextAttemptAt } of now.deliveries.values())
       note(nextAttemptAt === null ? null : Math.max(nextAttemptAt, roomAt));
-  if (now.outboxOldestAt !== null)
-    note(Math.max(now.outboxOldestAt, now.nowAt, shell.clock.setBackFromAt) + HISTORY_RETRY_MAX_MS);
+  if (now.outboxOldestAt !== null) note(Math.max(now.outboxOldestAt, seenAt) + HISTORY_RETRY_MAX_MS);
   if (!Number.isFinite(dueAt)) return null;
   // What was delayed until now, or until just before the clock was set back, is overdue.
-  const latestAt = Math.max(dueAt, now.nowAt, shell.clock.setBackFromAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
+  const latestAt = Math.max(dueAt, seenAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
   if (now.alarmAt === null || now.alarmAt > latestAt)
     return `something is due at ${dueAt}, and the alarm comes at ${now.alarmAt}`;
   return null;

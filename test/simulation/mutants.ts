@@ -65,7 +65,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a halted worker is given jobs",
     "domain/worker.ts",
-    "return worker.isHalted ? haltReasonOf(worker) : null;",
+    "return worker.isHalted ? HALT_REASON : null;",
     "return null;",
   ),
   mutant(
