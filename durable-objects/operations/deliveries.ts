@@ -15,6 +15,7 @@ import {
   wants,
 } from "../../domain/webhook.ts";
 import { isOffline } from "../../domain/worker.ts";
+import type { Sendable } from "../store/webhooks.ts";
 import type { Turn } from "./turn.ts";
 
 /** The platform allows six connections at a time. */
@@ -69,7 +70,7 @@ const withLink = ({ origin }: Webhook, data: Json): Json => {
 };
 
 /** At killswitch level 4 only the killswitch's own events are sent. */
-const sendable = (turn: Turn): string => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch.*" : "*");
+const sendable = (turn: Turn): Sendable => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch" : "all");
 
 /**
  * While the most deliveries are in progress, the end of each triggers the next; the alarm is for an object that dies.

@@ -21,6 +21,12 @@ export const webhooksTable = (sql: Sql) => ({
 const COLUMNS =
   "id, webhook_id, event, at, status, attempts, response_status, error, next_attempt_at, finished_at, traceparent, body";
 
+/** Literals, because SQLite plans a statement again whenever a pattern is bound to it. */
+const SENDABLE = { all: "TRUE", killswitch: "event GLOB 'killswitch.*'" } as const;
+
+/** Which deliveries may be sent now. */
+export type Sendable = keyof typeof SENDABLE;
+
 export const deliveriesTable = (sql: Sql) => ({
   find: (id: string): Delivery | null => {
     const row = first(sql, `SELECT ${COLUMNS} FROM deliveries WHERE id = ?`, id);
@@ -79,22 +85,20 @@ export const deliveriesTable = (sql: Sql) => ({
       status,
     ) ?? 0,
 
-  /** The longest due first. `eventLike` is a GLOB pattern of event names. */
-  due: (nowAt: number, eventLike: string, limit: number): Delivery[] =>
+  /** The longest due first. */
+  due: (nowAt: number, sendable: Sendable, limit: number): Delivery[] =>
     all(
       sql,
-      `SELECT ${COLUMNS} FROM deliveries WHERE next_attempt_at <= ? AND event GLOB ?
+      `SELECT ${COLUMNS} FROM deliveries WHERE next_attempt_at <= ? AND ${SENDABLE[sendable]}
        ORDER BY next_attempt_at LIMIT ?`,
       nowAt,
-      eventLike,
       limit,
     ).map(toDelivery),
 
-  nextDueAt: (eventLike: string): number | null =>
+  nextDueAt: (sendable: Sendable): number | null =>
     scalar(
       sql,
-      "SELECT MIN(next_attempt_at) FROM deliveries WHERE next_attempt_at IS NOT NULL AND event GLOB ?",
-      eventLike,
+      `SELECT MIN(next_attempt_at) FROM deliveries WHERE next_attempt_at IS NOT NULL AND ${SENDABLE[sendable]}`,
     ),
 
   postpone: (id: string, nextAttemptAt: number): void => {
