@@ -114,7 +114,8 @@ const providerLimitHolds: Check = (before, now, { isShared }) => {
   for (const { workerProvider } of newLeases(before, now)) {
     const provider = workerProvider ?? "";
     const [was, is] = [limitOf(before, provider), limitOf(now, provider)];
-    if (isShared && was !== is) continue;
+    // With several turns in the commit, another limit may have held in between.
+    if (isShared && before.config !== now.config) continue;
     const allowed = Math.max(was, is);
     const load = [...now.jobs.values()].filter(({ job }) => isLeased(job) && job.workerProvider === provider).length;
     if (load > allowed) return `provider ${provider} runs ${load} jobs, and takes ${allowed}`;
@@ -232,14 +233,16 @@ const everyJobGoesOn: Check = (_before, now) => {
   return null;
 };
 
-const retriesAreBounded: Check = (before, now) => {
+const retriesAreBounded: Check = (before, now, { model }) => {
   for (const { job } of now.changed) {
     if (job.rateLimitRetries === 0) continue;
-    const provider = job.workerProvider ?? before.jobs.get(job.id)?.job.workerProvider ?? null;
+    // A command may have brought it back from history.
+    const was = before.jobs.get(job.id)?.job ?? model.seen.get(job.id)?.job;
+    const provider = job.workerProvider ?? was?.workerProvider ?? null;
     const limits = [now, before].map(({ config }) =>
       provider === null ? null : (config.providers.get(provider)?.rateLimit?.maxRetries ?? 0),
     );
-    const last = before.jobs.get(job.id)?.job.rateLimitRetries ?? 0;
+    const last = was?.rateLimitRetries ?? 0;
     const allowed = Math.max(...limits.map((limit) => limit ?? Number.POSITIVE_INFINITY));
     if (job.rateLimitRetries > last && job.rateLimitRetries > allowed)
       return `job ${job.id} was tried again ${job.rateLimitRetries} times, and ${allowed} are allowed`;
