@@ -3,9 +3,12 @@
 
 export class Bits {
   #words: Uint32Array;
+  /** How many members it has; null if that is not known. */
+  #count: number | null;
 
-  constructor(words: Uint32Array = new Uint32Array(4)) {
+  constructor(words: Uint32Array = new Uint32Array(4), count: number | null = 0) {
     this.#words = words;
+    this.#count = count;
   }
 
   get words(): Uint32Array {
@@ -22,7 +25,9 @@ export class Bits {
     }
     const mask = 1 << (index & 31);
     const before = this.#words[word] ?? 0;
-    this.#words[word] = isSet ? before | mask : before & ~mask;
+    if (((before & mask) !== 0) === isSet) return;
+    this.#words[word] = before ^ mask;
+    if (this.#count !== null) this.#count += isSet ? 1 : -1;
   }
 
   has(index: number): boolean {
@@ -30,7 +35,7 @@ export class Bits {
   }
 
   copy(): Bits {
-    return new Bits(this.#words.slice());
+    return new Bits(this.#words.slice(), this.#count);
   }
 
   /** Keeps the members that the other set also has; a missing set counts as empty. */
@@ -40,6 +45,7 @@ export class Bits {
     const shared = Math.min(ours.length, theirs.length);
     for (let word = 0; word < shared; word += 1) ours[word] = at(ours, word) & at(theirs, word);
     ours.fill(0, shared);
+    this.#count = null;
     return this;
   }
 
@@ -53,20 +59,23 @@ export class Bits {
     }
     const ours = this.#words;
     for (let word = 0; word < theirs.length; word += 1) ours[word] = at(ours, word) | at(theirs, word);
+    this.#count = null;
     return this;
   }
 
   subtract(other: Bits | undefined): this {
-    if (other === undefined) return this;
+    if (other === undefined || other.#count === 0) return this;
     const ours = this.#words;
     const theirs = other.words;
     const shared = Math.min(ours.length, theirs.length);
     for (let word = 0; word < shared; word += 1) ours[word] = at(ours, word) & ~at(theirs, word);
+    this.#count = null;
     return this;
   }
 
   /** Removes the members that fail the test; tests only members of `within`, if given. */
   keepIf(test: (index: number) => boolean, within: Bits | null = null): this {
+    if (within !== null && within.#count === 0) return this;
     const words = this.#words;
     for (let word = 0; word < words.length; word += 1) {
       let rest = at(words, word) & (within === null ? -1 : (within.words[word] ?? 0));
@@ -76,6 +85,7 @@ export class Bits {
         rest ^= bit;
       }
     }
+    this.#count = null;
     return this;
   }
 
@@ -85,23 +95,23 @@ export class Bits {
     return this.#words.some((word, index) => (word & (theirs[index] ?? 0)) !== 0);
   }
 
-  /** The smallest member, or -1. */
-  first(): number {
-    for (let word = 0; word < this.#words.length; word += 1) {
-      const rest = this.#words[word] ?? 0;
-      if (rest !== 0) return (word << 5) + (31 - Math.clz32(rest & -rest));
+  /** The smallest member from here on, or -1. */
+  first(from = 0): number {
+    const words = this.#words;
+    let word = from >>> 5;
+    if (word >= words.length) return -1;
+    let rest = at(words, word) & (-1 << (from & 31));
+    while (rest === 0) {
+      word += 1;
+      if (word === words.length) return -1;
+      rest = at(words, word);
     }
-    return -1;
+    return (word << 5) + (31 - Math.clz32(rest & -rest));
   }
 
   count(): number {
-    let total = 0;
-    const words = this.#words;
-    for (let word = 0; word < words.length; word += 1) {
-      const bits = at(words, word);
-      if (bits !== 0) total += popcount(bits);
-    }
-    return total;
+    this.#count ??= membersIn(this.#words);
+    return this.#count;
   }
 
   /** All members in order, as an array, because iterating it costs far less than a callback per member. */
@@ -126,6 +136,15 @@ const NONE = new Uint32Array(0);
 
 /** A word whose index is in range. */
 const at = (words: Uint32Array, word: number): number => words[word] as number;
+
+const membersIn = (words: Uint32Array): number => {
+  let total = 0;
+  for (let word = 0; word < words.length; word += 1) {
+    const bits = at(words, word);
+    if (bits !== 0) total += popcount(bits);
+  }
+  return total;
+};
 
 const popcount = (word: number): number => {
   const pairs = word - ((word >>> 1) & 0x55555555);

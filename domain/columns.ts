@@ -1,6 +1,7 @@
 // What a scan of all workers reads, in flat arrays by slot: ten thousand objects would be as many cache misses. An
 // index like the sets, kept by the fleet; an explanation reads the workers themselves.
 
+import { Numbering } from "./numbering.ts";
 import type { Tier } from "./requirements.ts";
 import type { Worker } from "./worker.ts";
 
@@ -33,33 +34,19 @@ export class Columns {
   offer = new Uint32Array(FIRST_LENGTH);
   /** The distinct offers; unused indexes are reused. */
   readonly offers: Offer[] = [];
-  readonly #placeOf = new Map<string, number>();
-  readonly #holders: number[] = [];
-  readonly #freePlaces: number[] = [];
+  readonly #places = new Numbering();
 
   setOffer(slot: number, worker: Worker): void {
     this.#reach(slot);
     const offer = offerOf(worker);
-    const name = nameOf(offer);
-    const place = this.#placeOf.get(name) ?? this.#freePlaces.pop() ?? this.offers.length;
-    if (!this.#placeOf.has(name)) {
-      this.offers[place] = offer;
-      this.#holders[place] = 0;
-      this.#placeOf.set(name, place);
-    }
-    this.#holders[place] = (this.#holders[place] ?? 0) + 1;
+    const place = this.#places.take(nameOf(offer));
+    this.offers[place] = offer;
     this.offer[slot] = place;
   }
 
   /** Removes the slot's offer. */
   dropOffer(slot: number): void {
-    const place = this.offer[slot] as number;
-    const offer = this.offers[place];
-    const left = (this.#holders[place] ?? 0) - 1;
-    this.#holders[place] = left;
-    if (left > 0 || offer === undefined) return;
-    this.#placeOf.delete(nameOf(offer));
-    this.#freePlaces.push(place);
+    this.#places.giveBack(this.offer[slot] as number);
   }
 
   #reach(slot: number): void {

@@ -4,6 +4,7 @@
 import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
 import { Columns } from "./columns.ts";
+import { EqualWorkers } from "./equal-workers.ts";
 import { modelKeyOf } from "./model-name.ts";
 import { Postings } from "./posting.ts";
 import type { Requirements } from "./requirements.ts";
@@ -58,6 +59,7 @@ export class Fleet {
   readonly #loadByProvider = new Map<string, number>();
   /** Lists of tags and models, stored once for all workers with equal lists. */
   readonly #lists = new SharedLists();
+  readonly equals = new EqualWorkers((slot) => this.#describe(slot));
   #turn = 0;
 
   get size(): number {
@@ -164,6 +166,7 @@ export class Fleet {
     this.#giveBack(member.worker);
     this.#byInstance.delete(instance);
     this.#slots[member.slot] = undefined;
+    this.equals.note(member.slot);
     this.#freeSlots.push(member.slot);
   }
 
@@ -279,7 +282,16 @@ export class Fleet {
     if (models !== null) this.#lists.giveBack(models);
   }
 
+  /** What makes workers equal for the router, besides their last sign of life and their turn. */
+  #describe(slot: number): string | null {
+    const worker = this.#slots[slot]?.worker;
+    if (worker === undefined) return null;
+    const { offer, usedShare, successRate } = this.columns;
+    return `${offer[slot]} ${usedShare[slot]} ${successRate[slot]} ${worker.expiredLeases}`;
+  }
+
   #noteRoom(member: Member): void {
+    this.equals.note(member.slot);
     this.columns.usedShare[member.slot] = usedShareOf(member);
     this.#withRoom.set(member.slot, member.load < member.worker.concurrency);
   }

@@ -76,6 +76,12 @@ export const engage = (
   pausedWorkers: current.level > 0 ? current.pausedWorkers : 0,
 });
 
+/** As it was before an activation of which nothing is to stay; what workers have confirmed is not asked for again. */
+export const restored = (current: Killswitch, earlier: Killswitch): Killswitch => ({
+  ...earlier,
+  haltActivation: current.haltActivation,
+});
+
 export const clear = (current: Killswitch, resumeAll: boolean): Killswitch => ({
   ...KILLSWITCH_OFF,
   haltActivation: current.haltActivation,

@@ -77,6 +77,9 @@ const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, s
   rank: rankOf(member, asked, policy),
 });
 
+/** From so many workers on, those that equal ones precede are left out first; for fewer this costs more than it saves. */
+const MANY_WORKERS = 256;
+
 /** The worker that gets the job, with the decision to store; null if no worker may have it. */
 export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): Choice | null => {
   const left = fleet.registered.copy();
@@ -90,13 +93,22 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
     if (after === 0) return null;
     before = after;
   }
-  const [best, second] = bestTwoOf(left, fleet, asked, policy);
+  const compared = before < MANY_WORKERS ? left : foremostOf(left, fleet, asked, policy);
+  const [best, second] = bestTwoOf(compared, fleet, asked, policy);
   const candidateOf = ({ member, score }: Contender): Candidate => ({
     member,
     score,
     breakdown: scoreParts(member, asked, policy),
   });
   return { ...candidateOf(best), runnerUp: second === null ? null : candidateOf(second), refused };
+};
+
+/** The workers among which the best two are; the conversation's worker scores higher than its equals. */
+const foremostOf = (left: Bits, fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): Bits => {
+  const foremost = fleet.equals.foremost(left, fleet.columns, policy);
+  const home = asked.session?.worker == null ? undefined : fleet.get(asked.session.worker);
+  if (home !== undefined && left.has(home.slot)) foremost.set(home.slot);
+  return foremost;
 };
 
 /**
@@ -115,8 +127,7 @@ const bestTwoOf = (
   let next = { ...best };
   const isByScore = policy.strategy === "score";
   const { lastTurn } = fleet.columns;
-  for (const slot of left.members()) {
-    if (slot === first) continue;
+  for (let slot = left.first(first + 1); slot !== -1; slot = left.first(slot + 1)) {
     const score = scoreOf(slot);
     // Fast path: a later worker in the pass must have a higher score than the second, or have waited longer.
     if (second !== null && isByScore && second.member.worker.expiredLeases === 0) {

@@ -5,6 +5,7 @@
 import { type Offer, offerOf } from "./columns.ts";
 import { DEFAULT_WEIGHTS, type Weights } from "./config.ts";
 import { type Fleet, type Member, usedShareOf } from "./fleet.ts";
+import { freshnessAfter, missedBeatsIn, type PresenceFacts } from "./freshness.ts";
 import { type Priority, TIERS, type Tier } from "./requirements.ts";
 import { SCORE_PARTS } from "./score-part.ts";
 import type { Parts } from "./verdict.ts";
@@ -66,9 +67,7 @@ export interface ScoringRequest {
   readonly session?: { readonly worker: string | null } | undefined;
 }
 
-export interface ScoringFacts {
-  readonly nowAt: number;
-  readonly offlineAfterMs: number;
+export interface ScoringFacts extends PresenceFacts {
   /** Blended price in nano-dollars per million tokens; null if unknown. */
   readonly priceOf: (provider: string, model: string | null) => number | null;
 }
@@ -76,14 +75,13 @@ export interface ScoringFacts {
 /** A price of one dollar per million tokens loses half of this part. */
 const MIDDLING_PRICE_NANO = 1_000_000_000;
 const UNKNOWN = 0.5;
-const FRESHNESS_STEPS = 4;
 
 type OfferParts = Pick<Parts, "tag_fit" | "model_loaded" | "cost" | "tier">;
 
 export const scoreParts = (member: Member, asked: ScoringRequest, facts: ScoringFacts): Parts => ({
   capacity: capacityOf(usedShareOf(member), asked),
   success: successRateOf(member.worker),
-  freshness: member.isConnected || member.isClaiming ? 1 : freshnessOf(member.lastSeenAt, facts),
+  freshness: member.isConnected || member.isClaiming ? 1 : freshnessAfter(missedBeatsIn(facts)(member.lastSeenAt)),
   ...offerParts(offerOf(member.worker), asked, facts),
   ...(asked.session === undefined ? {} : { affinity: asked.session.worker === member.worker.instance ? 1 : 0 }),
 });
@@ -101,13 +99,6 @@ const offerParts = (offer: Offer, asked: ScoringRequest, facts: ScoringFacts): O
 
 const capacityOf = (usedShare: number, asked: ScoringRequest): number =>
   asked.urgency === "low" ? usedShare : 1 - usedShare;
-
-const freshnessOf = (lastSeenAt: number, facts: ScoringFacts): number => {
-  const age = Math.max(0, facts.nowAt - lastSeenAt);
-  // Freshness changes in steps of a heartbeat, so that only a missed one distinguishes workers.
-  const missed = Math.floor((FRESHNESS_STEPS * age) / facts.offlineAfterMs);
-  return Math.max(0, 1 - missed / FRESHNESS_STEPS);
-};
 
 const tierFit = (asked: Tier | null, offered: Tier | null): number => {
   if (asked === null || asked === offered) return 1;
@@ -152,11 +143,10 @@ export const scorerFor = (
     offered[place] = worth;
     return worth;
   };
-  const freshFrom = facts.nowAt - facts.offlineAfterMs / FRESHNESS_STEPS + 1;
+  const missedBeats = missedBeatsIn(facts);
   return (slot) => {
-    const seen = seenAt[slot] as number;
     const capacity = capacityOf(usedShare[slot] as number, asked);
-    const freshness = seen >= freshFrom ? 1 : freshnessOf(seen, facts);
+    const freshness = freshnessAfter(missedBeats(seenAt[slot] as number));
     const place = offer[slot] as number;
     const bonus = slot === home ? homeBonus : 0;
     const state = stateScore(capacity, successRate[slot] as number, freshness, weights);

@@ -174,15 +174,14 @@ export const statusOf = (
   return load === 0 ? "idle" : "online";
 };
 
-/** The pause lasts beyond the killswitch until the worker is resumed, so the reason says how to do that. */
-export const haltReasonOf = ({ instance }: Pick<Worker, "instance">): string =>
-  `killswitch; once that is cleared, resume it: POST /api/workers/${instance}/resume, or all with DELETE /killswitch?resume_all=true`;
+/** The pause lasts beyond the killswitch. Its readers have a button, a command or a request for resuming. */
+export const HALT_REASON = "killswitch; once that is cleared, resume it";
 
 /** Why a worker gets no new jobs, for its operator; null while it does. */
 export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
   if (worker.pause !== null && (worker.pause.untilAt === null || nowAt < worker.pause.untilAt))
     return worker.pause.reason;
-  return worker.isHalted ? haltReasonOf(worker) : null;
+  return worker.isHalted ? HALT_REASON : null;
 };
 
 export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => ({
@@ -243,9 +242,7 @@ export const recordExpiredLease = (worker: Worker, nowAt: number): Worker => {
 const rested = (worker: Worker, why: string, nowAt: number): Worker => {
   if (worker.pause !== null && (worker.pause.untilAt === null || worker.pause.untilAt > nowAt)) return worker;
   const untilAt = nowAt + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** worker.rests);
-  const reason =
-    `${why}; it rests until ${new Date(untilAt).toISOString()}, then it is tried again ` +
-    `(at once: POST /api/workers/${worker.instance}/resume)`;
+  const reason = `${why}; it rests until ${new Date(untilAt).toISOString()}, or until it is resumed`;
   return { ...worker, rests: worker.rests + 1, pause: { reason, untilAt } };
 };
 

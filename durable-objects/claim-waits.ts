@@ -33,10 +33,12 @@ export class ClaimWaits {
       return claimed;
     }
     this.#count(instance, 1);
-    await waiter.woken;
-    const last = await claim(false);
-    this.#count(instance, -1);
-    return last;
+    try {
+      await waiter.woken;
+      return await claim(false);
+    } finally {
+      this.#count(instance, -1);
+    }
   }
 
   #count(instance: string, change: number): void {

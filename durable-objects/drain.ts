@@ -72,10 +72,15 @@ export class Drain {
     return this.#retryAt;
   }
 
-  /** Resolves true once everything written before this call is in D1; false if D1 is unavailable. */
-  async flush(): Promise<boolean> {
-    const target = this.#tools.store.outbox.lastSeq();
-    while (this.#tools.store.outbox.firstSeq() <= target) if (!(await this.#batch())) return false;
+  /**
+   * Resolves true once everything written before this call is in D1; false if D1 is unavailable, or if there is more
+   * than it takes in about `patienceMs`.
+   */
+  async flush(patienceMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+    const { store, now } = this.#tools;
+    const target = store.outbox.lastSeq();
+    const giveUpAt = now() + patienceMs;
+    while (store.outbox.firstSeq() <= target) if (now() >= giveUpAt || !(await this.#batch())) return false;
     return true;
   }
 

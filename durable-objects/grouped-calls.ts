@@ -1,5 +1,6 @@
-// Several calls of one tenant in one message: self-hosted, the edge in Node sends the waiting calls as a group. JSON
-// in, JSON out. Each call is authenticated, decided and answered separately; a call that throws fails alone.
+// Calls as text, JSON in and JSON out: the platform copies text at once, but an object property by property, and keeps
+// an answered object until its caller lets go of it. Self-hosted, the edge in Node sends the waiting calls of a tenant
+// as a group. Each call is authenticated, decided and answered separately; a call of a group that throws fails alone.
 
 import type { Refusal } from "../domain/refusal.ts";
 import type { Result } from "../domain/result.ts";
@@ -31,6 +32,12 @@ export const thrownOf = (error: unknown): Thrown => {
 };
 
 type Call = (credential: Credential, name: OperationName, request: never) => Promise<Result<unknown, Refusal>>;
+
+/** Runs one call. */
+export const answerText = async (text: string, call: Call): Promise<string> => {
+  const { credential, name, request } = JSON.parse(text) as GroupedCall;
+  return JSON.stringify(await call(credential, name, request as never));
+};
 
 /** Runs the turns that `begin` queues together, at once. */
 type Together = <T>(begin: () => T) => T;

@@ -12,6 +12,7 @@ import type { OutboxRow } from "./store/outbox.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";
 import type { Wake } from "./wake.ts";
 
+const READER_PATIENCE_MS = 10_000;
 /** One row each; the next request waits for them. */
 const WORKERS_A_DRAIN = 500;
 
@@ -52,6 +53,11 @@ export class HistoryWriter {
     return this.#drain.flush();
   }
 
+  /** The same for a reader, who gets false also while D1 has hours to catch up with. */
+  flushForReader(): Promise<boolean> {
+    return this.#drain.flush(READER_PATIENCE_MS);
+  }
+
   /** Resolves when the current batch, if any, has ended in whatever way. */
   ended(): Promise<void> {
     return this.#drain.ended();
@@ -87,6 +93,8 @@ export class HistoryWriter {
   async #removeUpTo(seq: number): Promise<void> {
     const { store, wake, turns } = this.#tools;
     await turns.run(() => {
+      // The tenant was deleted meanwhile: its object stays empty.
+      if (store.outbox.firstSeq() > seq) return;
       if (store.jobs.settle(seq)) wake.note(store.jobs.nextDueAt());
       store.outbox.removeUpTo(seq);
       store.settings.putDrainedSeq(seq);

@@ -9,7 +9,7 @@ export const objectNamed = <T extends Rpc.DurableObjectBranded>(
   jurisdiction: Jurisdiction | null,
 ): DurableObjectStub<T> => {
   const found = jurisdiction === null ? namespace : namespace.jurisdiction(jurisdiction);
-  return found.get(found.idFromName(name));
+  return found.getByName(name);
 };
 
 /** The name of a worker's relay. */

@@ -16,7 +16,7 @@ import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from ".
 import { ClaimWaits } from "./claim-waits.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
-import { answerGroup } from "./grouped-calls.ts";
+import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
@@ -35,7 +35,7 @@ import {
 import { countPruned } from "./operations/live.ts";
 import { type Departure, movedRefusal } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
-import { nextWakeAt, sweeps } from "./operations/sweep.ts";
+import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
 import { Relays } from "./relays.ts";
@@ -135,7 +135,7 @@ export class Tenant extends DurableObject<TenantEnv> {
       store,
       sockets,
       turns,
-      drain: () => this.drain(),
+      drain: () => this.#history.flush(),
     });
     this.#intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
   }
@@ -221,6 +221,11 @@ export class Tenant extends DurableObject<TenantEnv> {
     );
   }
 
+  /** One call as text (`grouped-calls.ts`). */
+  async callText(text: string): Promise<string> {
+    return answerText(text, (credential, name, request) => this.call(credential, name, request));
+  }
+
   /** A group of calls in one message (`grouped-calls.ts`). */
   async callMany(group: string): Promise<string> {
     return answerGroup(
@@ -284,9 +289,9 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 
-  /** Brings D1 up to date with everything before this call; false while D1 is down. */
+  /** Brings D1 up to date with everything before this call; false while D1 is down or far behind. */
   async drain(): Promise<boolean> {
-    return this.#history.flush();
+    return this.#history.flushForReader();
   }
 
   /** The result of a sync; only called by the edge, after it has stored the list. */
@@ -334,7 +339,18 @@ export class Tenant extends DurableObject<TenantEnv> {
   override async alarm(): Promise<void> {
     this.#wake.clear();
     if (this.#turns.memory.movedTo !== null) return;
-    const swept = sweeps.map(({ what, run }) =>
+    await this.#sweep().then(
+      (nextAt) => this.#wake.arm(nextAt),
+      () => this.#wake.backOff(FAILED_SWEEP_RETRY_MS),
+    );
+    this.#history.start();
+  }
+
+  /** Does what is due. Resolves to when anything is due next. */
+  async #sweep(): Promise<number | null> {
+    const { due, nextAt } = await this.#turns.read(readTimetable);
+    if (due.length === 0) return nextAt;
+    const swept = due.map(({ what, run }) =>
       this.#turns
         .decide(SERVICE, (turn) => ok(run(turn)))
         .catch((error: unknown) => {
@@ -343,9 +359,7 @@ export class Tenant extends DurableObject<TenantEnv> {
           throw error;
         }),
     );
-    await Promise.all(swept)
-      .then(() => this.#turns.read((turn) => this.#wake.note(nextWakeAt(turn))))
-      .catch(() => this.#wake.backOff(FAILED_SWEEP_RETRY_MS));
-    this.#history.start();
+    await Promise.all(swept);
+    return this.#turns.read(nextWakeAt);
   }
 }

@@ -85,22 +85,35 @@ export class TurnRunner {
     return this.run(() => this.inTurn(caller, verb));
   }
 
-  /** Reads the state between two turns, and changes nothing. */
+  /** Reads the state between two turns. */
   read<T>(look: (turn: Turn) => T): Promise<T> {
-    return this.run(() => look(this.newTurn(SERVICE)));
+    return this.run(() => {
+      const turn = this.newTurn(SERVICE);
+      const seen = look(turn);
+      this.#concludeRead(turn);
+      return seen;
+    });
   }
 
   /** One turn: the operation, then the queue; its effects wait for the commit. Only within `run`. */
   inTurn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
     const turn = this.newTurn(caller);
     const result = verb(turn);
-    // A refusal writes nothing, but it may have noticed a worker that is back.
-    if (!result.ok && turn.freedWorkers.size === 0 && !turn.hasSpent) return result;
+    if (result.ok || turn.hasSpent) this.#conclude(turn);
+    else this.#concludeRead(turn);
+    return result;
+  }
+
+  /** A refusal or a read writes nothing, but it may have noticed a worker that is back: waiting jobs may be for it. */
+  #concludeRead(turn: Turn): void {
+    if (turn.freedWorkers.size > 0) this.#conclude(turn);
+  }
+
+  #conclude(turn: Turn): void {
     assignWaiting(turn);
     writeDeliveries(turn);
     this.#tools.wake.note(turn.wakeAt);
     this.afterCommit(() => this.#tools.tell(turn.effects));
-    return result;
   }
 
   newTurn(caller: Caller): Turn {

@@ -7,39 +7,7 @@ import type { Usage } from "../domain/job.ts";
 import { isLocalProvider } from "../domain/local-runtime.ts";
 import { priceFromUsd } from "../domain/price.ts";
 import { PRICE_DATA } from "./price-data.ts";
-import type { ProviderPrices } from "./provider-prices.ts";
-
-type Match =
-  | { readonly or: readonly Match[] }
-  | { readonly and: readonly Match[] }
-  | { readonly equals: string }
-  | { readonly starts_with: string }
-  | { readonly ends_with: string }
-  | { readonly contains: string }
-  | { readonly regex: string };
-
-/** A rate, or one that depends on how many input tokens a request has. */
-type Rate =
-  | number
-  | { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
-
-interface Rates {
-  readonly type?: "start_date" | "time_of_date";
-  readonly start_date?: string;
-  /** For example 16:30:00Z, in UTC; no range in the table spans midnight. */
-  readonly start_time?: string;
-  readonly end_time?: string;
-  readonly input?: Rate;
-  readonly output?: Rate;
-  readonly cached?: Rate;
-  readonly requests?: number;
-}
-
-interface ListedModel {
-  readonly match: Match;
-  /** Later entries take precedence over earlier ones. */
-  readonly prices: readonly Rates[];
-}
+import type { Condition, ListedModel, Match, ProviderPrices, Rate, Rates, Word } from "./provider-prices.ts";
 
 const modelsById = new Map<string, readonly ListedModel[]>();
 
@@ -49,7 +17,7 @@ export const tablePrice = (provider: string, model: string, usage: Usage | null,
   const listed = isLocalProvider(name) ? undefined : findListed(name);
   if (listed === undefined) return null;
   const found = findModel(listed, model.toLowerCase().trim());
-  const rates = found === undefined ? undefined : ratesAt(found.prices, at);
+  const rates = found === undefined ? undefined : ratesAt(found, at);
   return rates === undefined ? null : priceOf(rates, usage?.inputTokens ?? 0);
 };
 
@@ -62,11 +30,11 @@ const findModel = (provider: ProviderPrices, model: string): ListedModel | undef
 
 /** The provider's own models first, then those of the providers whose models it resells. */
 const findExactly = (provider: ProviderPrices, model: string): ListedModel | undefined => {
-  const own = modelsOf(provider).find(({ match }) => fits(match, model));
+  const own = modelsOf(provider).find(([match]) => fits(match, model));
   if (own !== undefined) return own;
   for (const id of provider.fallbacks) {
     const resold = PRICE_DATA.find((other) => other.id === id);
-    const found = resold && modelsOf(resold).find(({ match }) => fits(match, model));
+    const found = resold && modelsOf(resold).find(([match]) => fits(match, model));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -80,24 +48,33 @@ const modelsOf = (provider: ProviderPrices): readonly ListedModel[] => {
   return models;
 };
 
-const fits = (match: Match, text: string): boolean => {
-  if ("or" in match) return match.or.some((one) => fits(one, text));
-  if ("and" in match) return match.and.every((one) => fits(one, text));
-  if ("equals" in match) return text === match.equals.toLowerCase();
-  if ("starts_with" in match) return text.startsWith(match.starts_with.toLowerCase());
-  if ("ends_with" in match) return text.endsWith(match.ends_with.toLowerCase());
-  if ("contains" in match) return text.includes(match.contains.toLowerCase());
-  return new RegExp(match.regex).test(text);
+const fits = (match: Match, name: string): boolean =>
+  match.some((one) => (typeof one === "string" ? fitsWord(one, name) : one.every((word) => fitsWord(word, name))));
+
+const fitsWord = (word: Word, name: string): boolean => {
+  const text = word.slice(1);
+  switch (word[0]) {
+    case "=":
+      return name === text;
+    case "^":
+      return name.startsWith(text);
+    case "$":
+      return name.endsWith(text);
+    case "*":
+      return name.includes(text);
+    default:
+      return new RegExp(text).test(name);
+  }
 };
 
 /** claude-sonnet-4-20250514 is listed with its date, gpt-4o-20240806 as gpt-4o-2024-08-06. */
 const withDashedDate = (model: string): string =>
   model.replace(/-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g, "-$1-$2-$3");
 
-const ratesAt = (prices: readonly Rates[], at: number): Rates | undefined =>
-  prices.findLast((rates) => holdsAt(rates, at)) ?? prices[0];
+const ratesAt = ([, ...prices]: ListedModel, at: number): Rates | undefined =>
+  prices.findLast(([, , , , condition]) => holdsAt(condition, at)) ?? prices[0];
 
-const holdsAt = ({ start_date, start_time, end_time }: Rates, at: number): boolean => {
+const holdsAt = ({ start_date, start_time, end_time }: Condition = {}, at: number): boolean => {
   if (start_date !== undefined) return at >= Date.parse(start_date);
   if (start_time === undefined || end_time === undefined) return true;
   const time = new Date(at).toISOString().slice(11, 19);
@@ -105,13 +82,14 @@ const holdsAt = ({ start_date, start_time, end_time }: Rates, at: number): boole
   return time >= start && time < end;
 };
 
-const priceOf = ({ input, output, cached, requests }: Rates, inputTokens: number): ModelPrice | null => {
-  if (input === undefined) return null;
+const priceOf = ([input, output, cached, requests]: Rates, inputTokens: number): ModelPrice | null => {
+  // Shortened rates lack what is missing, others have null there.
+  if (input == null) return null;
   return priceFromUsd({
     inputPerMtok: rateFor(input, inputTokens),
     outputPerMtok: rateFor(output ?? 0, inputTokens),
-    cachedInputPerMtok: cached === undefined ? undefined : rateFor(cached, inputTokens),
-    perRequest: requests === undefined ? undefined : requests / 1000,
+    cachedInputPerMtok: cached == null ? undefined : rateFor(cached, inputTokens),
+    perRequest: requests == null ? undefined : requests / 1000,
   });
 };
 

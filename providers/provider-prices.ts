@@ -1,9 +1,42 @@
-// A provider's row of the price table.
+// A provider's row of the price table, written short: the table is a large part of what an isolate loads.
 
 /** `match` and each line of `models` are JSON, parsed when a provider is first looked up. */
 export interface ProviderPrices {
   readonly id: string;
+  /** Null or a `Match`. */
   readonly match: string | null;
   readonly fallbacks: readonly string[];
+  /** Each a `ListedModel`. */
   readonly models: readonly string[];
 }
+
+/** A sign and a text in lower case: `=` equals it, `^` starts with it, `$` ends with it, `*` contains it, `~` a regex. */
+export type Word = string;
+
+/** One of them must fit; of an inner list, all. */
+export type Match = readonly (Word | readonly Word[])[];
+
+/** A rate, or one that depends on how many input tokens a request has. */
+export type Rate =
+  | number
+  | { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
+
+export interface Condition {
+  readonly type?: "start_date" | "time_of_date";
+  readonly start_date?: string;
+  /** For example 16:30:00Z, in UTC; no range in the table spans midnight. */
+  readonly start_time?: string;
+  readonly end_time?: string;
+}
+
+/** Shorter if the last ones are missing. Without a rate for input the price is unknown. */
+export type Rates = readonly [
+  input?: Rate | null,
+  output?: Rate | null,
+  cached?: Rate | null,
+  requests?: number | null,
+  condition?: Condition,
+];
+
+/** Later rates take precedence over earlier ones. */
+export type ListedModel = readonly [match: Match, ...rates: readonly Rates[]];

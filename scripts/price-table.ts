@@ -3,7 +3,8 @@
 // this table costs nothing until the first lookup.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { findProvider, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";
+import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";
+import type { Condition, ListedModel, Match, Rates, Word } from "../providers/provider-prices.ts";
 
 const OUTPUT = new URL("../providers/price-data.ts", import.meta.url);
 const PACKAGE = new URL("../node_modules/@pydantic/genai-prices/package.json", import.meta.url);
@@ -29,6 +30,7 @@ export function priceData(): string {
   });
   return [
     `// Made by scripts/price-table.ts from @pydantic/genai-prices ${version} (MIT). Do not edit.`,
+    "// biome-ignore-all format: a line per model",
     "// A line per model, in the order in which they are tried; US dollars per million tokens or thousand requests.",
     "",
     'import type { ProviderPrices } from "./provider-prices.ts";',
@@ -39,7 +41,8 @@ export function priceData(): string {
 }
 
 function providerBlock(provider: Provider): string {
-  const match = provider.provider_match === undefined ? "null" : quoted(JSON.stringify(provider.provider_match));
+  const { provider_match } = provider;
+  const match = provider_match === undefined ? "null" : quoted(JSON.stringify(matchOf(provider_match)));
   const fallbacks = (provider.fallback_model_providers ?? []).map((id) => JSON.stringify(id)).join(", ");
   const models = provider.models.map((model) => `      ${quoted(JSON.stringify(modelLine(model)))},`);
   return [
@@ -54,15 +57,31 @@ function providerBlock(provider: Provider): string {
   ].join("\n");
 }
 
-function modelLine({ match, prices }: ModelInfo) {
+function modelLine({ match, prices }: ModelInfo): ListedModel {
   const list = Array.isArray(prices) ? prices : [{ prices }];
-  return { match, prices: list.map(({ constraint, prices }) => ({ ...constraint, ...rates(prices) })) };
+  return [matchOf(match), ...list.map(({ constraint, prices }) => ratesOf(prices, constraint))];
 }
 
-function rates(prices: ModelPrice) {
-  if (prices.input_mtok === undefined || UNTOLD_KEYS.some((key) => prices[key] !== undefined)) return {};
-  const { input_mtok, output_mtok, cache_read_mtok, requests_kcount } = prices;
-  return { input: input_mtok, output: output_mtok, cached: cache_read_mtok, requests: requests_kcount };
+function matchOf(match: MatchLogic): Match {
+  return "or" in match ? match.or.map(wordsOf) : [wordsOf(match)];
+}
+
+function wordsOf(match: MatchLogic): Word | Word[] {
+  if ("or" in match) throw new Error(`an alternative inside another: ${JSON.stringify(match)}`);
+  if ("and" in match) return match.and.flatMap(wordsOf);
+  if ("regex" in match) return `~${match.regex}`;
+  if ("equals" in match) return `=${match.equals.toLowerCase()}`;
+  if ("starts_with" in match) return `^${match.starts_with.toLowerCase()}`;
+  if ("ends_with" in match) return `$${match.ends_with.toLowerCase()}`;
+  return `*${match.contains.toLowerCase()}`;
+}
+
+function ratesOf(prices: ModelPrice, condition: Condition | undefined): Rates {
+  const isUntold = prices.input_mtok === undefined || UNTOLD_KEYS.some((key) => prices[key] !== undefined);
+  const told: ModelPrice = isUntold ? {} : prices;
+  const { input_mtok, output_mtok, cache_read_mtok, requests_kcount } = told;
+  const rates = [input_mtok, output_mtok, cache_read_mtok, requests_kcount, condition].map((one) => one ?? null);
+  return rates.slice(0, rates.findLastIndex((one) => one !== null) + 1) as unknown as Rates;
 }
 
 /** In single quotes, which the formatter keeps if double quotes would need more escapes. */

@@ -18,7 +18,7 @@ export class PrivateDoor extends WorkerEntrypoint<Env> {
     const [, binding = "", name = "", method = ""] = new URL(request.url).pathname.split("/").map(decodeURIComponent);
     const namespace = (this.env as unknown as Record<string, DurableObjectNamespace>)[binding];
     if (namespace === undefined) return new Response(null, { status: NOT_FOUND });
-    const object = namespace.get(namespace.idFromName(name));
+    const object = namespace.getByName(name);
     if (method === "fetch") return object.fetch(urlOf(request), request);
     const stub = object as unknown as Record<string, Method>;
     return new Response(await outcomeOf(stub, method, await request.text()));

@@ -2,10 +2,17 @@
 
 import type { KeyAnswer } from "../../contract/key.ts";
 import { PERIODS, ROLES } from "../../contract/values.ts";
-import { UsageError } from "../failure.ts";
+import { Failure, UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
 import type { Verb } from "../verb.ts";
-import { readJson } from "./jobs.ts";
+
+const readJson = (text: string, where: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Failure(`${where} is not JSON: ${(error as Error).message}`);
+  }
+};
 
 /** Prints only the key to stdout, so that a script can store it. */
 const showSecret = (output: Output, answer: KeyAnswer): void => {

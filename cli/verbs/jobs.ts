@@ -1,24 +1,16 @@
-// Jobs: run, read and change them.
+// Jobs: read and change them.
 
-import type { JobResource, NewJobRequest } from "../../contract/job.ts";
+import type { JobResource } from "../../contract/job.ts";
 import type { JobListQuery } from "../../contract/job-list.ts";
-import { isFinal, JOB_STATUSES, MAX_PAGE, PRIORITIES, TIERS } from "../../contract/values.ts";
-import { Failure, UsageError } from "../failure.ts";
+import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/values.ts";
 import type { Input } from "../input.ts";
 import { type Column, printable } from "../output.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
+import { textOf } from "./run.ts";
 
 const ID = { name: "id", says: "the job's id" } as const;
 const WATCH_EVERY_MS = 2_000;
 const SHOWN_PROMPT = 60;
-
-export const REQUIREMENTS: Readonly<Record<string, Flag>> = {
-  model: { takes: "name", says: "the model to use" },
-  provider: { takes: "name", says: "the provider to use" },
-  tag: { takes: "tag", says: "a tag that the worker must offer", isRepeated: true },
-  priority: { takes: PRIORITIES.join("|"), says: "the priority in the queue (normal)" },
-  tier: { takes: TIERS.join("|"), says: "the price class" },
-};
 
 const FILTERS: Readonly<Record<string, Flag>> = {
   status: { takes: JOB_STATUSES.join("|"), says: "only jobs with this status" },
@@ -48,14 +40,6 @@ const COLUMNS: readonly Column<JobResource>[] = [
   { title: "prompt", of: ({ prompt, error }) => (error === null ? prompt.slice(0, SHOWN_PROMPT) : error.message) },
 ];
 
-/** A result for people: its text, if it has one. */
-const textOf = (value: unknown): string => {
-  if (typeof value === "string") return value;
-  if (value === null || value === undefined) return "";
-  const { text } = value as { text?: unknown };
-  return typeof text === "string" ? text : JSON.stringify(value, null, 2);
-};
-
 const showJob = ({ output }: Context, job: JobResource): void =>
   output.record(job, [
     ["id", job.id],
@@ -75,107 +59,6 @@ const showJob = ({ output }: Context, job: JobResource): void =>
     ["error", job.error === null ? null : `${job.error.code}: ${job.error.message}`],
     ["result", textOf(job.result)],
   ]);
-
-const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobRequest> => {
-  const prompt = input.arg("prompt");
-  const file = input.text("input");
-  if (prompt === "-" && file === "-") throw new UsageError("only one of the prompt and --input can be read from stdin");
-  return {
-    prompt: prompt === "-" ? await readInput("-") : prompt,
-    ...(input.given("model", "provider") as { model?: string; provider?: string }),
-    ...(input.texts("tag").length === 0 ? {} : { tags: [...input.texts("tag")] }),
-    ...optional("priority", input.choice("priority", PRIORITIES)),
-    ...optional("tier", input.choice("tier", TIERS)),
-    ...(file === undefined ? {} : { input: jsonOrText(await readInput(file)) }),
-  };
-};
-
-const optional = <Name extends string, Value>(name: Name, value: Value | undefined): { [N in Name]?: Value } =>
-  (value === undefined ? {} : { [name]: value }) as { [N in Name]?: Value };
-
-const jsonOrText = (text: string) => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-};
-
-/** Prints the result on stdout; a job that did not complete is reported on stderr, with exit code 1. */
-const showEnd = ({ output }: Context, job: JobResource): number => {
-  if (job.status === "completed") {
-    output.value(job, textOf(job.result));
-    return 0;
-  }
-  if (output.isJson) output.value(job, "");
-  output.say(`Job ${job.id} ${job.status}${job.error === null ? "" : `: ${job.error.code}: ${job.error.message}`}`);
-  return 1;
-};
-
-const goesOn = (context: Context, id: string): void =>
-  context.signal.addEventListener("abort", () => context.output.say(`The job continues: signalbox jobs get ${id}`), {
-    once: true,
-  });
-
-/** The text of a chunk of an ordinary job. */
-const chunkText = (data: unknown): string =>
-  typeof data === "object" && data !== null && typeof (data as { text?: unknown }).text === "string"
-    ? (data as { text: string }).text
-    : "";
-
-const streamed = async (context: Context, job: NewJobRequest): Promise<number> => {
-  const { output, signal } = context;
-  const { jobs } = context.client();
-  const wanted: NewJobRequest & { stream: true } = { ...job, stream: true };
-  const { id } = await jobs.create(wanted, { signal });
-  output.say(`Job ${id}`);
-  goesOn(context, id);
-  let last = "";
-  for await (const event of jobs.stream(id, { signal })) {
-    if (output.isJson) output.line(event, "");
-    else if (event.type === "chunk") {
-      last = chunkText(event.data) || last;
-      output.raw(printableLines(chunkText(event.data)));
-    }
-  }
-  if (!output.isJson && last !== "" && !last.endsWith("\n")) output.raw("\n");
-  const ended = await jobs.wait(id, { signal });
-  if (ended.status === "completed") {
-    // Its worker told nothing while it wrote.
-    if (!output.isJson && last === "") output.raw(`${printableLines(textOf(ended.result))}\n`);
-    return 0;
-  }
-  output.say(`Job ${id} ${ended.status}${ended.error === null ? "" : `: ${ended.error.code}: ${ended.error.message}`}`);
-  return 1;
-};
-
-/** Keeps line breaks and tabs, replaces other control characters. */
-const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
-
-const run: Verb = {
-  name: "run",
-  says: "Creates a job and prints its id, or its result with --wait",
-  args: [{ name: "prompt", says: "the prompt; - reads it from stdin" }],
-  flags: {
-    ...REQUIREMENTS,
-    input: { takes: "file", says: "the job's input, JSON or text; - reads it from stdin" },
-    wait: { takes: null, says: "waits for the end and prints the result" },
-    stream: { takes: null, says: "prints the output while it is written" },
-  },
-  run: async (context, input) => {
-    const { output, signal } = context;
-    const job = await newJob(context, input);
-    if (input.is("stream")) return streamed(context, job);
-    const { jobs } = context.client();
-    const created = await jobs.create(job, { signal });
-    if (!input.is("wait")) {
-      output.value(created, created.id);
-      return;
-    }
-    goesOn(context, created.id);
-    return showEnd(context, await jobs.wait(created.id, { signal }));
-  },
-};
 
 const list: Verb = {
   name: "jobs list",
@@ -310,81 +193,7 @@ const watch: Verb = {
   },
 };
 
-const queue: Verb = {
-  name: "queue",
-  says: "Lists what waits and why",
-  run: async ({ client, output, signal }) => {
-    const found = await client().jobs.queue({ signal });
-    output.table(found, found.groups, [
-      { title: "jobs", of: ({ count }) => count },
-      { title: "provider", of: ({ provider }) => provider },
-      { title: "model", of: ({ model }) => model },
-      { title: "tags", of: ({ tags }) => tags },
-      { title: "oldest", of: ({ oldest_at }) => oldest_at },
-      { title: "reason", of: ({ reason }) => reason },
-    ]);
-  },
-};
-
-const failures: Verb = {
-  name: "failures",
-  says: "Lists what failed, by error and provider",
-  flags: {
-    since: { takes: "time", says: "start of the span (RFC 3339)" },
-    until: { takes: "time", says: "end of the span" },
-  },
-  run: async ({ client, output, signal }, input) => {
-    const found = await client().jobs.failures(input.given("since", "until"), { signal });
-    output.table(found, found.failures, [
-      { title: "jobs", of: ({ count }) => count },
-      { title: "before", of: ({ previous_count }) => previous_count },
-      { title: "code", of: ({ code }) => code },
-      { title: "provider", of: ({ provider }) => provider },
-      { title: "model", of: ({ model }) => model },
-      { title: "last", of: ({ last_at }) => last_at },
-      { title: "message", of: ({ message }) => message },
-    ]);
-  },
-};
-
-const explain: Verb = {
-  name: "explain",
-  says: "Shows which worker would get such a job, and why the others would not",
-  flags: { ...REQUIREMENTS, job: { takes: "id", says: "explains this waiting job instead" } },
-  run: async ({ client, output, signal }, input) => {
-    const job = input.text("job");
-    const urgency = input.choice("priority", PRIORITIES);
-    const tier = input.choice("tier", TIERS);
-    const tags = input.texts("tag").join(",");
-    const found = await client().jobs.explain(
-      job === undefined ? { ...input.given("provider", "model"), job_tags: tags, urgency, tier } : { job_id: job },
-      { signal },
-    );
-    output.table(found, found.workers, [
-      { title: "worker", of: ({ instance }) => instance },
-      { title: "provider", of: ({ provider }) => provider },
-      { title: "eligible", of: ({ eligible }) => (eligible ? "yes" : "no") },
-      { title: "score", of: ({ score }) => score?.toFixed(1) },
-      { title: "why not", of: ({ reasons }) => reasons.join("; ") },
-    ]);
-    output.say(
-      found.selected === null
-        ? ["No worker would get it.", ...found.notes].join(" ")
-        : `${found.selected} would get it.`,
-    );
-  },
-};
-
-export const readJson = (text: string, where: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Failure(`${where} is not JSON: ${(error as Error).message}`);
-  }
-};
-
 export const jobCommands: readonly Verb[] = [
-  run,
   list,
   get,
   command("cancel", "Cancels jobs"),
@@ -392,7 +201,4 @@ export const jobCommands: readonly Verb[] = [
   events,
   attempts,
   watch,
-  queue,
-  failures,
-  explain,
 ];

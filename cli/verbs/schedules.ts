@@ -4,7 +4,7 @@ import type { NewScheduleRequest, ScheduleResource } from "../../contract/schedu
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
-import { REQUIREMENTS } from "./jobs.ts";
+import { REQUIREMENTS } from "./requirements.ts";
 
 const NAME = { name: "name", says: "the schedule's name" } as const;
 

@@ -8,7 +8,7 @@ import { keepLogin, loginOf } from "../login.ts";
 import type { Output } from "../output.ts";
 import { readKey } from "../read-key.ts";
 import type { Verb } from "../verb.ts";
-import { REQUIREMENTS } from "./jobs.ts";
+import { REQUIREMENTS } from "./requirements.ts";
 
 const SIGN: Record<Check["verdict"], string> = { good: "ok", warning: "look", bad: "WRONG" };
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
-import { count, plural } from "../format.ts";
+import { count, plural, withLocalTimes } from "../format.ts";
 import { BulkBar } from "../parts/bulk-bar.tsx";
 import { JobSearch } from "../parts/job-search.tsx";
 import { JobTable } from "../parts/job-table.tsx";
@@ -125,7 +125,11 @@ export const Jobs = () => {
   return (
     <Page
       title="Jobs"
-      lead={question.reason === null ? undefined : <span class="tone-caution">waiting: {question.reason}</span>}
+      lead={
+        question.reason === null ? undefined : (
+          <span class="tone-caution">waiting: {withLocalTimes(question.reason)}</span>
+        )
+      }
       actions={
         <a class="button primary" href="#/jobs/new">
           New job

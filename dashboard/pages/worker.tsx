@@ -2,7 +2,7 @@
 
 import type { WorkerDetail } from "../../contract/worker.ts";
 import { api } from "../api.ts";
-import { splitTags } from "../format.ts";
+import { splitTags, withLocalTimes } from "../format.ts";
 import { IdleReasons } from "../parts/idle-reasons.tsx";
 import { Fact } from "../parts/job-facts.tsx";
 import { JobTable, toRow } from "../parts/job-table.tsx";
@@ -71,7 +71,7 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
     lead={
       <>
         <WorkerStatus worker={worker} />
-        {worker.paused && <span class="tone-caution">{worker.pause_reason}</span>}
+        {worker.paused && <span class="tone-caution">{withLocalTimes(worker.pause_reason ?? "")}</span>}
       </>
     }
     actions={<WorkerActions worker={worker} onDone={reload} />}

@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
-import { plural, usd } from "../format.ts";
+import { plural, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { budgetReached, fleet, isHalted, removedModels, workers } from "../state/board.ts";
 import { useLoad } from "../state/load.ts";
@@ -63,7 +63,7 @@ const workerConcern = (state: "paused" | "unavailable" | "offline"): Concern[] =
       },
     ];
   const why = state === "paused" ? one.pause_reason : state === "unavailable" ? one.unavailable : null;
-  const text = `Worker ${one.instance} is ${state}${why === null ? "" : `: ${why}`}`;
+  const text = `Worker ${one.instance} is ${state}${why === null ? "" : `: ${withLocalTimes(why)}`}`;
   return [{ aspect: "caution", text, href: href(["fleet", one.instance]) }];
 };
 

@@ -1,31 +1,9 @@
 // The budgets: what is spent, and when each is reached at the current rate.
 
 import type { BudgetState } from "../../contract/cost.ts";
-import { clock, dateTime, usd } from "../format.ts";
+import { clock, dateTime } from "../format.ts";
 import { now } from "../state/clock.ts";
-
-const CAUTION_FROM = 0.8;
-
-const Budget = ({ name, spent, limit }: { name: string; spent: number; limit: number }) => {
-  const share = limit === 0 ? 1 : Math.min(1, spent / limit);
-  const tone = share >= 1 ? "stop" : share >= CAUTION_FROM ? "caution" : "clear";
-  return (
-    <div class="budget">
-      <span>
-        {name}: <strong class="num">{usd(spent)}</strong> of {usd(limit)}
-      </span>
-      <svg
-        class="budget-bar"
-        viewBox="0 0 100 12"
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${name}: ${Math.round(share * 100)} percent spent`}
-      >
-        <rect class={`budget-${tone}`} width={share * 100} height="12" />
-      </svg>
-    </div>
-  );
-};
+import { BudgetBar } from "./budget-bar.tsx";
 
 const isToday = (at: number): boolean => new Date(at).toDateString() === new Date(now.value).toDateString();
 
@@ -48,9 +26,9 @@ export const Budgets = ({ budget }: { budget: BudgetState }) =>
     </p>
   ) : (
     <>
-      {budget.day_usd !== null && <Budget name="Today" spent={budget.day_spent_usd} limit={budget.day_usd} />}
+      {budget.day_usd !== null && <BudgetBar name="Today" spent={budget.day_spent_usd} limit={budget.day_usd} />}
       {budget.month_usd !== null && (
-        <Budget name="This month" spent={budget.month_spent_usd} limit={budget.month_usd} />
+        <BudgetBar name="This month" spent={budget.month_spent_usd} limit={budget.month_usd} />
       )}
       <Pace budget={budget} />
     </>

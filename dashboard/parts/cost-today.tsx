@@ -5,35 +5,18 @@ import { api } from "../api.ts";
 import { plural, usd } from "../format.ts";
 import { todayUsd } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
+import { BudgetBar } from "./budget-bar.tsx";
 import { Problem } from "./problem.tsx";
 import { Time } from "./time.tsx";
 
 const REREAD_EVERY_MS = 10_000;
-const NEARLY = 0.8;
-
-const Share = ({ name, spent, limit }: { name: string; spent: number; limit: number }) => {
-  const share = limit === 0 ? 1 : spent / limit;
-  const tone = share >= 1 ? "stop" : share >= NEARLY ? "caution" : "clear";
-  return (
-    <div class="budget">
-      <span>
-        {usd(spent)} of {usd(limit)} {name} <span class="dim num">{Math.floor(share * 100)}%</span>
-      </span>
-      <meter
-        class={`meter meter-${tone}`}
-        min={0}
-        max={1}
-        value={Math.min(1, share)}
-        aria-label={`${name}: ${Math.floor(share * 100)} percent of the budget spent`}
-      />
-    </div>
-  );
-};
 
 const Budget = ({ budget, spentToday }: { budget: BudgetState; spentToday: number }) => (
   <>
-    {budget.day_usd !== null && <Share name="today" spent={spentToday} limit={budget.day_usd} />}
-    {budget.month_usd !== null && <Share name="this month" spent={budget.month_spent_usd} limit={budget.month_usd} />}
+    {budget.day_usd !== null && <BudgetBar name="Today" spent={spentToday} limit={budget.day_usd} />}
+    {budget.month_usd !== null && (
+      <BudgetBar name="This month" spent={budget.month_spent_usd} limit={budget.month_usd} />
+    )}
     {budget.reached && <p class="tone-stop">The budget is reached.</p>}
     {!budget.reached && budget.reached_at_pace !== null && (
       <p class="tone-caution">

@@ -4,7 +4,7 @@
 import type { JobResource } from "../../contract/job.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { startOf } from "../../contract/start-of.ts";
-import { duration, usd } from "../format.ts";
+import { duration, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";
 import { now } from "../state/clock.ts";
@@ -43,7 +43,8 @@ const Note = ({ job }: { job: LiveJob }) => {
     const says = startOf(`${job.error.code}: ${job.error.message}`, NOTE_CHARS);
     return <span class="row-note tone-stop">{says}</span>;
   }
-  if (reason !== null) return <span class="row-note tone-caution">waits: {startOf(reason, NOTE_CHARS)}</span>;
+  if (reason !== null)
+    return <span class="row-note tone-caution">waits: {startOf(withLocalTimes(reason), NOTE_CHARS)}</span>;
   return <span class="row-note">{NOTHING}</span>;
 };
 

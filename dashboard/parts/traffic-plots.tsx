@@ -59,7 +59,7 @@ export const WaitingPlot = () => {
     <Panel title="Waiting time" aside={<PlotLegend lines={lines} />} class="span-plot">
       <p class="plot-says">
         {latest === null ? (
-          "No job was assigned in the last hour"
+          "No wait was measured yet: the page measures while it is open"
         ) : (
           <>
             median wait <strong class="num">{wait(latest)}</strong>

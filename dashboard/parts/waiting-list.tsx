@@ -1,6 +1,6 @@
 // What waits, by reason: how many jobs, since when, and a link to exactly those.
 
-import { count, plural } from "../format.ts";
+import { count, plural, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { queue } from "../state/board.ts";
 import { type QueueGroup, type Wait, waits } from "../state/waiting.ts";
@@ -69,7 +69,7 @@ export const WaitingList = () => {
           <tr key={wait.reason}>
             <td class="num">{count(wait.count)}</td>
             <td class="cell-reason">
-              <a href={waitHref(wait)}>{wait.reason}</a>
+              <a href={waitHref(wait)}>{withLocalTimes(wait.reason)}</a>
             </td>
             <td class="cell-wide">
               <Asks groups={wait.groups} />

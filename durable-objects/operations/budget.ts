@@ -1,6 +1,6 @@
 // Budgets: the tenant's spending is known exactly here, so a reached budget applies from the next turn on. It closes
-// the providers that cost money until its period ends; local runtimes go on. `on_reached: killswitch` also engages
-// level 1 for as long as the tenant's budget is reached.
+// the providers that cost money until its period ends; local runtimes go on. With `on_reached: killswitch` the tenant's
+// own budget also engages level 1, again after each clear while it is reached.
 
 import type { BudgetState } from "../../contract/cost.ts";
 import { toIso, toIsoOrNull } from "../../contract/field.ts";

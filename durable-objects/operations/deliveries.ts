@@ -15,6 +15,7 @@ import {
   wants,
 } from "../../domain/webhook.ts";
 import { isOffline } from "../../domain/worker.ts";
+import type { Sendable } from "../store/webhooks.ts";
 import type { Turn } from "./turn.ts";
 
 /** The platform allows six connections at a time. */
@@ -22,7 +23,11 @@ const MAX_UNDER_WAY = 5;
 /** Longer than a try takes; without an outcome by then it is repeated. */
 const TRY_LEASE_MS = 60_000;
 const LOOK_AGAIN_MS = 5_000;
-const KEPT_MS = 30 * 86_400_000;
+/**
+ * How long finished deliveries are kept. Each is written at least twice, so these are about the last 100,000: without
+ * such a limit a busy tenant would fill its database with them.
+ */
+export const DELIVERIES_KEPT = { ms: 30 * 86_400_000, writes: 200_000 };
 const REMOVED_A_SWEEP = 1_000;
 
 /** Writes the turn's announcements: a delivery for each webhook that selects them. */
@@ -65,7 +70,7 @@ const withLink = ({ origin }: Webhook, data: Json): Json => {
 };
 
 /** At killswitch level 4 only the killswitch's own events are sent. */
-const sendable = (turn: Turn): string => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch.*" : "*");
+const sendable = (turn: Turn): Sendable => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch" : "all");
 
 /**
  * While the most deliveries are in progress, the end of each triggers the next; the alarm is for an object that dies.
@@ -120,12 +125,13 @@ export const putWebhook = (turn: Turn, webhook: Webhook): void => {
 };
 
 export const nextRemovalAt = (turn: Turn): number | null => {
-  const oldestAt = turn.store.deliveries.oldestFinishedAt();
-  return oldestAt === null ? null : oldestAt + KEPT_MS;
+  const oldest = turn.store.deliveries.oldestFinished();
+  if (oldest === null) return null;
+  return oldest.writesSince >= DELIVERIES_KEPT.writes ? turn.nowAt : oldest.at + DELIVERIES_KEPT.ms;
 };
 
 export const removeOldDeliveries = (turn: Turn): void =>
-  turn.store.deliveries.removeFinishedBefore(turn.nowAt - KEPT_MS + 1, REMOVED_A_SWEEP);
+  turn.store.deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);
 
 const isSilenceWanted = (turn: Turn): boolean =>
   turn.memory.webhooks.some((webhook) => wants(webhook, "worker.offline", null));

@@ -50,6 +50,7 @@ export interface Asking {
 export interface Followed {
   readonly id: string;
   readonly api: Api | null;
+  readonly stream: boolean;
   readonly status: JobStatus;
   readonly lease: number;
   readonly worker: string | null;
@@ -242,6 +243,7 @@ export const follow = (turn: Turn, request: JobCommand): Result<Followed, Refusa
 const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   id: job.id,
   api: job.api,
+  stream: job.stream,
   status: job.status,
   lease: job.lease,
   worker: job.assignedWorker,
@@ -256,6 +258,7 @@ const present = (turn: Turn, job: Job, archived: Json): Followed => ({
 const gone = (job: JobResource): Followed => ({
   id: job.id,
   api: job.api,
+  stream: job.stream,
   status: "pending",
   lease: job.lease,
   worker: null,

@@ -27,9 +27,9 @@ export interface Credential {
   readonly id: string;
   readonly hash: string;
   /** The request's id, for the log and the job's events. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   /** Requests of the key in progress at the edge, including this one, if it counts against the limits. */
-  readonly underWay?: number;
+  readonly underWay?: number | undefined;
 }
 
 const USE_NOTED_EVERY_MS = 60_000;
@@ -134,10 +134,12 @@ export const patchKey = (
 
 /** Jobs of a key with a limit on jobs are counted from now on. */
 const putKey = (turn: Turn, key: KeyRecord): void => {
-  const { openByKey } = turn.memory;
-  turn.store.keys.put(key);
-  if (key.limits?.concurrent == null) openByKey.delete(key.id);
-  else if (!openByKey.has(key.id)) openByKey.set(key.id, turn.store.jobs.openCountOf(key.id));
+  const { memory, store } = turn;
+  store.keys.put(key);
+  if (key.limits?.concurrent == null) {
+    memory.openByKey.delete(key.id);
+    store.keyUse.forgetOpenCount(key.id);
+  } else if (!memory.openByKey.has(key.id)) turn.putOpenCount(key.id, store.jobs.openCountOf(key.id));
 };
 
 /** Adds an admin key, for the operator: a tenant whose keys are lost can be recovered. */

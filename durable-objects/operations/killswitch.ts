@@ -10,7 +10,7 @@ import {
 import { type Actor, SERVICE_ACTOR } from "../../domain/event.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { cancelJob } from "../../domain/job.ts";
-import { cancelsWork, clear, engage, type Killswitch } from "../../domain/killswitch.ts";
+import { cancelsWork, clear, engage, isHaltedBy, type Killswitch, restored } from "../../domain/killswitch.ts";
 import { haltJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
@@ -94,7 +94,7 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
   if (before.level === 0 && !request.resumeAll) return read(turn);
   store(turn, clear(before, request.resumeAll));
   turn.store.haltedJobs.clear();
-  const resumed = request.resumeAll ? resumeFleet(turn) : 0;
+  const resumed = resumeFleet(turn);
   turn.isAllOpened = true;
   turn.audit("killswitch.cleared", `level ${before.level}`, {
     before: before.level,
@@ -102,6 +102,21 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
     resume_all: request.resumeAll,
     resumed_workers: resumed,
   });
+  return announce(turn);
+};
+
+/** Takes an activation back: level, reason and paused workers are as they were before it. */
+export const takeBack = (turn: Turn, earlier: Killswitch): Result<KillswitchResource, Refusal> => {
+  const current = turn.memory.killswitch;
+  store(turn, restored(current, earlier));
+  const detail = { before: current.level, resumed_workers: resumeFleet(turn) };
+  if (earlier.level > 0)
+    turn.audit("killswitch.activated", `level ${earlier.level}`, { reason: earlier.reason, ...detail });
+  else {
+    turn.store.haltedJobs.clear();
+    turn.isAllOpened = true;
+    turn.audit("killswitch.cleared", `level ${current.level}`, { reason: current.reason, ...detail });
+  }
   return announce(turn);
 };
 
@@ -156,17 +171,23 @@ const pauseFleet = (turn: Turn): number => {
   return free.length;
 };
 
-/** A worker that an operator paused stays paused and gets no message. */
+/**
+ * Resumes the workers that the killswitch pauses no longer; returns their number. A worker that an operator paused stays
+ * paused and gets no message.
+ */
 const resumeFleet = (turn: Turn): number => {
-  const halted = [...turn.memory.fleet.members()].filter(({ worker }) => worker.isHalted);
   const stillPaused = new Set<string>();
-  for (const { worker } of halted) {
-    turn.showWorker({ ...worker, isHalted: false });
+  let count = 0;
+  for (const { worker } of [...turn.memory.fleet.members()].filter((one) => one.worker.isHalted)) {
+    const isHalted = isHaltedBy(turn.memory.killswitch, worker.resumedEpoch);
+    if (isHalted || worker.pause !== null) stillPaused.add(worker.instance);
+    if (isHalted) continue;
+    turn.showWorker({ ...worker, isHalted });
     turn.freedWorkers.add(worker.instance);
-    if (worker.pause !== null) stillPaused.add(worker.instance);
+    count += 1;
   }
-  if (halted.length > 0) turn.effects.broadcast.push({ message: { type: "worker.resumed" }, except: stillPaused });
-  return halted.length;
+  if (count > 0) turn.effects.broadcast.push({ message: { type: "worker.resumed" }, except: stillPaused });
+  return count;
 };
 
 /**

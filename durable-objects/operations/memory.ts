@@ -110,7 +110,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
       store.keys
         .all()
         .filter((key) => key.limits?.concurrent != null)
-        .map(({ id }) => [id, store.jobs.openCountOf(id)]),
+        .map(({ id }) => [id, store.keyUse.openCount(id) ?? store.jobs.openCountOf(id)]),
     ),
     webhooks: store.webhooks.all(),
     deliveriesUnderWay: new Set(),

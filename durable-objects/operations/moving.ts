@@ -3,7 +3,8 @@
 
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { activate, deactivate } from "./killswitch.ts";
+import { enforceBudget } from "./budget.ts";
+import { activate, takeBack } from "./killswitch.ts";
 import type { Turn } from "./turn.ts";
 
 /** Instead of an address: not all of the tenant's rows have arrived. */
@@ -17,7 +18,6 @@ export interface Departure {
 
 /** Running work goes back to the queue, and no new work is created. */
 const HALT_LEVEL = 3;
-const REASON = "the tenant moves to ";
 
 /** Why the tenant is not served here; null if it is. */
 export const movedRefusal = (movedTo: string | null): Refusal | null => {
@@ -30,7 +30,10 @@ export const leave = (turn: Turn, to: string): Result<null, Refusal> => {
   const { movedTo, killswitch } = turn.memory;
   if (movedTo !== null && movedTo !== to) return err({ code: "tenant_moved", to: movedTo });
   if (movedTo === to) return ok(null);
-  if (killswitch.level < HALT_LEVEL) activate(turn, { level: HALT_LEVEL, reason: `${REASON}${to}` });
+  if (killswitch.level < HALT_LEVEL) {
+    turn.store.settings.putKillswitchBeforeMove(killswitch);
+    activate(turn, { level: HALT_LEVEL, reason: `the tenant moves to ${to}` });
+  }
   turn.audit("tenant.left", to);
   putMovedTo(turn, to);
   return ok(null);
@@ -54,9 +57,14 @@ export const settleIn = (turn: Turn): Result<null, Refusal> => {
   return ok(null);
 };
 
-/** A halt that was engaged for another reason stays. */
+/** What was halted before the move stays halted. */
 const endHalt = (turn: Turn): void => {
-  if (turn.memory.killswitch.reason?.startsWith(REASON) === true) deactivate(turn, { resumeAll: true });
+  const { settings } = turn.store;
+  const earlier = settings.killswitchBeforeMove();
+  if (earlier === null) return;
+  settings.putKillswitchBeforeMove(null);
+  takeBack(turn, earlier);
+  enforceBudget(turn);
 };
 
 const putMovedTo = (turn: Turn, to: string | null): void => {

@@ -208,6 +208,12 @@ export class Turn {
     this.effects.changedWorkers.add(worker.instance);
   }
 
+  /** Open jobs of a key with a limit on jobs. Stored, so that waking reads no job for it. */
+  putOpenCount(keyId: string, count: number): void {
+    this.memory.openByKey.set(keyId, count);
+    this.store.keyUse.putOpenCount(keyId, count);
+  }
+
   /** A change that follows from other stored values: in memory only, computed again when the object wakes. */
   showWorker(worker: Worker): void {
     this.memory.fleet.put(worker, this.nowAt);
@@ -306,11 +312,10 @@ export class Turn {
   }
 
   #countByKey(before: Job | null, after: Job): void {
-    const { openByKey } = this.memory;
-    const known = after.keyId === null ? undefined : openByKey.get(after.keyId);
+    const known = after.keyId === null ? undefined : this.memory.openByKey.get(after.keyId);
     if (known === undefined || after.keyId === null) return;
     const change = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
-    openByKey.set(after.keyId, known + change);
+    if (change !== 0) this.putOpenCount(after.keyId, known + change);
   }
 
   #countStream(before: Job | null, after: Job): void {

@@ -15,7 +15,7 @@ import { loseJob } from "../../domain/lease.ts";
 import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import {
-  haltReasonOf,
+  HALT_REASON,
   pauseReasonOf,
   pauseWorker,
   resumeWorker,
@@ -47,7 +47,7 @@ export const viewOf = (turn: Turn, member: Member): WorkerView => {
 /** While the killswitch is active only its name is shown: a worker can be resumed after it is cleared. */
 const shownPauseReason = (turn: Turn, worker: Worker): string | null => {
   const reason = pauseReasonOf(worker, turn.nowAt);
-  return turn.memory.killswitch.level > 0 && reason === haltReasonOf(worker) ? "killswitch" : reason;
+  return turn.memory.killswitch.level > 0 && reason === HALT_REASON ? "killswitch" : reason;
 };
 
 const newestFirst = (one: Member, other: Member): number =>

@@ -23,7 +23,7 @@ export const frontDoorJobs = (sql: Sql, journal: Journal) => ({
       "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND record ->> 'stream' AND record ->> 'firstTokenAt' IS NOT NULL",
     ) ?? 0) + journal.open().filter(({ job }) => job.stream && job.firstTokenAt !== null).length,
 
-  /** Reads every open job; only called when the counting of a key's jobs begins. */
+  /** Reads every open job: only called when the counting of a key's jobs begins. */
   openCountOf: (keyId: string): number =>
     (scalar(
       sql,

@@ -13,7 +13,10 @@ import { Recent } from "./recent.ts";
 import type { SettingsTable } from "./settings.ts";
 import { all, type Sql } from "./sql.ts";
 
-/** The journal's capacity: above it the older half moves to the tables. A job's long texts are never here. */
+/**
+ * The journal's capacity: above it the older half moves to the tables. `chars` counts records, prompts, inputs and
+ * results; a prompt with its input, or a result, of more than `textChars` is never here.
+ */
 export const JOURNAL_ROOM = { jobs: 8_000, chars: 16_000_000, textChars: 4_096 };
 /** Jobs that ended here and that history has, kept for reads that follow soon. */
 const ENDED_JOBS = 2_000;
@@ -29,8 +32,10 @@ export interface Journaled {
   changedSeq: number;
   /** Null if it is a row of its own. */
   payload: JobPayload | null;
+  payloadChars: number;
   /** Null if there is none, or if it is a row of its own. */
   result: Json;
+  resultChars: number;
   /** Its long texts are rows of their own. */
   hasRows: boolean;
 }
@@ -101,13 +106,25 @@ export class Journal {
 
   add(job: Job, text: string, dueAt: number | null, seq: number): void {
     this.#known();
-    this.#insert({ job, dueAt, result: null, hasRows: false }, text, seq);
+    this.#insert(job, text, dueAt, seq);
     this.#mustBeWritten(job.id, seq);
   }
 
   change(kept: Journaled, job: Job, text: string, dueAt: number | null, seq: number): void {
     this.#update(kept, { job, text, dueAt, changedSeq: seq });
     this.#mustBeWritten(job.id, seq);
+  }
+
+  keepPayload(kept: Journaled, payload: JobPayload, chars: number): void {
+    this.#chars += chars - kept.payloadChars;
+    kept.payload = payload;
+    kept.payloadChars = chars;
+  }
+
+  keepResult(kept: Journaled, result: Json, chars: number): void {
+    this.#chars += chars - kept.resultChars;
+    kept.result = result;
+    kept.resultChars = chars;
   }
 
   remove(kept: Journaled): void {
@@ -192,20 +209,20 @@ export class Journal {
   #replay(change: Change, seq: number): void {
     const job = currentJob(change.job);
     const text = JSON.stringify(job);
-    const kept = this.#jobs.get(job.id);
-    if (kept === undefined) this.#insert({ ...change, job }, text, seq);
-    else {
-      this.#update(kept, { job, text, dueAt: change.dueAt, changedSeq: seq });
-      kept.result = change.result;
-      kept.hasRows = change.hasRows;
-    }
+    const known = this.#jobs.get(job.id);
+    if (known !== undefined) this.#update(known, { job, text, dueAt: change.dueAt, changedSeq: seq });
+    const kept = known ?? this.#insert(job, text, change.dueAt, seq);
+    kept.hasRows = change.hasRows;
+    if (change.payload !== undefined) this.keepPayload(kept, change.payload, payloadCharsOf(change.payload));
+    this.keepResult(kept, change.result, resultCharsOf(change.result));
   }
 
-  #insert({ job, dueAt, payload, result, hasRows }: Change, text: string, seq: number): void {
-    const texts = { payload: payload ?? null, result, hasRows };
+  #insert(job: Job, text: string, dueAt: number | null, seq: number): Journaled {
+    const texts = { payload: null, payloadChars: 0, result: null, resultChars: 0, hasRows: false };
     const kept: Journaled = { job, text, dueAt, firstSeq: seq, changedSeq: seq, ...texts };
     this.#jobs.set(job.id, kept);
     this.#place(kept);
+    return kept;
   }
 
   #update(kept: Journaled, change: Pick<Journaled, "job" | "text" | "dueAt" | "changedSeq">): void {
@@ -222,7 +239,7 @@ export class Journal {
 
   #place(kept: Journaled): void {
     const { id, groupKey, orderKey, assignedWorker } = kept.job;
-    this.#chars += kept.text.length;
+    this.#chars += charsOf(kept);
     if (orderKey !== null) {
       const line = this.#lines.get(groupKey) ?? new Line();
       line.add({ id, orderKey });
@@ -235,7 +252,7 @@ export class Journal {
 
   #displace(kept: Journaled): void {
     const { id, groupKey, orderKey, assignedWorker } = kept.job;
-    this.#chars -= kept.text.length;
+    this.#chars -= charsOf(kept);
     const line = this.#lines.get(groupKey);
     if (orderKey !== null) line?.remove({ id, orderKey });
     if (line?.length === 0) this.#lines.delete(groupKey);
@@ -244,6 +261,12 @@ export class Journal {
     if (held?.size === 0) this.#byWorker.delete(assignedWorker ?? "");
   }
 }
+
+const charsOf = ({ text, payloadChars, resultChars }: Journaled): number => text.length + payloadChars + resultChars;
+
+const payloadCharsOf = ({ prompt, input }: JobPayload): number => prompt.length + JSON.stringify(input).length;
+
+const resultCharsOf = (result: Json): number => (result === null ? 0 : JSON.stringify(result).length);
 
 const textOf = ({ firstSeq, text, dueAt, payload, result, hasRows }: Journaled, seq: number): string => {
   const isFirst = firstSeq === seq && payload !== null;

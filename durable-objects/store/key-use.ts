@@ -1,4 +1,4 @@
-// What keys with limits have used: their requests in the current minute, and their spending by day.
+// What keys with limits have used: their requests in the current minute, their open jobs, and their spending by day.
 
 import type { RequestWindow } from "../../domain/key-limits.ts";
 import { first, type Sql, scalar } from "./sql.ts";
@@ -16,6 +16,17 @@ export const keyUseTable = (sql: Sql) => ({
       startedAt,
       count,
     );
+  },
+
+  /** Null if the key's jobs have not been counted. */
+  openCount: (keyId: string): number | null => scalar(sql, "SELECT count FROM key_open_jobs WHERE key_id = ?", keyId),
+
+  putOpenCount: (keyId: string, count: number): void => {
+    sql.exec("INSERT OR REPLACE INTO key_open_jobs (key_id, count) VALUES (?, ?)", keyId, count);
+  },
+
+  forgetOpenCount: (keyId: string): void => {
+    sql.exec("DELETE FROM key_open_jobs WHERE key_id = ?", keyId);
   },
 
   /** Nano-dollars of the days that begin in [fromAt, toAt). */

@@ -19,7 +19,7 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
       const input = JSON.stringify(payload.input);
       const chars = payload.prompt.length + input.length;
       const kept = journal.get(jobId);
-      if (kept !== undefined && chars <= JOURNAL_ROOM.textChars) kept.payload = payload;
+      if (kept !== undefined && chars <= JOURNAL_ROOM.textChars) journal.keepPayload(kept, payload, chars);
       else putRow(jobId, payload.prompt, input);
       if (kept !== undefined) kept.hasRows ||= chars > JOURNAL_ROOM.textChars;
       return chars;
@@ -50,7 +50,7 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
       const text = result === null ? "" : JSON.stringify(result);
       const isKept = kept !== undefined && text.length <= JOURNAL_ROOM.textChars;
       if (kept !== undefined) {
-        kept.result = isKept ? result : null;
+        journal.keepResult(kept, isKept ? result : null, isKept ? text.length : 0);
         if (!isKept) kept.hasRows = true;
       }
       if (!isKept && result !== null) putResultRow(jobId, text);

@@ -170,6 +170,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   ],
   // The jobs that a commit created or changed and that are in no table yet (`journal.ts`).
   [`ALTER TABLE outbox ADD COLUMN jobs TEXT`],
+  // Open jobs of the keys with a limit on jobs; counted when first needed, because the journal has some of them.
+  [`CREATE TABLE key_open_jobs (key_id TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID`],
 ];
 
 /** The version of a database after all steps. */

@@ -89,6 +89,10 @@ export const settingsTable = (sql: Sql) => {
     killswitch: (): Killswitch => read<Killswitch>("killswitch") ?? KILLSWITCH_OFF,
     putKillswitch: (killswitch: Killswitch): void => write("killswitch", killswitch),
 
+    /** As it was before the tenant was halted for its move; null if it was not. */
+    killswitchBeforeMove: (): Killswitch | null => read<Killswitch | null>("killswitch_before_move"),
+    putKillswitchBeforeMove: (killswitch: Killswitch | null): void => write("killswitch_before_move", killswitch),
+
     /** A document that an earlier release stored gets the defaults of later settings. */
     config: (): StoredConfig | null => {
       const stored = read<StoredConfig>("config");

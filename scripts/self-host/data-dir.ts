@@ -80,7 +80,10 @@ function openLock(dir: DataDir): DatabaseSync {
   try {
     mkdirSync(dir.root, { recursive: true, mode: 0o700 });
     chmodSync(dir.root, 0o700);
-    return new DatabaseSync(path.join(dir.root, "lock.sqlite"));
+    const file = path.join(dir.root, "lock.sqlite");
+    const lock = new DatabaseSync(file);
+    chmodSync(file, 0o600);
+    return lock;
   } catch (error) {
     const why = (error as Error).message;
     throw new ExitError(`The data folder ${dir.root} cannot be used: ${why}. Set SERVICE_DATA_DIR to another folder.`);

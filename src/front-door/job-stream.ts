@@ -39,7 +39,9 @@ const event = (type: "status" | "end", job: Followed): string => {
   return `event: ${type}\ndata: ${JSON.stringify({ status, worker, lease, error })}\n\n`;
 };
 
-const isHeld = ({ status }: Followed): boolean => status === "assigned" || status === "running";
+/** Its worker may send chunks; of any other job only the states are told. */
+const isStreaming = ({ stream, status }: Followed): boolean =>
+  stream && (status === "assigned" || status === "running");
 
 export const jobStream = endpoint(
   {
@@ -62,7 +64,7 @@ export const jobStream = endpoint(
     const job = unwrap(await followJob(c, token, params.id));
     const headers = headersFor(c.get("requestId"), STREAM_HEADERS);
     if (isFinal(job.status)) return new Response(event("end", job), { headers });
-    const first = isHeld(job) ? await chunksOf(c, token, job, place) : null;
+    const first = isStreaming(job) ? await chunksOf(c, token, job, place) : null;
     if (first?.status === GONE) throw new Refused({ code: "stream_gone" });
     return new Response(follow(c, token, job, first, place), { headers });
   },
@@ -99,7 +101,7 @@ const follow = (
     for (let job = from; ; ) {
       await say(event(isFinal(job.status) ? "end" : "status", job));
       if (isFinal(job.status)) return writable.close();
-      if (isHeld(job)) {
+      if (isStreaming(job)) {
         chunks ??= await chunksOf(c, token, job, place);
         if (chunks.status === OK) await chunks.body?.pipeTo(writable, { preventClose: true, preventAbort: true });
         chunks = null;

@@ -95,7 +95,7 @@ const asksForUsage = ({ stream_options: options }: Body): boolean =>
   typeof options === "object" && options !== null && (options as Body).include_usage === true;
 
 export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequest> => {
-  const { value, text } = await readLargeJson(c.req.raw, MAX_DOOR_BODY_BYTES);
+  const { value, text } = await readLargeJson(c, MAX_DOOR_BODY_BYTES);
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Refused(invalid("", "the body must be a JSON object"));
   const body = value as Body;

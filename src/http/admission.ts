@@ -45,11 +45,13 @@ const bodyBytesOf = (c: AppContext, { maxBodyBytes = MAX_BODY_BYTES, isBodiless 
   return Math.min(Number(declared) || 0, maxBodyBytes);
 };
 
+const keyOf = ({ tenant, id }: TokenFacts): string => `${tenant}/${id}`;
+
 const holdersOf = (c: AppContext, { isOperator }: Door, token: TokenFacts | null): Holder[] => {
   if (isOperator) return [];
   if (token !== null)
     return [
-      { kind: "key", id: `${token.tenant}/${token.id}` },
+      { kind: "key", id: keyOf(token) },
       { kind: "tenant", id: token.tenant },
     ];
   const address = addressOf(c);
@@ -64,12 +66,13 @@ export const admit = async (c: AppContext, door: Door, token: TokenFacts | null)
   if (isBehindOurEdge(c)) return { underWay: isRated ? 1 : null, leave: () => undefined };
   const leave = shares.take(holdersOf(c, door, token), lane, bodyBytes, Date.now());
   if (leave === null) throw new Refused({ code: "rate_limited", retryAfterSeconds: RETRY_SECONDS });
-  const underWay = isRated ? shares.underWay(`${token.tenant}/${token.id}`) : null;
-  if (token === null) return { underWay, leave };
+  const underWay = isRated ? shares.underWay(keyOf(token)) : null;
+  const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, lane);
+  if (!turn) return { underWay, leave };
   try {
-    const endTurn = await c.env.HOME?.takeTurn(token.tenant, lane);
+    const endTurn = await turn;
     const leaveBoth = (): void => {
-      endTurn?.();
+      endTurn();
       leave();
     };
     return { underWay, leave: leaveBoth };

@@ -4,6 +4,7 @@
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
 import { isTooDeep, MAX_JSON_DEPTH } from "../../contract/nesting.ts";
 import { invalid } from "../../domain/refusal.ts";
+import type { AppContext } from "./auth.ts";
 import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */
@@ -13,25 +14,25 @@ const LARGE_BODY_DEADLINE_MS = 120_000;
 /** Bytes of an oversized body still read, so that the client gets our 413, not a reset. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
-const mediaTypeOf = (request: Request): string =>
-  (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
-
 /** A declared length answers this without creating a stream, which in Node costs as much as the rest of a call. */
 const isBodiless = (request: Request): boolean => {
   const length = request.headers.get("content-length");
   return length === null ? request.body === null : length === "0";
 };
 
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
 /** The body as text; empty if there is none. */
 export const readText = async (
-  request: Request,
+  c: AppContext,
   limitBytes: number,
   deadlineMs: number = BODY_DEADLINE_MS,
 ): Promise<string> => {
-  if (isBodiless(request)) return "";
-  const bytes = await withDeadline(request, limitBytes, deadlineMs);
+  if (isBodiless(c.req.raw)) return "";
+  const bytes = c.env.HOME?.arrivedBody(c) ?? (await withDeadline(c.req.raw, limitBytes, deadlineMs));
+  if (bytes.byteLength > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+    return UTF_8.decode(bytes);
   } catch {
     throw new Refused(invalid("", "the body must be UTF-8"));
   }
@@ -88,34 +89,32 @@ const readAll = async (reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
 
 const FOREIGN_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b)/i;
 
-/** JSON is UTF-8 (RFC 8259, 8.1), so another charset is another media type. */
-const isJsonType = (request: Request, mediaType: string): boolean =>
-  (mediaType === "application/json" || mediaType.endsWith("+json")) &&
-  !FOREIGN_CHARSET.test(request.headers.get("content-type") ?? "");
+/** What the request says of its body. JSON is UTF-8 (RFC 8259, 8.1), so another charset is another media type. */
+const mediaOf = (request: Request): { mediaType: string; isJson: boolean } => {
+  const contentType = request.headers.get("content-type") ?? "";
+  const mediaType = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
+  const isNamedJson = mediaType === "application/json" || mediaType.endsWith("+json");
+  return { mediaType, isJson: isNamedJson && !FOREIGN_CHARSET.test(contentType) };
+};
 
 /** The JSON body; `undefined` if there is none. */
-export const readJson = async (request: Request, limitBytes: number = MAX_BODY_BYTES): Promise<unknown> => {
-  const mediaType = mediaTypeOf(request);
-  const isJson = isJsonType(request, mediaType);
-  if (isBodiless(request)) return undefined;
+export const readJson = async (c: AppContext, limitBytes: number = MAX_BODY_BYTES): Promise<unknown> => {
+  if (isBodiless(c.req.raw)) return undefined;
+  const { mediaType, isJson } = mediaOf(c.req.raw);
   const isJsonOtherwise = mediaType === "application/json" && !isJson;
   const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is accepted)" : "application/json";
   if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected });
-  const text = await readText(request, limitBytes);
+  const text = await readText(c, limitBytes);
   if (text === "") return undefined;
   if (!isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
   return parseJson(text);
 };
 
 /** A body with a larger size limit, and its text. */
-export const readLargeJson = async (
-  request: Request,
-  limitBytes: number,
-): Promise<{ value: unknown; text: string }> => {
-  const mediaType = mediaTypeOf(request);
-  if (mediaType !== "" && !isJsonType(request, mediaType))
-    throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
-  const text = await readText(request, limitBytes, LARGE_BODY_DEADLINE_MS);
+export const readLargeJson = async (c: AppContext, limitBytes: number): Promise<{ value: unknown; text: string }> => {
+  const { mediaType, isJson } = mediaOf(c.req.raw);
+  if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
+  const text = await readText(c, limitBytes, LARGE_BODY_DEADLINE_MS);
   if (text === "") throw new Refused(invalid("", "a JSON body is required"));
   return { value: parseJson(text), text };
 };

@@ -10,10 +10,12 @@ export interface Home {
   /** Whether all processes that hold tenants answer. */
   readonly isWhole: () => boolean;
   readonly disk: () => Disk;
+  /** The whole body, if it has arrived already: most do with the head, and need no deadline; null otherwise. */
+  readonly arrivedBody: (c: Context) => Uint8Array | null;
   /** The client's address. */
   readonly addressOf: (c: Context) => string;
-  /** Resolves when it is the tenant's turn; call the returned function to end the turn. */
-  readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void>;
+  /** Resolves when it is the tenant's turn; call the returned function to end the turn. Null if nothing waits here. */
+  readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void> | null;
 }
 
 /** The file system that contains the data. */

@@ -40,7 +40,7 @@ export interface TokenFacts {
    * Requests of the key in progress, including this one; the object checks the first call of a request against the
    * limits.
    */
-  underWay?: number;
+  underWay?: number | undefined;
 }
 
 const encoder = new TextEncoder();

@@ -79,23 +79,29 @@ export interface Endpoint {
 export const endpoint = <const D extends Description>(
   description: D,
   handle: (c: AppContext, input: Input<D>) => Promise<Response> | Response,
-): Endpoint => ({
-  description,
-  handle: (c) =>
-    admitted(c, description, async (token) => {
-      const { needs } = description;
-      if (description.rawBody !== undefined && description.rawBody.isAuthorizedLate !== true)
-        await authorize(c, needs, token);
-      const input = await readInput(c, description).catch((error) => refuseStrangerFirst(c, needs, token, error));
+): Endpoint => {
+  const { needs, rawBody } = description;
+  const isAuthorizedFirst = rawBody !== undefined && rawBody.isAuthorizedLate !== true;
+  return {
+    description,
+    handle: admitted(description, async (c, token) => {
+      if (isAuthorizedFirst) await authorize(c, needs, token);
+      let input: unknown;
       try {
-        return await handle(c, { ...input, token } as Input<D>);
+        input = await readInput(c, description, token);
+      } catch (error) {
+        return refuseStrangerFirst(c, needs, token, error);
+      }
+      try {
+        return await handle(c, input as Input<D>);
       } catch (error) {
         // A caller without permission must not learn what a handler found invalid.
         const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
         return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
       }
     }),
-});
+  };
+};
 
 const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
   lane,
@@ -106,29 +112,30 @@ const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description
 });
 
 /** Authenticates, then takes a share until the answer is complete. */
-const admitted = async (
-  c: AppContext,
+const admitted = (
   description: Description,
-  answer: (token: TokenFacts | undefined) => Promise<Response>,
-): Promise<Response> => {
-  const token = await authenticate(c, description.needs).catch(async (error) => {
-    await slowDown(c);
-    throw error;
-  });
-  const { underWay, leave } = await admit(c, doorOf(description), token ?? null);
-  try {
-    return await answer(token === undefined || underWay === null ? token : { ...token, underWay });
-  } finally {
-    leave();
-  }
+  answer: (c: AppContext, token: TokenFacts | undefined) => Promise<Response>,
+): ((c: AppContext) => Promise<Response>) => {
+  const door = doorOf(description);
+  return async (c) => {
+    const token = await authenticate(c, description.needs);
+    const { underWay, leave } = await admit(c, door, token ?? null);
+    if (token !== undefined && underWay !== null) token.underWay = underWay;
+    try {
+      return await answer(c, token);
+    } finally {
+      leave();
+    }
+  };
 };
 
 /** A writing endpoint refuses unknown query parameters, because they would be typos. */
 const NO_QUERY = z.strictObject({});
 
-const readInput = async (c: AppContext, description: Description) => {
+const readInput = async (c: AppContext, description: Description, token: TokenFacts | undefined) => {
   refuseIdleIdempotencyKey(c, description);
   return {
+    token,
     params: parseParams(c, description),
     query: parse(description.query ?? (description.method === "get" ? undefined : NO_QUERY), singleValues(c), "query"),
     body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
@@ -146,11 +153,16 @@ const refuseIdleIdempotencyKey = (c: AppContext, { headers }: Description): void
 
 /** Checks only the key's tag, before the request is read; the handler's call checks the key in the tenant's object. */
 const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | undefined> => {
-  if (needs === "root") await authenticateOperator(c);
-  if (needs === "none" || needs === "root") return undefined;
-  const token = { ...(await authenticateCaller(c)), requestId: c.get("requestId") };
-  c.set("caller", token);
-  return token;
+  if (needs === "none") return undefined;
+  try {
+    if (needs === "root") return void (await authenticateOperator(c));
+    const token = { ...(await authenticateCaller(c)), requestId: c.get("requestId") };
+    c.set("caller", token);
+    return token;
+  } catch (error) {
+    await slowDown(c);
+    throw error;
+  }
 };
 
 const authorize = async (c: AppContext, needs: Needs, token: TokenFacts | undefined): Promise<void> => {
@@ -171,9 +183,11 @@ const refuseStrangerFirst = async (
 
 /** A malformed id cannot exist: 404, as for any unknown id. */
 const parseParams = (c: AppContext, { params, path, isNameNew }: Description): unknown => {
+  if (params === undefined) return undefined;
   const given = c.req.param();
-  const parsed = params?.safeParse(given);
-  if (parsed === undefined || parsed.success || isNameNew === true) return parse(params, given, "path");
+  if (isNameNew === true) return parse(params, given, "path");
+  const parsed = params.safeParse(given);
+  if (parsed.success) return parsed.data;
   throw new Refused(notFound(resourceOf(path), Object.values(given)[0] ?? ""));
 };
 
@@ -184,20 +198,22 @@ const resourceOf = (path: string): ResourceKind => {
 };
 
 const bodyOf = async (c: AppContext, description: Description): Promise<unknown> => {
-  const body = await readJson(c.req.raw, description.maxBodyBytes);
+  const body = await readJson(c, description.maxBodyBytes);
   if (body !== undefined) return body;
   if (description.isBodyOptional === true) return {};
   throw new Refused(invalid("", "a JSON body is required"));
 };
 
 /** A repeated parameter is refused, because its meaning would be a guess. */
-const singleValues = (c: AppContext): Record<string, string> =>
-  Object.fromEntries(
+const singleValues = (c: AppContext): Record<string, string> => {
+  if (!c.req.url.includes("?")) return {};
+  return Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => {
       if (values.length > 1) throw new Refused(invalid(name, "is given more than once"));
       return [name, values[0] ?? ""];
     }),
   );
+};
 
 const parse = (schema: z.ZodType | undefined, given: unknown, where: string): unknown => {
   if (schema === undefined) return undefined;
@@ -212,13 +228,10 @@ export const passOn = (c: AppContext, home: Home): Promise<Response> => {
 };
 
 /** Callers without a valid key are refused here, so the other process is not called. */
-const passOnOr =
-  ({ description, handle }: Endpoint) =>
-  async (c: AppContext): Promise<Response> => {
-    const { HOME: home } = c.env;
-    if (home === undefined) return handle(c);
-    return admitted(c, description, () => passOn(c, home));
-  };
+const passOnOr = ({ description, handle }: Endpoint): Endpoint["handle"] => {
+  const handleOver = admitted(description, (c) => passOn(c, c.env.HOME as Home));
+  return (c) => (c.env.HOME === undefined ? handle(c) : handleOver(c));
+};
 
 /**
  * Mounts every endpoint, and 405 for the other methods of each path. An endpoint that is not portable is passed on if

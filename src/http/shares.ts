@@ -58,47 +58,58 @@ interface Held {
  */
 const LONGEST_MS = 120_000;
 
+const noneHeld = (): Readonly<Record<HolderKind, Map<string, Held>>> => ({
+  key: new Map(),
+  tenant: new Map(),
+  stranger: new Map(),
+});
+
 export class Shares {
-  readonly #held = new Map<string, Held>();
+  /** By lane and kind of holder, then by the holder's id. */
+  readonly #held = { vital: noneHeld(), usual: noneHeld(), heavy: noneHeld(), waiting: noneHeld() } as const;
 
   /** Takes a share of every holder; null if one of them has no room. Call the result to return the shares. */
   take(holders: readonly Holder[], lane: Lane, bytes: number, nowAt: number): (() => void) | null {
-    const asked = holders.map(({ kind, id }) => ({ name: `${lane} ${kind} ${id}`, bound: BOUNDS[lane][kind] }));
-    if (!asked.every(({ name, bound }) => this.#hasRoom(name, bound, bytes, nowAt))) return null;
     const ticket = { bytes, takenAt: nowAt };
-    for (const { name } of asked) this.#add(name, ticket);
+    if (!holders.every((holder) => this.#hasRoom(holder, lane, ticket))) return null;
+    for (const holder of holders) this.#add(holder, lane, ticket);
     return () => {
-      for (const { name } of asked) this.#remove(name, ticket);
+      for (const holder of holders) this.#remove(holder, lane, ticket);
     };
   }
 
   /** Requests of a key in progress, except those of the vital lane. */
   underWay(keyId: string): number {
-    const lanes = ["usual", "heavy", "waiting"] as const satisfies readonly Lane[];
-    return lanes.reduce((count, lane) => count + (this.#held.get(`${lane} key ${keyId}`)?.tickets.size ?? 0), 0);
+    const { usual, heavy, waiting } = this.#held;
+    return countOf(usual.key.get(keyId)) + countOf(heavy.key.get(keyId)) + countOf(waiting.key.get(keyId));
   }
 
-  #hasRoom(name: string, bound: Bound, bytes: number, nowAt: number): boolean {
-    const held = this.#held.get(name);
+  #hasRoom(holder: Holder, lane: Lane, { bytes, takenAt: nowAt }: Ticket): boolean {
+    const held = this.#held[lane][holder.kind].get(holder.id);
+    const bound = BOUNDS[lane][holder.kind];
     if (held === undefined || fits(held, bound, bytes)) return true;
-    for (const ticket of held.tickets) if (ticket.takenAt <= nowAt - LONGEST_MS) this.#remove(name, ticket);
+    for (const ticket of held.tickets) if (ticket.takenAt <= nowAt - LONGEST_MS) this.#remove(holder, lane, ticket);
     return fits(held, bound, bytes);
   }
 
-  #add(name: string, ticket: Ticket): void {
-    const held = this.#held.get(name) ?? { tickets: new Set(), bytes: 0 };
+  #add({ kind, id }: Holder, lane: Lane, ticket: Ticket): void {
+    const ofKind = this.#held[lane][kind];
+    const held = ofKind.get(id) ?? { tickets: new Set(), bytes: 0 };
     held.tickets.add(ticket);
     held.bytes += ticket.bytes;
-    this.#held.set(name, held);
+    ofKind.set(id, held);
   }
 
-  #remove(name: string, ticket: Ticket): void {
-    const held = this.#held.get(name);
+  #remove({ kind, id }: Holder, lane: Lane, ticket: Ticket): void {
+    const ofKind = this.#held[lane][kind];
+    const held = ofKind.get(id);
     if (held?.tickets.delete(ticket) !== true) return;
     held.bytes -= ticket.bytes;
-    if (held.tickets.size === 0) this.#held.delete(name);
+    if (held.tickets.size === 0) ofKind.delete(id);
   }
 }
+
+const countOf = (held: Held | undefined): number => held?.tickets.size ?? 0;
 
 /** A first request always fits: no body that an endpoint takes is too large for an idle holder. */
 const fits = ({ tickets, bytes: heldBytes }: Held, bound: Bound, bytes: number): boolean =>

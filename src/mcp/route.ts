@@ -24,7 +24,7 @@ const REPLY_MEDIA = ["application/json", "application/problem+json"];
 const ACCEPTED = "application/json, text/event-stream";
 
 const answerMessage = async (c: AppContext, serve: Serve): Promise<Response> => {
-  const parsedBody = (await readJson(c.req.raw)) ?? {};
+  const parsedBody = (await readJson(c)) ?? {};
   const handler = createMcpHandler(() => mcpServer(askWith(serve, c)));
   // The body has been read with its limit; the handler only looks at method and headers.
   const { url } = c.req.raw;

@@ -105,7 +105,7 @@ const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   if (!isJson(mediaType) && !isYaml(mediaType)) {
     throw new Refused({ code: "unsupported_media_type", expected: "application/json or application/yaml" });
   }
-  const text = await readText(c.req.raw, MAX_CONFIG_BYTES);
+  const text = await readText(c, MAX_CONFIG_BYTES);
   // An empty body is a mistake, not a request for every default; that would be `{}`.
   if (text.trim() === "") throw new Refused(invalid("", "a body is required: the whole config, as JSON or YAML"));
   const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);

@@ -169,11 +169,15 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     const { page, faults } = await world.open("");
     await page.getByText("Caution: the day's budget of $1.00 is reached").waitFor();
     await page.getByRole("link", { name: /The day's budget is reached: \$3\.00 of \$1\.00/ }).waitFor();
-    await page.getByText("$3.00 of $1.00 today").waitFor();
+    await page.getByText("Today: $3.00 of $1.00").waitFor();
+    expect(await page.locator(".budget-stop").count()).toBe(1);
     await world.call("POST", "/api/jobs", { prompt: "must wait", provider: "openai" });
     for (const { id } of (await world.call<{ jobs: Job[] }>("GET", "/api/jobs?status=assigned")).jobs)
       await world.call("POST", `/api/jobs/${id}/cancel`);
     await page.getByText("Stop: the day's budget of $1.00 is reached").waitFor();
+    const reason = page.getByRole("table", { name: /that wait, by reason/ }).getByRole("link");
+    // In the reader's time, as everywhere.
+    expect(await reason.allTextContents()).toEqual([expect.stringMatching(/it resets at \w{3} \d+ \w{3}, /)]);
     expect(faults()).toEqual([]);
   });
 });

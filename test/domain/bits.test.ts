@@ -45,6 +45,45 @@ describe("a set of bits", () => {
     );
   });
 
+  test("counts its members after every step, also where sets were joined before (property)", () => {
+    fc.assert(
+      fc.property(
+        members,
+        members,
+        fc.array(fc.tuple(index, fc.boolean()), { maxLength: 20 }),
+        (mine, theirs, then) => {
+          for (const joined of [
+            bitsOf(mine).intersect(bitsOf(theirs)),
+            bitsOf(mine).union(bitsOf(theirs)),
+            bitsOf(mine).subtract(bitsOf(theirs)),
+            bitsOf(mine).keepIf((at) => at % 2 === 0, bitsOf(theirs)),
+          ]) {
+            for (const [at, isSet] of then) {
+              joined.copy().set(at, isSet);
+              joined.set(at, isSet);
+              expect(joined.count()).toBe(listOf(joined).length);
+              expect(
+                joined
+                  .copy()
+                  .subtract(bitsOf([at]))
+                  .count(),
+              ).toBe(joined.count() - (isSet ? 1 : 0));
+            }
+          }
+        },
+      ),
+    );
+  });
+
+  test("finds its next member from any place on (property)", () => {
+    fc.assert(
+      fc.property(members, index, (given, from) => {
+        const next = ascending(given).find((one) => one >= from);
+        expect(bitsOf(given).first(from)).toBe(next ?? -1);
+      }),
+    );
+  });
+
   test("intersects, unites and subtracts as plain sets do, and leaves the other alone (property)", () => {
     fc.assert(
       fc.property(members, members, (mine, theirs) => {

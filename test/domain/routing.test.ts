@@ -5,7 +5,7 @@ import { choose, explain, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
 import { SCORE_PARTS } from "../../domain/score-part.ts";
 import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
-import { haltReasonOf } from "../../domain/worker.ts";
+import { HALT_REASON } from "../../domain/worker.ts";
 import {
   chosenOf,
   fleetOf,
@@ -340,8 +340,8 @@ describe("a worker is refused", () => {
       { isHalted: true },
       {},
       {},
-      `paused: ${haltReasonOf({ instance: "w1" })}`,
-      `worker "w1" is paused: ${haltReasonOf({ instance: "w1" })}`,
+      `paused: ${HALT_REASON}`,
+      `worker "w1" is paused: ${HALT_REASON}`,
     ],
     ["that is full", { concurrency: 2, load: 2 }, {}, {}, "at capacity (2 of 2)", 'worker "w1" is at capacity'],
     ["that takes no jobs", { concurrency: 0 }, {}, {}, "at capacity (0 of 0)", 'worker "w1" is at capacity'],

@@ -320,6 +320,21 @@ describe("a job's stream", () => {
     expect((await read(world, "none")).status).toBe(404);
   });
 
+  it("of a job that does not stream tells its end at once", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1" });
+    const job = await worker.nextJob();
+    worker.start(job);
+    const reader = await read(world, job.id);
+    await reader.until((text) => text.includes("event: status"));
+    await settled();
+    const completedAt = Date.now();
+    worker.complete(job, "abc");
+    expect(await reader.whole).toMatch(/event: end\ndata: \{"status":"completed".*\n\n$/);
+    expect(Date.now() - completedAt).toBeLessThan(2_000);
+  });
+
   it("resumes within the last 1 MiB, and is gone beyond", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

@@ -327,5 +327,10 @@ describe("the documents", () => {
     expect(response.headers.get("content-type")).toContain("text/html");
     expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    const data = await exports.default.fetch(`${ORIGIN}/api/jobs`);
+    expect(data.headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
+    expect(data.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(data.headers.get("cross-origin-resource-policy")).toBe("same-origin");
+    expect(data.headers.get("cache-control")).toBe("no-store");
   });
 });

@@ -1,6 +1,6 @@
 // Section 2 of the contract: tenants, keys and roles, as key holders see them.
 
-import { listDurableObjectIds } from "cloudflare:test";
+import { evictDurableObject, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
@@ -310,5 +310,35 @@ describe("a role", () => {
     expect((await theirs.post(`/api/jobs/${job.id}/start`, { lease: 9 })).body.code).toBe("lease_lost");
     expect((await mine.post(`/api/jobs/${job.id}/complete`, { lease: 1, result: "done" })).status).toBe(200);
     expect((await mine.post(`/api/jobs/${job.id}/complete`, { lease: 1, result: "done" })).status).toBe(200);
+  });
+});
+
+describe("a key's limit on jobs", () => {
+  const create = (key: string | null) => request(key, "POST", "/api/jobs", { prompt: "p" });
+
+  it("counts its open jobs, also after the object has slept, and waking reads no job for that", async () => {
+    const { id } = (await create(world.key)).body;
+    const limited = (
+      await request(world.key, "POST", "/api/keys", { name: "l", role: "standard", limits: { concurrent: 2 } })
+    ).body;
+    const jobs = [await create(limited.key), await create(limited.key)];
+    expect([...jobs.map(({ status }) => status), (await create(limited.key)).status]).toEqual([201, 201, 429]);
+
+    await evictDurableObject(world.stub);
+    expect((await create(limited.key)).status).toBe(429);
+    await request(limited.key, "POST", `/api/jobs/${jobs[0]?.body.id}/cancel`);
+    await evictDurableObject(world.stub);
+    expect((await create(limited.key)).status).toBe(201);
+    const counts = await runInDurableObject(world.stub, (_tenant, { storage }) =>
+      storage.sql.exec("SELECT key_id, count FROM key_open_jobs").toArray(),
+    );
+    expect(counts).toEqual([{ key_id: limited.id, count: 2 }]);
+
+    await request(world.key, "PATCH", `/api/keys/${limited.id}`, { limits: null });
+    expect((await create(limited.key)).status).toBe(201);
+    await request(world.key, "PATCH", `/api/keys/${limited.id}`, { limits: { concurrent: 3 } });
+    expect((await create(limited.key)).status).toBe(429);
+    await request(world.key, "POST", `/api/jobs/${id}/cancel`);
+    expect((await create(limited.key)).status).toBe(429);
   });
 });

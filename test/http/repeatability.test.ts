@@ -18,7 +18,7 @@ const triesOf = async (name: OperationName): Promise<number> => {
     tries += 1;
     throw Object.assign(new Error("the object was reset"), { retryable: true });
   };
-  const env = { TENANT: { idFromName: () => null, get: () => ({ call: lost }) } } as unknown as Env;
+  const env = { TENANT: { getByName: () => ({ callText: lost }) } } as unknown as Env;
   await callTenant(env, TOKEN, name, null as never).catch(() => null);
   return tries;
 };

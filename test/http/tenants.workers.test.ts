@@ -1,5 +1,6 @@
 // The operator and tenants: a lost key can be replaced, and a deleted tenant is gone.
 
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
@@ -73,6 +74,18 @@ describe("a tenant that is deleted", () => {
     expect((await request(again.body.admin_key, "GET", `/api/jobs/${id}`)).status).toBe(404);
     expect((await request(again.body.admin_key, "GET", "/api/jobs")).body.total).toBe(0);
     expect((await world.get("/config")).status).toBe(401);
+  });
+
+  it("leaves an empty object, even if its history was being written", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/api/jobs", { prompt: "p" });
+    const left = await runInDurableObject(world.stub, async (tenant, { storage }) => {
+      const draining = tenant.drain();
+      await tenant.destroy();
+      await draining;
+      return ["settings", "outbox", "jobs"].flatMap((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray());
+    });
+    expect(left).toEqual([]);
   });
 
   it("is the operator's alone to delete", async () => {

@@ -65,7 +65,8 @@ test("a server killed in the middle of work has every acknowledged job when it s
 test("SIGTERM ends the server with 0, and its secrets are its owner's alone", async () => {
   server = await startSelfHosted(dataDir);
   expect(statSync(dataDir).mode & 0o777).toBe(0o700);
-  expect(statSync(path.join(dataDir, "default.admin.key")).mode & 0o777).toBe(0o600);
+  for (const file of ["default.admin.key", "lock.sqlite"])
+    expect(statSync(path.join(dataDir, file)).mode & 0o777).toBe(0o600);
   expect(await server.stop()).toBe(0);
 }, 60_000);
 

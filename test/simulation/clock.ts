@@ -11,6 +11,8 @@ export class Clock {
   nowAt: number;
   /** Where it stood before it was last set back, until it has reached that again. */
   setBackFromAt = Number.NEGATIVE_INFINITY;
+  /** By how much it was set back in all. */
+  #setBackMs = 0;
   #timers: Timer[] = [];
   #lastId = 0;
 
@@ -28,7 +30,13 @@ export class Clock {
     this.#timers = this.#timers.filter((timer) => timer.id !== id);
   };
 
+  /** What it would show if nobody had set it back: differences are elapsed time. */
+  get elapsedAt(): number {
+    return this.nowAt + this.#setBackMs;
+  }
+
   setBack(ms: number): void {
+    this.#setBackMs += ms;
     this.setBackFromAt = Math.max(this.nowAt, this.setBackFromAt);
     this.nowAt -= ms;
     // A timer counts elapsed time and does not look at the clock.

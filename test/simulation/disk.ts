@@ -1,54 +1,106 @@
 // The object's storage on node:sqlite: committed data survives every crash, including the alarm. A handle belongs to
-// one life of the object; afterwards it neither reads nor writes.
+// one life of the object; afterwards it neither reads nor writes. Notes which rows were written, so that a check need
+// not read the others.
 
-import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
+import { Database } from "./database.ts";
 
 /** What the simulation throws on purpose. */
 export class SimulatedFault extends Error {
   override readonly name = "SimulatedFault";
 }
 
-interface Prepared {
-  readonly statement: StatementSync;
-  /** The table that it writes; null if it only reads. */
-  readonly writes: string | null;
+/** The tables whose rows are noted one by one, and their key. */
+const FOLLOWED = { jobs: "id", payloads: "job_id", results: "job_id", outbox: "seq", deliveries: "id" } as const;
+
+export type FollowedTable = keyof typeof FOLLOWED;
+
+/** What may have been written, and not undone. */
+export interface Written {
+  hasTable(table: string): boolean;
+  rowsOf(table: FollowedTable): ReadonlySet<SqlValue>;
+}
+
+class Notes implements Written {
+  readonly tables = new Set<string>();
+  readonly #rows = new Map<string, Set<SqlValue>>();
+
+  hasTable(table: string): boolean {
+    return this.tables.has(table);
+  }
+
+  rowsOf(table: FollowedTable): Set<SqlValue> {
+    const rows = this.#rows.get(table) ?? new Set();
+    this.#rows.set(table, rows);
+    return rows;
+  }
 }
 
 const WRITE = /^\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+(\w+)/i;
 
+const writtenTables = new Map<string, string | null>();
+
+/** The table that a statement writes; null if it only reads. */
+const writtenBy = (query: string): string | null => {
+  let table = writtenTables.get(query);
+  if (table === undefined) {
+    table = WRITE.exec(query)?.[1] ?? null;
+    writtenTables.set(query, table);
+  }
+  return table;
+};
+
+/** A database whose tables the object has made, and who hears of its writes. */
+interface Plate {
+  readonly db: Database;
+  heard: (table: string, key: SqlValue) => void;
+}
+
+const spare: Plate[] = [];
+
 export class Disk {
-  readonly #db = new DatabaseSync(":memory:");
-  readonly #statements = new Map<string, Prepared>();
-  #written = new Set<string>();
+  #plate = spare.pop() ?? null;
+  readonly #db = this.#plate?.db ?? new Database();
+  #notes = new Notes();
   alarmAt: number | null = null;
   /** Statements that may have written something. */
   writeCount = 0;
 
   rows(query: string, ...bindings: SqlValue[]): Row[] {
-    let prepared = this.#statements.get(query);
-    if (prepared === undefined) {
-      prepared = { statement: this.#db.prepare(query), writes: WRITE.exec(query)?.[1] ?? null };
-      this.#statements.set(query, prepared);
-    }
-    if (prepared.writes !== null) {
+    const table = writtenBy(query);
+    if (table !== null) {
       this.writeCount += 1;
-      this.#written.add(prepared.writes);
+      this.#notes.tables.add(table);
     }
-    return prepared.statement.all(...bindings) as Row[];
+    return this.#db.rows(query, ...bindings);
   }
 
-  /** The tables that may have been written since the last call. */
-  takeWritten(): ReadonlySet<string> {
-    const written = this.#written;
-    this.#written = new Set();
-    return written;
+  /** Once the tables are there: from now on their written rows are noted. */
+  follow(): void {
+    this.#plate ??= newPlate(this.#db);
+    this.#plate.heard = (table, key) => this.#notes.rowsOf(table as FollowedTable).add(key);
+    this.#db.beginRun();
+  }
+
+  /** What may have been written since the last call. */
+  takeWritten(): Written {
+    const notes = this.#notes;
+    this.#notes = new Notes();
+    return notes;
   }
 
   close(): void {
-    this.#db.close();
+    if (this.#plate === null) return;
+    this.#db.endRun();
+    spare.push(this.#plate);
   }
 }
+
+const newPlate = (db: Database): Plate => {
+  const plate: Plate = { db, heard: () => {} };
+  db.follow(FOLLOWED, (table, key) => plate.heard(table, key));
+  return plate;
+};
 
 export type DiskFault = "throw" | "crash";
 

@@ -114,7 +114,8 @@ const providerLimitHolds: Check = (before, now, { isShared }) => {
   for (const { workerProvider } of newLeases(before, now)) {
     const provider = workerProvider ?? "";
     const [was, is] = [limitOf(before, provider), limitOf(now, provider)];
-    if (isShared && was !== is) continue;
+    // With several turns in the commit, another limit may have held in between.
+    if (isShared && before.config !== now.config) continue;
     const allowed = Math.max(was, is);
     const load = [...now.jobs.values()].filter(({ job }) => isLeased(job) && job.workerProvider === provider).length;
     if (load > allowed) return `provider ${provider} runs ${load} jobs, and takes ${allowed}`;
@@ -198,22 +199,25 @@ const FAILED_SWEEP_RETRY_MS = 5_000;
 
 /** The outbox may wait for its back-off, and overdue work for a failed sweep; nothing else may wait. */
 const dueMeansAlarm: Check = (_before, now, { shell }) => {
-  let dueAt = now.otherDueAt ?? Number.POSITIVE_INFINITY;
+  let dueAt = Number.POSITIVE_INFINITY;
   const note = (at: number | null): void => {
     if (at !== null && at < dueAt) dueAt = at;
   };
   for (const row of now.jobs.values()) note(row.dueAt);
+  for (const untilAt of now.backoffs.values()) note(untilAt);
+  for (const expiresAt of Object.values(now.expiries)) note(expiresAt);
+  for (const { pause } of now.workers.values()) note(pause?.untilAt ?? null);
   for (const { nextRunAt } of now.schedules) note(nextRunAt);
   const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < MAX_UNDER_WAY;
-  const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : now.nowAt + ROOM_WITHIN_MS;
+  const seenAt = Math.max(now.nowAt, shell.clock.setBackFromAt);
+  const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : seenAt + ROOM_WITHIN_MS;
   if (now.killswitch.level < FULL_HALT)
     for (const { nextAttemptAt } of now.deliveries.values())
       note(nextAttemptAt === null ? null : Math.max(nextAttemptAt, roomAt));
-  if (now.outboxOldestAt !== null)
-    note(Math.max(now.outboxOldestAt, now.nowAt, shell.clock.setBackFromAt) + HISTORY_RETRY_MAX_MS);
+  if (now.outboxOldestAt !== null) note(Math.max(now.outboxOldestAt, seenAt) + HISTORY_RETRY_MAX_MS);
   if (!Number.isFinite(dueAt)) return null;
   // What was delayed until now, or until just before the clock was set back, is overdue.
-  const latestAt = Math.max(dueAt, now.nowAt, shell.clock.setBackFromAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
+  const latestAt = Math.max(dueAt, seenAt, shell.brokenAt + FAILED_SWEEP_RETRY_MS);
   if (now.alarmAt === null || now.alarmAt > latestAt)
     return `something is due at ${dueAt}, and the alarm comes at ${now.alarmAt}`;
   return null;
@@ -229,14 +233,16 @@ const everyJobGoesOn: Check = (_before, now) => {
   return null;
 };
 
-const retriesAreBounded: Check = (before, now) => {
+const retriesAreBounded: Check = (before, now, { model }) => {
   for (const { job } of now.changed) {
     if (job.rateLimitRetries === 0) continue;
-    const provider = job.workerProvider ?? before.jobs.get(job.id)?.job.workerProvider ?? null;
+    // A command may have brought it back from history.
+    const was = before.jobs.get(job.id)?.job ?? model.seen.get(job.id)?.job;
+    const provider = job.workerProvider ?? was?.workerProvider ?? null;
     const limits = [now, before].map(({ config }) =>
       provider === null ? null : (config.providers.get(provider)?.rateLimit?.maxRetries ?? 0),
     );
-    const last = before.jobs.get(job.id)?.job.rateLimitRetries ?? 0;
+    const last = was?.rateLimitRetries ?? 0;
     const allowed = Math.max(...limits.map((limit) => limit ?? Number.POSITIVE_INFINITY));
     if (job.rateLimitRetries > last && job.rateLimitRetries > allowed)
       return `job ${job.id} was tried again ${job.rateLimitRetries} times, and ${allowed} are allowed`;

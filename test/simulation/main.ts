@@ -1,12 +1,12 @@
 // The simulator as a process: `--seed N` replays one run, `--seeds N [--from M]` runs a number of them, `--minutes N`
-// or `--seconds N` as many as fit, each after the regressions. A failing seed is printed and shrunk; the exit code is
-// then 1.
+// or `--seconds N` as many as fit, each after the regressions. The first failing seed is printed, shrunk and ends the
+// run, or with `--keep-going` only printed; the exit code is then 1.
 
 import { parseArgs } from "node:util";
-import { planOf } from "./plan.ts";
+import { type Plan, planOf } from "./plan.ts";
 import { loadTenant } from "./platform.ts";
 import { REGRESSIONS, type Regression } from "./regressions.ts";
-import { runPlan } from "./run.ts";
+import { runPlan, type Violation } from "./run.ts";
 import { type Failure, shrink } from "./shrink.ts";
 
 const { values } = parseArgs({
@@ -17,12 +17,13 @@ const { values } = parseArgs({
     minutes: { type: "string" },
     seconds: { type: "string" },
     "no-shrink": { type: "boolean", default: false },
+    "keep-going": { type: "boolean", default: false },
   },
 });
 
 const report = async (seed: number, failure: Failure): Promise<void> => {
   console.log(`seed ${seed} fails after step ${failure.violation.step}: ${failure.violation.what}`);
-  if (values["no-shrink"]) return;
+  if (values["no-shrink"] || values["keep-going"]) return;
   const { plan, violation } = await shrink(failure);
   console.log(`shrunk to ${plan.steps.length} steps: ${violation.what}`);
   for (const step of plan.steps) console.log(`  ${JSON.stringify(step)},`);
@@ -40,21 +41,48 @@ const replay = async (regressions: readonly Regression[]): Promise<boolean> => {
   return true;
 };
 
+const PROGRESS_MS = 60_000;
+
+/** Counts what was run, and tells it once a minute in a long run. */
+class Tally {
+  readonly #startedAt = performance.now();
+  #toldAt = this.#startedAt;
+  runs = 0;
+  steps = 0;
+  failures = 0;
+
+  get elapsedMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  note({ steps }: Plan, violation: Violation | null): void {
+    this.runs += 1;
+    this.steps += steps.length;
+    if (violation !== null) this.failures += 1;
+    if (performance.now() - this.#toldAt < PROGRESS_MS) return;
+    this.#toldAt = performance.now();
+    console.log(this.said);
+  }
+
+  get said(): string {
+    const { user, system } = process.cpuUsage();
+    const rate = this.steps / ((user + system) / 1e6);
+    return `${this.runs} runs, ${this.steps} steps in ${(this.elapsedMs / 1000).toFixed(1)} s, ${rate.toFixed(0)} a CPU second`;
+  }
+}
+
 const explore = async (first: number, count: number, limitMs: number): Promise<boolean> => {
-  const startedAt = performance.now();
-  let steps = 0;
-  let seed = first;
-  for (; seed < first + count && performance.now() - startedAt < limitMs; seed += 1) {
+  const tally = new Tally();
+  for (let seed = first; seed < first + count && tally.elapsedMs < limitMs; seed += 1) {
     const plan = planOf(seed);
     const violation = await runPlan(plan);
-    steps += plan.steps.length;
+    tally.note(plan, violation);
     if (violation === null) continue;
     await report(seed, { plan, violation });
-    return false;
+    if (!values["keep-going"]) return false;
   }
-  const seconds = (performance.now() - startedAt) / 1000;
-  console.log(`${seed - first} runs, ${steps} steps in ${seconds.toFixed(1)} s: every invariant held`);
-  return true;
+  console.log(`${tally.said}: ${tally.failures === 0 ? "every invariant held" : `${tally.failures} runs failed`}`);
+  return tally.failures === 0;
 };
 
 const limitOf = ({ minutes, seconds }: { minutes?: string; seconds?: string }): number =>

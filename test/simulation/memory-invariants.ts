@@ -6,6 +6,7 @@ import { isFinal } from "../../domain/job-status.ts";
 import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
+import type { Store } from "../../durable-objects/store/open.ts";
 import { closedByMoney } from "./money.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";
@@ -19,21 +20,27 @@ export const indexesEqualTables = (_before: Snapshot, now: Snapshot, { shell }: 
 };
 
 /** A crash now would change nothing: each job in memory is as the database has it. */
-export const wakingChangesNothing = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
+export const wakingChangesNothing = (before: Snapshot, now: Snapshot, { shell }: World): string | null => {
   const { memory, store } = shell;
   if (memory === null || store === null) return null;
-  const due = new Set(store.jobs.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).map(({ id }) => id));
-  for (const { job, dueAt } of now.changed) {
-    const { id } = job;
+  for (const row of now.changed) {
+    const { id } = row.job;
     const known = store.jobs.find(id);
-    if (known === null || !isDeepStrictEqual({ ...known }, { ...job }))
-      return `job ${id} is ${known?.status} at version ${known?.version}, and would be ${job.status} at ${job.version}`;
+    if (known === null || !isDeepStrictEqual({ ...known }, { ...row.job }))
+      return `job ${id} is ${known?.status} at version ${known?.version}, and would be ${row.job.status} at ${row.job.version}`;
+    const isWhereItWas = before.jobs.get(id)?.isJournaled === row.isJournaled;
+    if (isWhereItWas && !isFinal(row.job.status) && !now.isWhole) continue;
     if (store.payloads.find(id).prompt !== now.prompts.get(id)) return `job ${id} has another prompt`;
     const result = JSON.stringify(store.payloads.findResult(id));
     if (result !== (now.results.get(id) ?? "null")) return `job ${id} has another result`;
-    if (!isFinal(job.status) && due.has(id) !== (dueAt !== null)) return `job ${id} is due ${dueAt}, or is not`;
   }
-  return null;
+  return now.isWhole ? dueEquals(store, now) : null;
+};
+
+const dueEquals = (store: Store, now: Snapshot): string | null => {
+  const due = new Set(store.jobs.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).map(({ id }) => id));
+  const wrong = now.changed.find(({ job, dueAt }) => !isFinal(job.status) && due.has(job.id) !== (dueAt !== null));
+  return wrong === undefined ? null : `job ${wrong.job.id} is due ${wrong.dueAt}, or is not`;
 };
 
 const openCountsEqual = (memory: Memory, now: Snapshot): string | null => {

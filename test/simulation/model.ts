@@ -64,7 +64,6 @@ export class Model {
   /** How far the events of history were compared, and how many there are. */
   lastEventRow = 0;
   eventCount = 0;
-  lastDelivery = 0;
   /** How often each audit entry is expected for a successful answer, and how often it was sent. */
   readonly answered = new Map<string, number>();
   readonly audited = new Map<string, number>();
@@ -72,7 +71,7 @@ export class Model {
   readonly auditTexts = new Map<string, number>();
   lastAuditRow = 0;
   runCount = 0;
-  /** When the object last heard of a job from its holder, by `job/lease`. */
+  /** When the object last heard of a job from its holder, in elapsed time, by `job/lease`. */
   readonly beats = new Map<string, number>();
   /** How long a provider asked to be left alone, by the `job/lease` that it refused. */
   readonly askedToWait = new Map<string, number>();

@@ -65,7 +65,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a halted worker is given jobs",
     "domain/worker.ts",
-    "return worker.isHalted ? haltReasonOf(worker) : null;",
+    "return worker.isHalted ? HALT_REASON : null;",
     "return null;",
   ),
   mutant(
@@ -252,8 +252,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the alarm does not arm the next",
     "durable-objects/tenant.ts",
-    ".then(() => this.#turns.read((turn) => this.#wake.note(nextWakeAt(turn))))",
-    ".then(() => undefined)",
+    "(nextAt) => this.#wake.arm(nextAt),",
+    "() => undefined,",
   ),
   mutant(
     "a worker whose socket died with the object is given jobs",

@@ -87,15 +87,17 @@ export const backoffsAreLongEnough: Check = (before, now, { model }) => {
 };
 
 /** A worker that was heard of within the threshold keeps its job. */
-export const nobodyIsReapedEarly: Check = (before, now, { model }) => {
+export const nobodyIsReapedEarly: Check = (before, now, { model, shell }) => {
+  const { nowAt, elapsedAt } = shell.clock;
   for (const event of eventsOf(now, "job.reaped")) {
     // Another rule: a waiting front-door job is moved on.
     if (!("silent_since" in detailOf(event))) continue;
     const heardAt = model.beats.get(`${event.jobId}/${event.lease}`);
     const thresholds = [before, now].map(({ config }) => config.jobs.reapStaleAfterMs ?? Number.POSITIVE_INFINITY);
     const leastMs = Math.min(...thresholds);
-    if (heardAt !== undefined && event.at - heardAt < leastMs)
-      return `job ${event.jobId} was reaped ${event.at - heardAt} ms after it was heard of, and ${leastMs} ms are allowed`;
+    const silentMs = event.at + elapsedAt - nowAt - (heardAt ?? Number.NEGATIVE_INFINITY);
+    if (silentMs < leastMs)
+      return `job ${event.jobId} was reaped ${silentMs} ms after it was heard of, and ${leastMs} ms are allowed`;
   }
   return null;
 };
@@ -145,12 +147,12 @@ export const frontDoorIsNotHeld: Check = (_before, now) => {
   return open === undefined ? null : `job ${open.job.id} of the front door is open at level ${now.killswitch.level}`;
 };
 
-/** After the client received output, another attempt would send a second beginning. */
+/** After the client of a stream received output, another attempt would send a second beginning. */
 export const noSecondBeginning: Check = (before, now, { model }) => {
   for (const { jobId, lease } of eventsOf(now, "job.streaming")) model.spoke.set(jobId, lease);
   for (const { jobId } of eventsOf(now, "job.retried")) model.spoke.delete(jobId);
   for (const [, job] of givenOut(before, now)) {
-    const spoke = job.api === null ? undefined : model.spoke.get(job.id);
+    const spoke = job.api === null || !job.stream ? undefined : model.spoke.get(job.id);
     if (spoke !== undefined && spoke < job.lease) return `job ${job.id} runs again after its first word`;
   }
   return null;

@@ -67,7 +67,7 @@ const inspector = (world: World) => {
     looks += 1;
     const written = world.shell.disk.takeWritten();
     const isWhole = isCertain || looks % LOOKS_TO_WHOLE === 0;
-    const now = isWhole ? takeSnapshot(world, before) : takeSnapshot(world, before, written);
+    const now = takeSnapshot(world, before, isWhole ? null : written);
     hearNews(world, now);
     hearAudit(world, now);
     const [news] = world.model.violations;

@@ -23,8 +23,7 @@ const MAX_ROUNDS = 2_000;
 const heedsNothing = async (): Promise<void> => {};
 /** Relays that receive everything and answer nothing. */
 const SILENT_RELAYS = {
-  idFromName: (name: string) => name,
-  get: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
+  getByName: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
 };
 
 /** A caller's answer; null if it got none and cannot know what was done. */
@@ -115,6 +114,7 @@ export class Shell {
       SERVICE_LOG_LEVEL: "warn",
     });
     await started;
+    if (this.lifeCount === 1) this.disk.follow();
     return tenant;
   }
 

@@ -6,13 +6,17 @@ import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../domain/killsw
 import type { Schedule } from "../../domain/schedule.ts";
 import type { Webhook } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
-import type { OutboxEntries, OutboxRow } from "../../durable-objects/store/outbox.ts";
+import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
+import type { Written } from "./disk.ts";
 import { noteSpent } from "./money.ts";
 import type { DeliveryRow } from "./receiver.ts";
-import { JOB_TABLES, type JobRow, type StoredJobs, storedJobs } from "./stored-jobs.ts";
+import { JobIndex, type JobRow, type StoredJobs } from "./stored-jobs.ts";
 import type { World } from "./world.ts";
 
 export interface Snapshot extends StoredJobs {
+  readonly index: JobIndex;
+  /** Every table was read. */
+  readonly isWhole: boolean;
   readonly nowAt: number;
   /** Those that changed since the previous check; all of them in a whole check. */
   readonly changed: readonly JobRow[];
@@ -29,8 +33,8 @@ export interface Snapshot extends StoredJobs {
   readonly spentNanoUsd: number;
   readonly webhooks: readonly Webhook[];
   readonly deliveries: ReadonlyMap<string, DeliveryRow>;
-  /** The earliest due time outside the jobs, the schedules and the outbox. */
-  readonly otherDueAt: number | null;
+  /** When the first row of a table expires. */
+  readonly expiries: Readonly<Record<keyof typeof EXPIRIES, number | null>>;
   readonly alarmAt: number | null;
 }
 
@@ -42,53 +46,49 @@ const configOf = (document: ConfigDocument): Config => {
   return config;
 };
 
-/** Every table counts as written: the whole check. */
-const ALL = { has: () => true };
+const DELIVERIES =
+  "SELECT id, webhook_id, event, status, next_attempt_at, body ->> '$.data.id' AS job_id FROM deliveries";
 
-const DELIVERY_COLUMNS = "rowid, id, webhook_id, event, status, next_attempt_at, body ->> '$.data.id' AS job_id";
-
-/** Those that wait, and those written since `before`: older ones are not read again. */
-const deliveriesOf = ({ shell, model }: World, before: ReadonlyMap<string, DeliveryRow>): Map<string, DeliveryRow> => {
-  const waiting = [...before.values()].filter(({ nextAttemptAt }) => nextAttemptAt !== null).map(({ id }) => id);
-  const rows = shell.disk.rows(
-    `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE rowid > ?1 OR next_attempt_at IS NOT NULL
-       OR id IN (SELECT value FROM json_each(?2))`,
-    model.lastDelivery,
-    JSON.stringify(waiting),
-  );
-  for (const row of rows) model.lastDelivery = Math.max(model.lastDelivery, row.rowid as number);
-  return new Map(
-    rows.map((row) => [
-      row.id as string,
-      {
-        id: row.id as string,
-        webhookId: row.webhook_id as string,
-        event: row.event as string,
-        status: row.status as string,
-        nextAttemptAt: row.next_attempt_at as number | null,
-        jobId: row.job_id as string | null,
-      },
-    ]),
-  );
+/** Those that wait, and those written since `before`. */
+const deliveriesOf = (
+  { disk }: World["shell"],
+  before: Snapshot | null,
+  written: Written | null,
+): Map<string, DeliveryRow> => {
+  const waiting = [...(before?.deliveries ?? [])].filter(([, { nextAttemptAt }]) => nextAttemptAt !== null);
+  const found = new Map(before === null ? [] : waiting);
+  const keys = [...(written?.rowsOf("deliveries") ?? [])] as string[];
+  for (const key of keys) found.delete(key);
+  const rows =
+    before === null ? disk.rows(DELIVERIES) : keys.flatMap((key) => disk.rows(`${DELIVERIES} WHERE id = ?`, key));
+  for (const row of rows)
+    found.set(row.id as string, {
+      id: row.id as string,
+      webhookId: row.webhook_id as string,
+      event: row.event as string,
+      status: row.status as string,
+      nextAttemptAt: row.next_attempt_at as number | null,
+      jobId: row.job_id as string | null,
+    });
+  return found;
 };
 
-const OTHER_DUE = `SELECT MIN(at) FROM (SELECT MIN(until_at) AS at FROM backoffs UNION ALL SELECT MIN(expires_at) FROM idempotency
-  UNION ALL SELECT MIN(expires_at) FROM sessions UNION ALL SELECT MIN(record ->> '$.pause.untilAt') FROM workers
-  UNION ALL SELECT MIN(record ->> 'previousUntilAt') FROM keys)`;
-const OTHER_DUE_TABLES = ["backoffs", "idempotency", "sessions", "workers", "keys"] as const;
+const EXPIRIES = {
+  idempotency: "SELECT MIN(expires_at) FROM idempotency",
+  sessions: "SELECT MIN(expires_at) FROM sessions",
+  keys: "SELECT MIN(record ->> 'previousUntilAt') FROM keys",
+} as const;
 
-/** Only tables written since `before` are read; all of them if there is none. */
+/** Only what was written since `before` is read; everything if there is none. */
 export const takeSnapshot = (
   world: World,
   before: Snapshot | null = null,
-  written: { has(table: string): boolean } = ALL,
+  written: Written | null = null,
 ): Snapshot => {
   const { shell, model } = world;
   const { disk } = shell;
-  const kept = <T>(tables: readonly string[], last: T | undefined, read: () => T): T =>
-    last !== undefined && !tables.some((table) => written.has(table)) ? last : read();
-  // A webhook that was removed took its deliveries along, whose numbers are given again.
-  if (written.has("webhooks")) model.lastDelivery = 0;
+  const kept = <T>(table: string, last: T | undefined, read: () => T): T =>
+    last !== undefined && written !== null && !written.hasTable(table) ? last : read();
   const setting = <T>(name: string): T | null => {
     const [row] = disk.rows("SELECT value FROM settings WHERE name = ?", name);
     return row === undefined ? null : model.parsed.of<T>(row.value as string);
@@ -99,10 +99,10 @@ export const takeSnapshot = (
   };
   const records = <T>(table: string): T[] =>
     disk.rows(`SELECT record FROM ${table}`).map((row) => model.parsed.of<T>(row.record as string));
-  const pairs = <T>(query: string): Map<string, T> =>
-    new Map(disk.rows(query).map((row) => Object.values(row) as [string, T]));
-  const killswitch = kept(["settings"], before?.killswitch, () => setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF);
-  const stored = kept<StoredJobs>(JOB_TABLES, before ?? undefined, () => storedJobs(world, before?.jobs ?? new Map()));
+  const killswitch = kept("settings", before?.killswitch, () => setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF);
+  const isWhole = before === null || written === null;
+  const index = isWhole ? new JobIndex(disk, model.parsed) : before.index;
+  const stored = isWhole ? index.readAll(before) : index.readWritten(before, written);
   const { jobs, prompts, results } = stored;
   const workers = (): Map<string, Worker> =>
     new Map(
@@ -111,38 +111,47 @@ export const takeSnapshot = (
         { ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) },
       ]),
     );
-  const outbox = (): OutboxRow[] =>
-    disk.rows("SELECT seq, at, chars, body FROM outbox WHERE seq > ? ORDER BY seq", model.lastSeq).map((row) => ({
-      seq: row.seq as number,
-      at: row.at as number,
-      chars: row.chars as number,
-      entries: JSON.parse(row.body as string) as OutboxEntries,
-    }));
   const config = () => configOf(setting<{ document: ConfigDocument }>("config")?.document ?? DEFAULT_CONFIG_DOCUMENT);
-  const isWhole = written === ALL;
+  const backoffs = () =>
+    new Map(disk.rows("SELECT provider, until_at FROM backoffs").map((row) => Object.values(row) as [string, number]));
+  const expiry = (table: keyof typeof EXPIRIES) => kept(table, before?.expiries[table], () => number(EXPIRIES[table]));
+  const isUnchanged = written !== null && !written.hasTable("workers") && !written.hasTable("settings");
   return {
+    index,
+    isWhole,
     nowAt: shell.clock.nowAt,
     jobs,
-    changed: [...jobs.values()].filter((row) => isWhole || before?.jobs.get(row.job.id) !== row),
+    changed: changedRows(before, stored, isWhole),
     prompts,
     results,
-    workers: kept(["workers", "settings"], before?.workers, workers),
-    schedules: kept(["schedules"], before?.schedules, () => records<Schedule>("schedules")),
+    workers: isUnchanged && before !== null ? before.workers : workers(),
+    schedules: kept("schedules", before?.schedules, () => records<Schedule>("schedules")),
     killswitch,
-    config: kept(["settings"], before?.config, config),
-    backoffs: kept(["backoffs"], before?.backoffs, () => pairs<number>("SELECT provider, until_at FROM backoffs")),
-    drainedSeq: kept(["settings"], before?.drainedSeq, () => setting<number>("drained_seq") ?? 0),
-    outbox: isWhole || written.has("outbox") ? outbox() : [],
-    outboxCount: kept(["outbox"], before?.outboxCount, () => number("SELECT COUNT(*) FROM outbox") ?? 0),
-    outboxOldestAt: kept(["outbox"], before?.outboxOldestAt, () =>
-      number("SELECT at FROM outbox ORDER BY seq LIMIT 1"),
-    ),
-    webhooks: kept(["webhooks"], before?.webhooks, () => records<Webhook>("webhooks")),
-    deliveries: kept(["deliveries"], before?.deliveries, () => deliveriesOf(world, before?.deliveries ?? new Map())),
-    spentNanoUsd: kept(["spending"], before?.spentNanoUsd, () => number("SELECT SUM(nano_usd) FROM spending") ?? 0),
-    otherDueAt: kept(OTHER_DUE_TABLES, before?.otherDueAt, () => number(OTHER_DUE)),
+    config: kept("settings", before?.config, config),
+    backoffs: kept("backoffs", before?.backoffs, backoffs),
+    drainedSeq: kept("settings", before?.drainedSeq, () => setting<number>("drained_seq") ?? 0),
+    outbox: [...index.outbox.values()].filter(({ seq }) => seq > model.lastSeq),
+    outboxCount: index.outbox.size,
+    outboxOldestAt: [...index.outbox.values()].reduce<OutboxRow | null>(older, null)?.at ?? null,
+    webhooks: kept("webhooks", before?.webhooks, () => records<Webhook>("webhooks")),
+    deliveries: kept("deliveries", before?.deliveries, () => deliveriesOf(shell, isWhole ? null : before, written)),
+    spentNanoUsd: kept("spending", before?.spentNanoUsd, () => number("SELECT SUM(nano_usd) FROM spending") ?? 0),
+    expiries: {
+      idempotency: expiry("idempotency"),
+      sessions: expiry("sessions"),
+      keys: expiry("keys"),
+    },
     alarmAt: disk.alarmAt,
   };
+};
+
+const older = (one: OutboxRow | null, other: OutboxRow): OutboxRow =>
+  one === null || other.seq < one.seq ? other : one;
+
+const changedRows = (before: Snapshot | null, { jobs }: StoredJobs, isWhole: boolean): readonly JobRow[] => {
+  if (before?.jobs === jobs) return [];
+  const rows = [...jobs.values()];
+  return isWhole ? rows : rows.filter((row) => before?.jobs.get(row.job.id) !== row);
 };
 
 /** Keeps a snapshot's content after it was checked. */

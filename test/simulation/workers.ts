@@ -160,12 +160,12 @@ const deliver = async (world: World, worker: WorkerActor, report: SentReport): P
     return say(world, worker, onTheWire(report));
   }
   noteSign(world, worker);
-  const askedAt = world.shell.clock.nowAt;
+  const askedAt = world.shell.clock.elapsedAt;
   const answer = await world.command(worker.credential, operation, request as never);
   const key = `${request.id}/${request.lease}`;
   // A repeated start is no news.
   const isBeat = operation === "heartbeatJob" || (operation === "startJob" && !world.model.beats.has(key));
-  if (answer?.ok && isBeat) world.model.beats.set(key, Math.min(askedAt, world.shell.clock.nowAt));
+  if (answer?.ok && isBeat) world.model.beats.set(key, askedAt);
   if (answer?.ok && operation === "completeJob") world.model.acknowledge(request.id, request.lease);
 };
 

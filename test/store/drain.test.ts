@@ -46,6 +46,19 @@ test("a reader waits for what was written before it asked, not for what is writt
   expect(batches).toBe(2);
 });
 
+test("a reader does not wait for hours of changes: it is told so, and the outbox goes on emptying", async () => {
+  let nowAt = 0;
+  const { drain, store } = drainOf(
+    async () => {
+      nowAt += 6_000;
+    },
+    () => nowAt,
+  );
+  expect(await drain.flush(5_000)).toBe(false);
+  expect(store.outbox.firstSeq()).toBe(3);
+  expect(await drain.flush(60_000)).toBe(true);
+});
+
 test("readers that wait at once share a batch", async () => {
   let batches = 0;
   const { drain } = drainOf(async () => {

@@ -241,6 +241,30 @@ test("past its bound the older half goes to the tables, and waking does not read
   }
 });
 
+test("prompts, inputs and results count against its bound, before and after waking", async () => {
+  const bound = JOURNAL_ROOM.chars;
+  const text = "x".repeat(3_000);
+  JOURNAL_ROOM.chars = 20_000;
+  try {
+    const seen = await inStore(({ store, woken }) => {
+      for (const [index, id] of ["a", "b"].entries()) {
+        const job = create(store, id, 2 * index + 1, { prompt: text });
+        complete(store, job, 2 * index + 2, text);
+        commit(store, 2 * index + 1, 2 * index + 2);
+      }
+      const hasRoom = [store.jobs.makeRoom(), woken().jobs.makeRoom()];
+      for (let seq = 5; seq <= 7; seq += 1) {
+        create(store, `c${seq}`, seq, { prompt: text });
+        commit(store, seq);
+      }
+      return { hasRoom, isFull: [woken().jobs.makeRoom(), store.jobs.makeRoom()] };
+    });
+    expect(seen).toEqual({ hasRoom: [false, false], isFull: [true, true] });
+  } finally {
+    JOURNAL_ROOM.chars = bound;
+  }
+});
+
 test("a record of a release that knew less of a job is read with what it lacks", async () => {
   const seen = await inStore(({ store, woken }) => {
     const { traceparent: _later, ...old } = createJob(asked, "a", 1_000).job;

@@ -38,10 +38,13 @@ export class FairTurns {
     this.#now = now;
   }
 
-  /** Resolves when the tenant may go on; call the result to end the turn. Only heavy work waits. */
-  async take(tenant: string, lane: Lane): Promise<() => void> {
+  /** Resolves when the tenant may go on; call the result to end the turn. Only heavy work waits, the rest gets null. */
+  take(tenant: string, lane: Lane): Promise<() => void> | null {
     this.#note(tenant);
-    if (lane !== "heavy") return () => undefined;
+    return lane === "heavy" ? this.#takeHeavy(tenant) : null;
+  }
+
+  async #takeHeavy(tenant: string): Promise<() => void> {
     const queue = this.#queues.get(tenant) ?? new Queue();
     this.#queues.set(tenant, queue);
     await new Promise<void>((resolve, reject) => {

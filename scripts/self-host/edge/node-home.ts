@@ -21,6 +21,7 @@ import type { Address, Served } from "../served.ts";
 import { type HistorySockets, historyConfig, objectsConfig } from "../serving-config.ts";
 import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
+import { arrivedBody } from "./arrived-body.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { watchDisk } from "./disk-watch.ts";
 import { FairTurns } from "./fair-turns.ts";
@@ -72,6 +73,7 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     passOn: (c) => passOnTo(objects, c),
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk: watch.disk,
+    arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
     addressOf: (c) => exchangeOf(c).incoming.socket.remoteAddress ?? "",
     takeTurn: (tenant, lane) => turns.take(tenant, lane),
   };

@@ -1,15 +1,13 @@
 // A binding to Durable Objects for the app in Node: the objects live in workerd, behind the private connection. `call`
 // goes in groups; anything that may wait (a long poll) goes alone, so that nothing waits behind it.
 
+import type { GroupedCall } from "../../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "./call-group.ts";
-import type { PrivateLine } from "./private-line.ts";
+import type { PrivateLine, Streamed } from "./private-line.ts";
 
-type Method = (...args: readonly unknown[]) => Promise<unknown>;
+type Namespace = Pick<DurableObjectNamespace, "getByName" | "jurisdiction">;
 
-export const objectNamespace = (
-  binding: string,
-  lineTo: (name: string) => PrivateLine,
-): Pick<DurableObjectNamespace, "idFromName" | "get" | "jurisdiction"> => {
+export const objectNamespace = (binding: string, lineTo: (name: string) => PrivateLine): Namespace => {
   const groups = new Map<string, CallGroup>();
   const pathOf = (name: string, method: string): string => `/${binding}/${encodeURIComponent(name)}/${method}`;
 
@@ -22,29 +20,46 @@ export const objectNamespace = (
     return group;
   };
 
-  const stubOf = (name: string): Record<string, Method | undefined> =>
-    new Proxy<Record<string, Method | undefined>>(
-      {
-        call: (credential, operation, request) =>
-          groupOf(name).add({ credential, name: operation, request } as Parameters<CallGroup["add"]>[0]),
-        fetch: (url, init) => lineTo(name).fetch(pathOf(name, "fetch"), url as string, init as { method?: string }),
-        // Awaiting a stub must not call a method of that name.
-        // biome-ignore lint/suspicious/noThenProperty: says that there is none
-        then: undefined,
-      },
-      {
-        get: (own, method: string) =>
-          method in own
-            ? own[method]
-            : (...args: readonly unknown[]) => lineTo(name).call(pathOf(name, method), JSON.stringify(args)),
-      },
-    );
+  class Stub {
+    readonly #name: string;
+
+    constructor(name: string) {
+      this.#name = name;
+    }
+
+    call(credential: GroupedCall["credential"], name: GroupedCall["name"], request: unknown): Promise<unknown> {
+      return groupOf(this.#name).add({ credential, name, request });
+    }
+
+    fetch(url: string, init?: { method?: string; body?: unknown }): Promise<Streamed> {
+      return lineTo(this.#name).fetch(pathOf(this.#name, "fetch"), url, init);
+    }
+
+    callAlone(method: string, args: readonly unknown[]): Promise<unknown> {
+      return lineTo(this.#name).call(pathOf(this.#name, method), JSON.stringify(args));
+    }
+  }
+  Object.setPrototypeOf(Stub.prototype, otherMethods);
 
   const namespace = {
-    idFromName: (name: string) => ({ name }),
-    get: (id: { name: string }) => stubOf(id.name),
+    getByName: (name: string) => new Stub(name),
     /** On one machine there are no jurisdictions. */
     jurisdiction: () => namespace,
   };
-  return namespace as unknown as ReturnType<typeof objectNamespace>;
+  return namespace as unknown as Namespace;
 };
+
+interface Caller {
+  readonly callAlone: (method: string, args: readonly unknown[]) => Promise<unknown>;
+}
+
+/** A name that a stub lacks is the object's method. `then` is none: awaiting a stub must not call it. */
+const otherMethods = new Proxy(
+  {},
+  {
+    get: (_, method, stub: Caller) =>
+      typeof method === "symbol" || method === "then"
+        ? undefined
+        : (...args: readonly unknown[]) => stub.callAlone(method, args),
+  },
+);

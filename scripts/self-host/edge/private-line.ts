@@ -1,12 +1,11 @@
-// HTTP over a Unix socket to one of our own workerd processes. A missing answer is an error marked `retryable`, as the
-// platform marks its own; the caller knows whether a retry is safe.
+// HTTP over a Unix socket to one of our own workerd processes: calls on connections of their own, streams through a
+// general client. A missing answer is an error marked `retryable`, as the platform marks its own; the caller knows
+// whether a retry is safe.
 
 import { Readable } from "node:stream";
 import { Pool } from "undici";
 import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
-
-/** Longer than any wait of the API; a process that is silent for longer hangs. */
-const ANSWER_WITHIN_MS = 60_000;
+import { LineConnection } from "./line-connection.ts";
 
 /** The process did not answer: it is not there, or ended first. */
 export class ProcessAway extends Error {
@@ -21,19 +20,29 @@ export interface Streamed {
 }
 
 export class PrivateLine {
-  readonly #pool: Pool;
+  readonly #socketPath: string;
   readonly #headers: Record<string, string>;
+  readonly #headLines: string;
+  readonly #connections = new Set<LineConnection>();
+  /** Connections without a request, the last used at the end. */
+  readonly #idle: LineConnection[] = [];
+  readonly #streams: Pool;
 
   constructor(socketPath: string, headers: Record<string, string> = {}) {
-    const timeouts = { headersTimeout: ANSWER_WITHIN_MS, bodyTimeout: ANSWER_WITHIN_MS };
-    this.#pool = new Pool("http://workerd", { connect: { socketPath }, pipelining: 1, ...timeouts });
+    this.#socketPath = socketPath;
     this.#headers = headers;
+    this.#headLines = Object.entries({ host: "workerd", ...headers })
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join("");
+    this.#streams = new Pool("http://workerd", { connect: { socketPath }, pipelining: 1 });
   }
 
   async post(path: string, body: string): Promise<string> {
+    const connection = this.#reusable() ?? this.#open();
     try {
-      const answer = await this.#pool.request({ path, method: "POST", headers: this.#headers, body });
-      return await answer.body.text();
+      const answer = await connection.ask(`POST ${path} HTTP/1.1\r\n${this.#headLines}`, body);
+      this.#idle.push(connection);
+      return answer;
     } catch (error) {
       throw new ProcessAway((error as Error).message, { cause: error });
     }
@@ -51,7 +60,7 @@ export class PrivateLine {
   /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
   async fetch(path: string, url: string, init: { method?: string; body?: unknown } = {}): Promise<Streamed> {
     try {
-      const answer = await this.#pool.request({
+      const answer = await this.#streams.request({
         path,
         method: (init.method ?? "GET") as "GET",
         headers: { ...this.#headers, "x-signalbox-url": url },
@@ -73,6 +82,26 @@ export class PrivateLine {
   }
 
   close(): Promise<void> {
-    return this.#pool.destroy();
+    for (const connection of this.#connections) connection.close();
+    return this.#streams.destroy();
+  }
+
+  /** The connection that was used last; if it is stale, so are all older ones. */
+  #reusable(): LineConnection | null {
+    const last = this.#idle.pop();
+    if (last === undefined || last.isFresh()) return last ?? null;
+    last.close();
+    for (const older of this.#idle.splice(0)) older.close();
+    return null;
+  }
+
+  #open(): LineConnection {
+    const connection = new LineConnection(this.#socketPath, (closed) => {
+      this.#connections.delete(closed);
+      const at = this.#idle.indexOf(closed);
+      if (at >= 0) this.#idle.splice(at, 1);
+    });
+    this.#connections.add(connection);
+    return connection;
   }
 }

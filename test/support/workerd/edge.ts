@@ -68,6 +68,7 @@ const home: Home = {
   },
   isWhole: () => true,
   disk: () => ({ freeBytes: ROOM, totalBytes: ROOM, state: "ok" }),
+  arrivedBody: () => null,
   addressOf: () => "127.0.0.1",
   takeTurn: (tenant, lane) => turns.take(tenant, lane),
 };

@@ -1,0 +1,118 @@
+// Creates a job and, if asked, waits for its result or prints it while it is written.
+
+import type { JobResource, NewJobRequest } from "../../contract/job.ts";
+import { PRIORITIES, TIERS } from "../../contract/values.ts";
+import { UsageError } from "../failure.ts";
+import type { Input } from "../input.ts";
+import { printable } from "../output.ts";
+import type { Context, Verb } from "../verb.ts";
+import { REQUIREMENTS } from "./requirements.ts";
+
+const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobRequest> => {
+  const prompt = input.arg("prompt");
+  const file = input.text("input");
+  if (prompt === "-" && file === "-") throw new UsageError("only one of the prompt and --input can be read from stdin");
+  return {
+    prompt: prompt === "-" ? await readInput("-") : prompt,
+    ...(input.given("model", "provider") as { model?: string; provider?: string }),
+    ...(input.texts("tag").length === 0 ? {} : { tags: [...input.texts("tag")] }),
+    ...optional("priority", input.choice("priority", PRIORITIES)),
+    ...optional("tier", input.choice("tier", TIERS)),
+    ...(file === undefined ? {} : { input: jsonOrText(await readInput(file)) }),
+  };
+};
+
+const optional = <Name extends string, Value>(name: Name, value: Value | undefined): { [N in Name]?: Value } =>
+  (value === undefined ? {} : { [name]: value }) as { [N in Name]?: Value };
+
+const jsonOrText = (text: string) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+/** A result for people: its text, if it has one. */
+export const textOf = (value: unknown): string => {
+  if (typeof value === "string") return value;
+  if (value === null || value === undefined) return "";
+  const { text } = value as { text?: unknown };
+  return typeof text === "string" ? text : JSON.stringify(value, null, 2);
+};
+
+/** Prints the result on stdout; a job that did not complete is reported on stderr, with exit code 1. */
+const showEnd = ({ output }: Context, job: JobResource): number => {
+  if (job.status === "completed") {
+    output.value(job, textOf(job.result));
+    return 0;
+  }
+  if (output.isJson) output.value(job, "");
+  output.say(`Job ${job.id} ${job.status}${job.error === null ? "" : `: ${job.error.code}: ${job.error.message}`}`);
+  return 1;
+};
+
+const goesOn = (context: Context, id: string): void =>
+  context.signal.addEventListener("abort", () => context.output.say(`The job continues: signalbox jobs get ${id}`), {
+    once: true,
+  });
+
+/** The text of a chunk of an ordinary job. */
+const chunkText = (data: unknown): string =>
+  typeof data === "object" && data !== null && typeof (data as { text?: unknown }).text === "string"
+    ? (data as { text: string }).text
+    : "";
+
+const streamed = async (context: Context, job: NewJobRequest): Promise<number> => {
+  const { output, signal } = context;
+  const { jobs } = context.client();
+  const wanted: NewJobRequest & { stream: true } = { ...job, stream: true };
+  const { id } = await jobs.create(wanted, { signal });
+  output.say(`Job ${id}`);
+  goesOn(context, id);
+  let last = "";
+  for await (const event of jobs.stream(id, { signal })) {
+    if (output.isJson) output.line(event, "");
+    else if (event.type === "chunk") {
+      last = chunkText(event.data) || last;
+      output.raw(printableLines(chunkText(event.data)));
+    }
+  }
+  if (!output.isJson && last !== "" && !last.endsWith("\n")) output.raw("\n");
+  const ended = await jobs.wait(id, { signal });
+  if (ended.status === "completed") {
+    // Its worker told nothing while it wrote.
+    if (!output.isJson && last === "") output.raw(`${printableLines(textOf(ended.result))}\n`);
+    return 0;
+  }
+  output.say(`Job ${id} ${ended.status}${ended.error === null ? "" : `: ${ended.error.code}: ${ended.error.message}`}`);
+  return 1;
+};
+
+/** Keeps line breaks and tabs, replaces other control characters. */
+const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
+
+export const runCommand: Verb = {
+  name: "run",
+  says: "Creates a job and prints its id, or its result with --wait",
+  args: [{ name: "prompt", says: "the prompt; - reads it from stdin" }],
+  flags: {
+    ...REQUIREMENTS,
+    input: { takes: "file", says: "the job's input, JSON or text; - reads it from stdin" },
+    wait: { takes: null, says: "waits for the end and prints the result" },
+    stream: { takes: null, says: "prints the output while it is written" },
+  },
+  run: async (context, input) => {
+    const { output, signal } = context;
+    const job = await newJob(context, input);
+    if (input.is("stream")) return streamed(context, job);
+    const { jobs } = context.client();
+    const created = await jobs.create(job, { signal });
+    if (!input.is("wait")) {
+      output.value(created, created.id);
+      return;
+    }
+    goesOn(context, created.id);
+    return showEnd(context, await jobs.wait(created.id, { signal }));
+  },
+};

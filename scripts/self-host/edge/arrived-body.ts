@@ -1,0 +1,17 @@
+// The body of a request that has arrived before it is asked for: most clients send head and body in one packet. It is
+// then read without listeners, a timer or a copy.
+
+import type { IncomingMessage } from "node:http";
+
+/**
+ * Null if some of it is still to come, or if its length is not declared. What has arrived is bounded by Node's buffer
+ * of a stream.
+ */
+export const arrivedBody = (incoming: IncomingMessage): Uint8Array | null => {
+  const declared = Number(incoming.headers["content-length"]);
+  if (incoming.readableLength !== declared || incoming.readableDidRead) return null;
+  const body = incoming.read() as Buffer;
+  // Its end arrives separately.
+  incoming.resume();
+  return body;
+};

@@ -1,0 +1,130 @@
+// Calls to a process of ours: each gets its own answer, or hears at once that there is none.
+
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { PrivateLine, ProcessAway } from "../../scripts/self-host/edge/private-line.ts";
+
+let folder = "";
+let line: PrivateLine;
+let server: Server;
+let connections = 0;
+/** How the process answers a request. */
+let answer: (socket: Socket, request: string) => unknown;
+
+const textAnswer = (text: string): Buffer =>
+  Buffer.from(
+    `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(text)}\r\nContent-Type: text/plain\r\n\r\n${text}`,
+  );
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "private-line-"));
+  connections = 0;
+  server = createServer((socket) => {
+    connections += 1;
+    socket.on("error", () => undefined);
+    socket.on("data", (bytes) => answer(socket, String(bytes)));
+  });
+  server.listen(path.join(folder, "door.sock"));
+  await once(server, "listening");
+  line = new PrivateLine(path.join(folder, "door.sock"), { authorization: "secret" });
+});
+
+afterEach(async () => {
+  await line.close();
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("a call", () => {
+  it("is a request with the secret, its body and the body's length in bytes", async () => {
+    answer = (socket, request) => socket.write(textAnswer(request));
+    expect((await line.post("/TENANT/t/call", "größe")).split("\r\n")).toEqual([
+      "POST /TENANT/t/call HTTP/1.1",
+      "host: workerd",
+      "authorization: secret",
+      "content-length: 7",
+      "",
+      "größe",
+    ]);
+  });
+
+  it("gets its whole answer, wherever the answer is cut", async () => {
+    const bytes = textAnswer("größe 10 €");
+    for (let cut = 1; cut < bytes.length; cut += 7) {
+      answer = async (socket) => {
+        socket.write(bytes.subarray(0, cut));
+        await pause(1);
+        socket.write(bytes.subarray(cut));
+      };
+      expect(await line.post("/", "")).toBe("größe 10 €");
+    }
+    expect(connections).toBe(1);
+  });
+
+  it("takes no connection that the process may be about to close: workerd ends idle ones after 15 seconds", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      answer = (socket) => socket.write(textAnswer("ok"));
+      await line.post("/", "");
+      vi.advanceTimersByTime(9_000);
+      await line.post("/", "");
+      expect(connections).toBe(1);
+      vi.advanceTimersByTime(14_999);
+      await line.post("/", "");
+      expect(connections).toBe(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("has a connection of its own while it waits, and the next one uses it again", async () => {
+    answer = async (socket, request) => {
+      if (request.endsWith("slow")) await pause(20);
+      socket.write(textAnswer(request.slice(-4)));
+    };
+    const both = [line.post("/", "slow"), line.post("/", "fast")];
+    expect(await Promise.race(both)).toBe("fast");
+    expect(await Promise.all(both)).toEqual(["slow", "fast"]);
+    expect(await line.post("/", "next")).toBe("next");
+    expect(connections).toBe(2);
+  });
+
+  it.each([
+    ["closes without an answer", (socket: Socket) => socket.end()],
+    ["dies within its answer", (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")],
+    ["answers without a length", (socket: Socket) => socket.write("HTTP/1.1 200 OK\r\n\r\n")],
+    ["answers more than it was asked", (socket: Socket) => socket.write(`${textAnswer("one")}${textAnswer("two")}`)],
+  ])("to a process that %s may be tried again, on a new connection", async (_, behave) => {
+    answer = behave;
+    await expect(line.post("/", "")).rejects.toMatchObject({ retryable: true });
+    answer = (socket) => socket.write(textAnswer("again"));
+    expect(await line.post("/", "")).toBe("again");
+    expect(connections).toBe(2);
+  });
+
+  it("to a process that has restarted meanwhile opens a new connection", async () => {
+    answer = (socket) => socket.end(textAnswer("last"));
+    expect(await line.post("/", "")).toBe("last");
+    await pause(20);
+    answer = (socket) => socket.write(textAnswer("first"));
+    expect(await line.post("/", "")).toBe("first");
+  });
+
+  it("to a process that is not there may be tried again", async () => {
+    const nobody = new PrivateLine(path.join(folder, "nobody.sock"));
+    await expect(nobody.post("/", "")).rejects.toBeInstanceOf(ProcessAway);
+    await nobody.close();
+  });
+
+  it("that still waits when the line closes is told so", async () => {
+    answer = () => undefined;
+    const waiting = line.post("/", "");
+    await pause(5);
+    await Promise.all([line.close(), expect(waiting).rejects.toMatchObject({ retryable: true })]);
+  });
+});

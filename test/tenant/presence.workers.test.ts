@@ -1,0 +1,172 @@
+// Section 4 of the contract over plain HTTP: presence.
+
+import { evictDurableObject } from "cloudflare:test";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Body, inStorage, newWorld, silence, type World } from "../support/workerd/client.ts";
+import { holdToDocument } from "../support/workerd/document.ts";
+
+let world: World;
+
+holdToDocument();
+beforeEach(async () => {
+  world = await newWorld();
+});
+
+const present = (instance: string, more: Record<string, unknown> = {}): Promise<Body> =>
+  world.ok("POST", "/presence", { instance, provider: "p", status: "idle", tags: "", ...more });
+
+const create = (more: Record<string, unknown> = {}): Promise<Body> =>
+  world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
+
+const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
+
+describe("presence", () => {
+  it("registers 20 000 workers in a tenant and no more; those that it knows go on", async () => {
+    await present("w1");
+    await inStorage(world, (storage) =>
+      storage.sql.exec(
+        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 19999)
+         INSERT INTO workers (instance, record)
+         SELECT 'made-' || n, json_set(record, '$.instance', 'made-' || n) FROM workers, numbers WHERE instance = 'w1'`,
+      ),
+    );
+    await evictDurableObject(world.stub);
+    const offer = { provider: "p", status: "idle", tags: "" };
+    const refused = await world.post("/presence", { instance: "one-more", ...offer });
+    expect([refused.status, refused.body.code]).toEqual([409, "too_many_workers"]);
+    expect(refused.body.detail).toContain("20000");
+    expect((await world.post("/presence", { instance: "made-7", ...offer })).status).toBe(200);
+  });
+
+  it("takes as many models as 64 KiB hold with the tags, however many they are", async () => {
+    const named = (count: number, length: number) =>
+      Array.from({ length: count }, (_, index) => `m${index}`.padEnd(length, "x"));
+    const { worker } = await present("w1", { models: named(2000, 20) });
+    expect(worker.models).toHaveLength(2000);
+    const offer = { instance: "w1", provider: "p", status: "idle", tags: "" };
+    const refused = await world.post("/presence", { ...offer, models: named(600, 128) });
+    expect([refused.status, refused.body.errors]).toEqual([400, [expect.objectContaining({ path: "models" })]]);
+  });
+
+  it("registers a worker and shows it as it is", async () => {
+    const answer = await present("w1", {
+      tags: "gpu, eu",
+      provider: "ollama",
+      concurrency: 2,
+      models: ["llama"],
+      tier: "economy",
+      version: "1.2",
+    });
+    expect(answer).toMatchObject({ jobs: [], halted: [], heartbeat_interval_seconds: 15, killswitch: { level: 0 } });
+    const worker = {
+      instance: "w1",
+      provider: "ollama",
+      status: "idle",
+      tags: "gpu, eu",
+      models: ["llama"],
+      tier: "economy",
+      concurrency: 2,
+      current_load: 0,
+      paused: false,
+      pause_reason: null,
+      halt_confirmed: null,
+      unavailable: null,
+      failure_rate: null,
+      last_heartbeat: expect.any(String),
+      connected: false,
+      version: "1.2",
+      registered_at: expect.any(String),
+    };
+    expect(answer.worker).toEqual(worker);
+    expect((await world.ok("GET", "/presence")).workers).toEqual([worker]);
+    expect(await world.ok("GET", "/api/workers/w1")).toEqual({
+      ...worker,
+      apis: [],
+      runtime_models: null,
+      jobs: [],
+      recent_outcomes: [],
+    });
+    const again = await present("w1", { tags: "cpu", provider: "ollama" });
+    expect(again.worker).toMatchObject({
+      tags: "cpu",
+      concurrency: 1,
+      models: null,
+      registered_at: answer.worker.registered_at,
+    });
+    expect((await world.ok("GET", "/api/workers")).total).toBe(1);
+  });
+
+  it("is refused by field where a value is wrong", async () => {
+    const wrong: [Record<string, unknown>, string][] = [
+      [{ instance: "" }, "instance"],
+      [{ instance: "a b" }, "instance"],
+      [{ instance: "a".repeat(129) }, "instance"],
+      [{ instance: null }, "instance"],
+      [{ provider: undefined }, "provider"],
+      [{ status: "offline" }, "status"],
+      [{ tags: ["gpu"] }, "tags"],
+      [{ tags: "ok,not ok" }, "tags"],
+      [{ concurrency: -1 }, "concurrency"],
+      [{ concurrency: 1001 }, "concurrency"],
+      [{ concurrency: 1.5 }, "concurrency"],
+      [{ concurrency: "2" }, "concurrency"],
+      [{ concurrency: 2 ** 53 }, "concurrency"],
+      [{ jobs: "none" }, "jobs"],
+      [{ concurency: 1 }, "concurency"],
+    ];
+    for (const [more, field] of wrong) {
+      const { status, body } = await world.post("/presence", {
+        instance: "w",
+        provider: "p",
+        status: "idle",
+        tags: "",
+        ...more,
+      });
+      expect([field, status, body.errors[0].path]).toEqual([field, 400, field]);
+    }
+    expect((await world.ok("GET", "/api/workers")).total).toBe(0);
+    expect((await present("constructor")).worker.instance).toBe("constructor");
+    expect((await present("w", { concurrency: 0 })).worker.status).toBe("busy");
+    expect((await present("w", { concurrency: 1000 })).worker.concurrency).toBe(1000);
+  });
+
+  it("derives the status from load and silence", async () => {
+    await present("w1", { concurrency: 2, status: "busy" });
+    const statusOf = async (): Promise<string> => (await world.ok("GET", "/api/workers/w1")).status;
+    expect(await statusOf()).toBe("idle");
+    await create();
+    expect(await statusOf()).toBe("online");
+    await create();
+    expect(await statusOf()).toBe("busy");
+    await silence(world, "w1");
+    expect(await statusOf()).toBe("offline");
+    expect((await world.ok("GET", "/presence")).workers).toEqual([]);
+    expect((await world.ok("GET", "/api/workers")).workers).toHaveLength(1);
+    expect((await world.post("/dispatch", { prompt: "a" })).body.detail).toContain("offline");
+    await present("w1", { concurrency: 2 });
+    expect(await statusOf()).toBe("busy");
+  });
+
+  it("hands over leases not yet started, takes back what was lost, and names what to drop", async () => {
+    await present("w1", { concurrency: 3 });
+    const [first, second, third] = [await create(), await create(), await create()];
+    const { jobs } = await present("w1", { concurrency: 3 });
+    expect(jobs.map((job: Body) => [job.id, job.lease, job.prompt])).toEqual(
+      [first, second, third].map(({ id }) => [id, 1, "hello"]),
+    );
+    await world.ok("POST", `/api/jobs/${first.id}/start`, { lease: 1 });
+    await world.ok("POST", `/api/jobs/${second.id}/start`, { lease: 1 });
+    const settled = await present("w1", { concurrency: 3, jobs: [first.id, "unknown"] });
+    expect(settled.halted).toEqual(["unknown"]);
+    // The third was never started, so not naming it means nothing; the second was lost and comes again under a new
+    // lease.
+    expect(settled.jobs.map((job: Body) => [job.id, job.lease])).toEqual([
+      [second.id, 2],
+      [third.id, 1],
+    ]);
+    expect((await read(second.id)).attempts).toBe(1);
+    expect((await read(first.id)).status).toBe("running");
+    const late = await world.post(`/api/jobs/${second.id}/complete`, { lease: 1, result: "late" });
+    expect([late.status, late.body.code]).toEqual([409, "lease_lost"]);
+  });
+});
