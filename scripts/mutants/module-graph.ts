@@ -13,7 +13,7 @@ const ROOT_URL = `${pathToFileURL(ROOT).href}/`;
 export const urlOf = (file: string): string => pathToFileURL(path.join(ROOT, file)).href;
 
 const isOurs = (url: string): boolean => url.startsWith(ROOT_URL) && !url.includes("/node_modules/");
-const withoutQuery = (url: string): string => url.split("?")[0] ?? url;
+export const withoutQuery = (url: string): string => url.split("?")[0] ?? url;
 
 /** Who imports a module, by its address. */
 const importers = new Map<string, Set<string>>();
@@ -56,13 +56,17 @@ registerHooks({
   },
 });
 
-/** From now on modules are loaded with this text in place of the file's own. */
-export const change = (file: string, text: string): void => {
+/** From now on these files and what depends on them are loaded again, as they are. */
+export const loadAgain = (files: Iterable<string>): void => {
   loads += 1;
-  affected = dependentsOf(urlOf(file));
-  changed = { url: urlOf(file), code: stripTypeScriptTypes(text) };
+  affected = new Set([...files].flatMap((file) => [...dependentsOf(urlOf(file))]));
+  changed = { url: "", code: "" };
 };
 
-export const dependsOn = (file: string, on: string): boolean => dependentsOf(urlOf(on)).has(urlOf(file));
+/** From now on modules are loaded with this text in place of the file's own. */
+export const change = (file: string, text: string): void => {
+  loadAgain([file]);
+  changed = { url: urlOf(file), code: stripTypeScriptTypes(text) };
+};
 
 export const load = (file: string): Promise<unknown> => import(addressOf(urlOf(file)));

@@ -2,7 +2,7 @@
 // The main thread watches it, because a change may make a loop endless.
 
 import { parentPort, workerData } from "node:worker_threads";
-import { change, dependsOn, load } from "./module-graph.ts";
+import { change, load, loadAgain } from "./module-graph.ts";
 import { type Test, takeTests } from "./quick-vitest.ts";
 import { type Place, startWatching, stopWatching, takeReached } from "./reach.ts";
 
@@ -21,7 +21,7 @@ export interface Check {
   readonly name: string;
   /** The CPU that it took without a change. */
   readonly costMs: number;
-  /** Whether it reaches each of the places. */
+  /** Whether its file reaches each of the places. */
   readonly reached: readonly boolean[];
 }
 
@@ -66,22 +66,21 @@ const loadAll = async (): Promise<void> => {
 };
 
 const measure = async (): Promise<Check[]> => {
-  startWatching();
-  await loadAll();
-  // What runs while a file loads, a constant for example, matters to every test that depends on the file.
-  const isLoaded = takeReached(places);
-  const reachOf = (file: string): boolean[] => {
-    const isRun = takeReached(places);
-    return places.map((place, at) => isRun[at] === true || (isLoaded[at] === true && dependsOn(file, place.file)));
-  };
+  const sources = new Set(places.map((place) => place.file));
   const checks: Check[] = [];
-  for (const [file, tests] of original) {
-    for (const [index, test] of tests.entries()) {
+  startWatching();
+  for (const file of testFiles) {
+    loadAgain(sources);
+    await load(file);
+    const costs: { name: string; costMs: number }[] = [];
+    for (const test of takeTests()) {
       const startedMs = cpuMs();
       const problem = await problemOf(test);
       if (problem !== null) throw new Error(`It fails without a change: ${problem}`);
-      checks.push({ file, index, name: test.name, costMs: cpuMs() - startedMs, reached: reachOf(file) });
+      costs.push({ name: test.name, costMs: cpuMs() - startedMs });
     }
+    const reached = takeReached(places);
+    checks.push(...costs.map((cost, index) => ({ file, index, reached, ...cost })));
   }
   stopWatching();
   return checks;
@@ -113,5 +112,5 @@ port.on("message", async (trial: Trial) => {
   answer({ kind: "tried", by });
 });
 
-if (places.length === 0) await loadAll();
+await loadAll();
 answer({ kind: "ready", checks: places.length === 0 ? [] : await measure() });

@@ -35,6 +35,8 @@ export class Trier {
   #thread: Worker | null = null;
   #trials = 0;
   #checks: readonly Check[] = [];
+  /** How many changes each check noticed. */
+  readonly #noticed = new Map<Check, number>();
 
   constructor(testFiles: readonly string[]) {
     this.#testFiles = testFiles;
@@ -77,9 +79,10 @@ export class Trier {
     return answer.checks;
   }
 
-  /** The cheapest first. */
+  /** First those that are cheap, or noticed much so far. */
   #reaching(place: number): Check[] {
-    return this.#checks.filter(({ reached }) => reached[place]).sort((one, other) => one.costMs - other.costMs);
+    const weight = (check: Check): number => (1 + check.costMs) / (1 + (this.#noticed.get(check) ?? 0));
+    return this.#checks.filter(({ reached }) => reached[place]).sort((one, other) => weight(one) - weight(other));
   }
 
   async #try({ file, text }: Changed, checks: readonly Check[]): Promise<string | null> {
@@ -90,7 +93,11 @@ export class Trier {
     thread.postMessage(trial);
     const answer = await answerOf(thread);
     clearInterval(look);
-    if (answer.kind === "tried") return answer.by;
+    if (answer.kind === "tried") {
+      const check = answer.by === null ? undefined : checks[Atomics.load(this.#pulse, 0) - 1];
+      if (check !== undefined) this.#noticed.set(check, (this.#noticed.get(check) ?? 0) + 1);
+      return answer.by;
+    }
     this.#thread = null;
     return answer.kind === "ended" ? answer.why : "the thread began again";
   }

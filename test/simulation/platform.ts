@@ -96,8 +96,12 @@ export const loadTenant = async (): Promise<TenantClass> => {
   return loaded;
 };
 
+type Run = (turn: Turn, request: unknown) => Result<unknown, Refusal>;
+
 interface Observed {
-  run: (turn: Turn, request: unknown) => Result<unknown, Refusal>;
+  run: Run;
+  /** What `run` was, so that it is observed once even where this module is loaded again. */
+  unobserved?: Run;
 }
 
 /** What any operation may refuse, besides the refusals of its row. */
@@ -109,7 +113,8 @@ const observe = (
   refusalsOf: (name: OperationName) => readonly RefusalCode[],
 ): void => {
   for (const [name, operation] of Object.entries(operations) as [OperationName, Observed][]) {
-    const real = operation.run;
+    operation.unobserved ??= operation.run;
+    const real = operation.unobserved;
     operation.run = (turn, request) => {
       here().turnBegan(turn);
       const result = real(turn, request);
