@@ -20,6 +20,8 @@ import type { Turn } from "./turn.ts";
 
 /** The platform allows six connections at a time. */
 const MAX_UNDER_WAY = 5;
+/** Endpoints that fail share these, because each may take its whole timeout. */
+const MAX_FAILING_UNDER_WAY = 2;
 /** Longer than a try takes; without an outcome by then it is repeated. */
 const TRY_LEASE_MS = 60_000;
 const LOOK_AGAIN_MS = 5_000;
@@ -72,33 +74,51 @@ const withLink = ({ origin }: Webhook, data: Json): Json => {
 /** At killswitch level 4 only the killswitch's own events are sent. */
 const sendable = (turn: Turn): Sendable => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch" : "all");
 
+/** The webhooks of which a delivery may be tried now. */
+const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
+  const { deliveriesUnderWay, webhooks } = memory;
+  if (deliveriesUnderWay.size >= MAX_UNDER_WAY) return [];
+  const healthy = webhooks.filter(({ failingSinceAt }) => failingSinceAt === null);
+  const failingCount = [...deliveriesUnderWay.values()].filter((id) => !healthy.some((one) => one.id === id)).length;
+  return failingCount < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
+};
+
 /**
- * While the most deliveries are in progress, the end of each triggers the next; the alarm is for an object that dies.
+ * While as many deliveries are in progress as may be, the end of each triggers the next; the alarm is for an object that
+ * dies.
  */
 export const nextDeliveryAt = (turn: Turn): number | null => {
-  if (turn.memory.webhooks.length === 0) return null;
-  const dueAt = turn.store.deliveries.nextDueAt(sendable(turn));
-  const isFull = turn.memory.deliveriesUnderWay.size >= MAX_UNDER_WAY;
-  return dueAt !== null && isFull ? Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS) : dueAt;
+  const { webhooks } = turn.memory;
+  if (webhooks.length === 0) return null;
+  const open = openWebhooks(turn);
+  const dueAts = webhooks.flatMap((webhook) => {
+    const dueAt = turn.store.deliveries.nextDueAt(webhook.id, sendable(turn));
+    if (dueAt === null) return [];
+    return [open.includes(webhook) ? dueAt : Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS)];
+  });
+  return dueAts.length === 0 ? null : Math.min(...dueAts);
 };
 
 /** Gives due deliveries to the shell, as many as may be in progress. */
 export const takeDeliveries = (turn: Turn): void => {
-  const { deliveriesUnderWay: underWay, webhooks } = turn.memory;
-  for (const delivery of turn.store.deliveries.due(turn.nowAt, sendable(turn), MAX_UNDER_WAY - underWay.size)) {
-    const webhook = webhooks.find(({ id }) => id === delivery.webhookId);
-    if (webhook === undefined) continue;
-    turn.store.deliveries.postpone(delivery.id, turn.nowAt + TRY_LEASE_MS);
-    underWay.add(delivery.id);
-    const secrets = signingSecrets(webhook, turn.nowAt);
-    turn.effects.deliveries.push({
-      id: delivery.id,
-      url: webhook.url,
-      secrets,
-      traceparent: delivery.traceparent,
-      body: delivery.body,
-    });
-  }
+  for (let next = nextDue(turn); next !== null; next = nextDue(turn)) take(turn, next);
+};
+
+/** Of a webhook chosen at random, so that none waits for the others' backlogs. */
+const nextDue = (turn: Turn): { webhook: Webhook; delivery: Delivery } | null => {
+  const due = openWebhooks(turn).flatMap((webhook) => {
+    const delivery = turn.store.deliveries.firstDue(webhook.id, turn.nowAt, sendable(turn));
+    return delivery === null ? [] : [{ webhook, delivery }];
+  });
+  return due[Math.floor(turn.random() * due.length)] ?? null;
+};
+
+const take = (turn: Turn, { webhook, delivery }: { webhook: Webhook; delivery: Delivery }): void => {
+  const { id, traceparent, body } = delivery;
+  turn.store.deliveries.postpone(id, turn.nowAt + TRY_LEASE_MS);
+  turn.memory.deliveriesUnderWay.set(id, webhook.id);
+  const secrets = signingSecrets(webhook, turn.nowAt);
+  turn.effects.deliveries.push({ id, url: webhook.url, secrets, traceparent, body });
 };
 
 /** Stores the outcome of a try. */

@@ -52,8 +52,8 @@ export interface Memory {
   readonly openByKey: Map<string, number>;
   /** Newest first. */
   webhooks: readonly Webhook[];
-  /** Deliveries whose try has no outcome yet. */
-  readonly deliveriesUnderWay: Set<string>;
+  /** Deliveries whose try has no outcome yet, with their webhook. */
+  readonly deliveriesUnderWay: Map<string, string>;
   /** Workers whose silence was announced to webhooks. */
   readonly silentWorkers: Set<string>;
   /** Jobs that have sent their first output and are not final. */
@@ -113,7 +113,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
         .map(({ id }) => [id, store.keyUse.openCount(id) ?? store.jobs.openCountOf(id)]),
     ),
     webhooks: store.webhooks.all(),
-    deliveriesUnderWay: new Set(),
+    deliveriesUnderWay: new Map(),
     silentWorkers: store.silentWorkers.all(),
     openStreams: store.jobs.openStreamCount(),
     open: store.jobs.openCounts(),

@@ -85,20 +85,24 @@ export const deliveriesTable = (sql: Sql) => ({
       status,
     ) ?? 0,
 
-  /** The longest due first. */
-  due: (nowAt: number, sendable: Sendable, limit: number): Delivery[] =>
-    all(
+  /** The webhook's delivery that is due longest, if any. */
+  firstDue: (webhookId: string, nowAt: number, sendable: Sendable): Delivery | null => {
+    const row = first(
       sql,
-      `SELECT ${COLUMNS} FROM deliveries WHERE next_attempt_at <= ? AND ${SENDABLE[sendable]}
-       ORDER BY next_attempt_at LIMIT ?`,
+      `SELECT ${COLUMNS} FROM deliveries WHERE webhook_id = ? AND next_attempt_at <= ? AND ${SENDABLE[sendable]}
+       ORDER BY next_attempt_at LIMIT 1`,
+      webhookId,
       nowAt,
-      limit,
-    ).map(toDelivery),
+    );
+    return row === null ? null : toDelivery(row);
+  },
 
-  nextDueAt: (sendable: Sendable): number | null =>
+  nextDueAt: (webhookId: string, sendable: Sendable): number | null =>
     scalar(
       sql,
-      `SELECT MIN(next_attempt_at) FROM deliveries WHERE next_attempt_at IS NOT NULL AND ${SENDABLE[sendable]}`,
+      `SELECT MIN(next_attempt_at) FROM deliveries
+       WHERE webhook_id = ? AND next_attempt_at IS NOT NULL AND ${SENDABLE[sendable]}`,
+      webhookId,
     ),
 
   postpone: (id: string, nextAttemptAt: number): void => {

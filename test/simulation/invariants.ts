@@ -192,7 +192,7 @@ const completionsStand: Check = (_before, now, { model }) => {
 };
 
 const FULL_HALT = 4;
-const MAX_UNDER_WAY = 5;
+const ALWAYS_ALLOWED_UNDER_WAY = 2;
 /** A due delivery waits for room; an object that died with deliveries in progress has lost count of them. */
 const ROOM_WITHIN_MS = 5_000;
 const HISTORY_RETRY_MAX_MS = 90_000;
@@ -209,7 +209,7 @@ const dueMeansAlarm: Check = (_before, now, { shell }) => {
   for (const expiresAt of Object.values(now.expiries)) note(expiresAt);
   for (const { pause } of now.workers.values()) note(pause?.untilAt ?? null);
   for (const { nextRunAt } of now.schedules) note(nextRunAt);
-  const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < MAX_UNDER_WAY;
+  const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < ALWAYS_ALLOWED_UNDER_WAY;
   const seenAt = Math.max(now.nowAt, shell.clock.setBackFromAt);
   const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : seenAt + ROOM_WITHIN_MS;
   if (now.killswitch.level < FULL_HALT)
