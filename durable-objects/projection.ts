@@ -9,7 +9,7 @@ import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
 
 /** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
-const MAX_CHUNK_CHARS = 500_000;
+export const STATEMENT_ROOM = { chars: 500_000 };
 
 const INSERTS = {
   tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
@@ -178,7 +178,7 @@ const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
   };
   for (const row of rows) {
     const text = JSON.stringify(row);
-    if (chars + text.length > MAX_CHUNK_CHARS) close();
+    if (chars + text.length > STATEMENT_ROOM.chars) close();
     chunk.push(text);
     chars += text.length;
   }
@@ -187,7 +187,8 @@ const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
 };
 
 const isLarge = (row: Cells): boolean =>
-  row.reduce<number>((chars, cell) => chars + (typeof cell === "string" ? cell.length : 0), 0) > MAX_CHUNK_CHARS / 2;
+  row.reduce<number>((chars, cell) => chars + (typeof cell === "string" ? cell.length : 0), 0) >
+  STATEMENT_ROOM.chars / 2;
 
 const largeInserts = (table: keyof typeof SINGLE_INSERTS, rows: readonly Cells[]): Insert[] => [
   ...inserts(

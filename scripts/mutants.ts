@@ -13,7 +13,11 @@ import { survivorsOf } from "./mutants/survivors.ts";
 import { ROOT } from "./run-command.ts";
 
 /** Plain tests of rules, beside those of `test/domain`. */
-const MORE_TESTS = ["test/catalog/normalise.test.ts", "test/catalog/price-and-timing.test.ts"];
+const MORE_TESTS = [
+  "test/catalog/normalise.test.ts",
+  "test/catalog/price-and-timing.test.ts",
+  "test/tenant/counters.test.ts",
+];
 const TESTS_ONLY = "--tests-only";
 /** Most changes are noticed within a few runs. */
 const FEW_SEEDS = 25;

@@ -153,19 +153,28 @@ export const nextRemovalAt = (turn: Turn): number | null => {
 export const removeOldDeliveries = (turn: Turn): void =>
   turn.store.deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);
 
-const isSilenceWanted = (turn: Turn): boolean =>
+export const isSilenceWanted = (turn: Turn): boolean =>
   turn.memory.webhooks.some((webhook) => wants(webhook, "worker.offline", null));
 
-/** When the next worker becomes offline if it stays silent; null if no webhook selects the event. */
-export const nextSilenceAt = (turn: Turn): number | null => {
-  if (!isSilenceWanted(turn)) return null;
-  let next = Number.POSITIVE_INFINITY;
-  for (const { worker } of turn.memory.fleet.members()) {
-    if (turn.memory.silentWorkers.has(worker.instance)) continue;
-    next = Math.min(next, lastSignOf(turn, worker.instance) + turn.memory.config.presence.offlineAfterMs + 1);
-  }
-  return Number.isFinite(next) ? next : null;
+/** When a worker may next become offline by its silence; null if no webhook selects the event. */
+export const nextSilenceAt = (turn: Turn): number | null =>
+  isSilenceWanted(turn) && Number.isFinite(turn.memory.silenceAt) ? turn.memory.silenceAt : null;
+
+/** The worker is new, or back: its next silence is announced. */
+export const awaitSilence = (turn: Turn, instance: string): void => {
+  const { memory, nowAt } = turn;
+  if (memory.silentWorkers.has(instance)) noteSilence(turn, instance, false);
+  memory.silenceAt = Math.min(memory.silenceAt, silentAtAfter(turn, nowAt));
+  turn.due(nextSilenceAt(turn));
 };
+
+/** Another time until a worker is offline, or the first webhook for it: the next sweep looks at all workers. */
+export const lookForSilence = (turn: Turn): void => {
+  turn.memory.silenceAt = turn.nowAt;
+  turn.due(nextSilenceAt(turn));
+};
+
+const silentAtAfter = ({ memory }: Turn, signAt: number): number => signAt + memory.config.presence.offlineAfterMs + 1;
 
 const lastSignOf = (turn: Turn, instance: string): number => {
   const member = turn.memory.fleet.get(instance);
@@ -175,11 +184,13 @@ const lastSignOf = (turn: Turn, instance: string): number => {
 /** Announces each worker that went offline, once until it is back. */
 export const announceSilence = (turn: Turn): void => {
   const { offlineAfterMs } = turn.memory.config.presence;
+  turn.memory.silenceAt = Number.POSITIVE_INFINITY;
   for (const { worker } of turn.memory.fleet.members()) {
     const { instance, provider } = worker;
     const lastSeenAt = lastSignOf(turn, instance);
     const isKnown = turn.memory.silentWorkers.has(instance);
     const isSilent = isOffline(lastSeenAt, offlineAfterMs, turn.nowAt);
+    if (!isSilent) turn.memory.silenceAt = Math.min(turn.memory.silenceAt, silentAtAfter(turn, lastSeenAt));
     if (isSilent === isKnown) continue;
     noteSilence(turn, instance, isSilent);
     if (!isSilent) continue;
@@ -200,9 +211,11 @@ const noteSilence = (turn: Turn, instance: string, isSilent: boolean): void => {
   }
 };
 
-/** Workers that were offline before any webhook selected the event are not announced. */
-export const noteSilentBefore = (turn: Turn): void => {
+/** A webhook was created or changed. Workers that were offline before any selected the event are not announced. */
+export const noteSilentBefore = (turn: Turn, wasWanted: boolean): void => {
+  if (wasWanted || !isSilenceWanted(turn)) return;
   const { offlineAfterMs } = turn.memory.config.presence;
   for (const { worker } of turn.memory.fleet.members())
     noteSilence(turn, worker.instance, isOffline(lastSignOf(turn, worker.instance), offlineAfterMs, turn.nowAt));
+  lookForSilence(turn);
 };

@@ -2,7 +2,7 @@
 // one life of the object; afterwards it neither reads nor writes. Notes which rows were written, so that a check need
 // not read the others.
 
-import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
+import type { Row, Sql, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
 import { Database } from "./database.ts";
 
 /** What the simulation throws on purpose. */
@@ -58,11 +58,20 @@ interface Plate {
 
 const spare: Plate[] = [];
 
+/** The platform's limits for one statement, here and in D1. */
+const MOST_VALUES = 100;
+const LONGEST_VALUE = 2_000_000;
+
+export const isWithinLimits = (values: readonly SqlValue[]): boolean =>
+  values.length <= MOST_VALUES && !values.some((value) => typeof value === "string" && value.length > LONGEST_VALUE);
+
 export class Disk {
   #plate = spare.pop() ?? null;
   readonly #db = this.#plate?.db ?? new Database();
   #notes = new Notes();
   alarmAt: number | null = null;
+  /** The size that the platform reports: the real one never comes near the limit. */
+  bytes = 0;
   /** Statements that may have written something. */
   writeCount = 0;
 
@@ -116,6 +125,7 @@ export class DiskHandle implements TenantStorage {
   readonly #disk: Disk;
   #depth = 0;
   #fault: Fault | null = null;
+  /** The object has crashed, or another has taken its place: the storage is closed to it. */
   isDead = false;
   /** Transactions that were begun. */
   workCount = 0;
@@ -123,13 +133,15 @@ export class DiskHandle implements TenantStorage {
 
   constructor(disk: Disk, onUndone: () => void) {
     this.#disk = disk;
+    Object.defineProperty(this.sql, "databaseSize", { get: () => disk.bytes });
     this.#onUndone = onUndone;
   }
 
-  readonly sql = {
+  readonly sql: Sql = {
     exec: (query: string, ...bindings: SqlValue[]): { toArray(): Row[] } => {
       if (this.isDead) throw new SimulatedFault("the object has crashed");
       this.#mayFail();
+      if (!isWithinLimits(bindings)) throw new Error("the platform binds no such values");
       const rows = this.#disk.rows(query, ...bindings);
       return { toArray: () => rows };
     },
@@ -137,6 +149,7 @@ export class DiskHandle implements TenantStorage {
   };
 
   transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T {
+    if (this.isDead) throw new SimulatedFault("the object has crashed");
     this.#depth += 1;
     this.workCount += 1;
     const name = `level_${this.#depth}`;

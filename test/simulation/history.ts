@@ -4,9 +4,10 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { STATEMENT_ROOM } from "../../durable-objects/projection.ts";
 import type { Row, SqlValue } from "../../durable-objects/store/sql.ts";
 import { Database } from "./database.ts";
-import { SimulatedFault } from "./disk.ts";
+import { isWithinLimits, SimulatedFault } from "./disk.ts";
 
 const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
 
@@ -44,6 +45,16 @@ const spare: Database[] = [];
 /** The statements that write a job, its payload or its result, and where the ids are: in a list of rows, or alone. */
 const JOB_ROWS = /^INSERT INTO (?:jobs|payloads|results)\b/;
 const LISTED = /json_each\(\?2\)/;
+
+/** Besides the rows themselves. */
+const COMMAS_SHARE = 1.1;
+
+/** A list has as much as its room takes, or one row. */
+const isOverfull = (text: string): boolean =>
+  text.length > STATEMENT_ROOM.chars * COMMAS_SHARE && (JSON.parse(text) as unknown[]).length > 1;
+
+const isTaken = ({ sql, values }: Statement): boolean =>
+  isWithinLimits(values) && !(LISTED.test(sql) && isOverfull(values[1] as string));
 
 export class History {
   readonly #db = spare.pop() ?? migrated();
@@ -87,6 +98,7 @@ export class History {
     if (weather === "slow") return;
     for (const batch of this.#waiting.splice(0)) {
       if (weather === "down") batch.reject(new SimulatedFault("D1 is away"));
+      else if (!batch.statements.every(isTaken)) batch.reject(new Error("the platform takes no such statement"));
       else {
         this.#apply(batch);
         if (weather === "fine") batch.resolve([]);

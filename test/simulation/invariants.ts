@@ -3,6 +3,7 @@
 import { isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Worker } from "../../domain/worker.ts";
+import { ROW_ROOM } from "../../durable-objects/operations/outbox-writer.ts";
 import { answersAreAudited } from "./audit.ts";
 import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
 import {
@@ -261,6 +262,19 @@ const outboxOnlyGrows: Check = (before, now, { model }) => {
   return first !== undefined && first <= model.lastSeq ? `outbox row ${first} was used again` : null;
 };
 
+const ENTRY_CHARS = 200;
+/** What one more decision adds to a row that is not full yet. */
+const MOST_ADDED = 8;
+
+const outboxRowsAreBounded: Check = (_before, now) => {
+  const most = ROW_ROOM.chars / ENTRY_CHARS + MOST_ADDED;
+  for (const { seq, entries } of now.outbox) {
+    const count = entries.events.length + entries.attempts.length + entries.audit.length + entries.runs.length;
+    if (count > most) return `outbox row ${seq} has ${count} entries, and is full with ${most}`;
+  }
+  return null;
+};
+
 /** By the sentence that each stands for, in the order of the checks. */
 export const INVARIANTS: Readonly<Record<string, Check>> = {
   "an accepted job survives with its prompt": acceptedIsDurable,
@@ -279,6 +293,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "rate-limit retries are bounded": retriesAreBounded,
   "what was spent is what attempts cost": spendingEqualsAttempts,
   "outbox numbers only grow": outboxOnlyGrows,
+  "an outbox row is bounded": outboxRowsAreBounded,
   "a group keeps its order": groupsKeepTheirOrder,
   "a wait is waited": waitsAreWaited,
   "a back-off only grows": backoffsOnlyGrow,
