@@ -9,7 +9,7 @@ export const MAX_INTERVAL_MS = 366 * UNIT_MS.d;
 
 /** "90s" → 90 000. A day is always 24 hours; for a local time of day use cron with a time zone. */
 export function parseInterval(text: string): Result<number, string> {
-  const match = /^([0-9]{1,9})([smhd])$/.exec(text);
+  const match = /^([0-9]+)([smhd])$/.exec(text);
   if (match === null) {
     return err('interval must be a whole number and a unit, s, m, h or d, without spaces: for example "90s" or "15m"');
   }

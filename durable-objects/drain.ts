@@ -7,9 +7,8 @@ import { type Insert, projectionOf } from "./projection.ts";
 import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
 
-const ROWS_A_DRAIN = 500;
-/** A few thousand events with their data. */
-const CHARS_A_DRAIN = 1_000_000;
+/** What one batch carries: a few thousand events with their data. */
+export const DRAIN_ROOM = { rows: 500, chars: 1_000_000 };
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
 /** Changes are collected for this long and sent together. */
@@ -100,7 +99,7 @@ export class Drain {
   async #carryOne(): Promise<boolean> {
     const { store, apply, noteStored, removeUpTo } = this.#tools;
     try {
-      const carried = store.outbox.oldest(ROWS_A_DRAIN, CHARS_A_DRAIN);
+      const carried = store.outbox.oldest(DRAIN_ROOM.rows, DRAIN_ROOM.chars);
       await apply(projectionOf(store, carried));
       noteStored?.(carried);
       await removeUpTo(carried.at(-1)?.seq ?? 0);

@@ -108,13 +108,13 @@ export class Live {
   /** Totals over all jobs or workers are sent only from time to time. */
   #addSums(topics: LiveChanges["topics"]): void {
     const nowAt = Date.now();
-    if (this.#isQueueChanged && nowAt - this.#queueToldAt >= QUEUE_EVERY_MS) {
+    if (this.#isQueueChanged && hasPassed(QUEUE_EVERY_MS, this.#queueToldAt, nowAt)) {
       topics.add("queue");
       this.#isQueueChanged = false;
       this.#queueToldAt = nowAt;
     }
     const fleetEveryMs = Math.max(QUEUE_EVERY_MS, this.#fleetSize * FLEET_EVERY_MS_A_WORKER);
-    if (this.#isFleetChanged && nowAt - this.#fleetToldAt >= fleetEveryMs) {
+    if (this.#isFleetChanged && hasPassed(fleetEveryMs, this.#fleetToldAt, nowAt)) {
       topics.add("fleet");
       this.#isFleetChanged = false;
       this.#fleetToldAt = nowAt;
@@ -130,6 +130,9 @@ export class Live {
     return isNews;
   }
 }
+
+/** Also if the clock was set back since then. */
+const hasPassed = (ms: number, sinceAt: number, nowAt: number): boolean => nowAt - sinceAt >= ms || nowAt < sinceAt;
 
 const split = (names: ReadonlySet<string>): [Set<string>, Set<string>] => {
   const all = [...names];

@@ -9,7 +9,7 @@ import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
 
 /** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
-const MAX_CHUNK_CHARS = 500_000;
+export const STATEMENT_ROOM = { chars: 500_000 };
 
 /** The rows of a statement. Materialised, because json_each writes a row's JSON again for each cell that is read. */
 const GIVEN = "WITH given AS MATERIALIZED (SELECT value FROM json_each(?2))";
@@ -181,7 +181,7 @@ const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
   };
   for (const row of rows) {
     const text = JSON.stringify(row);
-    if (chars + text.length > MAX_CHUNK_CHARS) close();
+    if (chars + text.length > STATEMENT_ROOM.chars) close();
     chunk.push(text);
     chars += text.length;
   }
@@ -190,7 +190,8 @@ const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
 };
 
 const isLarge = (row: Cells): boolean =>
-  row.reduce<number>((chars, cell) => chars + (typeof cell === "string" ? cell.length : 0), 0) > MAX_CHUNK_CHARS / 2;
+  row.reduce<number>((chars, cell) => chars + (typeof cell === "string" ? cell.length : 0), 0) >
+  STATEMENT_ROOM.chars / 2;
 
 const largeInserts = (table: keyof typeof SINGLE_INSERTS, rows: readonly Cells[]): Insert[] => [
   ...inserts(

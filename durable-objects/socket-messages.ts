@@ -13,6 +13,7 @@ import type { Refusal } from "../domain/refusal.ts";
 import { invalid } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Absent } from "./archive.ts";
+import { awaitSilence } from "./operations/deliveries.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import type { Turn } from "./operations/turn.ts";
@@ -73,6 +74,7 @@ export const welcome = (turn: Turn, instance: string): CoordinatorMessage[] => {
   if (member === undefined) return [{ type: "welcome", ...presence.greeting(turn) }];
   fleet.noteReach(instance, { isConnected: true });
   fleet.noteSeen(instance, turn.nowAt);
+  awaitSilence(turn, instance);
   // Leases that expired while it was disconnected are not its fault.
   turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId, expiredLeases: 0 });
   turn.freedWorkers.add(instance);

@@ -35,7 +35,7 @@ import {
 import { countPruned } from "./operations/live.ts";
 import { type Departure, movedRefusal } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
-import { nextWakeAt, sweeps } from "./operations/sweep.ts";
+import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
 import { Relays } from "./relays.ts";
@@ -339,7 +339,18 @@ export class Tenant extends DurableObject<TenantEnv> {
   override async alarm(): Promise<void> {
     this.#wake.clear();
     if (this.#turns.memory.movedTo !== null) return;
-    const swept = sweeps.map(({ what, run }) =>
+    await this.#sweep().then(
+      (nextAt) => this.#wake.arm(nextAt),
+      () => this.#wake.backOff(FAILED_SWEEP_RETRY_MS),
+    );
+    this.#history.start();
+  }
+
+  /** Does what is due. Resolves to when anything is due next. */
+  async #sweep(): Promise<number | null> {
+    const { due, nextAt } = await this.#turns.read(readTimetable);
+    if (due.length === 0) return nextAt;
+    const swept = due.map(({ what, run }) =>
       this.#turns
         .decide(SERVICE, (turn) => ok(run(turn)))
         .catch((error: unknown) => {
@@ -348,9 +359,7 @@ export class Tenant extends DurableObject<TenantEnv> {
           throw error;
         }),
     );
-    await Promise.all(swept)
-      .then(() => this.#turns.read((turn) => this.#wake.note(nextWakeAt(turn))))
-      .catch(() => this.#wake.backOff(FAILED_SWEEP_RETRY_MS));
-    this.#history.start();
+    await Promise.all(swept);
+    return this.#turns.read(nextWakeAt);
   }
 }

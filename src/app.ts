@@ -2,13 +2,15 @@
 
 import { Hono } from "hono";
 import { configureLog, log } from "../contract/log.ts";
+import type { Refusal } from "../domain/refusal.ts";
 import type { Env } from "./env.ts";
 import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { doorRoutes } from "./front-door/routes.ts";
-import type { Variables } from "./http/auth.ts";
+import type { AppContext, Variables } from "./http/auth.ts";
 import { secured } from "./http/headers.ts";
+import { PathRouter } from "./http/path-router.ts";
 import { internalProblem, malformedAddress, problemResponse, Refused } from "./http/refused.ts";
 import { logRequest } from "./http/request-log.ts";
 import { type Endpoint, mount, passOn } from "./http/router.ts";
@@ -95,33 +97,30 @@ const ownRoutes = serviceRoutes([...portableRoutes, ...boundRoutes]);
 
 export const endpoints = [...portableRoutes, ...boundRoutes, ...ownRoutes];
 
-export const app = new Hono<{ Bindings: Env; Variables: Variables }>({ strict: true });
+export const app = new Hono<{ Bindings: Env; Variables: Variables }>({ strict: true, router: new PathRouter() });
+
+const refused = (c: AppContext, refusal: Refusal): Response => {
+  c.set("refusalCode", refusal.code);
+  return isFrontDoor(c.req.path) ? refusalResponse(c, refusal) : problemResponse(refusal, c.get("requestId"));
+};
 
 app.use(async (c, next) => {
   const given = c.req.header("x-request-id");
   c.set("requestId", given !== undefined && REQUEST_ID.test(given) ? given : crypto.randomUUID());
   configureLog(c.env);
   const startedAt = Date.now();
-  await next();
+  if (c.req.url.length > MAX_ADDRESS_BYTES) c.res = refused(c, { code: "uri_too_long", limitBytes: MAX_ADDRESS_BYTES });
+  else await next();
   const answer = secured(c.res, c.get("requestId"));
   if (answer !== c.res) c.res = answer;
   logRequest(c, startedAt);
 });
 
-app.use(async (c, next) => {
-  if (c.req.url.length > MAX_ADDRESS_BYTES) throw new Refused({ code: "uri_too_long", limitBytes: MAX_ADDRESS_BYTES });
-  await next();
-});
-
 app.onError((error, c) => {
+  if (error instanceof Refused) return refused(c, error.refusal);
   const requestId = c.get("requestId");
-  const isDoor = isFrontDoor(c.req.path);
-  if (error instanceof Refused) {
-    c.set("refusalCode", error.refusal.code);
-    return isDoor ? refusalResponse(c, error.refusal) : problemResponse(error.refusal, requestId);
-  }
   log("error", "request.failed", { request_id: requestId, method: c.req.method, route: c.req.path }, error);
-  return isDoor ? bugResponse(c) : internalProblem(requestId);
+  return isFrontDoor(c.req.path) ? bugResponse(c) : internalProblem(requestId);
 });
 
 app.options("/v1/*", preflight);

@@ -53,7 +53,8 @@ export class Tallies {
   readonly #byName = new Map<string, ProviderTally>();
 
   constructor(stored: readonly ProviderTally[] = []) {
-    for (const tally of stored) this.#byName.set(nameOf(tally.provider, tally.model), tally);
+    for (const tally of stored)
+      this.#byName.set(nameOf(tally.provider, tally.model), { ...tally, errors: byCode(tally.errors) });
   }
 
   get all(): readonly ProviderTally[] {
@@ -68,9 +69,9 @@ export class Tallies {
     tally.nanoUsd += nanoUsd ?? 0;
     if (seconds !== null) new Histogram(tally.durations).observe(seconds);
     if (errorCode === null) return;
-    const isKnown = Object.hasOwn(tally.errors, errorCode);
+    const isKnown = errorCode in tally.errors;
     const code = isKnown || Object.keys(tally.errors).length < MAX_ERROR_CODES ? errorCode : OTHER;
-    tally.errors[code] = (Object.hasOwn(tally.errors, code) ? (tally.errors[code] ?? 0) : 0) + 1;
+    tally.errors[code] = (tally.errors[code] ?? 0) + 1;
   }
 
   #of(provider: string, model: string): ProviderTally {
@@ -78,11 +79,15 @@ export class Tallies {
     if (known !== undefined) return known;
     if (this.#byName.size >= MAX_TALLIES && provider !== OTHER) return this.#of(OTHER, OTHER);
     const counts = { completed: 0, failed: 0, inputTokens: 0, outputTokens: 0, nanoUsd: 0 };
-    const made = { provider, model, ...counts, errors: {}, durations: new Histogram().observed };
+    const made = { provider, model, ...counts, errors: byCode(), durations: new Histogram().observed };
     this.#byName.set(nameOf(provider, model), made);
     return made;
   }
 }
+
+/** Without a prototype, because a worker may call an error `__proto__`. */
+const byCode = (errors: Readonly<Record<string, number>> = {}): Record<string, number> =>
+  Object.assign(Object.create(null), errors);
 
 const nameOf = (provider: string, model: string): string => JSON.stringify([provider, model]);
 

@@ -15,14 +15,21 @@ import {
   wants,
 } from "../../domain/webhook.ts";
 import { isOffline } from "../../domain/worker.ts";
+import type { Sendable } from "../store/webhooks.ts";
 import type { Turn } from "./turn.ts";
 
 /** The platform allows six connections at a time. */
 const MAX_UNDER_WAY = 5;
+/** Endpoints that fail share these, because each may take its whole timeout. */
+const MAX_FAILING_UNDER_WAY = 2;
 /** Longer than a try takes; without an outcome by then it is repeated. */
 const TRY_LEASE_MS = 60_000;
 const LOOK_AGAIN_MS = 5_000;
-const KEPT_MS = 30 * 86_400_000;
+/**
+ * How long finished deliveries are kept. Each is written at least twice, so these are about the last 100,000: without
+ * such a limit a busy tenant would fill its database with them.
+ */
+export const DELIVERIES_KEPT = { ms: 30 * 86_400_000, writes: 200_000 };
 const REMOVED_A_SWEEP = 1_000;
 
 /** Writes the turn's announcements: a delivery for each webhook that selects them. */
@@ -65,35 +72,53 @@ const withLink = ({ origin }: Webhook, data: Json): Json => {
 };
 
 /** At killswitch level 4 only the killswitch's own events are sent. */
-const sendable = (turn: Turn): string => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch.*" : "*");
+const sendable = (turn: Turn): Sendable => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch" : "all");
+
+/** The webhooks of which a delivery may be tried now. */
+const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
+  const { deliveriesUnderWay, webhooks } = memory;
+  if (deliveriesUnderWay.size >= MAX_UNDER_WAY) return [];
+  const healthy = webhooks.filter(({ failingSinceAt }) => failingSinceAt === null);
+  const failingCount = [...deliveriesUnderWay.values()].filter((id) => !healthy.some((one) => one.id === id)).length;
+  return failingCount < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
+};
 
 /**
- * While the most deliveries are in progress, the end of each triggers the next; the alarm is for an object that dies.
+ * While as many deliveries are in progress as may be, the end of each triggers the next; the alarm is for an object that
+ * dies.
  */
 export const nextDeliveryAt = (turn: Turn): number | null => {
-  if (turn.memory.webhooks.length === 0) return null;
-  const dueAt = turn.store.deliveries.nextDueAt(sendable(turn));
-  const isFull = turn.memory.deliveriesUnderWay.size >= MAX_UNDER_WAY;
-  return dueAt !== null && isFull ? Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS) : dueAt;
+  const { webhooks } = turn.memory;
+  if (webhooks.length === 0) return null;
+  const open = openWebhooks(turn);
+  const dueAts = webhooks.flatMap((webhook) => {
+    const dueAt = turn.store.deliveries.nextDueAt(webhook.id, sendable(turn));
+    if (dueAt === null) return [];
+    return [open.includes(webhook) ? dueAt : Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS)];
+  });
+  return dueAts.length === 0 ? null : Math.min(...dueAts);
 };
 
 /** Gives due deliveries to the shell, as many as may be in progress. */
 export const takeDeliveries = (turn: Turn): void => {
-  const { deliveriesUnderWay: underWay, webhooks } = turn.memory;
-  for (const delivery of turn.store.deliveries.due(turn.nowAt, sendable(turn), MAX_UNDER_WAY - underWay.size)) {
-    const webhook = webhooks.find(({ id }) => id === delivery.webhookId);
-    if (webhook === undefined) continue;
-    turn.store.deliveries.postpone(delivery.id, turn.nowAt + TRY_LEASE_MS);
-    underWay.add(delivery.id);
-    const secrets = signingSecrets(webhook, turn.nowAt);
-    turn.effects.deliveries.push({
-      id: delivery.id,
-      url: webhook.url,
-      secrets,
-      traceparent: delivery.traceparent,
-      body: delivery.body,
-    });
-  }
+  for (let next = nextDue(turn); next !== null; next = nextDue(turn)) take(turn, next);
+};
+
+/** Of a webhook chosen at random, so that none waits for the others' backlogs. */
+const nextDue = (turn: Turn): { webhook: Webhook; delivery: Delivery } | null => {
+  const due = openWebhooks(turn).flatMap((webhook) => {
+    const delivery = turn.store.deliveries.firstDue(webhook.id, turn.nowAt, sendable(turn));
+    return delivery === null ? [] : [{ webhook, delivery }];
+  });
+  return due[Math.floor(turn.random() * due.length)] ?? null;
+};
+
+const take = (turn: Turn, { webhook, delivery }: { webhook: Webhook; delivery: Delivery }): void => {
+  const { id, traceparent, body } = delivery;
+  turn.store.deliveries.postpone(id, turn.nowAt + TRY_LEASE_MS);
+  turn.memory.deliveriesUnderWay.set(id, webhook.id);
+  const secrets = signingSecrets(webhook, turn.nowAt);
+  turn.effects.deliveries.push({ id, url: webhook.url, secrets, traceparent, body });
 };
 
 /** Stores the outcome of a try. */
@@ -120,26 +145,36 @@ export const putWebhook = (turn: Turn, webhook: Webhook): void => {
 };
 
 export const nextRemovalAt = (turn: Turn): number | null => {
-  const oldestAt = turn.store.deliveries.oldestFinishedAt();
-  return oldestAt === null ? null : oldestAt + KEPT_MS;
+  const oldest = turn.store.deliveries.oldestFinished();
+  if (oldest === null) return null;
+  return oldest.writesSince >= DELIVERIES_KEPT.writes ? turn.nowAt : oldest.at + DELIVERIES_KEPT.ms;
 };
 
 export const removeOldDeliveries = (turn: Turn): void =>
-  turn.store.deliveries.removeFinishedBefore(turn.nowAt - KEPT_MS + 1, REMOVED_A_SWEEP);
+  turn.store.deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);
 
-const isSilenceWanted = (turn: Turn): boolean =>
+export const isSilenceWanted = (turn: Turn): boolean =>
   turn.memory.webhooks.some((webhook) => wants(webhook, "worker.offline", null));
 
-/** When the next worker becomes offline if it stays silent; null if no webhook selects the event. */
-export const nextSilenceAt = (turn: Turn): number | null => {
-  if (!isSilenceWanted(turn)) return null;
-  let next = Number.POSITIVE_INFINITY;
-  for (const { worker } of turn.memory.fleet.members()) {
-    if (turn.memory.silentWorkers.has(worker.instance)) continue;
-    next = Math.min(next, lastSignOf(turn, worker.instance) + turn.memory.config.presence.offlineAfterMs + 1);
-  }
-  return Number.isFinite(next) ? next : null;
+/** When a worker may next become offline by its silence; null if no webhook selects the event. */
+export const nextSilenceAt = (turn: Turn): number | null =>
+  isSilenceWanted(turn) && Number.isFinite(turn.memory.silenceAt) ? turn.memory.silenceAt : null;
+
+/** The worker is new, or back: its next silence is announced. */
+export const awaitSilence = (turn: Turn, instance: string): void => {
+  const { memory, nowAt } = turn;
+  if (memory.silentWorkers.has(instance)) noteSilence(turn, instance, false);
+  memory.silenceAt = Math.min(memory.silenceAt, silentAtAfter(turn, nowAt));
+  turn.due(nextSilenceAt(turn));
 };
+
+/** Another time until a worker is offline, or the first webhook for it: the next sweep looks at all workers. */
+export const lookForSilence = (turn: Turn): void => {
+  turn.memory.silenceAt = turn.nowAt;
+  turn.due(nextSilenceAt(turn));
+};
+
+const silentAtAfter = ({ memory }: Turn, signAt: number): number => signAt + memory.config.presence.offlineAfterMs + 1;
 
 const lastSignOf = (turn: Turn, instance: string): number => {
   const member = turn.memory.fleet.get(instance);
@@ -149,11 +184,13 @@ const lastSignOf = (turn: Turn, instance: string): number => {
 /** Announces each worker that went offline, once until it is back. */
 export const announceSilence = (turn: Turn): void => {
   const { offlineAfterMs } = turn.memory.config.presence;
+  turn.memory.silenceAt = Number.POSITIVE_INFINITY;
   for (const { worker } of turn.memory.fleet.members()) {
     const { instance, provider } = worker;
     const lastSeenAt = lastSignOf(turn, instance);
     const isKnown = turn.memory.silentWorkers.has(instance);
     const isSilent = isOffline(lastSeenAt, offlineAfterMs, turn.nowAt);
+    if (!isSilent) turn.memory.silenceAt = Math.min(turn.memory.silenceAt, silentAtAfter(turn, lastSeenAt));
     if (isSilent === isKnown) continue;
     noteSilence(turn, instance, isSilent);
     if (!isSilent) continue;
@@ -174,9 +211,11 @@ const noteSilence = (turn: Turn, instance: string, isSilent: boolean): void => {
   }
 };
 
-/** Workers that were offline before any webhook selected the event are not announced. */
-export const noteSilentBefore = (turn: Turn): void => {
+/** A webhook was created or changed. Workers that were offline before any selected the event are not announced. */
+export const noteSilentBefore = (turn: Turn, wasWanted: boolean): void => {
+  if (wasWanted || !isSilenceWanted(turn)) return;
   const { offlineAfterMs } = turn.memory.config.presence;
   for (const { worker } of turn.memory.fleet.members())
     noteSilence(turn, worker.instance, isOffline(lastSignOf(turn, worker.instance), offlineAfterMs, turn.nowAt));
+  lookForSilence(turn);
 };

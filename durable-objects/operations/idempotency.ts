@@ -1,8 +1,9 @@
-// The same key and body within a day get the first answer; another body under the key is refused. What the repeated
-// request contains anyway (prompt, input, tags) is not stored.
+// The same key and body within a day get the first answer; another body under the key is refused. What follows from the
+// repeated request is not stored: a day of a busy tenant has millions of answers.
 
-import type { JobResource } from "../../contract/job.ts";
-import type { NewJob } from "../../domain/job.ts";
+import { fromIso } from "../../contract/field.ts";
+import { type JobResource, presentJob } from "../../contract/job.ts";
+import { createJob, type NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Turn } from "./turn.ts";
@@ -62,32 +63,49 @@ export const withIdempotency = <T extends object>(
   return answered;
 };
 
-const OMITTED = { prompt: "", input: null, tags: [] };
+type StoredJob = Partial<JobResource> & Pick<JobResource, "id" | "created_at" | "traceparent">;
 
-const stripJob = (job: JobResource): JobResource => ({ ...job, ...OMITTED });
+/** The job at its creation, from the request alone. */
+const asCreated = (asked: NewJob, { id, created_at: createdAt }: StoredJob): JobResource =>
+  presentJob(createJob(asked, id, fromIso(createdAt)).job, asked);
 
-const restoreJob = (job: JobResource, asked: NewJob): JobResource => ({
-  ...job,
-  prompt: asked.prompt,
-  input: asked.input,
-  tags: [...new Set(asked.tags)],
-});
+const FROM_REQUEST: ReadonlySet<string> = new Set<keyof JobResource>(["prompt", "input", "tags", "metadata"]);
+
+/** A tenth of the answer: the fields that the repeated request does not have. */
+const stripJob = (job: JobResource, asked: NewJob): StoredJob => {
+  const { id, created_at, traceparent } = job;
+  const created = new Map<string, unknown>(Object.entries(asCreated(asked, job)));
+  const differing = Object.entries(job).filter(
+    ([name, value]) => !FROM_REQUEST.has(name) && created.get(name) !== value,
+  );
+  return { id, created_at, traceparent, ...Object.fromEntries(differing) };
+};
+
+/** An earlier release stored more fields; those of the request are left out all the same. */
+const restoreJob = (stored: StoredJob, asked: NewJob): JobResource => {
+  const created = asCreated(asked, stored);
+  const { prompt, input, tags, metadata } = created;
+  return { ...created, ...stored, prompt, input, tags, metadata };
+};
 
 /** An answer that is the job. */
 export const keptJob = (asked: NewJob): Kept<JobResource> => ({
-  strip: stripJob,
+  strip: (job) => stripJob(job, asked),
   restore: (stored) => restoreJob(stored, asked),
 });
 
 /** An answer that contains the job. */
 export const keptInside = <T extends { readonly job: JobResource }>(asked: NewJob): Kept<T> => ({
-  strip: (answer) => ({ ...answer, job: stripJob(answer.job) }),
+  strip: (answer) => ({ ...answer, job: stripJob(answer.job, asked) }),
   restore: (stored) => ({ ...stored, job: restoreJob(stored.job, asked) }),
 });
 
 /** An answer that contains jobs in the order of the request. */
 export const keptBatch = <T extends { readonly jobs: readonly JobResource[] }>(asked: readonly NewJob[]): Kept<T> => ({
-  strip: (answer) => ({ ...answer, jobs: answer.jobs.map(stripJob) }),
+  strip: (answer) => ({
+    ...answer,
+    jobs: answer.jobs.map((job, index) => stripJob(job, asked[index] as NewJob)),
+  }),
   restore: (stored) => ({
     ...stored,
     jobs: stored.jobs.map((job, index) => restoreJob(job, asked[index] as NewJob)),

@@ -52,10 +52,12 @@ export interface Memory {
   readonly openByKey: Map<string, number>;
   /** Newest first. */
   webhooks: readonly Webhook[];
-  /** Deliveries whose try has no outcome yet. */
-  readonly deliveriesUnderWay: Set<string>;
+  /** Deliveries whose try has no outcome yet, with their webhook. */
+  readonly deliveriesUnderWay: Map<string, string>;
   /** Workers whose silence was announced to webhooks. */
   readonly silentWorkers: Set<string>;
+  /** No other worker falls silent before this. */
+  silenceAt: number;
   /** Jobs that have sent their first output and are not final. */
   openStreams: number;
   /** Open jobs by status. */
@@ -72,6 +74,15 @@ const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
     Number.POSITIVE_INFINITY,
   );
 
+/** Not after the first silence: pings may have come since the stored signs of life. */
+const firstSilenceAt = (fleet: Fleet, silent: ReadonlySet<string>, { presence }: Config): number =>
+  [...fleet.members()]
+    .filter(({ worker }) => !silent.has(worker.instance))
+    .reduce(
+      (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.offlineAfterMs + 1),
+      Number.POSITIVE_INFINITY,
+    );
+
 const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
 
 /** `counters` outlive a reload. */
@@ -86,6 +97,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
   const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
+  const silentWorkers = store.silentWorkers.all();
   return {
     fleet,
     unstoredWorkers: new Set(),
@@ -113,8 +125,9 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
         .map(({ id }) => [id, store.keyUse.openCount(id) ?? store.jobs.openCountOf(id)]),
     ),
     webhooks: store.webhooks.all(),
-    deliveriesUnderWay: new Set(),
-    silentWorkers: store.silentWorkers.all(),
+    deliveriesUnderWay: new Map(),
+    silentWorkers,
+    silenceAt: firstSilenceAt(fleet, silentWorkers, config),
     openStreams: store.jobs.openStreamCount(),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,

@@ -7,12 +7,10 @@ import type { TenantIdentity } from "../store/settings.ts";
 import type { Memory } from "./memory.ts";
 
 /**
- * A row is closed when it and its long values have about this length; well below the platform's 2 MB even with one more
- * large entry.
+ * A row is closed when it and its long values have about this length, or the records in it; well below the platform's
+ * 2 MB even with one more large entry.
  */
-const FULL_CHARS = 200_000;
-/** The same limit for the records in it. */
-const FULL_RECORD_CHARS = 200_000;
+export const ROW_ROOM = { chars: 200_000, recordChars: 200_000 };
 /** What an entry takes besides its detail. */
 const ENTRY_CHARS = 200;
 
@@ -37,7 +35,7 @@ export class OutboxWriter {
   /** The number of the row for the next entries; a full row is followed by a new one. */
   open(at: number): number {
     const last = this.#rows.at(-1);
-    if (last !== undefined && last.chars < FULL_CHARS && last.recordChars < FULL_RECORD_CHARS) return last.seq;
+    if (last !== undefined && last.chars < ROW_ROOM.chars && last.recordChars < ROW_ROOM.recordChars) return last.seq;
     const seq = this.#memory.nextSeq;
     this.#memory.nextSeq += 1;
     this.#rows.push({ seq, at, entries: { events: [], attempts: [], audit: [], runs: [] }, chars: 0, recordChars: 0 });

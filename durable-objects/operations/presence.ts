@@ -10,6 +10,7 @@ import { invalid, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
+import { awaitSilence } from "./deliveries.ts";
 import { confirmHalt, killswitchState } from "./killswitch.ts";
 import { isSilent } from "./last-sign.ts";
 import { unstartedJobs } from "./leases.ts";
@@ -124,6 +125,7 @@ const hear = (turn: Turn, request: Presence): Member => {
   if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
   fleet.noteSeen(request.instance, turn.nowAt);
   fleet.noteReach(request.instance, { isConnected });
+  if (wasOffline) awaitSilence(turn, request.instance);
   return member;
 };
 

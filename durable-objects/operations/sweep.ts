@@ -125,7 +125,7 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "rotated keys end their grace",
-    dueAt: (turn) => earliest(turn.store.keys.all().map((key) => key.previousUntilAt)),
+    dueAt: (turn) => turn.store.keys.nextGraceEndAt(),
     run: endGraces,
   },
   {
@@ -152,22 +152,17 @@ const TIMETABLE: readonly Row[] = [
   },
 ];
 
-export interface Sweep {
-  readonly what: string;
-  readonly run: (turn: Turn) => void;
-}
+/** A due row. Each is a turn of its own, so a failing row does not block the others. */
+export type Sweep = Pick<Row, "what" | "run">;
 
-/** One turn per row, so a failing row does not block the others. */
-export const sweeps: readonly Sweep[] = TIMETABLE.map(({ what, dueAt, run }) => ({
-  what,
-  run: (turn) => {
-    const at = dueAt(turn);
-    if (at !== null && at <= turn.nowAt) run(turn);
-  },
-}));
+/** What is due now, and the earliest instant at which any row is due; null if none ever is. */
+export const readTimetable = (turn: Turn): { due: Sweep[]; nextAt: number | null } => {
+  const instants = TIMETABLE.map((row) => row.dueAt(turn));
+  const due = TIMETABLE.filter((_, index) => (instants[index] ?? Number.POSITIVE_INFINITY) <= turn.nowAt);
+  return { due, nextAt: earliest(instants) };
+};
 
-/** The earliest instant at which any row is due; null if none ever is. */
-export const nextWakeAt = (turn: Turn): number | null => earliest(TIMETABLE.map((row) => row.dueAt(turn)));
+export const nextWakeAt = (turn: Turn): number | null => readTimetable(turn).nextAt;
 
 const earliest = (instants: readonly (number | null)[]): number | null => {
   const known = instants.filter((at) => at !== null);

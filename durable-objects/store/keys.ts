@@ -31,6 +31,9 @@ export const keysTable = (sql: Sql) => {
     all: (): KeyRecord[] =>
       records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
 
+    /** When the next replaced secret stops working. */
+    nextGraceEndAt: (): number | null => scalar(sql, "SELECT MIN(record ->> 'previousUntilAt') FROM keys"),
+
     put: (key: KeyRecord): void => {
       recent.keep(key.id, key);
       sql.exec("INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)", key.id, JSON.stringify(key));

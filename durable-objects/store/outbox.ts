@@ -110,7 +110,8 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs"
 
     lastSeq: (): number => scalar(sql, "SELECT MAX(seq) FROM outbox") ?? 0,
 
-    count: (): number => scalar(sql, "SELECT COUNT(*) FROM outbox") ?? 0,
+    /** Numbers have no gaps, so this reads two rows, even after an outage of hours. */
+    count: (): number => scalar(sql, "SELECT (SELECT MAX(seq) FROM outbox) - (SELECT MIN(seq) FROM outbox) + 1") ?? 0,
 
     /** Throws if a job of the journal would be lost with them. */
     removeUpTo: (seq: number): void => {

@@ -172,6 +172,11 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   [`ALTER TABLE outbox ADD COLUMN jobs TEXT`],
   // Open jobs of the keys with a limit on jobs; counted when first needed, because the journal has some of them.
   [`CREATE TABLE key_open_jobs (key_id TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID`],
+  // Due deliveries are found by webhook, so that none waits behind another's.
+  [
+    `DROP INDEX deliveries_due`,
+    `CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at, event) WHERE next_attempt_at IS NOT NULL`,
+  ],
 ];
 
 /** The version of a database after all steps. */

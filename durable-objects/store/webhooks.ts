@@ -21,6 +21,12 @@ export const webhooksTable = (sql: Sql) => ({
 const COLUMNS =
   "id, webhook_id, event, at, status, attempts, response_status, error, next_attempt_at, finished_at, traceparent, body";
 
+/** Literals, because SQLite plans a statement again whenever a pattern is bound to it. */
+const SENDABLE = { all: "TRUE", killswitch: "event GLOB 'killswitch.*'" } as const;
+
+/** Which deliveries may be sent now. */
+export type Sendable = keyof typeof SENDABLE;
+
 export const deliveriesTable = (sql: Sql) => ({
   find: (id: string): Delivery | null => {
     const row = first(sql, `SELECT ${COLUMNS} FROM deliveries WHERE id = ?`, id);
@@ -79,22 +85,24 @@ export const deliveriesTable = (sql: Sql) => ({
       status,
     ) ?? 0,
 
-  /** The longest due first. `eventLike` is a GLOB pattern of event names. */
-  due: (nowAt: number, eventLike: string, limit: number): Delivery[] =>
-    all(
+  /** The webhook's delivery that is due longest, if any. */
+  firstDue: (webhookId: string, nowAt: number, sendable: Sendable): Delivery | null => {
+    const row = first(
       sql,
-      `SELECT ${COLUMNS} FROM deliveries WHERE next_attempt_at <= ? AND event GLOB ?
-       ORDER BY next_attempt_at LIMIT ?`,
+      `SELECT ${COLUMNS} FROM deliveries WHERE webhook_id = ? AND next_attempt_at <= ? AND ${SENDABLE[sendable]}
+       ORDER BY next_attempt_at LIMIT 1`,
+      webhookId,
       nowAt,
-      eventLike,
-      limit,
-    ).map(toDelivery),
+    );
+    return row === null ? null : toDelivery(row);
+  },
 
-  nextDueAt: (eventLike: string): number | null =>
+  nextDueAt: (webhookId: string, sendable: Sendable): number | null =>
     scalar(
       sql,
-      "SELECT MIN(next_attempt_at) FROM deliveries WHERE next_attempt_at IS NOT NULL AND event GLOB ?",
-      eventLike,
+      `SELECT MIN(next_attempt_at) FROM deliveries
+       WHERE webhook_id = ? AND next_attempt_at IS NOT NULL AND ${SENDABLE[sendable]}`,
+      webhookId,
     ),
 
   postpone: (id: string, nextAttemptAt: number): void => {
@@ -112,13 +120,25 @@ export const deliveriesTable = (sql: Sql) => ({
     );
   },
 
-  oldestFinishedAt: (): number | null =>
-    scalar(sql, "SELECT MIN(finished_at) FROM deliveries WHERE finished_at IS NOT NULL"),
+  /** When the first finished delivery ended, and how often deliveries were written since: a write takes a new row id. */
+  oldestFinished: (): { readonly at: number; readonly writesSince: number } | null => {
+    const row = first(
+      sql,
+      `SELECT finished_at, (SELECT MAX(rowid) FROM deliveries) - rowid AS writes_since FROM deliveries
+       WHERE finished_at IS NOT NULL ORDER BY finished_at LIMIT 1`,
+    );
+    return row === null ? null : { at: row.finished_at as number, writesSince: row.writes_since as number };
+  },
 
-  removeFinishedBefore: (at: number, limit: number): void => {
+  /** The first finished ones, of those that ended before `at` or after which deliveries were written so often. */
+  removeFinished: (at: number, writesSince: number, limit: number): void => {
     sql.exec(
-      "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE finished_at < ? ORDER BY finished_at LIMIT ?)",
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries WHERE finished_at IS NOT NULL
+           AND (finished_at < ?1 OR rowid <= (SELECT MAX(rowid) FROM deliveries) - ?2)
+         ORDER BY finished_at LIMIT ?3)`,
       at,
+      writesSince,
       limit,
     );
   },

@@ -1,32 +1,39 @@
-// The part of vitest that `test/domain` uses, for tests that are run a thousand times: a process starts in a tenth of a
-// second, and ends at the first failure.
+// The part of vitest that plain tests use, for tests that are run a thousand times in one thread.
 
 import { isDeepStrictEqual } from "node:util";
 
 type Body = (...values: never[]) => unknown;
 
-const waiting: (() => unknown)[] = [];
+export interface Test {
+  readonly name: string;
+  readonly run: () => unknown;
+}
+
+let collected: Test[] = [];
+
+/** The tests that were defined since the last call. */
+export const takeTests = (): Test[] => {
+  const taken = collected;
+  collected = [];
+  return taken;
+};
 
 export const describe = (_name: string, body: () => void): void => body();
 
-const define = (_name: string, body: Body): void => {
-  waiting.push(() => body());
+/** Between name and body there may be settings, as in vitest. */
+const define = (name: string, ...given: readonly unknown[]): void => {
+  const body = given.find((one) => typeof one === "function") as Body;
+  collected.push({ name, run: () => body() });
 };
 
 const each =
   (rows: readonly unknown[]) =>
-  (_name: string, body: Body): void => {
-    for (const row of rows) waiting.push(() => body(...((Array.isArray(row) ? row : [row]) as never[])));
+  (name: string, body: Body): void => {
+    for (const row of rows) define(name, () => body(...((Array.isArray(row) ? row : [row]) as never[])));
   };
 
 export const test = Object.assign(define, { each });
 export const it = test;
-
-/** Throws the first failing test's error. */
-export const runAll = async (): Promise<void> => {
-  if (waiting.length === 0) throw new Error("there are no tests");
-  for (const run of waiting) await run();
-};
 
 class Containing {
   readonly text: string;
@@ -36,11 +43,26 @@ class Containing {
   }
 }
 
+type Constructor = abstract new (...values: never[]) => unknown;
+
+class OfType {
+  readonly type: Constructor;
+
+  constructor(type: Constructor) {
+    this.type = type;
+  }
+
+  fits(value: unknown): boolean {
+    return typeof value === this.type.name.toLowerCase() || value instanceof this.type;
+  }
+}
+
 const isPlain = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 /** `isPart`: the value may have more fields than named. An undefined field counts as missing. */
 const fits = (value: unknown, wanted: unknown, isPart: boolean): boolean => {
   if (wanted instanceof Containing) return typeof value === "string" && value.includes(wanted.text);
+  if (wanted instanceof OfType) return wanted.fits(value);
   if (!isPlain(wanted) || !isPlain(value)) return Object.is(value, wanted);
   if (wanted instanceof Map || wanted instanceof Set) return isDeepStrictEqual(value, wanted);
   if (Array.isArray(wanted) !== Array.isArray(value)) return false;
@@ -93,6 +115,7 @@ const checksOf = (value: unknown, isWanted: boolean): Checks =>
   ) as Checks;
 
 export const expect = Object.assign((value: unknown) => ({ ...checksOf(value, true), not: checksOf(value, false) }), {
+  any: (type: Constructor) => new OfType(type),
   stringContaining: (text: string) => new Containing(text),
   fail: (message: string) => {
     throw new Error(message);

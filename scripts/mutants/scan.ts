@@ -2,8 +2,9 @@
 // by its neighbour, each `&&` by `||`. Works on text: a change that does not compile counts as noticed.
 
 export interface Change {
-  /** The place in the file, for people. */
-  readonly line: number;
+  readonly file: string;
+  /** Where the text is changed, in characters. */
+  readonly at: number;
   readonly what: string;
   /** The whole file with the change. */
   readonly text: string;
@@ -29,19 +30,30 @@ const NUMBER = /(?<![\w.$#])\d[\d_]*(?:\.\d+)?(?:e\d+)?(?![\w.])/g;
 
 const raised = (number: string): string => String(Number(number.replaceAll("_", "")) + 1);
 
-const changesOf = (source: string, quiet: string, places: RegExp, changed: (found: string) => string): Change[] =>
-  [...quiet.matchAll(places)].map(({ 0: found, index }) => {
-    const line = source.slice(0, index).split("\n").length;
-    const other = changed(found);
-    return {
-      line,
-      what: `${found} as ${other}`,
-      text: `${source.slice(0, index)}${other}${source.slice(index + found.length)}`,
-    };
-  });
+interface Replacement {
+  readonly at: number;
+  readonly found: string;
+  readonly other: string;
+}
 
-export const scan = (source: string): Change[] => {
+const replacements = (quiet: string, places: RegExp, changed: (found: string) => string): Replacement[] =>
+  [...quiet.matchAll(places)].map(({ 0: found, index }) => ({ at: index, found, other: changed(found) }));
+
+/** `line 12: < as <=  if (left < right)`, for people. */
+const described = (source: string, { at, found, other }: Replacement): string => {
+  const before = source.slice(0, at).split("\n");
+  const code = source.split("\n")[before.length - 1]?.trim();
+  return `line ${before.length}: ${found} as ${other}  ${code}`;
+};
+
+export const scan = (file: string, source: string): Change[] => {
   const quiet = source.replaceAll(QUIET, (text) => text.replaceAll(/[^\n]/g, " "));
-  const operators = changesOf(source, quiet, OPERATOR, (found) => NEIGHBOURS[found] ?? found);
-  return [...operators, ...changesOf(source, quiet, NUMBER, raised)].sort((one, other) => one.line - other.line);
+  const operators = replacements(quiet, OPERATOR, (found) => NEIGHBOURS[found] ?? found);
+  return [...operators, ...replacements(quiet, NUMBER, raised)]
+    .sort((one, other) => one.at - other.at)
+    .map((replacement) => {
+      const { at, found, other } = replacement;
+      const text = `${source.slice(0, at)}${other}${source.slice(at + found.length)}`;
+      return { file, at, what: described(source, replacement), text };
+    });
 };

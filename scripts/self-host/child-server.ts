@@ -11,6 +11,7 @@ import { startWorkerd } from "./workerd.ts";
 const PACE = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
 const PROBE_EVERY_MS = 10;
 const PROBE_WITHIN_MS = 2_000;
+const LOOK_AGAIN_MS = 5;
 /** workerd has nothing to save when it stops, but finishes requests in progress. */
 const STOP_GRACE_MS = 2_000;
 
@@ -64,6 +65,12 @@ export function startChildServer(child: Child): ChildServer {
     thaw: () => kept.current().thaw(),
     stop: () => kept.stop(STOP_GRACE_MS),
   };
+}
+
+/** Resolves when all of them are up, or one has ended before it served. */
+export async function untilUp(children: readonly ChildServer[]): Promise<void> {
+  const isOver = () => children.every((child) => child.isUp()) || children.some((child) => child.earlyExit() !== null);
+  while (!isOver()) await pause(LOOK_AGAIN_MS);
 }
 
 const doesAnswer = (socketPath: string, path: string): Promise<boolean> =>

@@ -34,15 +34,24 @@ export interface Serving {
   environment: readonly string[];
 }
 
-/** One process that serves everything on the network. */
-export function wholeConfig(serving: Serving, dir: DataDir, at: { host: string; port: number }): string {
+/** One process that serves the edge and the objects on the network, and has the history if no other has it. */
+export function wholeConfig(
+  serving: Serving,
+  history: HistorySockets | DataDir,
+  at: { host: string; port: number },
+): string {
   const { project } = serving;
-  const services = [...servingServices(serving), ...databaseServices(dir), edgeService(serving, databaseBinding)];
+  const services = isFolder(history)
+    ? [...databaseServices(history), edgeService(serving, databaseBinding)]
+    : [...remoteServices(history), edgeService(serving, remoteDatabaseBinding)];
   // With run_worker_first the assets' router would pass every request on, so the socket leads past it.
   const front = project.assets && project.assets.runWorkerFirst !== true ? "assets" : EDGE;
   const address = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
-  return configText(services, [record({ name: "http", address, http: record({}), service: front })]);
+  const sockets = [record({ name: "http", address, http: record({}), service: front })];
+  return configText([...servingServices(serving), ...services], sockets);
 }
+
+const isFolder = (history: HistorySockets | DataDir): history is DataDir => "databases" in history;
 
 /** A process of objects behind the edge in Node; the history is in another process. */
 export function objectsConfig(
@@ -51,9 +60,7 @@ export function objectsConfig(
 ): string {
   const services = [
     ...servingServices(serving),
-    ...Object.entries(sockets.history).map(([binding, socket]) =>
-      record({ name: remoteOf(binding), external: record({ address: `unix:${socket}`, http: record({}) }) }),
-    ),
+    ...remoteServices(sockets.history),
     edgeService(serving, remoteDatabaseBinding),
   ];
   const door = record({ name: EDGE, entrypoint: "PrivateDoor" });
@@ -106,6 +113,11 @@ export function databaseBinding(name: string): Expression {
   const props = record({ json: JSON.stringify({ database: name }) });
   return wrappedDatabase(name, record({ name: "d1", props }));
 }
+
+const remoteServices = (history: HistorySockets): Expression[] =>
+  Object.entries(history).map(([binding, socket]) =>
+    record({ name: remoteOf(binding), external: record({ address: `unix:${socket}`, http: record({}) }) }),
+  );
 
 const remoteOf = (binding: string): string => `history-${binding}`;
 

@@ -1,15 +1,18 @@
-// Everything in one workerd process, including edge and history: the app as Cloudflare runs it. For trying the product
-// as deployed, and for systems without Unix sockets.
+// Edge and objects in one workerd process, the history in another: the app as Cloudflare runs it. For trying the
+// product as deployed, and for systems without Unix sockets, where the history is in the same process.
 
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { WHOLE } from "../../domain/share.ts";
 import type { Project } from "../build/project.ts";
 import { ExitError } from "../exit-error.ts";
+import { untilUp } from "./child-server.ts";
 import type { DataDir } from "./data-dir.ts";
+import { startHistory } from "./history-process.ts";
 import { keepRunning, type Pace } from "./keep-running.ts";
 import { storageOf } from "./processes.ts";
 import type { Address, Served } from "./served.ts";
 import { wholeConfig } from "./serving-config.ts";
+import { makeSocketFolder } from "./sockets.ts";
 import type { Exit } from "./supervised.ts";
 import { startWorkerd } from "./workerd.ts";
 
@@ -26,7 +29,7 @@ export interface WorkerdHomePlan {
   readonly awaited: string | undefined;
 }
 
-export function startWorkerdHome(plan: WorkerdHomePlan, address: Address): Served {
+export async function startWorkerdHome(plan: WorkerdHomePlan, address: Address): Promise<Served> {
   const { project, dir } = plan;
   if (plan.processCount > 1) throw new ExitError("SERVICE_PROCESSES needs the edge in Node: remove --edge workerd.");
   const environment: Record<string, string> =
@@ -37,11 +40,35 @@ export function startWorkerdHome(plan: WorkerdHomePlan, address: Address): Serve
     configFile: dir.servingConfig,
     environment: Object.keys(environment),
   };
-  writeFileSync(dir.servingConfig, wholeConfig(serving, dir, address), { mode: 0o600 });
+  const folder = process.platform === "win32" ? null : makeSocketFolder(dir);
+  const history = folder === null ? null : startHistory(plan, folder);
+  writeFileSync(dir.servingConfig, wholeConfig(serving, history?.sockets ?? dir, address), { mode: 0o600 });
+  if (history !== null) await untilUp([history.child]);
+  const { kept, earlyExit } = keepServing(dir.servingConfig, environment);
+  return {
+    url: address.url,
+    earlyExit: () => earlyExit() ?? history?.child.earlyExit() ?? null,
+    freeze: () => {
+      kept.current().freeze();
+      history?.child.freeze();
+    },
+    thaw: () => {
+      history?.child.thaw();
+      kept.current().thaw();
+    },
+    stop: async () => {
+      await kept.stop(STOP_GRACE_MS);
+      await history?.child.stop();
+      if (folder !== null) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function keepServing(config: string, environment: Record<string, string>) {
   const startedAt = performance.now();
   let early: Exit | null = null;
   const kept = keepRunning("workerd", PACE, () => {
-    const running = startWorkerd(dir.servingConfig, environment);
+    const running = startWorkerd(config, environment);
     running.exited
       .then((exit) => {
         if (performance.now() - startedAt < EARLY_MS) early ??= exit;
@@ -51,11 +78,5 @@ export function startWorkerdHome(plan: WorkerdHomePlan, address: Address): Serve
       });
     return running;
   });
-  return {
-    url: address.url,
-    earlyExit: () => early,
-    freeze: () => kept.current().freeze(),
-    thaw: () => kept.current().thaw(),
-    stop: () => kept.stop(STOP_GRACE_MS),
-  };
+  return { kept, earlyExit: () => early };
 }

@@ -33,10 +33,10 @@ export const headersFor = (requestId: string, more: Readonly<Record<string, stri
 });
 
 /**
- * Responses that were created with all their headers. Looking at the headers would make Node build a full `Headers`
+ * Marks a response that was created with all its headers. Looking at the headers would make Node build a full `Headers`
  * object.
  */
-const complete = new WeakSet<Response>();
+const IS_COMPLETE = Symbol("has all its headers");
 
 /** A text response with the headers that every response has. */
 export const completeResponse = (
@@ -44,11 +44,8 @@ export const completeResponse = (
   status: number,
   requestId: string,
   more: Readonly<Record<string, string>>,
-): Response => {
-  const response = new Response(text, { status, headers: headersFor(requestId, more) });
-  complete.add(response);
-  return response;
-};
+): Response =>
+  Object.assign(new Response(text, { status, headers: headersFor(requestId, more) }), { [IS_COMPLETE]: true });
 
 const SWITCHING_PROTOCOLS = 101;
 
@@ -57,7 +54,7 @@ const upgraded = ({ webSocket }: Response, requestId: string): Response =>
 
 /** Adds the headers if they are missing; an upgraded socket gets only the request id. */
 export const secured = (response: Response, requestId: string): Response => {
-  if (complete.has(response)) return response;
+  if (IS_COMPLETE in response) return response;
   if (response.status === SWITCHING_PROTOCOLS) return upgraded(response, requestId);
   const { headers } = response;
   if (headers.has(REQUEST_ID)) return response;

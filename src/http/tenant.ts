@@ -109,16 +109,15 @@ export const callTenant = <Name extends OperationName>(
 };
 
 /** Node sends the call in a group; here it goes as text of its own. */
-const callObject = async <T>(
-  env: Env,
-  stub: DurableObjectStub<Tenant>,
-  call: GroupedCall,
-): Promise<Result<T, Refusal>> => {
+const callObject = <T>(env: Env, stub: DurableObjectStub<Tenant>, call: GroupedCall): Promise<Result<T, Refusal>> => {
   const { credential, name, request } = call;
-  if (env.HOME !== undefined)
-    return remote(stub).call(credential, name, request as never) as Promise<Result<T, Refusal>>;
-  return JSON.parse(await stub.callText(JSON.stringify(call))) as Result<T, Refusal>;
+  return env.HOME === undefined
+    ? callByText(stub, call)
+    : (remote(stub).call(credential, name, request as never) as Promise<Result<T, Refusal>>);
 };
+
+const callByText = async <T>(stub: DurableObjectStub<Tenant>, call: GroupedCall): Promise<Result<T, Refusal>> =>
+  JSON.parse(await stub.callText(JSON.stringify(call))) as Result<T, Refusal>;
 
 const AUTHORIZATION = {
   work: "authorizeWork",

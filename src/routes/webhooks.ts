@@ -159,7 +159,7 @@ const deliveries = endpoint(
     path: "/api/webhooks/{id}/deliveries",
     lane: "heavy",
     summary: "List a webhook's deliveries, newest first",
-    description: "Finished deliveries are kept for 30 days.",
+    description: "Finished deliveries are kept for 30 days, at most about the last 100 000.",
     query: deliveryListQuery,
     answers: { 200: { description: "A page of deliveries.", schema: deliveryList } },
   },

@@ -3,8 +3,6 @@ import { describe, expect, it } from "vitest";
 import {
   type CatalogModel,
   diffModels,
-  MODEL_ID_MAX_CHARACTERS,
-  MODEL_NAME_MAX_CHARACTERS,
   nextPage,
   normaliseRow,
   type ProviderDefinition,
@@ -59,6 +57,10 @@ describe("a page", () => {
     [{ data: [] }, "data[]", 0],
     [{ data: null }, "data[]", 0],
     [{ data: [{ id: "a" }], error: null }, "data[]", 1],
+    [{ data: [{ id: "a" }], error: false }, "data[]", 1],
+    [{ data: [{ id: "a" }], error: "" }, "data[]", 1],
+    [{ data: [{ id: "a" }], errors: [] }, "data[]", 1],
+    [{ data: [{ id: "a" }], errors: "" }, "data[]", 1],
     [{ result: { models: [{ id: "a" }] } }, "result.models[]", 1],
   ])("%j has its list at %s", (body, path, count) => {
     expect(readRows(body, path)).toEqual({ ok: true, rows: expect.any(Array) });
@@ -103,6 +105,8 @@ describe("what follows a page", () => {
     [{ nextPageToken: null }, cursorOnly, { kind: "end" }],
     [{ data: [] }, undefined, { kind: "end" }],
     [{ has_more: false }, undefined, { kind: "end" }],
+    [{ nextPageToken: "" }, undefined, { kind: "end" }],
+    [{ next_page_token: null }, undefined, { kind: "end" }],
     [[], undefined, { kind: "end" }],
   ])("%j with %j is %j", (body, pagination, expected) => {
     expect(nextPage(body, pagination)).toEqual(expected);
@@ -187,9 +191,17 @@ describe("a row", () => {
     [{ id: "a\u0000b" }],
     [{ id: "a\u202eb" }],
     [{ id: "\ud800" }],
-    [{ id: "x".repeat(MODEL_ID_MAX_CHARACTERS + 1) }],
+    [{ id: "x".repeat(129) }],
   ])("%j names no usable model", (row) => {
     expect(normaliseRow(row, config)).toBeNull();
+  });
+
+  it("may have an id of 128 characters, as long as a job can name", () => {
+    expect(normaliseRow({ id: "x".repeat(128) }, config)?.id).toHaveLength(128);
+  });
+
+  it("may have the smallest context window there is", () => {
+    expect(normaliseRow({ id: "a", limits: { context: 1 } }, config)).toMatchObject({ context_window: 1 });
   });
 
   it("loses the prefix that the provider's file strips, and is no model if nothing is left", () => {
@@ -201,7 +213,7 @@ describe("a row", () => {
 
   it("keeps hostile markup as the text it is, and cuts an endless name", () => {
     expect(normaliseRow({ id: "<script>alert(1)</script>" }, config)?.id).toBe("<script>alert(1)</script>");
-    expect(normaliseRow({ id: "a", name: "n".repeat(9999) }, config)?.name).toHaveLength(MODEL_NAME_MAX_CHARACTERS);
+    expect(normaliseRow({ id: "a", name: "n".repeat(9999) }, config)?.name).toHaveLength(256);
   });
 
   it("of any JSON never throws", () => {
@@ -251,6 +263,31 @@ describe("a difference", () => {
         expect(diffModels(models, new Map([...models].reverse()))).toEqual([]);
       }),
     );
+  });
+
+  it("comes in the order of the ids, whatever the provider's order is", () => {
+    fc.assert(
+      fc.property(snapshot, snapshot, (before, after) => {
+        const ids = diffModels(before, after).map((change) => change.model_id);
+        expect(ids).toEqual([...ids].sort());
+      }),
+    );
+    const priced = (nano: number) =>
+      new Map(
+        ["b", "c", "a"].map((id) => [
+          id,
+          { id, name: id, price: { input_nano_per_mtok: nano, output_nano_per_mtok: 1 } },
+        ]),
+      );
+    expect(priceMoves(priced(1), priced(2)).map((move) => move.model_id)).toEqual(["a", "b", "c"]);
+  });
+
+  it("sees every part of a price that moved", () => {
+    const price = { input_nano_per_mtok: 1, output_nano_per_mtok: 2, cached_input_nano_per_mtok: 3, request_nano: 4 };
+    const listed = (moved: Partial<typeof price>) =>
+      new Map([["a", { id: "a", name: "a", price: { ...price, ...moved } }]]);
+    for (const part of Object.keys(price))
+      expect([part, priceMoves(listed({}), listed({ [part]: 9 })).length]).toEqual([part, 1]);
   });
 
   it("does not see a price, which moves by itself", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readPrice, scaledInteger } from "../../domain/catalog-price.ts";
-import { nextRetryAt, nextSyncAt, RETRY_FIRST_MS, RETRY_MAX_MS, SPREAD_MAX_MS } from "../../domain/catalog-timing.ts";
+import { nextRetryAt, nextSyncAt } from "../../domain/catalog-timing.ts";
 
 describe("a catalog price", () => {
   it.each([
@@ -53,15 +53,16 @@ describe("a catalog price", () => {
 
 describe("the next sync", () => {
   const slot = Date.UTC(2026, 10, 21, 6);
-  const hour = 3_600_000;
+  const minute = 60_000;
+  const hour = 60 * minute;
 
-  it("of thousands with one schedule is spread over the slot, each at its own place for ever", () => {
+  it("of thousands with one schedule is spread over half an hour, each at its own place for ever", () => {
     const ids = Array.from({ length: 5_000 }, (_, index) => `sub_${index}`);
     const times = ids.map((id) => nextSyncAt(slot, slot + 6 * hour, id));
     expect(ids.map((id) => nextSyncAt(slot, slot + 6 * hour, id))).toEqual(times);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(slot);
-    expect(Math.max(...times)).toBeLessThan(slot + SPREAD_MAX_MS);
-    const perMinute = Map.groupBy(times, (at) => Math.floor((at - slot) / 60_000));
+    expect(Math.max(...times)).toBeLessThan(slot + 30 * minute);
+    const perMinute = Map.groupBy(times, (at) => Math.floor((at - slot) / minute));
     expect(perMinute.size).toBe(30);
     expect(Math.max(...[...perMinute.values()].map((minute) => minute.length))).toBeLessThan(250);
   });
@@ -76,11 +77,17 @@ describe("the next sync", () => {
     );
   });
 
-  it("after a failure comes sooner than the schedule, ever more slowly, and never later than it", () => {
+  it("of a schedule with no further slot is spread over a quarter of an hour", () => {
+    const times = Array.from({ length: 500 }, (_, index) => nextSyncAt(slot, null, `sub_${index}`));
+    expect(Math.min(...times)).toBeLessThan(slot + minute);
+    expect(Math.max(...times)).toBeGreaterThan(slot + 14 * minute);
+    expect(Math.max(...times)).toBeLessThan(slot + 15 * minute);
+  });
+
+  it("after a failure comes in 5 minutes, then 10, 20 and so on to 2 hours, and never later than the schedule", () => {
     const far = slot + 24 * hour;
-    expect(nextRetryAt(slot, 1, 0, far)).toBe(slot + RETRY_FIRST_MS);
-    expect(nextRetryAt(slot, 2, 0, far)).toBe(slot + 2 * RETRY_FIRST_MS);
-    expect(nextRetryAt(slot, 1000, 0, far)).toBe(slot + RETRY_MAX_MS);
+    const delays = [1, 2, 3, 4, 5, 6, 1000].map((failures) => nextRetryAt(slot, failures, 0, far) - slot);
+    expect(delays.map((delay) => delay / minute)).toEqual([5, 10, 20, 40, 80, 120, 120]);
     expect(nextRetryAt(slot, 1, 0, slot + 1000)).toBe(slot + 1000);
   });
 

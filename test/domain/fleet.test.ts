@@ -4,10 +4,11 @@ import { APIS } from "../../domain/api.ts";
 import type { Bits } from "../../domain/bits.ts";
 import { Fleet } from "../../domain/fleet.ts";
 import { Postings } from "../../domain/posting.ts";
-import type { Requirements } from "../../domain/requirements.ts";
+import { type Requirements, TIERS } from "../../domain/requirements.ts";
+import { explain } from "../../domain/routing.ts";
 import { SharedLists } from "../../domain/shared.ts";
 import type { Worker } from "../../domain/worker.ts";
-import { MODELS, PROVIDERS, TAGS, worker } from "./sample-fleet.ts";
+import { fleetOf, MODELS, outcomes, PROVIDERS, policies, requests, specs, TAGS, worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
 const INSTANCES = Array.from({ length: 8 }, (_, at) => `w${at}`);
@@ -171,6 +172,30 @@ describe("the fleet", () => {
     expect(namesIn(fleet, fleet.withRoom)).toEqual([]);
     fleet.addLoad("w1", "openai", -2);
     expect(fleet.providerLoad("openai")).toBe(0);
+  });
+
+  test("judges a worker by its new record, whichever of its fields changed (property)", () => {
+    const change: fc.Arbitrary<Partial<Worker>> = fc.oneof(
+      fc.record({ provider: fc.constantFrom(...PROVIDERS) }),
+      fc.record({ tags: fc.subarray(TAGS) }),
+      fc.record({ models: fc.option(fc.subarray(MODELS)) }),
+      fc.record({ apis: fc.subarray(APIS.slice(0, 3)) }),
+      fc.record({ tier: fc.constantFrom(null, ...TIERS) }),
+      fc.record({ concurrency: fc.nat({ max: 4 }) }),
+      fc.record({ outcomes: fc.nat({ max: 3 }).map((failed) => outcomes(1, failed)) }),
+      fc.record({ unavailable: fc.constantFrom(null, "its runtime does not answer") }),
+    );
+    fc.assert(
+      fc.property(specs, fc.nat(), change, requests, policies, (given, drawn, changed, asked, rules) => {
+        const at = drawn % Math.max(1, given.length);
+        const fleet = fleetOf(given);
+        const known = fleet.get(given[at]?.instance ?? "");
+        if (known !== undefined) fleet.put({ ...known.worker, ...changed }, NOON);
+        const built = fleetOf(given.map((one, place) => (place === at ? { ...one, ...changed } : one)));
+        expect(explain(fleet, asked, rules)).toEqual(explain(built, asked, rules));
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test("finds everyone who offers what is required, whatever their state (property)", () => {

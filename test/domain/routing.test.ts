@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { STRATEGIES } from "../../domain/config.ts";
-import { choose, explain, whyWaiting } from "../../domain/routing.ts";
+import { choose, explain, heldBack, isOnlyFull, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
 import { SCORE_PARTS } from "../../domain/score-part.ts";
 import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
@@ -104,6 +104,63 @@ test("a worker that let its last lease expire comes after the others, and the ex
     ["late", expect.stringContaining("did not start")],
   ]);
   expect(choose(fleet, request(), policy())?.runnerUp?.member.worker.instance).toBe("late");
+});
+
+describe("an explanation", () => {
+  const given: Spec[] = [
+    { instance: "c", tags: ["gpu"] },
+    { instance: "b", load: 1, provider: "local" },
+    { instance: "a", load: 1, provider: "local" },
+    { instance: "d", load: 1 },
+  ];
+  const asked = request({ tags: ["gpu"], provider: "openai" });
+
+  test("lists the best first, then those that lack least, by name", () => {
+    const { workers } = explain(fleetOf(given), asked, policy());
+    expect(workers.map(({ instance, reasons }) => [instance, reasons.length])).toEqual([
+      ["c", 0],
+      ["d", 2],
+      ["a", 3],
+      ["b", 3],
+    ]);
+  });
+
+  test("of one worker names it alone, whether it may have the job or not, and nobody where there is none", () => {
+    const about = (instance: string) => explain(fleetOf(given), asked, policy(), [], { instance });
+    expect(["c", "a", "gone"].map((name) => about(name).workers.map((one) => one.instance))).toEqual([
+      ["c"],
+      ["a"],
+      [],
+    ]);
+    expect(about("a")).toMatchObject({ selected: "c", eligibleCount: 1, totalCount: 4 });
+  });
+
+  test("of a job that may not run yet selects nobody, and says why to each", () => {
+    const { selected, eligibleCount, notes, workers } = heldBack(explain(fleetOf(given), asked, policy()), "too early");
+    expect([selected, eligibleCount, notes]).toEqual([null, 0, ["too early"]]);
+    for (const one of workers) {
+      expect(one).toMatchObject({ eligible: false, score: null, breakdown: {} });
+      expect(one.reasons.at(-1)).toBe("too early");
+    }
+  });
+});
+
+describe("a job that nobody takes", () => {
+  const only = (spec: Spec, rules: Partial<RoutePolicy> = {}, asked: Partial<RouteRequest> = {}) =>
+    isOnlyFull(fleetOf([spec]), request(asked), policy(rules));
+
+  test("waits for a free place where a worker is full or its provider is at its limit", () => {
+    expect(only({ load: 1 })).toBe(true);
+    expect(only({}, { closedProviders: new Map([["openai", "at its limit"]]) })).toBe(true);
+  });
+
+  test("waits for a worker where none could have it, free or not", () => {
+    expect(only({ load: 1 }, {}, { tags: ["gpu"] })).toBe(false);
+    expect(only({ load: 1 }, {}, { provider: "local" })).toBe(false);
+    expect(only({ load: 1 }, {}, { api: "messages" })).toBe(false);
+    expect(only({ load: 1, pause: { reason: "mending", untilAt: null } })).toBe(false);
+    expect(only({ load: 1, lastHeartbeatAt: 0 })).toBe(false);
+  });
 });
 
 describe("a job of the front door", () => {

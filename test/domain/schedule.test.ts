@@ -63,6 +63,11 @@ describe("intervals", () => {
     expect(parseInterval(text)).toMatchObject({ ok: false, error: expect.stringContaining("interval must be") });
   });
 
+  test("that are too long are told how long they may be, however many digits they have", () => {
+    for (const text of ["367d", "31622401s", "9999999999s", `${"9".repeat(31)}h`])
+      expect(parseInterval(text)).toEqual({ ok: false, error: 'interval must be at most "366d"' });
+  });
+
   test("counts from when it was created, however late it runs", () => {
     let schedule = scheduled({ interval: "10s" });
     const ranFor: (string | null)[] = [];
@@ -211,6 +216,11 @@ describe("running", () => {
     const schedule = scheduled({ cron: "* * * * *" }, at("2025-01-01T00:00:30Z"));
     const plan = planRun(schedule, at("2026-01-01T00:00:30Z"), QUIET);
     expect(plan).toMatchObject({ scheduledFor: at("2026-01-01T00:00:00Z"), missed: 365 * 1440 - 1 });
+  });
+
+  test("after ten years away, the runs of all ten are counted", () => {
+    const schedule = scheduled({ interval: "1d" }, at("2026-01-01T00:00:00Z"));
+    expect(planRun(schedule, at("2036-01-01T00:00:00Z"), QUIET)).toMatchObject({ missed: 3652 - 1 });
   });
 
   test("after a year away in Berlin, the two days of 23 and 25 hours are counted as they were", () => {

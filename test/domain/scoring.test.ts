@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { DEFAULT_WEIGHTS } from "../../domain/config.ts";
+import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
-import { choose } from "../../domain/routing.ts";
+import { choose, explain } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { SCORE_PARTS } from "../../domain/score-part.ts";
-import { scoreOf, weightsFor } from "../../domain/scoring.ts";
+import { scoreOf, weightsFor, weightsOf } from "../../domain/scoring.ts";
 import { chosenOf, fleetOf, OFFLINE_AFTER_MS, outcomes, policy, request, type Spec } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
@@ -56,6 +56,12 @@ describe("urgency", () => {
         weightsFor(urgency),
       ),
     ).toBe(100);
+  });
+
+  test.each(PRIORITIES)("%s in a conversation gives a fifth of 100 to the worker of the last turn", (urgency) => {
+    const { affinity, ...others } = weightsOf(request({ urgency, session: { worker: null } }), DEFAULT_WEIGHTS);
+    expect(affinity).toBe(20);
+    expect(Object.values(others).reduce((total, weight) => total + weight, 0)).toBeCloseTo(80, 9);
   });
 
   test("with no weights at all still chooses, by turn", () => {
@@ -116,6 +122,26 @@ describe("the score", () => {
     prefers({ lastHeartbeatAt: NOON - 45_000, viaSocket: true, isConnected: true }, { lastHeartbeatAt: NOON - 30_000 });
     const beats = [10_000, 1_000].map((ageMs, at) => ({ instance: `w${at}`, lastHeartbeatAt: NOON - ageMs }));
     expect(chosenOf(fleetOf(beats), request(), policy())).toBe("w0");
+  });
+
+  test("counts a worker as fresh until it missed one of four heartbeats before it is offline", () => {
+    const freshness = (ageMs: number) =>
+      explain(fleetOf([{ lastHeartbeatAt: NOON - ageMs }]), request(), policy()).workers[0]?.breakdown.freshness;
+    expect([0, 14_999, 15_000, 29_999, 30_000, 45_000, 60_000].map(freshness)).toEqual([
+      1, 1, 0.75, 0.75, 0.5, 0.25, 0,
+    ]);
+  });
+
+  test("gives a worker that fits in everything every point", () => {
+    const spec: Spec = { tags: ["gpu", "eu"], models: ["large"], tier: "premium", provider: "local" };
+    const asked = request({ tags: ["gpu", "eu"], model: "large", tier: "premium" });
+    expect(explain(fleetOf([spec]), asked, policy({ priceOf: () => 0 })).workers[0]?.score).toBe(100);
+  });
+
+  test("halves the points for cost at a dollar per million tokens", () => {
+    const cost = (price: number | null) =>
+      explain(fleetOf([{}]), request(), policy({ priceOf: () => price })).workers[0]?.breakdown.cost;
+    expect([0, 1_000_000_000, 3_000_000_000, null].map(cost)).toEqual([1, 0.5, 0.25, 0.5]);
   });
 
   test("prefers the cheaper provider, and a known middling price to an unknown one no more and no less", () => {

@@ -1,7 +1,7 @@
 // Idempotency-Key: endpoints that support it answer a repeated request as the first time; the others refuse it.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { newWorld, request, type World } from "../support/workerd/client.ts";
+import { inStorage, newWorld, request, type World } from "../support/workerd/client.ts";
 
 let world: World;
 beforeEach(async () => {
@@ -36,6 +36,21 @@ describe("an idempotency key", () => {
       expect([other.status, other.body.code]).toEqual([422, "idempotency_key_reused"]);
     }
     expect((await world.ok("GET", "/api/jobs")).total).toBe(3);
+  });
+
+  it("stores little of an answer, and answers what an earlier release has stored", async () => {
+    const body = { prompt: "p".repeat(9_000), tags: ["x"], metadata: { team: "a".repeat(200) }, max_attempts: 3 };
+    const headers = { "idempotency-key": "k", traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
+    const first = await world.post("/api/jobs", body, { headers });
+    const answers = (storage: DurableObjectStorage) => storage.sql.exec("SELECT answer FROM idempotency").toArray();
+    const [stored] = await inStorage(world, answers);
+    expect(String(stored?.answer).length).toBeLessThan(250);
+    expect((await withKey("/api/jobs", body, "k")).text).toBe(first.text);
+
+    const { prompt: _prompt, input: _input, tags: _tags, ...rest } = first.body;
+    const earlier = JSON.stringify({ ...rest, prompt: "", input: null, tags: [], status: "pending" });
+    await inStorage(world, (storage) => storage.sql.exec("UPDATE idempotency SET answer = ?", earlier).toArray());
+    expect((await withKey("/api/jobs", body, "k")).text).toBe(first.text);
   });
 
   it("keeps two requests that arrive together from making two jobs", async () => {

@@ -34,19 +34,23 @@ const call = async (key: string, method: string, route: string, body?: unknown) 
 
 const worker = { instance: "w", provider: "p", status: "online", tags: "", concurrency: 100 };
 
-test("with the history's process gone, work goes on and reads of history say so; it comes back by itself", async () => {
-  server = await startSelfHosted(dataDir);
-  const key = server.adminKey;
-  await call(key, "POST", "/presence", worker);
-  expect(killChild(dataDir, "history")).toBe(true);
-  const dispatched = await call(key, "POST", "/dispatch", { prompt: "goes on" });
-  expect(dispatched).toMatchObject({ status: 200, body: { assigned_worker: "w" } });
-  const health = await call(key, "GET", "/health");
-  expect(health).toMatchObject({ status: 200, body: { status: "ok" } });
-  await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status, { timeout: 20_000 }).toBe(200);
-  expect((await call(key, "GET", "/api/jobs")).body).toMatchObject({ total: 1 });
-  expect(server.output()).toContain("The history process was ended by SIGKILL");
-}, 60_000);
+test.each(["node", "workerd"])(
+  "with the history's process gone, work goes on and reads of history say so; it comes back by itself (edge in %s)",
+  async (edge) => {
+    server = await startSelfHosted(dataDir, { args: ["--no-worker", "--edge", edge] });
+    const key = server.adminKey;
+    await call(key, "POST", "/presence", worker);
+    expect(killChild(dataDir, "history")).toBe(true);
+    const dispatched = await call(key, "POST", "/dispatch", { prompt: "goes on" });
+    expect(dispatched).toMatchObject({ status: 200, body: { assigned_worker: "w" } });
+    const health = await call(key, "GET", "/health");
+    expect(health).toMatchObject({ status: 200, body: { status: "ok" } });
+    await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status, { timeout: 20_000 }).toBe(200);
+    expect((await call(key, "GET", "/api/jobs")).body).toMatchObject({ total: 1 });
+    expect(server.output()).toContain("The history process was ended by SIGKILL");
+  },
+  60_000,
+);
 
 test("with the tenants' process gone, requests are 503 with Retry-After and /health tells the truth, until it is back", async () => {
   server = await startSelfHosted(dataDir);

@@ -2,7 +2,7 @@
 // never wait for.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { GroupedCall } from "../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "../../scripts/self-host/edge/call-group.ts";
 import { FairTurns } from "../../scripts/self-host/edge/fair-turns.ts";
@@ -58,6 +58,19 @@ describe("a tenant's heavy work", () => {
     nowAt = 10_000;
     first?.();
     await expect(second).rejects.toMatchObject({ refusal: { code: "rate_limited" } });
+  });
+
+  test("is refused then, even if what runs before it never ends", async () => {
+    vi.useFakeTimers();
+    try {
+      const turns = new FairTurns(() => Date.now());
+      begin(turns, "a", 8);
+      const refused = expect(turns.take("a", "heavy")).rejects.toMatchObject({ refusal: { code: "rate_limited" } });
+      await vi.advanceTimersByTimeAsync(10_000);
+      await refused;
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("keeps no other kind of request waiting", async () => {

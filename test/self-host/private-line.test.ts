@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PrivateLine, ProcessAway } from "../../scripts/self-host/edge/private-line.ts";
 
 let folder = "";
@@ -64,6 +64,22 @@ describe("a call", () => {
       expect(await line.post("/", "")).toBe("größe 10 €");
     }
     expect(connections).toBe(1);
+  });
+
+  it("takes no connection that the process may be about to close: workerd ends idle ones after 15 seconds", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      answer = (socket) => socket.write(textAnswer("ok"));
+      await line.post("/", "");
+      vi.advanceTimersByTime(9_000);
+      await line.post("/", "");
+      expect(connections).toBe(1);
+      vi.advanceTimersByTime(14_999);
+      await line.post("/", "");
+      expect(connections).toBe(2);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("has a connection of its own while it waits, and the next one uses it again", async () => {

@@ -17,6 +17,8 @@ const MAX_ALARMS_IN_SILENCE = 400;
 
 const endFaults = async ({ shell }: World): Promise<void> => {
   shell.handle.heal();
+  shell.endFormer();
+  shell.fill(0);
   shell.isAlarmHeld = false;
   shell.history.answer("fine");
   shell.history.weather = "fine";

@@ -3,12 +3,15 @@
 import { configDocument } from "../../contract/config.ts";
 import type { JobResource } from "../../contract/job.ts";
 import type { NewJob } from "../../domain/job.ts";
+import type { Refusal } from "../../domain/refusal.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
-import { ok } from "../../domain/result.ts";
+import { ok, type Result } from "../../domain/result.ts";
+import { mustRefuse } from "./limits.ts";
 import type { Creation } from "./model.ts";
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
 import type { Heard } from "./shell.ts";
+import type { SimulatedSocket } from "./sockets.ts";
 import { type Action, keyOf, type World } from "./world.ts";
 
 type Chances = Step["chances"];
@@ -95,18 +98,28 @@ const create =
       before: null,
     };
     world.model.creations.push(creation);
-    if (operation === "dispatch") await dispatchAsExplained(world, creation);
-    else await send(world, creation);
+    const isFull = mustRefuse(world);
+    const answer = await (operation === "dispatch" ? dispatchAsExplained(world, creation) : send(world, creation));
+    if (answer !== null && mustRefuse(world) === isFull) checkBacklog(world, isFull, answer);
   };
 
+/** A full storage takes no new job; any other does. */
+const checkBacklog = ({ model }: World, isFull: boolean | null, answer: Result<JobResource, Refusal>): void => {
+  if (isFull === true && answer.ok) model.violate(`job ${answer.value.id} was accepted by a full object`);
+  if (isFull === false && !answer.ok && answer.error.code === "history_backlog")
+    model.violate("a job was refused by an object that is not full");
+};
+
 /** Explains a job and dispatches it in the same step: the two must agree. */
-const dispatchAsExplained = async (world: World, creation: Creation): Promise<void> => {
+const dispatchAsExplained = async (world: World, creation: Creation): Promise<Heard<JobResource>> => {
   const { provider, model, tags, tier, priority, runAt } = creation.job;
   const asked = { jobId: null, provider, model, tags, tier, urgency: priority };
   const explaining = world.shell.call(world.admin, "explain", asked);
   const answer = await send(world, creation);
   const explained = await explaining;
-  if (answer === null || explained === null || !explained.ok || runAt !== null) return;
+  if (answer === null || explained === null || !explained.ok || runAt !== null) return answer;
+  // What a full storage does is no matter of routing.
+  if (!answer.ok && answer.error.code === "history_backlog") return answer;
   const { selected } = explained.value;
   const taken = answer.ok ? answer.value.assigned_worker : null;
   // The explaining turn may have noticed that the worker is alive again, and assigned it a waiting job.
@@ -118,6 +131,7 @@ const dispatchAsExplained = async (world: World, creation: Creation): Promise<vo
   );
   if (selected !== taken && givenOther === undefined)
     world.model.violate(`explain would have taken ${selected}, dispatch took ${taken}`);
+  return answer;
 };
 
 const createBatch: Action = async (world, chances) => {
@@ -291,6 +305,10 @@ const runSchedule: Action = async (world, [which]) => {
   if (answer?.ok && answer.value.job_id !== null) world.model.runsByHand.add(answer.value.job_id);
 };
 
+/** The object that is there now has the connection. */
+const isServed = ({ shell }: World, socket: SimulatedSocket | null): socket is SimulatedSocket =>
+  socket?.isOpen === true && shell.sockets.has(socket);
+
 /** The old key must be invalid at once; the worker gets a new one. */
 const revokeKey: Action = async (world, [which]) => {
   const worker = pickOf(world.workers, which);
@@ -302,7 +320,7 @@ const revokeKey: Action = async (world, [which]) => {
   world.endedKeys.add(old.id);
   const tried = await world.shell.call(old, "claim", { instance: worker.instance, max: 1, isWaiting: false });
   if (tried?.ok) world.model.violate(`revoked key ${old.id} still claims jobs`);
-  if (socket?.isOpen && socket.tags.includes(`key:${old.id}`))
+  if (isServed(world, socket) && socket.tags.includes(`key:${old.id}`))
     world.model.violate(`the socket of revoked key ${old.id} stays open`);
   worker.credential = keyOf(world.fresh("worker-key"));
   await world.makeKey(worker.credential);
@@ -321,7 +339,7 @@ const rotateKey: Action = async (world, [which, grace]) => {
   if (graceMs > 0) return;
   const tried = await world.shell.call(old, "claim", { instance: worker.instance, max: 1, isWaiting: false });
   if (tried?.ok) world.model.violate(`the old secret of key ${old.id} still claims jobs`);
-  if (socket?.isOpen && socket.tags.includes(`key:${old.id}`))
+  if (isServed(world, socket) && socket.tags.includes(`key:${old.id}`))
     world.model.violate(`the socket of a rotated secret of key ${old.id} stays open`);
 };
 

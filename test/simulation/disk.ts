@@ -2,18 +2,12 @@
 // one life of the object; afterwards it neither reads nor writes. Notes which rows were written, so that a check need
 // not read the others.
 
-import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
+import type { Row, Sql, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
+import { Database } from "./database.ts";
 
 /** What the simulation throws on purpose. */
 export class SimulatedFault extends Error {
   override readonly name = "SimulatedFault";
-}
-
-interface Prepared {
-  readonly statement: StatementSync;
-  /** The table that it writes; null if it only reads. */
-  readonly writes: string | null;
 }
 
 /** The tables whose rows are noted one by one, and their key. */
@@ -44,42 +38,57 @@ class Notes implements Written {
 
 const WRITE = /^\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+(\w+)/i;
 
+const writtenTables = new Map<string, string | null>();
+
+/** The table that a statement writes; null if it only reads. */
+const writtenBy = (query: string): string | null => {
+  let table = writtenTables.get(query);
+  if (table === undefined) {
+    table = WRITE.exec(query)?.[1] ?? null;
+    writtenTables.set(query, table);
+  }
+  return table;
+};
+
+/** A database whose tables the object has made, and who hears of its writes. */
+interface Plate {
+  readonly db: Database;
+  heard: (table: string, key: SqlValue) => void;
+}
+
+const spare: Plate[] = [];
+
+/** The platform's limits for one statement, here and in D1. */
+const MOST_VALUES = 100;
+const LONGEST_VALUE = 2_000_000;
+
+export const isWithinLimits = (values: readonly SqlValue[]): boolean =>
+  values.length <= MOST_VALUES && !values.some((value) => typeof value === "string" && value.length > LONGEST_VALUE);
+
 export class Disk {
-  readonly #db = new DatabaseSync(":memory:");
-  readonly #statements = new Map<string, Prepared>();
+  #plate = spare.pop() ?? null;
+  readonly #db = this.#plate?.db ?? new Database();
   #notes = new Notes();
   alarmAt: number | null = null;
+  /** The size that the platform reports: the real one never comes near the limit. */
+  bytes = 0;
   /** Statements that may have written something. */
   writeCount = 0;
 
   rows(query: string, ...bindings: SqlValue[]): Row[] {
-    let prepared = this.#statements.get(query);
-    if (prepared === undefined) {
-      prepared = { statement: this.#db.prepare(query), writes: WRITE.exec(query)?.[1] ?? null };
-      this.#statements.set(query, prepared);
-    }
-    if (prepared.writes !== null) {
+    const table = writtenBy(query);
+    if (table !== null) {
       this.writeCount += 1;
-      this.#notes.tables.add(prepared.writes);
+      this.#notes.tables.add(table);
     }
-    return prepared.statement.all(...bindings) as Row[];
+    return this.#db.rows(query, ...bindings);
   }
 
   /** Once the tables are there: from now on their written rows are noted. */
   follow(): void {
-    this.#db.function("note", (table, key) => {
-      this.#notes.rowsOf(table as FollowedTable).add(key as SqlValue);
-      return null;
-    });
-    for (const [table, key] of Object.entries(FOLLOWED))
-      for (const [event, side] of [
-        ["INSERT", "NEW"],
-        ["UPDATE", "NEW"],
-        ["DELETE", "OLD"],
-      ])
-        this.#db.exec(
-          `CREATE TEMP TRIGGER ${table}_${event} AFTER ${event} ON main.${table} BEGIN SELECT note('${table}', ${side}.${key}); END`,
-        );
+    this.#plate ??= newPlate(this.#db);
+    this.#plate.heard = (table, key) => this.#notes.rowsOf(table as FollowedTable).add(key);
+    this.#db.beginRun();
   }
 
   /** What may have been written since the last call. */
@@ -90,9 +99,17 @@ export class Disk {
   }
 
   close(): void {
-    this.#db.close();
+    if (this.#plate === null) return;
+    this.#db.endRun();
+    spare.push(this.#plate);
   }
 }
+
+const newPlate = (db: Database): Plate => {
+  const plate: Plate = { db, heard: () => {} };
+  db.follow(FOLLOWED, (table, key) => plate.heard(table, key));
+  return plate;
+};
 
 export type DiskFault = "throw" | "crash";
 
@@ -108,6 +125,7 @@ export class DiskHandle implements TenantStorage {
   readonly #disk: Disk;
   #depth = 0;
   #fault: Fault | null = null;
+  /** The object has crashed, or another has taken its place: the storage is closed to it. */
   isDead = false;
   /** Transactions that were begun. */
   workCount = 0;
@@ -115,13 +133,15 @@ export class DiskHandle implements TenantStorage {
 
   constructor(disk: Disk, onUndone: () => void) {
     this.#disk = disk;
+    Object.defineProperty(this.sql, "databaseSize", { get: () => disk.bytes });
     this.#onUndone = onUndone;
   }
 
-  readonly sql = {
+  readonly sql: Sql = {
     exec: (query: string, ...bindings: SqlValue[]): { toArray(): Row[] } => {
       if (this.isDead) throw new SimulatedFault("the object has crashed");
       this.#mayFail();
+      if (!isWithinLimits(bindings)) throw new Error("the platform binds no such values");
       const rows = this.#disk.rows(query, ...bindings);
       return { toArray: () => rows };
     },
@@ -129,6 +149,7 @@ export class DiskHandle implements TenantStorage {
   };
 
   transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T {
+    if (this.isDead) throw new SimulatedFault("the object has crashed");
     this.#depth += 1;
     this.workCount += 1;
     const name = `level_${this.#depth}`;

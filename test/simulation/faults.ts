@@ -26,6 +26,8 @@ const crashObject: Action = (world) => {
   world.shell.crash("evicted");
 };
 
+const replaceObject: Action = ({ shell }, [misdirected]) => shell.replace(Math.floor(misdirected * 4));
+
 const deploy: Action = (world) => {
   world.shell.crash("deployed");
 };
@@ -77,6 +79,7 @@ export const FAULTS = {
   "alarm out of turn": alarmOutOfTurn,
   "crash the object": crashObject,
   "deploy the object": deploy,
+  "replace the object": replaceObject,
   "break a turn": breakTurn("throw"),
   "crash in a turn": breakTurn("crash"),
   "change the weather of history": changeWeather,

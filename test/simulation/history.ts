@@ -4,9 +4,10 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { STATEMENT_ROOM } from "../../durable-objects/projection.ts";
 import type { Row, SqlValue } from "../../durable-objects/store/sql.ts";
-import { SimulatedFault } from "./disk.ts";
+import { Database } from "./database.ts";
+import { isWithinLimits, SimulatedFault } from "./disk.ts";
 
 const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
 
@@ -15,16 +16,6 @@ const schema = readdirSync(MIGRATIONS)
   .sort()
   .map((name) => readFileSync(path.join(MIGRATIONS, name), "utf8").replaceAll("--> statement-breakpoint", ""))
   .join("\n");
-
-/** Records whose rows were written, so that only those are checked. */
-const NOTES = `CREATE TABLE touched (job_id TEXT PRIMARY KEY) WITHOUT ROWID;
-${["jobs.id", "payloads.job_id", "results.job_id"]
-  .flatMap((place) => ["INSERT", "UPDATE"].map((event) => [...place.split("."), event] as const))
-  .map(
-    ([table, column, event]) =>
-      `CREATE TRIGGER note_${table}_${event} AFTER ${event} ON ${table} BEGIN INSERT INTO touched SELECT NEW.${column} WHERE NOT EXISTS (SELECT 1 FROM touched WHERE job_id = NEW.${column}); END;`,
-  )
-  .join("\n")}`;
 
 const NEIGHBOUR = "neighbour";
 /** Everything derived from these is filled by triggers. */
@@ -43,9 +34,31 @@ interface Batch {
 
 export type Weather = "fine" | "slow" | "down" | "answer lost";
 
+const migrated = (): Database => {
+  const db = new Database();
+  db.exec(schema);
+  return db;
+};
+
+const spare: Database[] = [];
+
+/** The statements that write a job, its payload or its result, and where the ids are: in a list of rows, or alone. */
+const JOB_ROWS = /^INSERT INTO (?:jobs|payloads|results)\b/;
+const LISTED = /json_each\(\?2\)/;
+
+/** Besides the rows themselves. */
+const COMMAS_SHARE = 1.1;
+
+/** A list has as much as its room takes, or one row. */
+const isOverfull = (text: string): boolean =>
+  text.length > STATEMENT_ROOM.chars * COMMAS_SHARE && (JSON.parse(text) as unknown[]).length > 1;
+
+const isTaken = ({ sql, values }: Statement): boolean =>
+  isWithinLimits(values) && !(LISTED.test(sql) && isOverfull(values[1] as string));
+
 export class History {
-  readonly #db = new DatabaseSync(":memory:");
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #db = spare.pop() ?? migrated();
+  #touched = new Set<string>();
   weather: Weather = "fine";
   appliedCount = 0;
   #neighbours: string | null = null;
@@ -55,15 +68,14 @@ export class History {
   #stray: Batch[] = [];
 
   constructor() {
-    this.#db.exec(schema);
-    this.#db.exec(NOTES);
+    this.#db.beginRun();
   }
 
   /** The jobs whose rows were written since the last call. */
-  takeTouched(): string[] {
-    const ids = this.rows("SELECT job_id FROM touched").map((row) => row.job_id as string);
-    if (ids.length > 0) this.rows("DELETE FROM touched");
-    return ids;
+  takeTouched(): ReadonlySet<string> {
+    const touched = this.#touched;
+    if (touched.size > 0) this.#touched = new Set();
+    return touched;
   }
 
   /** The part of the D1 binding that the object uses. */
@@ -78,12 +90,7 @@ export class History {
   }
 
   rows(query: string, ...bindings: SqlValue[]): Row[] {
-    let statement = this.#statements.get(query);
-    if (statement === undefined) {
-      statement = this.#db.prepare(query);
-      this.#statements.set(query, statement);
-    }
-    return statement.all(...bindings) as Row[];
+    return this.#db.rows(query, ...bindings);
   }
 
   /** Answers waiting batches as the current weather says; slow answers none. */
@@ -91,6 +98,7 @@ export class History {
     if (weather === "slow") return;
     for (const batch of this.#waiting.splice(0)) {
       if (weather === "down") batch.reject(new SimulatedFault("D1 is away"));
+      else if (!batch.statements.every(isTaken)) batch.reject(new Error("the platform takes no such statement"));
       else {
         this.#apply(batch);
         if (weather === "fine") batch.resolve([]);
@@ -136,13 +144,24 @@ export class History {
   }
 
   close(): void {
-    this.#db.close();
+    this.#db.endRun();
+    spare.push(this.#db);
   }
 
   #apply({ statements }: Batch): void {
     this.appliedCount += 1;
-    this.rows("BEGIN");
-    for (const { sql, values } of statements) this.rows(sql, ...values);
-    this.rows("COMMIT");
+    this.rows("SAVEPOINT batch");
+    for (const statement of statements) {
+      this.rows(statement.sql, ...statement.values);
+      this.#noteJobs(statement);
+    }
+    this.rows("RELEASE batch");
+  }
+
+  #noteJobs({ sql, values }: Statement): void {
+    if (!JOB_ROWS.test(sql)) return;
+    const [, text] = values as [string, string];
+    const ids = LISTED.test(sql) ? (JSON.parse(text) as [string][]).map(([id]) => id) : [text];
+    for (const id of ids) this.#touched.add(id);
   }
 }

@@ -142,6 +142,9 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     const request = routeRequest({ memory, nowAt: now.nowAt }, job);
     for (const member of fleet.members()) {
       const { instance, pause } = member.worker;
+      // The object may take a sign from before the clock was set back for a later one.
+      const silentMs = world.shell.clock.elapsedAt - (world.model.heardAt.get(instance) ?? 0);
+      if (silentMs > config.presence.offlineAfterMs) continue;
       const isPauseOver = (pause?.untilAt ?? Number.POSITIVE_INFINITY) <= policy.nowAt;
       if (isPauseOver || firstRefusal(member, request, policy, fleet) !== null) continue;
       const isOpenedBySilence =

@@ -50,6 +50,8 @@ export class Model {
   readonly resumed = new Set<string>();
   /** The last sign of life that reached the object, by worker. */
   readonly signs = new Map<string, number>();
+  /** The same in elapsed time. */
+  readonly heardAt = new Map<string, number>();
   readonly seen = new Map<string, Seen>();
   /** Events, attempts and runs of every outbox row so far, by their key in history. */
   readonly events = new Map<string, string>();

@@ -3,6 +3,7 @@
 // the tree and expects the run to fail.
 
 import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
+import { LIMIT_MUTANTS } from "./limit-mutants.ts";
 import { type Mutant, mutant } from "./mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -252,8 +253,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the alarm does not arm the next",
     "durable-objects/tenant.ts",
-    ".then(() => this.#turns.read((turn) => this.#wake.note(nextWakeAt(turn))))",
-    ".then(() => undefined)",
+    "(nextAt) => this.#wake.arm(nextAt),",
+    "() => undefined,",
   ),
   mutant(
     "a worker whose socket died with the object is given jobs",
@@ -470,4 +471,5 @@ export const MUTANTS: readonly Mutant[] = [
     'counters.jobsByStatus[after.status] += after.status === "cancelled" ? 2 : 1;',
   ),
   ...JOURNAL_MUTANTS,
+  ...LIMIT_MUTANTS,
 ];

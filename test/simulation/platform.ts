@@ -1,7 +1,7 @@
 // The platform under the object: the real class `Tenant` in plain Node, with its clock, randomness, timers, sockets and
 // log controlled by the simulation. Globals are set once; `current` says which world they belong to now.
 
-import { registerHooks } from "node:module";
+import "./stand-in.ts";
 import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import type { OperationName } from "../../durable-objects/api.ts";
@@ -32,7 +32,6 @@ const here = (): Surrounding => {
   return current;
 };
 
-const STAND_IN = new URL("./cloudflare-workers.ts", import.meta.url).href;
 const realSetImmediate = setImmediate;
 
 /** Lets every pending promise continue. */
@@ -73,10 +72,6 @@ let loaded: TenantClass | null = null;
 /** The real class, loaded once with `cloudflare:workers` replaced. */
 export const loadTenant = async (): Promise<TenantClass> => {
   if (loaded !== null) return loaded;
-  registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === "cloudflare:workers" ? { url: STAND_IN, shortCircuit: true } : next(specifier, context),
-  });
   const [{ Tenant: real }, { OPERATIONS, refusalsOf }] = await Promise.all([
     import("../../durable-objects/tenant.ts"),
     import("../../durable-objects/api.ts"),
@@ -86,6 +81,7 @@ export const loadTenant = async (): Promise<TenantClass> => {
   Date.now = () => here().clock.nowAt;
   Math.random = () => here().random.next();
   Object.defineProperty(crypto, "getRandomValues", {
+    configurable: true,
     value: (bytes: Uint8Array) => {
       for (let at = 0; at < bytes.length; at += 1) bytes[at] = Math.floor(here().random.next() * 256);
       return bytes;
@@ -93,15 +89,19 @@ export const loadTenant = async (): Promise<TenantClass> => {
   });
   // Signatures are made elsewhere on the machine, in a random time.
   const subtle = { importKey: async () => null, sign: async () => new ArrayBuffer(4) };
-  Object.defineProperty(crypto, "subtle", { value: subtle });
+  Object.defineProperty(crypto, "subtle", { configurable: true, value: subtle });
   AbortSignal.timeout = () => new AbortController().signal;
   console.error = (...values: unknown[]) => here().logged(values);
   loaded = real as unknown as TenantClass;
   return loaded;
 };
 
+type Run = (turn: Turn, request: unknown) => Result<unknown, Refusal>;
+
 interface Observed {
-  run: (turn: Turn, request: unknown) => Result<unknown, Refusal>;
+  run: Run;
+  /** What `run` was, so that it is observed once even where this module is loaded again. */
+  unobserved?: Run;
 }
 
 /** What any operation may refuse, besides the refusals of its row. */
@@ -113,7 +113,8 @@ const observe = (
   refusalsOf: (name: OperationName) => readonly RefusalCode[],
 ): void => {
   for (const [name, operation] of Object.entries(operations) as [OperationName, Observed][]) {
-    const real = operation.run;
+    operation.unobserved ??= operation.run;
+    const real = operation.unobserved;
     operation.run = (turn, request) => {
       here().turnBegan(turn);
       const result = real(turn, request);

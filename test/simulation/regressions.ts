@@ -233,4 +233,49 @@ export const REGRESSIONS: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "a viewer's frames were read ten times a second for as long as a clock was set back",
+    plan: {
+      seed: 1003549,
+      steps: [
+        step("create"),
+        step("watch the dashboard"),
+        step("report presence"),
+        step("let time pass", 0.83),
+        step("set the clock back", 0.99),
+      ],
+    },
+  },
+  {
+    found: "the simulation: a turn that failed after the clock was set back hid an earlier one",
+    plan: {
+      seed: 1003088,
+      steps: [
+        step("change the weather of history", 0.44),
+        step("report presence", 0.88),
+        step("let time pass", 1),
+        step("ask at the front door", 0, 0.5, 0, 0.71),
+        step("break a turn"),
+        step("let time pass", 0.62),
+        step("set the clock back", 0.88),
+        step("clear the killswitch"),
+      ],
+    },
+  },
+  {
+    found: "the simulation: a sign of life from before the clock was set back counted as a later one",
+    plan: {
+      seed: 1003974,
+      steps: [
+        step("report presence", 0.54),
+        step("set the clock back", 0.93),
+        step("claim", 0.66),
+        step("let time pass", 0.94),
+        step("dispatch", 0, 0.32),
+        step("crash in a turn"),
+        step("report presence"),
+        step("sign in"),
+      ],
+    },
+  },
 ];

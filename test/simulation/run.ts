@@ -6,6 +6,7 @@ import { calm } from "./calm.ts";
 import { CLIENT_ACTIONS } from "./clients.ts";
 import { FAULTS } from "./faults.ts";
 import { INVARIANTS } from "./invariants.ts";
+import { LIMIT_ACTIONS } from "./limits.ts";
 import type { Plan, Step } from "./plan.ts";
 import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { VIEWER_ACTIONS } from "./viewers.ts";
@@ -25,6 +26,7 @@ const ACTORS: Readonly<Record<string, Action>> = {
   ...WORKER_ACTIONS,
   ...VISITOR_ACTIONS,
   ...VIEWER_ACTIONS,
+  ...LIMIT_ACTIONS,
 };
 
 const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {

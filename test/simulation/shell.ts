@@ -1,5 +1,6 @@
 // The life of one object: started, asleep, crashed and started again, on a disk, a history and sockets that outlive it.
-// Calls may share one commit: nothing runs until `settle`.
+// Calls may share one commit: nothing runs until `settle`. For a while there may be two: the former one continues with
+// its connections, timers and messages to history, but its storage is closed to it.
 
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
@@ -26,6 +27,15 @@ const SILENT_RELAYS = {
   getByName: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
 };
 
+/** The platform ends an object that another has replaced. */
+const FORMER_ENDS_AFTER_MS = 30_000;
+
+/** An object that another has replaced and that does not know of it. */
+interface Former {
+  readonly tenant: Promise<Tenant>;
+  readonly sockets: SocketTable;
+}
+
 /** A caller's answer; null if it got none and cannot know what was done. */
 export type Heard<T> = Result<T, Refusal> | null;
 
@@ -33,7 +43,7 @@ export class Shell {
   readonly clock = new Clock(START_AT);
   readonly disk = new Disk();
   readonly history = new History();
-  readonly sockets = new SocketTable();
+  sockets = new SocketTable();
   /** Unexpected errors of the code under test, which nobody injected. */
   readonly surprises: string[] = [];
   /** The object's memory, as last shown by an operation since it was built. */
@@ -45,6 +55,8 @@ export class Shell {
   /** The other end of the webhooks. */
   readonly receiver = new Receiver(this.clock);
   alarmCount = 0;
+  /** When the reported size of the storage last changed, in elapsed time. */
+  filledAt = Number.NEGATIVE_INFINITY;
   /** When a turn last failed. */
   brokenAt = Number.NEGATIVE_INFINITY;
   /** Called with each successful answer. */
@@ -56,6 +68,9 @@ export class Shell {
   /** Checks every state in which the object rests while time passes. */
   atRest: () => void = () => {};
   #tenant: Promise<Tenant> | null = null;
+  #former: Former | null = null;
+  /** How many of the next calls still go to the former object. */
+  misdirectedCount = 0;
   #handle = this.#newHandle();
 
   constructor(seed: number) {
@@ -94,6 +109,7 @@ export class Shell {
     this.lifeCount += 1;
     const Real = await loadTenant();
     let started: Promise<unknown> = Promise.resolve();
+    const { sockets } = this;
     const state = {
       id: { name: TENANT },
       storage: handle,
@@ -101,8 +117,8 @@ export class Shell {
         started = work();
       },
       waitUntil: (work: Promise<unknown>) => void work.catch((error) => this.#surprise("waitUntil", error)),
-      acceptWebSocket: (socket: SimulatedSocket, tags: string[]) => this.sockets.accept(socket, tags),
-      getWebSockets: (tag?: string) => this.sockets.all(tag),
+      acceptWebSocket: (socket: SimulatedSocket, tags: string[]) => sockets.accept(socket, tags),
+      getWebSockets: (tag?: string) => sockets.all(tag),
       setWebSocketAutoResponse: () => {},
       getWebSocketAutoResponseTimestamp: (socket: SimulatedSocket) =>
         socket.pingedAt === null ? null : new Date(socket.pingedAt),
@@ -124,9 +140,12 @@ export class Shell {
     name: Name,
     request: RequestOf<Name>,
   ): Promise<Heard<AnswerOf<Name>>> {
-    const tenant = await this.tenant();
+    const former = this.misdirectedCount > 0 ? this.#former : null;
+    this.misdirectedCount = Math.max(0, this.misdirectedCount - 1);
+    const tenant = await (former?.tenant ?? this.tenant());
     try {
       const answer = await tenant.call(credential, name, request);
+      if (former !== null) this.surprises.push(`an object that was replaced answers ${name}`);
       if (answer.ok) this.answered(name, request);
       return answer;
     } catch (error) {
@@ -151,8 +170,38 @@ export class Shell {
     tenant.webSocketClose(socket as unknown as WebSocket).catch((error) => this.#surprise("webSocketClose", error));
   }
 
+  /** Another object starts on the same storage, and the next calls still go to the one that is there. */
+  async replace(misdirectedCount: number): Promise<void> {
+    const tenant = await this.tenant();
+    this.endFormer();
+    this.#former = { tenant: Promise.resolve(tenant), sockets: this.sockets };
+    this.misdirectedCount = misdirectedCount;
+    this.#handle.isDead = true;
+    this.isUnbroken = false;
+    this.sockets = new SocketTable();
+    this.memory = null;
+    this.#tenant = null;
+    await this.tenant();
+    const former = this.#former;
+    this.clock.setTimeout(() => {
+      if (this.#former === former) this.endFormer();
+    }, FORMER_ENDS_AFTER_MS);
+  }
+
+  endFormer(): void {
+    this.#former?.sockets.cutAll();
+    this.#former = null;
+    this.misdirectedCount = 0;
+  }
+
+  /** The object at the other end of a connection. */
+  tenantAt(socket: SimulatedSocket): Promise<Tenant> {
+    return this.#former?.sockets.has(socket) ? this.#former.tenant : this.tenant();
+  }
+
   /** The object's memory, timers and promises are gone; its sockets survive sleep, but not a deploy. */
   crash(kind: "evicted" | "deployed"): void {
+    this.endFormer();
     this.#handle.isDead = true;
     this.isUnbroken = false;
     this.#tenant = null;
@@ -191,7 +240,9 @@ export class Shell {
   /** Time passes; timers and alarms fire when due, and history answers as the weather says. */
   async advance(ms: number): Promise<void> {
     const untilAt = this.clock.nowAt + ms;
-    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    for (let round = 0; ; round += 1) {
+      if (round === MAX_ROUNDS) this.surprises.push(`more than ${MAX_ROUNDS} timers and alarms came within ${ms} ms`);
+      if (round >= MAX_ROUNDS) break;
       this.history.answer();
       await this.settle();
       this.atRest();
@@ -206,6 +257,13 @@ export class Shell {
     await this.settle();
   }
 
+  /** The platform reports another size of the storage. */
+  fill(bytes: number): void {
+    if (bytes === this.disk.bytes) return;
+    this.disk.bytes = bytes;
+    this.filledAt = this.clock.elapsedAt;
+  }
+
   close(): void {
     this.disk.close();
     this.history.close();
@@ -215,7 +273,7 @@ export class Shell {
   #logged([line, ...rest]: readonly unknown[]): void {
     const { event, error, level, what } = logLine(line);
     if (level === "warn" || SIMULATED.test(error)) {
-      if (event === "turn.failed") this.brokenAt = this.clock.nowAt;
+      if (event === "turn.failed") this.brokenAt = Math.max(this.brokenAt, this.clock.nowAt);
       return;
     }
     this.surprises.push(`the object logged ${event} ${what}: ${error} ${rest.map(String).join(" ")}`);

@@ -1,5 +1,10 @@
 // Hibernating sockets as the platform keeps them: they survive the object's sleep, and a deploy cuts them all.
 
+/** The platform's limits, in bytes or characters. */
+const MOST_ATTACHED = 16_384;
+const MOST_TAGS = 10;
+const LONGEST_TAG = 256;
+
 export class SimulatedSocket {
   /** Frames that the other side has not read yet. */
   readonly inbox: string[] = [];
@@ -24,7 +29,9 @@ export class SimulatedSocket {
   }
 
   serializeAttachment(attachment: unknown): void {
-    this.#attachment = JSON.stringify(attachment);
+    const text = JSON.stringify(attachment);
+    if (text.length > MOST_ATTACHED) throw new Error(`the platform keeps no attachment of ${text.length} bytes`);
+    this.#attachment = text;
   }
 
   deserializeAttachment(): unknown {
@@ -36,6 +43,8 @@ export class SocketTable {
   #accepted: SimulatedSocket[] = [];
 
   accept(socket: SimulatedSocket, tags: readonly string[]): void {
+    if (tags.length > MOST_TAGS || tags.some((tag) => tag.length > LONGEST_TAG))
+      throw new Error(`the platform keeps no tags ${tags}`);
     socket.tags = tags;
     this.#accepted.push(socket);
   }
@@ -43,6 +52,10 @@ export class SocketTable {
   /** What the object may ask for: sockets whose end it has not been told of. */
   all(tag?: string): SimulatedSocket[] {
     return this.#accepted.filter((socket) => tag === undefined || socket.tags.includes(tag));
+  }
+
+  has(socket: SimulatedSocket): boolean {
+    return this.#accepted.includes(socket);
   }
 
   /** Sockets that closed since the object was last told. */

@@ -112,7 +112,7 @@ export class JobIndex {
 
   #keepOutbox({ seq, at, chars, body, jobs }: Row): string[] {
     const changes = jobs === null ? [] : this.#parsed.of<Change[]>(jobs as string);
-    const entries = this.#parsed.of<OutboxEntries>(body as string);
+    const entries = JSON.parse(body as string) as OutboxEntries;
     const row = { seq: seq as number, at: at as number, chars: chars as number, entries, changes };
     this.#rows.outbox.set(row.seq, row);
     for (const change of changes) {

@@ -8,14 +8,14 @@ import type { JobError } from "../../domain/job.ts";
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
 import type { SimulatedSocket } from "./sockets.ts";
-import type { Action, SentReport, WorkerActor, World } from "./world.ts";
+import { type Action, LONG_TEXT, type SentReport, type WorkerActor, type World } from "./world.ts";
 
 type Chances = Step["chances"];
-type WorkerAction = (world: World, worker: WorkerActor, chances: Chances) => Promise<void> | void;
+export type WorkerAction = (world: World, worker: WorkerActor, chances: Chances) => Promise<void> | void;
 
 const MAX_REMEMBERED_REPORTS = 20;
 
-const withWorker =
+export const withWorker =
   (act: WorkerAction): Action =>
   async (world, chances) => {
     const worker = pickOf(world.workers, chances[0]);
@@ -27,7 +27,9 @@ const withWorker =
 
 /** The object heard of the worker, or continues to hear of it for a while. */
 const noteSign = ({ model, shell }: World, { instance }: WorkerActor, forMs = 0): void => {
-  model.signs.set(instance, Math.max(model.signs.get(instance) ?? 0, shell.clock.nowAt + forMs));
+  const { nowAt, elapsedAt } = shell.clock;
+  model.signs.set(instance, Math.max(model.signs.get(instance) ?? 0, nowAt + forMs));
+  model.heardAt.set(instance, Math.max(model.heardAt.get(instance) ?? 0, elapsedAt + forMs));
 };
 
 const takeLease = (world: World, worker: WorkerActor, job: JobResource): void => {
@@ -58,7 +60,7 @@ const take = (world: World, worker: WorkerActor, message: CoordinatorMessage): v
   }
 };
 
-const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest => ({
+export const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest => ({
   ...(chance > 0.93 ? { unavailable: "its runtime does not answer" } : {}),
   apis: ["chat/completions"],
   instance: worker.instance,
@@ -91,9 +93,9 @@ export const reportPresence: WorkerAction = async (world, worker, chances) => {
 const say = async (world: World, worker: WorkerActor, message: Record<string, unknown>): Promise<void> => {
   const { socket } = worker;
   if (socket === null || !socket.isOpen) return;
-  const tenant = await world.shell.tenant();
+  const tenant = await world.shell.tenantAt(socket);
   const frame = JSON.stringify({ ...message, id: world.fresh("message") });
-  noteSign(world, worker);
+  if (world.shell.sockets.has(socket)) noteSign(world, worker);
   await tenant.webSocketMessage(socket as unknown as WebSocket, frame).catch(() => {});
 };
 
@@ -118,7 +120,7 @@ const dropSocket: WorkerAction = (_world, worker) => {
 export const ping: WorkerAction = (world, worker) => {
   if (!worker.socket?.isOpen) return;
   worker.socket.pingedAt = world.shell.clock.nowAt;
-  noteSign(world, worker);
+  if (world.shell.sockets.has(worker.socket)) noteSign(world, worker);
 };
 
 export const claim: WorkerAction = async (world, worker, chances) => {
@@ -219,19 +221,25 @@ const spent = (chance: number) => ({
   model: null,
 });
 
-const completion = (world: World, id: string, lease: number, chance: number): SentReport => {
+/** `text` makes the result as long as it may be. */
+const completion = (world: World, id: string, lease: number, chance: number, text?: string): SentReport => {
   world.model.reports.push({ jobId: id, lease });
-  const result = { report: world.model.reports.length - 1 };
+  const report = world.model.reports.length - 1;
+  const result = text === undefined ? { report } : { report, text };
   return { operation: "completeJob", request: { id, lease, result, ...spent(chance) } };
 };
 
-export const complete: WorkerAction = async (world, worker, chances) => {
-  const found = heldBy(worker, chances[1]);
-  if (found === undefined) return;
-  const [id, { lease }] = found;
-  worker.held.delete(id);
-  await sendReport(world, worker, completion(world, id, lease, chances[2]));
-};
+const completeWith =
+  (text?: string): WorkerAction =>
+  async (world, worker, chances) => {
+    const found = heldBy(worker, chances[1]);
+    if (found === undefined) return;
+    const [id, { lease }] = found;
+    worker.held.delete(id);
+    await sendReport(world, worker, completion(world, id, lease, chances[2], text));
+  };
+
+export const complete = completeWith();
 
 const ERRORS = [
   { code: "rate_limited", message: "slow down", status: 429, retryable: true },
@@ -317,6 +325,7 @@ export const WORKER_ACTIONS = {
   start: withWorker(start),
   beat: withWorker(beat),
   complete: withWorker(complete),
+  "complete at length": withWorker(completeWith(LONG_TEXT)),
   fail: withWorker(fail),
   release: withWorker(release),
   "say the first word": withWorker(speak),

@@ -3,7 +3,10 @@
 import type { Archived } from "../../domain/job-record.ts";
 import { readJob } from "../../domain/job-record.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
+import { DRAIN_ROOM } from "../../durable-objects/drain.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
+import { ROW_ROOM } from "../../durable-objects/operations/outbox-writer.ts";
+import { STATEMENT_ROOM } from "../../durable-objects/projection.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { noteAnswer } from "./audit.ts";
 import { Model } from "./model.ts";
@@ -40,6 +43,9 @@ export type Action = (world: World, chances: Step["chances"]) => Promise<void> |
 
 export const keyOf = (id: string): Credential => ({ kind: "key", id, hash: `hash of ${id}` });
 
+/** As JSON a megabyte, the longest input or result; in a list of rows twice that, more than the platform binds. */
+export const LONG_TEXT = '"'.repeat(520_000);
+
 const ADMIN = keyOf("admin");
 const WORKER_COUNT = 4;
 /**
@@ -52,6 +58,22 @@ const ROOMS = [
   { jobs: 4, textChars: 12 },
   { jobs: 1, textChars: 4_096 },
 ];
+
+/** The same for what one outbox row, one drain and one statement may contain. */
+const SMALL = {
+  row: { chars: 400, recordChars: 4_000 },
+  drain: { rows: 3, chars: 2_000 },
+  statement: { chars: 2_000 },
+};
+const USUAL = { row: { ...ROW_ROOM }, drain: { ...DRAIN_ROOM }, statement: { ...STATEMENT_ROOM } };
+
+const setRooms = (seed: number): void => {
+  Object.assign(JOURNAL_ROOM, ROOMS[seed % ROOMS.length]);
+  const { row, drain, statement } = (seed >> 2) % 4 === 3 ? SMALL : USUAL;
+  Object.assign(ROW_ROOM, row);
+  Object.assign(DRAIN_ROOM, drain);
+  Object.assign(STATEMENT_ROOM, statement);
+};
 
 export class World {
   readonly shell: Shell;
@@ -67,7 +89,7 @@ export class World {
   #names = 0;
 
   constructor(seed: number) {
-    Object.assign(JOURNAL_ROOM, ROOMS[seed % ROOMS.length]);
+    setRooms(seed);
     this.shell = new Shell(seed);
     this.shell.answered = (name, request) => noteAnswer(this.model, name, request);
     this.workers = Array.from({ length: WORKER_COUNT }, (_, index) => ({

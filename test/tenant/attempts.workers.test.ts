@@ -3,7 +3,7 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { alarm, type Body, connectWorker, inStorage, newWorld, silence } from "../support/workerd/client.ts";
+import { ageJob, alarm, type Body, connectWorker, inStorage, newWorld, silence } from "../support/workerd/client.ts";
 import { age, dispatch, events, fail, get, present, start, typesOf } from "../support/workerd/job-steps.ts";
 
 const BROKEN = { code: "upstream", status: 503 };
@@ -207,6 +207,27 @@ describe("a lease", () => {
     });
     await alarm(world);
     expect(await world.ok("GET", "/api/workers/w")).toMatchObject({ paused: false });
+  });
+
+  it("that was not started puts its worker last, until that worker starts a job", async () => {
+    const world = await newWorld();
+    await present(world, "late", { concurrency: 9 });
+    const missed = await dispatch(world);
+    await ageJob(world, missed.id, 31_000, ["assignedAt"]);
+    await evictDurableObject(world.stub);
+    await alarm(world);
+    await present(world, "prompt", { concurrency: 1 });
+    expect((await dispatch(world)).assigned_worker).toBe("prompt");
+    const again = await dispatch(world);
+    expect(again.assigned_worker).toBe("late");
+    await start(world, again);
+    await present(world, "other", { concurrency: 1 });
+    const { workers } = await world.ok("GET", "/dispatch/explain");
+    expect(workers.map((one: Body) => [one.instance, one.eligible, one.note])).toContainEqual([
+      "late",
+      true,
+      undefined,
+    ]);
   });
 
   it("stays with its provider's limit when the worker changes its provider", async () => {

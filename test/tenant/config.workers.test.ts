@@ -16,12 +16,30 @@ describe("reading", () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get("etag")).toMatch(/^".+"$/);
     expect(answer.body).toMatchObject({
-      jobs: { timeout_seconds: 900, reap_stale_after_seconds: 120, max_attempts: 5, accept_within_seconds: 30 },
-      presence: { heartbeat_interval_seconds: 15, offline_after_seconds: 60 },
+      jobs: {
+        timeout_seconds: 900,
+        reap_stale_after_seconds: 120,
+        max_attempts: 5,
+        accept_within_seconds: 30,
+        retry: { backoff_seconds: 1, max_backoff_seconds: 300 },
+      },
+      presence: { heartbeat_interval_seconds: 15, offline_after_seconds: 60, forget_after_seconds: 604_800 },
       providers: {},
-      routing: { strategy: "score", chain: [], weights: { capacity: 30, tag_fit: 15 } },
+      routing: {
+        strategy: "score",
+        chain: [],
+        weights: { capacity: 30, tag_fit: 15, model_loaded: 15, success: 15, freshness: 10, cost: 5, tier: 10 },
+      },
       budget: { day_usd: null, month_usd: null, on_reached: "reject" },
+      api: { limits: { requests_per_second: null, burst: null, in_flight: null } },
+      history: { keep_days: null },
     });
+  });
+
+  it("of a provider that is only said to be rate limited, waits five seconds and tries three times again", async () => {
+    const world = await newWorld();
+    const limited = await putYaml(world, "providers: { openai: { rate_limit: {} } }");
+    expect(limited.body.providers.openai.rate_limit).toMatchObject({ retry_after_seconds: 5, max_retries: 3 });
   });
 
   it("gives YAML where it is accepted, and what it gives can be put back", async () => {

@@ -127,6 +127,7 @@ describe("presence", () => {
     expect((await world.ok("GET", "/api/workers")).total).toBe(0);
     expect((await present("constructor")).worker.instance).toBe("constructor");
     expect((await present("w", { concurrency: 0 })).worker.status).toBe("busy");
+    expect((await present("w", { concurrency: 1000 })).worker.concurrency).toBe(1000);
   });
 
   it("derives the status from load and silence", async () => {

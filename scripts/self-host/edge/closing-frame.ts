@@ -6,6 +6,7 @@ import { Transform, type TransformCallback } from "node:stream";
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
 const MAX_HEADER_BYTES = 10;
+const NO_BYTES = Buffer.alloc(0);
 const CLOSE_OPCODE = 0x8;
 
 /** Bytes of the header of an unmasked frame, by its first two bytes. */
@@ -18,10 +19,10 @@ const payloadBytes = (header: Buffer): number => {
 };
 
 export class EndAfterClose extends Transform {
-  #head: Buffer | null = Buffer.alloc(0);
+  #head: Buffer | null = NO_BYTES;
   #isWebSocket = false;
   /** The current frame: the known part of its header, and how much of its payload is still to come. */
-  #header = Buffer.alloc(0);
+  #header = NO_BYTES;
   #remaining = 0;
   #isClosing = false;
 
@@ -37,7 +38,7 @@ export class EndAfterClose extends Transform {
     const head = Buffer.concat([this.#head, chunk]);
     const end = head.indexOf(END_OF_HEAD);
     this.#head = end < 0 ? head : null;
-    if (end < 0) return Buffer.alloc(0);
+    if (end < 0) return NO_BYTES;
     this.#isWebSocket = head.toString("latin1", 0, SWITCHES_PROTOCOLS.length) === SWITCHES_PROTOCOLS;
     return head.subarray(end + END_OF_HEAD.length);
   }
@@ -60,13 +61,14 @@ export class EndAfterClose extends Transform {
   /** Returns how many bytes of the header were in `bytes`. */
   #takeHeader(bytes: Buffer): number {
     const had = this.#header.length;
-    const known = Buffer.concat([this.#header, bytes.subarray(0, MAX_HEADER_BYTES)]);
+    const begun = bytes.subarray(0, MAX_HEADER_BYTES);
+    const known = had === 0 ? begun : Buffer.concat([this.#header, begun]);
     const wanted = known.length < 2 ? 2 : headerBytes((known[1] ?? 0) & 0x7f);
     this.#header = known.subarray(0, wanted);
     if (known.length >= wanted) {
       this.#remaining = payloadBytes(this.#header);
       this.#isClosing = ((this.#header[0] ?? 0) & 0x0f) === CLOSE_OPCODE;
-      this.#header = Buffer.alloc(0);
+      this.#header = NO_BYTES;
     }
     return Math.min(wanted, known.length) - had;
   }

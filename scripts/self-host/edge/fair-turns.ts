@@ -13,6 +13,7 @@ const MAX_GAP_MS = 500;
 const QUIET_AFTER_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
 const RETRY_SECONDS = 2;
+const NEVER = Number.POSITIVE_INFINITY;
 
 interface Waiting {
   readonly start: () => void;
@@ -24,7 +25,7 @@ class Queue {
   running = 0;
   nextAt = 0;
   readonly waiting: Waiting[] = [];
-  timer: NodeJS.Timeout | null = null;
+  timer: NodeJS.Timeout | undefined;
 }
 
 export class FairTurns {
@@ -79,20 +80,17 @@ export class FairTurns {
     const isBeside = this.#isBesideOthers(tenant);
     const room = isBeside ? BESIDE_OTHERS_AT_A_TIME : ALONE_AT_A_TIME;
     const gapMs = isBeside ? queue.nextAt - nowAt : 0;
-    if (gapMs > 0) this.#lookAgain(tenant, queue, gapMs);
-    else
-      while (queue.running < room && queue.waiting.length > 0) {
-        queue.running += 1;
-        queue.waiting.shift()?.start();
-      }
-    if (queue.running === 0 && queue.waiting.length === 0 && gapMs <= 0) this.#queues.delete(tenant);
+    while (gapMs <= 0 && queue.running < room && queue.waiting.length > 0) {
+      queue.running += 1;
+      queue.waiting.shift()?.start();
+    }
+    this.#lookAgain(tenant, queue, Math.min(gapMs > 0 ? gapMs : NEVER, (queue.waiting[0]?.untilAt ?? NEVER) - nowAt));
   }
 
+  /** At the end of the gap, or when the first that waits has waited too long; a queue without either may go. */
   #lookAgain(tenant: string, queue: Queue, afterMs: number): void {
-    if (queue.timer !== null) return;
-    queue.timer = setTimeout(() => {
-      queue.timer = null;
-      this.#startDue(tenant, queue);
-    }, afterMs);
+    clearTimeout(queue.timer);
+    if (afterMs < NEVER) queue.timer = setTimeout(() => this.#startDue(tenant, queue), afterMs).unref();
+    else if (queue.running === 0) this.#queues.delete(tenant);
   }
 }

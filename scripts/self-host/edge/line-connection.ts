@@ -8,6 +8,8 @@ const END_OF_HEAD = "\r\n\r\n";
 const CONTENT_LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 /** Longer than any wait of the API; a process that is silent for longer hangs. An idle connection is closed then. */
 const SILENT_MS = 60_000;
+/** workerd closes an idle connection after 15 s: a request sent at that moment would be lost. */
+const REUSED_WITHIN_MS = 10_000;
 
 interface Asked {
   readonly resolve: (answer: string) => void;
@@ -21,6 +23,7 @@ export class LineConnection {
   /** Bytes of the answer that are still to come; null before its head is complete. */
   #missing: number | null = null;
   #bodyAt = 0;
+  #answeredAt = 0;
 
   constructor(socketPath: string, onClose: (connection: LineConnection) => void) {
     let failure = new Error("the process closed the connection");
@@ -45,6 +48,11 @@ export class LineConnection {
     });
   }
 
+  /** Whether it may bear one more request. */
+  isFresh(): boolean {
+    return performance.now() < this.#answeredAt + REUSED_WITHIN_MS;
+  }
+
   close(): void {
     this.#socket.destroy();
   }
@@ -61,6 +69,7 @@ export class LineConnection {
     this.#asked = null;
     this.#received = [];
     this.#missing = null;
+    this.#answeredAt = performance.now();
     asked.resolve(text);
   }
 

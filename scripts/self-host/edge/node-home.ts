@@ -14,11 +14,12 @@ import { type AppContext, authenticateCaller } from "../../../src/http/auth.ts";
 import type { Home } from "../../../src/http/home.ts";
 import { noteConnected } from "../../../src/http/readiness.ts";
 import type { Project } from "../../build/project.ts";
-import { type ChildServer, startChildServer } from "../child-server.ts";
+import { type ChildServer, startChildServer, untilUp } from "../child-server.ts";
 import type { DataDir } from "../data-dir.ts";
+import { startHistory } from "../history-process.ts";
 import { storageOf } from "../processes.ts";
 import type { Address, Served } from "../served.ts";
-import { type HistorySockets, historyConfig, objectsConfig } from "../serving-config.ts";
+import { type HistorySockets, objectsConfig } from "../serving-config.ts";
 import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { arrivedBody } from "./arrived-body.ts";
@@ -31,7 +32,6 @@ import { objectNamespace } from "./object-namespace.ts";
 import { type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { PrivateLine } from "./private-line.ts";
 
-const LOOK_AGAIN_MS = 5;
 const SECRET_BYTES = 32;
 /** Requests in progress may finish within this time when the server stops. */
 const LAST_ANSWERS_MS = 2_000;
@@ -56,15 +56,12 @@ Object.assign(globalThis, { scheduler });
 
 export async function startNodeHome(plan: NodeHomePlan, address: Address): Promise<Served> {
   const sockets = makeSocketFolder(plan.dir);
-  const historySockets = Object.fromEntries(
-    plan.project.databases.map(({ binding }) => [binding, path.join(sockets, `history-${binding}.sock`)]),
-  );
-  const history = startHistory(plan, historySockets);
+  const history = startHistory(plan, sockets);
   const shares = Array.from({ length: plan.processCount }, (_, index) => ({ index, count: plan.processCount }));
-  const objects = shares.map((share) => startObjects(plan, share, sockets, historySockets));
-  const children = [history, ...objects.map(({ child }) => child)];
+  const objects = shares.map((share) => startObjects(plan, share, sockets, history.sockets));
+  const children = [history.child, ...objects.map(({ child }) => child)];
   const watch = watchDisk(plan.dir.root);
-  const historyLines = Object.entries(historySockets).map(
+  const historyLines = Object.entries(history.sockets).map(
     ([binding, socket]) => [binding, new PrivateLine(socket)] as const,
   );
 
@@ -98,7 +95,7 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
   );
   const earlyExit = (): Exit | null => children.map((child) => child.earlyExit()).find((exit) => exit !== null) ?? null;
   // Requests are served only when all processes are up; a process that cannot start is reported by the health wait.
-  while (!children.every((child) => child.isUp()) && earlyExit() === null) await scheduler.wait(LOOK_AGAIN_MS);
+  await untilUp(children);
   server.listen(address.port, address.host);
   await once(server, "listening");
 
@@ -130,17 +127,6 @@ const CONTEXT = {
   passThroughOnException: () => undefined,
   props: {},
 } as unknown as ExecutionContext;
-
-function startHistory({ dir }: NodeHomePlan, sockets: HistorySockets): ChildServer {
-  writeFileSync(dir.historyConfig, historyConfig(dir, sockets), { mode: 0o600 });
-  return startChildServer({
-    what: "The history process",
-    config: dir.historyConfig,
-    environment: {},
-    sockets: Object.values(sockets),
-    probePath: "/",
-  });
-}
 
 function startObjects(plan: NodeHomePlan, share: Share, folder: string, history: HistorySockets): Objects {
   const { project, dir } = plan;

@@ -38,7 +38,7 @@ export class PrivateLine {
   }
 
   async post(path: string, body: string): Promise<string> {
-    const connection = this.#idle.pop() ?? this.#open();
+    const connection = this.#reusable() ?? this.#open();
     try {
       const answer = await connection.ask(`POST ${path} HTTP/1.1\r\n${this.#headLines}`, body);
       this.#idle.push(connection);
@@ -84,6 +84,15 @@ export class PrivateLine {
   close(): Promise<void> {
     for (const connection of this.#connections) connection.close();
     return this.#streams.destroy();
+  }
+
+  /** The connection that was used last; if it is stale, so are all older ones. */
+  #reusable(): LineConnection | null {
+    const last = this.#idle.pop();
+    if (last === undefined || last.isFresh()) return last ?? null;
+    last.close();
+    for (const older of this.#idle.splice(0)) older.close();
+    return null;
   }
 
   #open(): LineConnection {

@@ -1,0 +1,19 @@
+// The simulation as tests: each recorded run and each seed is one. SEEDS says how many.
+
+import { test } from "vitest";
+import { type Plan, planOf } from "../../test/simulation/plan.ts";
+import { loadTenant } from "../../test/simulation/platform.ts";
+import { REGRESSIONS } from "../../test/simulation/regressions.ts";
+import { runPlan } from "../../test/simulation/run.ts";
+
+const SEEDS = Number(process.env.SEEDS ?? 25);
+
+const holds = (name: string, planned: () => Plan): void =>
+  test(name, async () => {
+    const violation = await runPlan(planned());
+    if (violation !== null) throw new Error(`after step ${violation.step}: ${violation.what}`);
+  });
+
+await loadTenant();
+for (const { found, plan } of REGRESSIONS) holds(found, () => plan);
+for (let seed = 1; seed <= SEEDS; seed += 1) holds(`seed ${seed}`, () => planOf(seed));

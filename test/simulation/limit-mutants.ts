@@ -1,0 +1,54 @@
+// Defects in what bounds a text, a row, a storage and an object's life.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+export const LIMIT_MUTANTS: readonly Mutant[] = [
+  mutant(
+    "an object that was replaced answers from its memory",
+    "durable-objects/turns.ts",
+    "this.#storage.transactionSync(() => {",
+    "(turns.length === 1 ? (work: () => void) => work() : this.#storage.transactionSync.bind(this.#storage))(() => {",
+  ),
+  mutant(
+    "a text twice as long as the platform takes goes into one list",
+    "durable-objects/projection.ts",
+    "STATEMENT_ROOM.chars / 2;",
+    "STATEMENT_ROOM.chars * 4;",
+  ),
+  mutant(
+    "the rows of one statement have no bound",
+    "durable-objects/projection.ts",
+    "if (chars + text.length > STATEMENT_ROOM.chars) close();",
+    "if (text.length > STATEMENT_ROOM.chars) close();",
+  ),
+  mutant(
+    "an outbox row is never full",
+    "durable-objects/operations/outbox-writer.ts",
+    "last.chars < ROW_ROOM.chars && last.recordChars < ROW_ROOM.recordChars",
+    "last.chars < Number.POSITIVE_INFINITY",
+  ),
+  mutant(
+    "a full storage takes new jobs",
+    "durable-objects/operations/jobs.ts",
+    "if (stored.bytes <= MAX_STORED_BYTES) return ok(null);",
+    "if (stored.bytes <= 2 * MAX_STORED_BYTES) return ok(null);",
+  ),
+  mutant(
+    "a storage that had room once has it for ever",
+    "durable-objects/operations/jobs.ts",
+    "if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {",
+    "if (stored.bytes === 0) {",
+  ),
+  mutant(
+    "a frame of any length is read",
+    "durable-objects/socket-intake.ts",
+    "frame.length > MAX_FRAME_BYTES)",
+    "frame.length > 2 * MAX_FRAME_BYTES)",
+  ),
+  mutant(
+    "a worker may offer a list of any length",
+    "durable-objects/operations/presence.ts",
+    "> MAX_OFFER_BYTES) {",
+    "> 4 * MAX_OFFER_BYTES) {",
+  ),
+];

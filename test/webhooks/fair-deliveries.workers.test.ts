@@ -1,0 +1,94 @@
+// An endpoint that never answers has a backlog that grows; the other endpoints' deliveries do not wait behind it.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import type { Delivery, Webhook } from "../../domain/webhook.ts";
+import { countersFrom } from "../../durable-objects/operations/counters.ts";
+import { nextDeliveryAt, settleDelivery, takeDeliveries } from "../../durable-objects/operations/deliveries.ts";
+import { loadMemory } from "../../durable-objects/operations/memory.ts";
+import { OutboxWriter } from "../../durable-objects/operations/outbox-writer.ts";
+import { Turn } from "../../durable-objects/operations/turn.ts";
+import { openStore } from "../../durable-objects/store/open.ts";
+import { SERVICE } from "../../durable-objects/turn-runner.ts";
+
+const NOW = 1_000_000;
+
+const webhook = (id: string, failingSinceAt: number | null): Webhook => ({
+  id,
+  url: `https://${id}.example`,
+  origin: "https://signalbox.example",
+  events: ["job.completed"],
+  tags: [],
+  description: "",
+  secret: "",
+  previousSecret: null,
+  previousUntilAt: null,
+  disabledAt: null,
+  disabledReason: null,
+  failingSinceAt,
+  createdAt: 1,
+});
+
+const due = (webhookId: string, id: string, nextAttemptAt: number): Delivery => ({
+  id,
+  webhookId,
+  event: "job.completed",
+  at: 1,
+  status: "pending",
+  attempts: 0,
+  responseStatus: null,
+  error: null,
+  nextAttemptAt,
+  finishedAt: null,
+  traceparent: null,
+  body: "{}",
+});
+
+/** The deliveries that are taken, by webhook, and what the turn sees then. */
+const taken = <T>(
+  name: string,
+  webhooks: readonly Webhook[],
+  deliveries: readonly Delivery[],
+  look: (turn: Turn) => T,
+) =>
+  runInDurableObject(env.TENANT.getByName(name), (_tenant, { storage }) => {
+    const store = openStore(storage);
+    for (const one of webhooks) store.webhooks.put(one);
+    for (const one of deliveries) store.deliveries.put(one);
+    const memory = loadMemory(store, NOW, { ...countersFrom(null), sweepFailures: new Map() });
+    const context = { nowAt: NOW, random: () => 0.3, newId: () => "1", lastSocketSign: () => null };
+    const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
+    takeDeliveries(turn);
+    return { taken: turn.effects.deliveries.map(({ id }) => id).sort(), ...look(turn) };
+  });
+
+test("an endpoint that fails has two tries under way at most, and the others have the rest at once", async () => {
+  const backlog = Array.from({ length: 9 }, (_, index) => due("dead", `dead-${index}`, index));
+  const seen = await taken(
+    "fair",
+    [webhook("dead", 5), webhook("well", null)],
+    [...backlog, due("well", "well-1", NOW)],
+    (turn) => {
+      const waitsMs = (nextDeliveryAt(turn) ?? 0) - NOW;
+      settleDelivery(turn, "dead-0", { status: null, retryAfterMs: null, error: "no answer" });
+      return { waitsMs, goesOnMs: (nextDeliveryAt(turn) ?? 0) - NOW };
+    },
+  );
+  expect(seen.taken).toEqual(["dead-0", "dead-1", "well-1"]);
+  expect(seen.waitsMs).toBe(5_000);
+  expect(seen.goesOnMs).toBeLessThanOrEqual(0);
+});
+
+test("endpoints that answer have five together, each in the order of its own deliveries", async () => {
+  const many = ["a", "b"].flatMap((id) => Array.from({ length: 4 }, (_, index) => due(id, `${id}-${index}`, index)));
+  const seen = await taken("five", [webhook("a", null), webhook("b", null)], many, (turn) => ({
+    waitsMs: (nextDeliveryAt(turn) ?? 0) - NOW,
+  }));
+  expect(seen.taken).toHaveLength(5);
+  for (const id of ["a", "b"]) {
+    const own = seen.taken.filter((one) => one.startsWith(id));
+    expect(own).toEqual(own.map((_, index) => `${id}-${index}`));
+  }
+  expect(seen.waitsMs).toBe(5_000);
+});

@@ -1,0 +1,58 @@
+// Finished deliveries leave the tenant's database: after 30 days, or when many have followed.
+
+import { runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import type { Delivery } from "../../domain/webhook.ts";
+import { DELIVERIES_KEPT } from "../../durable-objects/operations/deliveries.ts";
+import { openStore } from "../../durable-objects/store/open.ts";
+import { alarm, newWorld, type World } from "../support/workerd/client.ts";
+
+const delivery = (id: string, finishedAt: number | null): Delivery => ({
+  id,
+  webhookId: "w",
+  event: "job.completed",
+  at: 1,
+  status: finishedAt === null ? "pending" : "delivered",
+  attempts: 1,
+  responseStatus: 200,
+  error: null,
+  nextAttemptAt: null,
+  finishedAt,
+  traceparent: null,
+  body: "{}",
+});
+
+/** Those that are left after the alarm, written in this order. */
+const keptOf = async (world: World, deliveries: readonly Delivery[]): Promise<string[]> => {
+  await runInDurableObject(world.stub, (_tenant, { storage }) => {
+    for (const one of deliveries) openStore(storage).deliveries.put(one);
+    return storage.setAlarm(Date.now());
+  });
+  await alarm(world);
+  return runInDurableObject(world.stub, (_tenant, { storage }) =>
+    storage.sql
+      .exec("SELECT id FROM deliveries ORDER BY id")
+      .toArray()
+      .map((row) => String(row.id)),
+  );
+};
+
+test("a finished delivery is kept for thirty days", async () => {
+  const old = Date.now() - 31 * 86_400_000;
+  expect(await keptOf(await newWorld(), [delivery("a", old), delivery("b", Date.now()), delivery("c", null)])).toEqual([
+    "b",
+    "c",
+  ]);
+});
+
+test("of very many only the last are kept, and all that are not finished", async () => {
+  const { writes } = DELIVERIES_KEPT;
+  DELIVERIES_KEPT.writes = 3;
+  try {
+    const now = Date.now();
+    const many = ["a", "b", "c", "d", "e"].map((id, index) => delivery(id, id === "b" ? null : now + index));
+    expect(await keptOf(await newWorld(), many)).toEqual(["b", "c", "d", "e"]);
+  } finally {
+    DELIVERIES_KEPT.writes = writes;
+  }
+});
