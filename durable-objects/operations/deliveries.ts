@@ -162,10 +162,14 @@ export const nextSilenceAt = (turn: Turn): number | null =>
 
 /** The worker is new, or back: its next silence is announced. */
 export const awaitSilence = (turn: Turn, instance: string): void => {
-  const { memory, nowAt } = turn;
-  if (memory.silentWorkers.has(instance)) noteSilence(turn, instance, false);
-  memory.silenceAt = Math.min(memory.silenceAt, silentAtAfter(turn, nowAt));
+  forgetSilence(turn, instance);
+  turn.memory.silenceAt = Math.min(turn.memory.silenceAt, silentAtAfter(turn, turn.nowAt));
   turn.due(nextSilenceAt(turn));
+};
+
+/** The worker is forgotten. */
+export const forgetSilence = (turn: Turn, instance: string): void => {
+  if (turn.memory.silentWorkers.has(instance)) noteSilence(turn, instance, false);
 };
 
 /** Another time until a worker is offline, or the first webhook for it: the next sweep looks at all workers. */

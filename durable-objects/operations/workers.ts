@@ -24,6 +24,7 @@ import {
   type WorkerView,
 } from "../../domain/worker.ts";
 import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/worker-state.ts";
+import { forgetSilence } from "./deliveries.ts";
 import { presentOpenJob } from "./jobs.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
@@ -144,6 +145,7 @@ export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
   turn.store.workers.remove(instance);
   fleet.remove(instance);
   haltConfirmed?.instances.delete(instance);
+  forgetSilence(turn, instance);
   turn.reopenAvoiding();
   turn.effects.forgottenWorkers.add(instance);
   turn.audit("worker.forgotten", instance);

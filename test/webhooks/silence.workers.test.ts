@@ -10,6 +10,7 @@ import { OutboxWriter } from "../../durable-objects/operations/outbox-writer.ts"
 import { report } from "../../durable-objects/operations/presence.ts";
 import { Turn } from "../../durable-objects/operations/turn.ts";
 import { create } from "../../durable-objects/operations/webhooks.ts";
+import { forgetWorker } from "../../durable-objects/operations/workers.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
 import { SERVICE } from "../../durable-objects/turn-runner.ts";
 
@@ -69,6 +70,17 @@ test("a worker that falls silent, comes back and falls silent again is announced
   });
   const once = { wakesIn: OFFLINE_AFTER_MS + 1, first: ["worker.offline"], again: [] };
   expect(seen).toEqual([once, once]);
+});
+
+test("a worker that is forgotten leaves nothing behind", async () => {
+  const left = await inTenant("silent-forgotten", (at) => {
+    at(0, (turn) => create(turn, { ...WEBHOOK, events: ["worker.offline"] }));
+    at(0, (turn) => report(turn, PRESENCE));
+    const silent = at(90_000, announceSilence).store.silentWorkers.all().size;
+    const forgotten = at(95_000, (turn) => forgetWorker(turn, { instance: "w" }));
+    return [silent, forgotten.store.silentWorkers.all().size];
+  });
+  expect(left).toEqual([1, 0]);
 });
 
 test("a worker that was offline before a webhook asked for that is not announced, though another webhook existed", async () => {
