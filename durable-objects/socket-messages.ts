@@ -15,6 +15,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { Absent } from "./archive.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
+import { awaitSilence } from "./operations/silence.ts";
 import type { Turn } from "./operations/turn.ts";
 
 const MAX_BYTES_A_CHAR = 3;
@@ -73,6 +74,7 @@ export const welcome = (turn: Turn, instance: string): CoordinatorMessage[] => {
   if (member === undefined) return [{ type: "welcome", ...presence.greeting(turn) }];
   fleet.noteReach(instance, { isConnected: true });
   fleet.noteSeen(instance, turn.nowAt);
+  awaitSilence(turn, instance);
   // Leases that expired while it was disconnected are not its fault.
   turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId, expiredLeases: 0 });
   turn.freedWorkers.add(instance);

@@ -8,6 +8,7 @@ import type { StoredConfig } from "../store/settings.ts";
 import { enforceBudget } from "./budget.ts";
 import { dueAtOf } from "./deadline.ts";
 import { greeting } from "./presence.ts";
+import { lookForSilence } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 import { forgetAbsent } from "./watch.ts";
 
@@ -42,6 +43,7 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   turn.audit("config.replaced", request.etag, changedParts(before.document, next.document));
   redate(turn, turn.memory.config.jobs.reapStaleAfterMs !== reapStaleAfterMs);
   forgetAbsent(turn);
+  lookForSilence(turn);
   turn.isAllOpened = true;
   enforceBudget(turn);
   return ok(next);

@@ -14,7 +14,6 @@ import {
   type Webhook,
   wants,
 } from "../../domain/webhook.ts";
-import { isOffline } from "../../domain/worker.ts";
 import type { Sendable } from "../store/webhooks.ts";
 import type { Turn } from "./turn.ts";
 
@@ -152,57 +151,3 @@ export const nextRemovalAt = (turn: Turn): number | null => {
 
 export const removeOldDeliveries = (turn: Turn): void =>
   turn.store.deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);
-
-const isSilenceWanted = (turn: Turn): boolean =>
-  turn.memory.webhooks.some((webhook) => wants(webhook, "worker.offline", null));
-
-/** When the next worker becomes offline if it stays silent; null if no webhook selects the event. */
-export const nextSilenceAt = (turn: Turn): number | null => {
-  if (!isSilenceWanted(turn)) return null;
-  let next = Number.POSITIVE_INFINITY;
-  for (const { worker } of turn.memory.fleet.members()) {
-    if (turn.memory.silentWorkers.has(worker.instance)) continue;
-    next = Math.min(next, lastSignOf(turn, worker.instance) + turn.memory.config.presence.offlineAfterMs + 1);
-  }
-  return Number.isFinite(next) ? next : null;
-};
-
-const lastSignOf = (turn: Turn, instance: string): number => {
-  const member = turn.memory.fleet.get(instance);
-  return Math.max(member?.lastSeenAt ?? 0, turn.lastSocketSign(instance) ?? 0);
-};
-
-/** Announces each worker that went offline, once until it is back. */
-export const announceSilence = (turn: Turn): void => {
-  const { offlineAfterMs } = turn.memory.config.presence;
-  for (const { worker } of turn.memory.fleet.members()) {
-    const { instance, provider } = worker;
-    const lastSeenAt = lastSignOf(turn, instance);
-    const isKnown = turn.memory.silentWorkers.has(instance);
-    const isSilent = isOffline(lastSeenAt, offlineAfterMs, turn.nowAt);
-    if (isSilent === isKnown) continue;
-    noteSilence(turn, instance, isSilent);
-    if (!isSilent) continue;
-    turn.log("warn", "worker.offline", { worker: instance });
-    const data = { instance, provider, last_heartbeat: toIso(lastSeenAt) };
-    turn.announcements.push({ event: "worker.offline", data, tags: null });
-  }
-};
-
-const noteSilence = (turn: Turn, instance: string, isSilent: boolean): void => {
-  const { silentWorkers } = turn.memory;
-  if (isSilent) {
-    silentWorkers.add(instance);
-    turn.store.silentWorkers.put(instance);
-  } else {
-    silentWorkers.delete(instance);
-    turn.store.silentWorkers.remove(instance);
-  }
-};
-
-/** Workers that were offline before any webhook selected the event are not announced. */
-export const noteSilentBefore = (turn: Turn): void => {
-  const { offlineAfterMs } = turn.memory.config.presence;
-  for (const { worker } of turn.memory.fleet.members())
-    noteSilence(turn, worker.instance, isOffline(lastSignOf(turn, worker.instance), offlineAfterMs, turn.nowAt));
-};

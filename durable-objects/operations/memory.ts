@@ -56,6 +56,8 @@ export interface Memory {
   readonly deliveriesUnderWay: Map<string, string>;
   /** Workers whose silence was announced to webhooks. */
   readonly silentWorkers: Set<string>;
+  /** No other worker falls silent before this. */
+  silenceAt: number;
   /** Jobs that have sent their first output and are not final. */
   openStreams: number;
   /** Open jobs by status. */
@@ -72,6 +74,15 @@ const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
     Number.POSITIVE_INFINITY,
   );
 
+/** Not after the first silence: pings may have come since the stored signs of life. */
+const firstSilenceAt = (fleet: Fleet, silent: ReadonlySet<string>, { presence }: Config): number =>
+  [...fleet.members()]
+    .filter(({ worker }) => !silent.has(worker.instance))
+    .reduce(
+      (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.offlineAfterMs + 1),
+      Number.POSITIVE_INFINITY,
+    );
+
 const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
 
 /** `counters` outlive a reload. */
@@ -86,6 +97,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
   const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
+  const silentWorkers = store.silentWorkers.all();
   return {
     fleet,
     unstoredWorkers: new Set(),
@@ -114,7 +126,8 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     ),
     webhooks: store.webhooks.all(),
     deliveriesUnderWay: new Map(),
-    silentWorkers: store.silentWorkers.all(),
+    silentWorkers,
+    silenceAt: firstSilenceAt(fleet, silentWorkers, config),
     openStreams: store.jobs.openStreamCount(),
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,

@@ -14,6 +14,7 @@ import { confirmHalt, killswitchState } from "./killswitch.ts";
 import { isSilent } from "./last-sign.ts";
 import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
+import { awaitSilence } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 import { viewOf } from "./workers.ts";
 
@@ -119,11 +120,15 @@ const hear = (turn: Turn, request: Presence): Member => {
     const resumedEpoch = epochOfNewWorker(killswitch);
     turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
   }
-  if (isNew) turn.memory.forgetAt = Math.min(turn.memory.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
+  if (isNew) {
+    turn.memory.forgetAt = Math.min(turn.memory.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
+    turn.due(turn.memory.forgetAt);
+  }
   const member = fleet.get(request.instance);
   if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
   fleet.noteSeen(request.instance, turn.nowAt);
   fleet.noteReach(request.instance, { isConnected });
+  if (wasOffline) awaitSilence(turn, request.instance);
   return member;
 };
 

@@ -18,7 +18,8 @@ import {
   type Webhook,
   type WebhookEvent,
 } from "../../domain/webhook.ts";
-import { noteSilentBefore, putWebhook, write } from "./deliveries.ts";
+import { putWebhook, write } from "./deliveries.ts";
+import { isSilenceWanted, noteSilentBefore } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 
 const MAX_WEBHOOKS = 50;
@@ -41,6 +42,14 @@ export interface WebhookPatch {
   readonly enabled?: boolean;
 }
 
+/** Its deliveries, and the silence of workers, may be due now. */
+const putAndLook = (turn: Turn, webhook: Webhook): void => {
+  const wasWanted = isSilenceWanted(turn);
+  putWebhook(turn, webhook);
+  noteSilentBefore(turn, wasWanted);
+  turn.due(turn.nowAt);
+};
+
 const find = (turn: Turn, id: string): Result<Webhook, Refusal> => {
   const webhook = turn.memory.webhooks.find((one) => one.id === id);
   return webhook === undefined ? err(notFound("webhook", id)) : ok(webhook);
@@ -58,9 +67,7 @@ export const create = (turn: Turn, request: NewWebhook): Result<WebhookWithSecre
     failingSinceAt: null,
     createdAt: turn.nowAt,
   };
-  if (turn.memory.webhooks.length === 0) noteSilentBefore(turn);
-  putWebhook(turn, webhook);
-  turn.due(turn.nowAt);
+  putAndLook(turn, webhook);
   turn.audit("webhook.created", webhook.id, { url: webhook.url, events: [...webhook.events] });
   return ok(presentWithSecret(webhook));
 };
@@ -78,8 +85,7 @@ export const patch = (turn: Turn, request: { id: string; patch: WebhookPatch }):
   if (!found.ok) return found;
   const { enabled, ...fields } = request.patch;
   const webhook = { ...found.value, ...fields, ...switched(found.value, enabled, turn.nowAt) };
-  putWebhook(turn, webhook);
-  turn.due(turn.nowAt);
+  putAndLook(turn, webhook);
   turn.audit("webhook.changed", webhook.id, { url: webhook.url, fields: Object.keys(request.patch) });
   return ok(presentWebhook(webhook));
 };

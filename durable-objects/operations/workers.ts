@@ -27,6 +27,7 @@ import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/worker-s
 import { presentOpenJob } from "./jobs.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
+import { forgetSilence } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
@@ -144,6 +145,7 @@ export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
   turn.store.workers.remove(instance);
   fleet.remove(instance);
   haltConfirmed?.instances.delete(instance);
+  forgetSilence(turn, instance);
   turn.reopenAvoiding();
   turn.effects.forgottenWorkers.add(instance);
   turn.audit("worker.forgotten", instance);

@@ -1,7 +1,5 @@
-// Ends a WebSocket's connection to the client after a close frame (RFC 6455, 7.1.1: the server closes first). workerd
-// keeps the connection open until its object sleeps, if the client has never sent a message.
-
-import { Transform, type TransformCallback } from "node:stream";
+// Finds the close frame among the bytes to a WebSocket's client, whose connection then ends (RFC 6455, 7.1.1: the server
+// closes first). workerd keeps the connection open until its object sleeps, if the client has never sent a message.
 
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
@@ -18,7 +16,7 @@ const payloadBytes = (header: Buffer): number => {
   return length === 126 ? header.readUInt16BE(2) : Number(header.readBigUInt64BE(2));
 };
 
-export class EndAfterClose extends Transform {
+export class CloseWatch {
   #head: Buffer | null = NO_BYTES;
   #isWebSocket = false;
   /** The current frame: the known part of its header, and how much of its payload is still to come. */
@@ -26,11 +24,10 @@ export class EndAfterClose extends Transform {
   #remaining = 0;
   #isClosing = false;
 
-  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
-    this.push(chunk);
-    const frames = this.#afterHead(chunk);
-    if (this.#isWebSocket && this.#sawClose(frames)) this.push(null);
-    done();
+  /** Whether a close frame has passed completely with these bytes. */
+  hasPassed(bytes: Buffer): boolean {
+    const frames = this.#afterHead(bytes);
+    return this.#isWebSocket && this.#sawClose(frames);
   }
 
   #afterHead(chunk: Buffer): Buffer {
@@ -43,7 +40,6 @@ export class EndAfterClose extends Transform {
     return head.subarray(end + END_OF_HEAD.length);
   }
 
-  /** Whether a close frame has passed completely. */
   #sawClose(bytes: Buffer): boolean {
     for (let at = 0; at < bytes.length; ) {
       if (this.#remaining > 0) {

@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import type { AppContext } from "../../../src/http/auth.ts";
 import { Refused } from "../../../src/http/refused.ts";
-import { EndAfterClose } from "./closing-frame.ts";
+import { CloseWatch } from "./closing-frame.ts";
 
 /** Node's own, taken before the adapter replaces it: the adapter sends nothing for a response with this mark. */
 const { Response: PlainResponse } = globalThis;
@@ -122,12 +122,22 @@ export const tunnel = (c: AppContext, { incoming, outgoing, head }: Exchange, so
       upstream.setNoDelay(true);
       upstream.write(Buffer.from(headOf(incoming, c.get("requestId")), "latin1"));
       if (head !== undefined && head.length > 0) upstream.write(head);
-      const answers = new EndAfterClose();
-      answers.once("end", () => setTimeout(() => client.destroy(), LAST_FRAME_MS).unref());
-      pipeline(client, upstream, answers, client, () => {
+      pipeline(client, upstream, client, () => {
         client.destroy();
         upstream.destroy();
       });
+      endAfterClose(upstream, client);
       resolve(alreadySent());
     });
   });
+
+/** Listens behind the pipeline, which has sent the frame by then. */
+const endAfterClose = (upstream: Socket, client: Socket): void => {
+  const close = new CloseWatch();
+  upstream.on("data", (bytes: Buffer) => {
+    if (!close.hasPassed(bytes)) return;
+    upstream.unpipe(client);
+    client.end();
+    setTimeout(() => client.destroy(), LAST_FRAME_MS).unref();
+  });
+};

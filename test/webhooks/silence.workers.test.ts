@@ -1,0 +1,94 @@
+// A webhook is told of a worker that falls silent, each time, even if nothing else happens in the tenant.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { countersFrom } from "../../durable-objects/operations/counters.ts";
+import { loadMemory } from "../../durable-objects/operations/memory.ts";
+import { OutboxWriter } from "../../durable-objects/operations/outbox-writer.ts";
+import { report } from "../../durable-objects/operations/presence.ts";
+import { announceSilence, nextSilenceAt } from "../../durable-objects/operations/silence.ts";
+import { Turn } from "../../durable-objects/operations/turn.ts";
+import { create } from "../../durable-objects/operations/webhooks.ts";
+import { forgetWorker } from "../../durable-objects/operations/workers.ts";
+import { openStore } from "../../durable-objects/store/open.ts";
+import { SERVICE } from "../../durable-objects/turn-runner.ts";
+
+const START = 1_000_000;
+const OFFLINE_AFTER_MS = 60_000;
+
+const WEBHOOK = {
+  id: "hook",
+  secret: "",
+  url: "https://hook.example",
+  origin: "https://signalbox.example",
+  tags: [],
+  description: "",
+};
+const PRESENCE = {
+  instance: "w",
+  provider: "p",
+  tagList: "",
+  tags: [],
+  models: null,
+  tier: null,
+  version: null,
+  concurrency: 1,
+  unavailable: null,
+  apis: [],
+  runtimeModels: null,
+  jobs: null,
+  viaSocket: false,
+};
+
+type At = (ms: number, verb: (turn: Turn) => unknown) => Turn;
+
+const inTenant = <T>(name: string, use: (at: At) => T): Promise<T> =>
+  runInDurableObject(env.TENANT.getByName(name), (_tenant, { storage }) => {
+    const store = openStore(storage);
+    const memory = loadMemory(store, START, { ...countersFrom(null), sweepFailures: new Map() });
+    return use((ms, verb) => {
+      const context = { nowAt: START + ms, random: () => 0.3, newId: () => String(ms), lastSocketSign: () => null };
+      const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
+      verb(turn);
+      return turn;
+    });
+  });
+
+const announced = (turn: Turn): unknown[] => turn.announcements.map(({ event }) => event);
+
+test("a worker that falls silent, comes back and falls silent again is announced each time, and the alarm waits for it", async () => {
+  const seen = await inTenant("silent-twice", (at) => {
+    at(0, (turn) => create(turn, { ...WEBHOOK, events: ["worker.offline"] }));
+    at(0, announceSilence);
+    return [0, 100_000].map((ms) => {
+      const heard = at(ms, (turn) => report(turn, PRESENCE));
+      const silent = at(ms + OFFLINE_AFTER_MS + 1, announceSilence);
+      const later = at(ms + OFFLINE_AFTER_MS + 2, announceSilence);
+      return { wakesIn: heard.wakeAt - heard.nowAt, first: announced(silent), again: announced(later) };
+    });
+  });
+  const once = { wakesIn: OFFLINE_AFTER_MS + 1, first: ["worker.offline"], again: [] };
+  expect(seen).toEqual([once, once]);
+});
+
+test("a worker that is forgotten leaves nothing behind", async () => {
+  const left = await inTenant("silent-forgotten", (at) => {
+    at(0, (turn) => create(turn, { ...WEBHOOK, events: ["worker.offline"] }));
+    at(0, (turn) => report(turn, PRESENCE));
+    const silent = at(90_000, announceSilence).store.silentWorkers.all().size;
+    const forgotten = at(95_000, (turn) => forgetWorker(turn, { instance: "w" }));
+    return [silent, forgotten.store.silentWorkers.all().size];
+  });
+  expect(left).toEqual([1, 0]);
+});
+
+test("a worker that was offline before a webhook asked for that is not announced, though another webhook existed", async () => {
+  const seen = await inTenant("silent-before", (at) => {
+    at(0, (turn) => create(turn, { ...WEBHOOK, events: ["job.completed"] }));
+    at(0, (turn) => report(turn, PRESENCE));
+    const asked = at(90_000, (turn) => create(turn, { ...WEBHOOK, id: "second", events: ["worker.offline"] }));
+    return { dueAt: nextSilenceAt(asked), announced: announced(at(90_000, announceSilence)) };
+  });
+  expect(seen).toEqual({ dueAt: START + 90_000, announced: [] });
+});
