@@ -116,7 +116,6 @@ const ROOMS: readonly Room[] = [
       "@hono/node-server",
       "@pydantic/genai-prices",
       "node:",
-      "undici",
       "vitest",
       "wrangler",
       "ws",
