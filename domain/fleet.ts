@@ -57,7 +57,7 @@ export class Fleet {
   readonly #unheard = new Bits();
   #heardAt = Number.POSITIVE_INFINITY;
   readonly #loadByProvider = new Map<string, number>();
-  /** Lists of tags and models, stored once for all workers with equal lists. */
+  /** Lists of tags, models and APIs, stored once for all workers with equal lists. */
   readonly #lists = new SharedLists();
   readonly equals = new EqualWorkers((slot) => this.#describe(slot));
   #turn = 0;
@@ -270,15 +270,17 @@ export class Fleet {
 
   /** Replaces the worker's lists by shared ones, and gives back those of the previous record that differ. */
   #sharing(worker: Worker, before: Worker | undefined): Worker {
-    if (before !== undefined && before.tags === worker.tags && before.models === worker.models) return worker;
+    if (before !== undefined && isSameIndexing(before, worker)) return worker;
     const tags = this.#lists.take(worker.tags);
     const models = worker.models === null ? null : this.#lists.take(worker.models);
+    const apis = this.#lists.take(worker.apis);
     if (before !== undefined) this.#giveBack(before);
-    return { ...worker, tags, models };
+    return { ...worker, tags, models, apis };
   }
 
-  #giveBack({ tags, models }: Worker): void {
+  #giveBack({ tags, models, apis }: Worker): void {
     this.#lists.giveBack(tags);
+    this.#lists.giveBack(apis);
     if (models !== null) this.#lists.giveBack(models);
   }
 

@@ -18,13 +18,13 @@ export class SharedLists {
   }
 
   /** The stored list that equals this one. */
-  take(list: readonly string[]): readonly string[] {
+  take<Item extends string>(list: readonly Item[]): readonly Item[] {
     const key = list.join(SEPARATOR);
     const kept = this.#byKey.get(key) ?? { list: [...list], key, takers: 0 };
     kept.takers += 1;
     this.#byKey.set(key, kept);
     this.#byList.set(kept.list, kept);
-    return kept.list;
+    return kept.list as readonly Item[];
   }
 
   giveBack(list: readonly string[]): void {

@@ -11,37 +11,40 @@ import type { OutboxRow } from "./store/outbox.ts";
 /** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
 export const STATEMENT_ROOM = { chars: 500_000 };
 
+/** The rows of a statement. Materialised, because json_each writes a row's JSON again for each cell that is read. */
+const GIVEN = "WITH given AS MATERIALIZED (SELECT value FROM json_each(?2))";
+
 const INSERTS = {
   tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
   jobs: `INSERT INTO jobs (tenant, id, version, status, worker, schedule, key_id, ran_provider, ran_model, error_code,
       error_message, cost_nano_usd, labels, created_at, finished_at, record)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
       value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14
-    FROM json_each(?2) WHERE true
+    FROM given WHERE true
     ON CONFLICT (tenant, id) DO UPDATE SET version = excluded.version, status = excluded.status,
       worker = excluded.worker, ran_provider = excluded.ran_provider, ran_model = excluded.ran_model,
       error_code = excluded.error_code, error_message = excluded.error_message, cost_nano_usd = excluded.cost_nano_usd,
       labels = excluded.labels, finished_at = excluded.finished_at, record = excluded.record
     WHERE excluded.version > jobs.version`,
   payloads: `INSERT INTO payloads (tenant, job_id, prompt, input)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
   results: `INSERT INTO results (tenant, job_id, result)
-    SELECT ?1, value ->> 0, value ->> 1 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+    SELECT ?1, value ->> 0, value ->> 1 FROM given WHERE true ON CONFLICT DO NOTHING`,
   events: `INSERT INTO events (tenant, job_id, version, at, type, worker, lease, detail)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
-    FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+    FROM given WHERE true ON CONFLICT DO NOTHING`,
   attempts: `INSERT INTO attempts (tenant, job_id, lease, at, provider, model, worker, outcome, input_tokens,
       output_tokens, cached_input_tokens, reasoning_tokens, nano_usd, source, price)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
       value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13
-    FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+    FROM given WHERE true ON CONFLICT DO NOTHING`,
   audit: `INSERT INTO audit (tenant, id, at, actor_key_id, actor_name, action, target, detail)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
-    FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+    FROM given WHERE true ON CONFLICT DO NOTHING`,
   scheduleRuns: `INSERT INTO schedule_runs (tenant, schedule, id, scheduled_for, ran_at, outcome, reason, job_id, missed)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-    FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+    FROM given WHERE true ON CONFLICT DO NOTHING`,
 } as const;
 
 /** For a row too large for JSON, whose escapes may double its size. */
@@ -172,7 +175,7 @@ const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
   let chunk: string[] = [];
   let chars = 0;
   const close = (): void => {
-    if (chunk.length > 0) statements.push({ sql: INSERTS[table], values: [`[${chunk.join(",")}]`] });
+    if (chunk.length > 0) statements.push({ sql: `${GIVEN} ${INSERTS[table]}`, values: [`[${chunk.join(",")}]`] });
     chunk = [];
     chars = 0;
   };

@@ -13,9 +13,9 @@ import type { Refusal } from "../domain/refusal.ts";
 import { invalid } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Absent } from "./archive.ts";
-import { awaitSilence } from "./operations/deliveries.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
+import { awaitSilence } from "./operations/silence.ts";
 import type { Turn } from "./operations/turn.ts";
 
 const MAX_BYTES_A_CHAR = 3;

@@ -1,5 +1,5 @@
 // `npm run simulate -- --minutes 10`: the deterministic simulator, for any time. `--seed N` replays one run, `--seeds N
-// --from M` runs a number of them. Without arguments: 200 runs.
+// --from M` runs a number of them; `--keep-going` continues after a failure. Without arguments: 200 runs.
 
 import path from "node:path";
 import { runScript } from "./exit-error.ts";

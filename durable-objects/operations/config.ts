@@ -7,8 +7,8 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import type { StoredConfig } from "../store/settings.ts";
 import { enforceBudget } from "./budget.ts";
 import { dueAtOf } from "./deadline.ts";
-import { lookForSilence } from "./deliveries.ts";
 import { greeting } from "./presence.ts";
+import { lookForSilence } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 import { forgetAbsent } from "./watch.ts";
 

@@ -14,7 +14,6 @@ import {
   type Webhook,
   wants,
 } from "../../domain/webhook.ts";
-import { isOffline } from "../../domain/worker.ts";
 import type { Sendable } from "../store/webhooks.ts";
 import type { Turn } from "./turn.ts";
 
@@ -152,74 +151,3 @@ export const nextRemovalAt = (turn: Turn): number | null => {
 
 export const removeOldDeliveries = (turn: Turn): void =>
   turn.store.deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);
-
-export const isSilenceWanted = (turn: Turn): boolean =>
-  turn.memory.webhooks.some((webhook) => wants(webhook, "worker.offline", null));
-
-/** When a worker may next become offline by its silence; null if no webhook selects the event. */
-export const nextSilenceAt = (turn: Turn): number | null =>
-  isSilenceWanted(turn) && Number.isFinite(turn.memory.silenceAt) ? turn.memory.silenceAt : null;
-
-/** The worker is new, or back: its next silence is announced. */
-export const awaitSilence = (turn: Turn, instance: string): void => {
-  forgetSilence(turn, instance);
-  turn.memory.silenceAt = Math.min(turn.memory.silenceAt, silentAtAfter(turn, turn.nowAt));
-  turn.due(nextSilenceAt(turn));
-};
-
-/** The worker is forgotten. */
-export const forgetSilence = (turn: Turn, instance: string): void => {
-  if (turn.memory.silentWorkers.has(instance)) noteSilence(turn, instance, false);
-};
-
-/** Another time until a worker is offline, or the first webhook for it: the next sweep looks at all workers. */
-export const lookForSilence = (turn: Turn): void => {
-  turn.memory.silenceAt = turn.nowAt;
-  turn.due(nextSilenceAt(turn));
-};
-
-const silentAtAfter = ({ memory }: Turn, signAt: number): number => signAt + memory.config.presence.offlineAfterMs + 1;
-
-const lastSignOf = (turn: Turn, instance: string): number => {
-  const member = turn.memory.fleet.get(instance);
-  return Math.max(member?.lastSeenAt ?? 0, turn.lastSocketSign(instance) ?? 0);
-};
-
-/** Announces each worker that went offline, once until it is back. */
-export const announceSilence = (turn: Turn): void => {
-  const { offlineAfterMs } = turn.memory.config.presence;
-  turn.memory.silenceAt = Number.POSITIVE_INFINITY;
-  for (const { worker } of turn.memory.fleet.members()) {
-    const { instance, provider } = worker;
-    const lastSeenAt = lastSignOf(turn, instance);
-    const isKnown = turn.memory.silentWorkers.has(instance);
-    const isSilent = isOffline(lastSeenAt, offlineAfterMs, turn.nowAt);
-    if (!isSilent) turn.memory.silenceAt = Math.min(turn.memory.silenceAt, silentAtAfter(turn, lastSeenAt));
-    if (isSilent === isKnown) continue;
-    noteSilence(turn, instance, isSilent);
-    if (!isSilent) continue;
-    turn.log("warn", "worker.offline", { worker: instance });
-    const data = { instance, provider, last_heartbeat: toIso(lastSeenAt) };
-    turn.announcements.push({ event: "worker.offline", data, tags: null });
-  }
-};
-
-const noteSilence = (turn: Turn, instance: string, isSilent: boolean): void => {
-  const { silentWorkers } = turn.memory;
-  if (isSilent) {
-    silentWorkers.add(instance);
-    turn.store.silentWorkers.put(instance);
-  } else {
-    silentWorkers.delete(instance);
-    turn.store.silentWorkers.remove(instance);
-  }
-};
-
-/** A webhook was created or changed. Workers that were offline before any selected the event are not announced. */
-export const noteSilentBefore = (turn: Turn, wasWanted: boolean): void => {
-  if (wasWanted || !isSilenceWanted(turn)) return;
-  const { offlineAfterMs } = turn.memory.config.presence;
-  for (const { worker } of turn.memory.fleet.members())
-    noteSilence(turn, worker.instance, isOffline(lastSignOf(turn, worker.instance), offlineAfterMs, turn.nowAt));
-  lookForSilence(turn);
-};

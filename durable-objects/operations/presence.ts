@@ -10,11 +10,11 @@ import { invalid, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
-import { awaitSilence } from "./deliveries.ts";
 import { confirmHalt, killswitchState } from "./killswitch.ts";
 import { isSilent } from "./last-sign.ts";
 import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
+import { awaitSilence } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 import { viewOf } from "./workers.ts";
 

@@ -9,6 +9,7 @@ import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import type { Requirements } from "../../domain/requirements.ts";
 import { type Candidate, type Choice, choose, whyWaiting } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
+import type { Worker } from "../../domain/worker.ts";
 import { closedByBudget } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { lastSignOf } from "./last-sign.ts";
@@ -197,21 +198,29 @@ const ASKS_NOTHING: Requirements = {
   avoidedWorkers: [],
 };
 
-/** A provider is below its limit again: its workers take what they may. Of workers with the same offer one is asked. */
+/**
+ * A provider is below its limit again: its workers take what they may. Once nothing waits for one that has room, workers
+ * with the same offer are not asked.
+ */
 const takeForProvider = (turn: Turn, provider: string): void => {
   const { fleet, queue } = turn.memory;
-  const asked = new Map<readonly string[], Set<readonly string[] | null>>();
-  for (const slot of fleet.ofProvider(provider)?.members() ?? []) {
+  const asked = new Map<readonly string[], Worker[]>();
+  const withRoom = fleet.withRoom.copy().intersect(fleet.ofProvider(provider));
+  for (const slot of withRoom.members()) {
+    const member = fleet.at(slot);
+    const { worker } = member;
+    const alike = asked.get(worker.tags) ?? [];
+    if (alike.some((one) => isSameOffer(one, worker))) continue;
+    while (takeNext(turn, worker.instance));
     const policy = routePolicy(turn);
     if (policy.closedProviders.has(provider)) return;
-    const member = fleet.at(slot);
-    const { instance, tags, models } = member.worker;
-    const isLikeAny = queue.avoiding.size === 0 && firstRefusal(member, ASKS_NOTHING, policy, fleet) === null;
-    if (isLikeAny && asked.get(tags)?.has(models) === true) continue;
-    while (takeNext(turn, instance));
-    if (isLikeAny) asked.set(tags, (asked.get(tags) ?? new Set()).add(models));
+    const hasRoom = queue.avoiding.size === 0 && firstRefusal(member, ASKS_NOTHING, policy, fleet) === null;
+    if (hasRoom) asked.set(worker.tags, [...alike, worker]);
   }
 };
+
+/** Of workers of one provider with the same tags; the fleet shares equal lists. */
+const isSameOffer = (one: Worker, other: Worker): boolean => one.models === other.models && one.apis === other.apis;
 
 /** Assigns groups' first jobs in queue order; a group whose first job no worker may have is skipped. */
 const assignGroups = (turn: Turn, groups: readonly Group[]): void => {

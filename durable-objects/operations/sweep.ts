@@ -11,19 +11,13 @@ import { recordExpiredLease } from "../../domain/worker.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget } from "./budget.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
-import {
-  announceSilence,
-  nextDeliveryAt,
-  nextRemovalAt,
-  nextSilenceAt,
-  removeOldDeliveries,
-  takeDeliveries,
-} from "./deliveries.ts";
+import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
 import { endGraces } from "./keys.ts";
 import { recordPause } from "./killswitch.ts";
 import { isSilent } from "./last-sign.ts";
 import { routePolicy, routeRequest, waitingReason } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
+import { announceSilence, nextSilenceAt } from "./silence.ts";
 import { type Turn, UNREPORTED_KEPT_MS } from "./turn.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
 

@@ -18,7 +18,8 @@ import {
   type Webhook,
   type WebhookEvent,
 } from "../../domain/webhook.ts";
-import { isSilenceWanted, noteSilentBefore, putWebhook, write } from "./deliveries.ts";
+import { putWebhook, write } from "./deliveries.ts";
+import { isSilenceWanted, noteSilentBefore } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 
 const MAX_WEBHOOKS = 50;

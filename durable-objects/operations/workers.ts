@@ -24,10 +24,10 @@ import {
   type WorkerView,
 } from "../../domain/worker.ts";
 import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/worker-state.ts";
-import { forgetSilence } from "./deliveries.ts";
 import { presentOpenJob } from "./jobs.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
+import { forgetSilence } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {

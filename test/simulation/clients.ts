@@ -6,6 +6,7 @@ import type { NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
 import { ok, type Result } from "../../domain/result.ts";
+import { FINAL_GRACE_MS } from "../../durable-objects/operations/deadline.ts";
 import { mustRefuse } from "./limits.ts";
 import type { Creation } from "./model.ts";
 import type { Step, StepKind } from "./plan.ts";
@@ -185,9 +186,16 @@ const sendOtherBody = async (world: World, { operation, job, key, mayQueue }: Cr
 
 const anyJob = (world: World, chance: number): string | undefined => {
   const ids = [...world.model.seen.keys()];
-  // Mostly one of the latest.
-  return pickOf(ids.slice(chance < 0.8 ? -12 : 0), (chance * 31) % 1);
+  const inList = (chance * 31) % 1;
+  // Mostly one of the latest, or one that is about to leave the object.
+  if (chance < 0.8) return pickOf(ids.slice(-12), inList);
+  return (chance > 0.88 ? pickOf(justEnded(world), inList) : undefined) ?? pickOf(ids, inList);
 };
+
+const justEnded = ({ model, shell }: World): string[] =>
+  [...model.seen.values()].flatMap(({ job }) =>
+    shell.clock.nowAt - (job.finishedAt ?? 0) < FINAL_GRACE_MS ? [job.id] : [],
+  );
 
 const cancel: Action = async (world, [which]) => {
   const id = anyJob(world, which);

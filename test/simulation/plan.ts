@@ -56,6 +56,7 @@ export const STEP_WEIGHTS = {
   "complete at length": 0.15,
   "send too long a frame": 0.3,
   "offer too much": 0.1,
+  "end a job and come back": 0.8,
   "let time pass": 16,
   "hold the alarm": 1.5,
   "lose power for hours": 0.6,

@@ -4,6 +4,7 @@ import { hearAudit } from "./audit.ts";
 import { CALLER_ACTIONS } from "./callers.ts";
 import { calm } from "./calm.ts";
 import { CLIENT_ACTIONS } from "./clients.ts";
+import { ERRANDS } from "./errands.ts";
 import { FAULTS } from "./faults.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { LIMIT_ACTIONS } from "./limits.ts";
@@ -29,16 +30,19 @@ const ACTORS: Readonly<Record<string, Action>> = {
   ...LIMIT_ACTIONS,
 };
 
+/** They move the world on. */
+const CONTROLLERS: Readonly<Record<string, Action>> = { ...FAULTS, ...ERRANDS };
+
 const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {
   world.shell.history.answer();
-  const fault = (FAULTS as Readonly<Record<string, Action>>)[kind];
-  const act = fault ?? ACTORS[kind];
+  const controller = CONTROLLERS[kind];
+  const act = controller ?? ACTORS[kind];
   if (act === undefined) throw new Error(`nobody knows how to ${kind}`);
   const acting = Promise.resolve(act(world, chances)).catch((error: Error) =>
     world.model.violate(`the simulation itself failed: ${error.stack}`),
   );
   // Steps that control the world are awaited; a call to the object waits until it may continue.
-  if (fault !== undefined) await acting;
+  if (controller !== undefined) await acting;
   if (!isJoined) await world.shell.settle();
 };
 

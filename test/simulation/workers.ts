@@ -253,7 +253,7 @@ const noteAsked = ({ model }: World, key: string, retryAfterMs: number): void =>
   model.askedToWait.set(key, Math.min(model.askedToWait.get(key) ?? Number.POSITIVE_INFINITY, retryAfterMs));
 };
 
-const fail: WorkerAction = async (world, worker, chances) => {
+export const fail: WorkerAction = async (world, worker, chances) => {
   const found = heldBy(worker, chances[1]);
   if (found === undefined) return;
   const [id, { lease }] = found;

@@ -40,6 +40,25 @@ describe("a provider's rate limit", () => {
     expect((await states()).jobs.every((job) => job.status === "completed")).toBe(true);
   });
 
+  it("a place that becomes free is for any worker of the provider, also for one with another API", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", limited({ max_concurrent: 1 }));
+    await present(world, "plain");
+    await present(world, "chatting", { apis: ["chat/completions"] });
+    const first = await dispatch(world);
+    expect(first.assigned_worker).toBe("plain");
+    const messages = [{ role: "user", content: "hello" }];
+    const asked = world.post("/v1/chat/completions", { model: "any", messages });
+    const waiting = async () => (await world.ok("GET", "/api/jobs?status=pending")).jobs;
+    while ((await waiting()).length === 0) await scheduler.wait(20);
+    await world.ok("POST", `/api/jobs/${first.id}/complete`, { lease: first.lease, result: 1 });
+    expect(await waiting()).toEqual([]);
+    const { jobs } = await world.ok("POST", "/api/workers/chatting/claim");
+    expect(jobs).toMatchObject([{ api: "chat/completions" }]);
+    await world.ok("POST", `/api/jobs/${jobs[0].id}/complete`, { lease: jobs[0].lease, result: "hi" });
+    expect((await asked).status).toBe(200);
+  });
+
   it("backs off with growing delays, never shorter than asked, then fails with the specification's words", async () => {
     const world = await newWorld();
     await world.ok("PUT", "/config", limited({ retry_after_seconds: 10, max_retries: 3 }));
