@@ -5,9 +5,10 @@
 
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
+import type { Catcher, Mutant } from "../test/simulation/mutant.ts";
 import { MUTANTS } from "../test/simulation/mutants.ts";
 import { runScript } from "./exit-error.ts";
-import { tryOnPlatform } from "./mutants/platform-trial.ts";
+import { runModel, runSimulation, tryInCopy } from "./mutants/copy-trial.ts";
 import { type Change, scan } from "./mutants/scan.ts";
 import { survivorsOf } from "./mutants/survivors.ts";
 import { ROOT } from "./run-command.ts";
@@ -34,14 +35,23 @@ const survivorsOfSimulation = (
 
 const read = (file: string): Promise<string> => readFile(path.join(ROOT, file), "utf8");
 
+/** Where a mutant is tried; nowhere if its place in the code is not there exactly once. */
+type Stage = "thread" | Catcher | "nowhere";
+
 interface Planted extends Change {
-  readonly isLost: boolean;
+  readonly stage: Stage;
 }
 
-const plant = async ({ what, file, search, replace }: (typeof MUTANTS)[number]): Promise<Planted> => {
+/** A thread replaces modules; other files are changed in a copy. */
+const stageOf = ({ catcher, file }: Mutant): Stage =>
+  catcher === "simulation" && file.endsWith(".ts") ? "thread" : catcher;
+
+const plant = async (mutant: Mutant): Promise<Planted> => {
+  const { what, file, search, replace } = mutant;
   const source = await read(file);
   const pieces = source.split(search);
-  return { what, file, at: source.indexOf(search), text: pieces.join(replace), isLost: pieces.length !== 2 };
+  const stage = pieces.length === 2 ? stageOf(mutant) : "nowhere";
+  return { what, file, at: source.indexOf(search), text: pieces.join(replace), stage };
 };
 
 const tell = ({ what }: Change, by: string | null): void =>
@@ -53,18 +63,17 @@ const tellCaught = (change: Change, by: string | null): void => {
 
 const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   const chosen = MUTANTS.filter(({ what }) => wanted.every((word) => what.includes(word)));
-  const missed: Change[] = [];
-  const plantedFor = async (catcher: "simulation" | "model"): Promise<Planted[]> => {
-    const planted = await Promise.all(chosen.filter((mutant) => mutant.catcher === catcher).map(plant));
-    for (const lost of planted.filter(({ isLost }) => isLost)) {
-      missed.push(lost);
-      tell({ ...lost, what: `${lost.what}: ${lost.file} does not have its place exactly once` }, null);
-    }
-    return planted.filter(({ isLost }) => !isLost);
-  };
-  const rare = await survivorsOfSimulation(await plantedFor("simulation"), FEW_SEEDS, tellCaught);
-  missed.push(...(await survivorsOfSimulation(rare, MANY_SEEDS, tell)));
-  missed.push(...(await tryOnPlatform(await plantedFor("model"), tell)));
+  const planted = Object.groupBy(await Promise.all(chosen.map(plant)), ({ stage }) => stage);
+  const { nowhere = [], thread = [], simulation = [], model = [] } = planted;
+  for (const { what, file } of nowhere)
+    console.log(`MISSED  ${what}\n        ${file} does not have its place exactly once`);
+  const rare = await survivorsOfSimulation(thread, FEW_SEEDS, tellCaught);
+  const missed = [
+    ...nowhere,
+    ...(await survivorsOfSimulation(rare, MANY_SEEDS, tell)),
+    ...(await tryInCopy(simulation, runSimulation, tell)),
+    ...(await tryInCopy(model, runModel, tell)),
+  ];
   console.log(`${chosen.length - missed.length} of ${chosen.length} mutants caught`);
   return missed.length === 0 ? 0 : 1;
 };

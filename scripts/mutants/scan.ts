@@ -3,7 +3,7 @@
 
 export interface Change {
   readonly file: string;
-  /** Where the text is changed, in characters. */
+  /** The character that a test must reach to notice it: of an operator, the end of what stands before it. */
   readonly at: number;
   readonly what: string;
   /** The whole file with the change. */
@@ -54,6 +54,7 @@ export const scan = (file: string, source: string): Change[] => {
     .map((replacement) => {
       const { at, found, other } = replacement;
       const text = `${source.slice(0, at)}${other}${source.slice(at + found.length)}`;
-      return { file, at, what: described(source, replacement), text };
+      const reachedAt = found in NEIGHBOURS ? source.slice(0, at).trimEnd().length - 1 : at;
+      return { file, at: reachedAt, what: described(source, replacement), text };
     });
 };

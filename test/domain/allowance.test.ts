@@ -38,3 +38,17 @@ it("what work held and did not need is there for the next", () => {
   allowance.release(worst);
   expect(allowance.hold(worst)).toBe(true);
 });
+
+it("work may take all that there is, of queries and of requests, and not one more", () => {
+  const max = { queries: 3, requests: 5 };
+  const fits = (queries: number, requests: number): boolean => new Allowance(max).hold({ queries, requests });
+  expect([fits(3, 5), fits(4, 4), fits(0, 6), fits(4, 6)]).toEqual([true, false, false, false]);
+});
+
+it("counts what was asked: a query is a request as well", () => {
+  const allowance = new Allowance({ queries: 9, requests: 9 });
+  expect(allowance.spent).toEqual({ queries: 0, requests: 0 });
+  allowance.spendRequest();
+  allowance.spendQueries(2);
+  expect(allowance.spent).toEqual({ queries: 2, requests: 3 });
+});

@@ -16,6 +16,7 @@ describe("the pace", () => {
     ["no limit", { dayUsd: null }, 3, 3, null],
     ["the month's limit", { monthUsd: 25 }, 0, 20.5, Date.parse("2026-11-26T00:00:00Z")],
     ["both: the earlier", { dayUsd: 3, monthUsd: 25 }, 2, 20.5, inHours(18)],
+    ["both: the month's, where it is the earlier", { dayUsd: 3, monthUsd: 41.25 }, 2, 41, inHours(15)],
   ] as const)("with %s", (_, limits, day, month, expected) => {
     const spending = { dayNanoUsd: day * USD, monthNanoUsd: month * USD };
     expect(reachedAtPace(limits, spending, nowAt)).toBe(expected);

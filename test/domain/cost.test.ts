@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AttemptFacts, blendedRate, costOf, priceAttempt } from "../../domain/cost.ts";
+import { type AttemptFacts, blendedRate, costOf, mayCost, priceAttempt } from "../../domain/cost.ts";
 import type { Usage } from "../../domain/job.ts";
 import { PERIODS, periodAt, slotAt, slotStarts } from "../../domain/period.ts";
 import { nanoFromUsd, priceFromUsd, usdFromNano } from "../../domain/price.ts";
@@ -49,6 +49,25 @@ describe("the cost of a request", () => {
     expect(costOf(flat, usage)).toBe(10_000_000);
     const dear = { input_nano_per_mtok: Number.MAX_SAFE_INTEGER, output_nano_per_mtok: 0 };
     expect(costOf(dear, { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 0 })).toBeNull();
+  });
+
+  test("is unknown without token counts whichever kind of token is charged, however little", () => {
+    const none = { input_nano_per_mtok: 0, output_nano_per_mtok: 0 };
+    for (const charged of ["input_nano_per_mtok", "output_nano_per_mtok", "cached_input_nano_per_mtok"])
+      expect([charged, costOf({ ...none, [charged]: 1 }, null)]).toEqual([charged, null]);
+    expect(costOf({ ...none, cached_input_nano_per_mtok: 0 }, null)).toBe(0);
+  });
+
+  test("may be on a local runtime only where a price says so, and elsewhere unless all is free", () => {
+    const asks = [
+      mayCost("ollama"),
+      mayCost("ollama", { m: { inputPerMtok: 0, perRequest: undefined } }),
+      mayCost("ollama", { m: { inputPerMtok: 0, perRequest: 0.000001 } }),
+      mayCost("openai", { m: { inputPerMtok: 0 } }),
+      mayCost("openai", { "*": { inputPerMtok: 0 } }),
+      mayCost("openai", { "*": { inputPerMtok: 0 }, m: { outputPerMtok: 1 } }),
+    ];
+    expect(asks).toEqual([false, false, true, true, false, true]);
   });
 
   test("prices are compared by three tokens in for each token out", () => {

@@ -5,6 +5,7 @@ import { cancelJob, type Decision, isLeased, type Job, retryJob } from "../../do
 import {
   completeJob,
   expireLease,
+  failHeard,
   haltJob,
   heartbeatJob,
   keepLease,
@@ -129,6 +130,26 @@ describe("an attempt", () => {
         expect(job).toMatchObject({ status: "pending", attempts: 0, lease: rounds.length });
       }),
     );
+  });
+});
+
+describe("an attempt of which a client has received a part", () => {
+  const waiting = (error: Job["error"]): Job => ({
+    ...pendingJob(),
+    error,
+    readyAt: LATER,
+    delayedBy: "retry",
+  });
+
+  test("fails for good once its worker has lost the job: nothing of another attempt can follow", () => {
+    const { job } = failHeard(waiting(null), LATER);
+    expect(job).toMatchObject({ status: "failed", finishedAt: LATER, readyAt: null, delayedBy: null });
+    expect(job.error).toMatchObject({ code: "worker_lost", retryable: true });
+  });
+
+  test("fails with its worker's own error where it reported one", () => {
+    const error = { code: "overloaded", message: "busy", retryable: true };
+    expect(failHeard(waiting(error), LATER).job).toMatchObject({ status: "failed", error, readyAt: null });
   });
 });
 

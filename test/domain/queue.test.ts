@@ -157,6 +157,9 @@ class NaiveQueue {
 const expectAlike = (queue: Queue, naive: NaiveQueue): void => {
   expect(queue.count).toBe(naive.jobs.length);
   expect([...queue.groups.keys()].sort()).toEqual(naive.keys);
+  const avoiding = naive.keys.filter((key) => queue.groups.get(key)?.requirements.avoidedWorkers.length !== 0);
+  expect([...queue.avoiding].map((group) => group.key).sort()).toEqual(avoiding);
+  expect(queue.waitingIn("nobody's")).toBe(0);
   for (const [key, group] of queue.groups) {
     const places = naive.placesIn(key).sort(byPlace);
     expect(group.count).toBe(places.length);

@@ -129,6 +129,34 @@ describe("a lease", () => {
     }
   });
 
+  it("alone lets its worker read the input, until it ends", async () => {
+    await present("w1");
+    const { id } = await create({ input: { system: "Be brief" } });
+    const read = async (lease: number) => (await world.get(`/api/jobs/${id}/input?lease=${lease}`)).status;
+    expect([await read(1), await read(0), await read(2)]).toEqual([200, 409, 409]);
+    await world.ok("POST", `/api/jobs/${id}/release`, { lease: 1, reason: "busy" });
+    expect((await world.ok("GET", `/api/jobs/${id}`)).lease).toBe(2);
+    expect([await read(1), await read(2)]).toEqual([409, 200]);
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 2, result: 1 });
+    expect(await read(2)).toBe(409);
+  });
+
+  it("says with the result when the first output came, but not later than now", async () => {
+    await present("w1", { concurrency: 9 });
+    const finished = async (firstTokenMs: number | null, isStarted = true) => {
+      const { id } = await create();
+      if (isStarted) await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
+      const report = { lease: 1, result: 1, first_token_ms: firstTokenMs };
+      const done = await world.ok("POST", `/api/jobs/${id}/complete`, report);
+      return { ...done, firstMs: Date.parse(done.first_token_at) - Date.parse(done.started_at) };
+    };
+    expect((await finished(0)).firstMs).toBe(0);
+    const late = await finished(60_000);
+    expect(late.first_token_at).toBe(late.finished_at);
+    expect((await finished(null)).first_token_at).toBeNull();
+    expect((await finished(5, false)).first_token_at).toBeNull();
+  });
+
   it("is reported in the words of the contract, field by field", async () => {
     await present("w1");
     const { id } = await create();

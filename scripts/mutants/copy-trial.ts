@@ -1,5 +1,6 @@
-// Tries a planted defect against the recorded runs of the model, on the real platform, in a copy of the tree. A run that
-// says nothing, because it did not start or ran out of time, is repeated: a busy machine catches no defect.
+// Tries a planted defect in a copy of the tree, where no thread can: against the recorded runs of the model, on the real
+// platform, or, in a file that is no module, against the simulation. A run that says nothing, because it did not start or
+// ran out of time, is repeated: a busy machine catches no defect.
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +13,8 @@ const SETTINGS = ["package.json", "tsconfig.base.json", "tsconfig.json", "vitest
 const TESTS = ["test/domain", "test/simulation", "test/support", "test/tenant/model", "test/tsconfig.json"];
 const EDGE = ["scripts/self-host/edge"];
 const MAX_RUNS = 3;
-const RUN = ["run", "--project", "workerd", "test/tenant/model/model", "-t", "failed once", "--retry", "0"];
+const SEEDS = 150;
+const MODEL = ["run", "--project", "workerd", "test/tenant/model/model", "-t", "failed once", "--retry", "0"];
 const REPORT = "report.json";
 
 type Outcome = { readonly kind: "passes" | "fails" | "says nothing"; readonly said: string };
@@ -43,24 +45,38 @@ const outcomeOf = ({ testResults }: Report): Outcome => {
     : { kind: "says nothing", said: "no test ran" };
 };
 
-const runOnce = async (copy: string): Promise<Outcome> => {
+type Run = (copy: string) => Promise<Outcome>;
+
+export const runModel: Run = async (copy) => {
   const report = path.join(copy, REPORT);
   await rm(report, { force: true });
-  const args = [...RUN, "--reporter", "json", "--outputFile", report];
+  const args = [...MODEL, "--reporter", "json", "--outputFile", report];
   const { output } = await runCommand("vitest", args, { isQuiet: true, cwd: copy });
   const written = await readFile(report, "utf8").catch(() => null);
   return written === null ? { kind: "says nothing", said: output.trim().slice(-500) } : outcomeOf(JSON.parse(written));
 };
 
-const runPatiently = async (copy: string): Promise<Outcome> => {
-  let outcome = await runOnce(copy);
-  for (let runs = 1; runs < MAX_RUNS && outcome.kind === "says nothing"; runs += 1) outcome = await runOnce(copy);
+export const runSimulation: Run = async (copy) => {
+  const main = path.join(copy, "test/simulation/main.ts");
+  const args = ["--disable-warning=ExperimentalWarning", main, "--seeds", String(SEEDS), "--no-shrink"];
+  const { code, output } = await runCommand("node", args, { isQuiet: true });
+  if (code === 0) return { kind: "passes", said: "" };
+  const violation = /^(?:seed \d+ fails|again:).*(?:\nafter step .*)?/m.exec(output);
+  return violation === null
+    ? { kind: "says nothing", said: output.slice(-500) }
+    : { kind: "fails", said: violation[0] };
+};
+
+const runPatiently = async (run: Run, copy: string): Promise<Outcome> => {
+  let outcome = await run(copy);
+  for (let runs = 1; runs < MAX_RUNS && outcome.kind === "says nothing"; runs += 1) outcome = await run(copy);
   return outcome;
 };
 
 /** The changes with which the runs pass. Throws if they do not pass on the tree as it is. */
-export const tryOnPlatform = async (
+export const tryInCopy = async (
   changes: readonly Change[],
+  run: Run,
   tell: (change: Change, by: string | null) => void,
 ): Promise<Change[]> => {
   if (changes.length === 0) return [];
@@ -70,10 +86,10 @@ export const tryOnPlatform = async (
     for (const change of changes) {
       const place = path.join(copy, change.file);
       // Right before each, so that a machine too busy for the tests is not taken for a defect.
-      const sane = await runPatiently(copy);
-      if (sane.kind !== "passes") throw new Error(`The model's runs do not pass without a mutant: ${sane.said}`);
+      const sane = await runPatiently(run, copy);
+      if (sane.kind !== "passes") throw new Error(`The runs do not pass without a mutant: ${sane.said}`);
       await writeFile(place, change.text);
-      const { kind, said } = await runPatiently(copy);
+      const { kind, said } = await runPatiently(run, copy);
       await cp(path.join(ROOT, change.file), place);
       tell(change, kind === "passes" ? null : said);
       if (kind === "passes") survivors.push(change);
