@@ -65,7 +65,13 @@ export const jsonWithin = (maxBytes: number): z.ZodType<Json> =>
     message: `must be at most ${maxBytes} bytes as JSON`,
   });
 
-export const toIso = (at: number): string => new Date(at).toISOString();
+let lastAt = Number.NaN;
+let lastIso = "";
+/** A resource tells one instant several times, so the last text is kept. */
+export const toIso = (at: number): string => {
+  if (at !== lastAt) [lastAt, lastIso] = [at, new Date(at).toISOString()];
+  return lastIso;
+};
 export const toIsoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 export const fromIso = (iso: string): number => Date.parse(iso);
 

@@ -2,6 +2,7 @@
 // jobs of a batch keep their order. The random part comes from the caller.
 
 const MAX_SEQUENCE = 0xfff;
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export const idSource = (randomBytes: (count: number) => Uint8Array) => {
   let lastMs = 0;
@@ -18,7 +19,8 @@ export const idSource = (randomBytes: (count: number) => Uint8Array) => {
     const middle = sequence.toString(16).padStart(3, "0");
     const random = randomBytes(8);
     random[0] = ((random[0] ?? 0) & 0x3f) | 0x80;
-    const tail = [...random].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    let tail = "";
+    for (const byte of random) tail += HEX[byte];
     return `${time.slice(0, 8)}-${time.slice(8)}-7${middle}-${tail.slice(0, 4)}-${tail.slice(4)}`;
   };
 };

@@ -15,7 +15,7 @@ import { movedRefusal } from "./operations/moving.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import type { Caller } from "./operations/turn.ts";
 import { absentJobOf, acknowledge, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
-import { type Attachment, answerClose, attachmentOf, close, type Sockets } from "./sockets.ts";
+import { type Attachment, answerClose, close, type Sockets } from "./sockets.ts";
 import type { Store } from "./store/open.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";
 
@@ -90,7 +90,7 @@ export class SocketIntake {
 
   /** Handles a worker's frame; a viewer sends nothing. */
   async hear(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
-    const attachment = attachmentOf(socket);
+    const attachment = this.#parts.sockets.attachmentOf(socket);
     if (attachment === null || attachment.kind === "viewer") return;
     if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES)
       return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);

@@ -33,8 +33,10 @@ const MAX_CLOSE_REASON = 120;
 export class Sockets {
   readonly #state: DurableObjectState;
   readonly #workers = new Map<string, WebSocket>();
-  /** A cache of the attachments, because reading one costs more than a turn's check of its worker. */
-  readonly #connectedAt = new WeakMap<WebSocket, number>();
+  /** Attachments of workers' sockets, which never change: reading one costs more than a turn's check of its worker. */
+  readonly #ofWorkers = new WeakMap<WebSocket, Attachment>();
+  /** There was a viewer when this was last looked at, or one came since. */
+  #mayHaveViewers = true;
   /** Whether a later task sends what is queued. */
   #isFlushLater = false;
   readonly #outgoing = new Map<WebSocket, string[]>();
@@ -43,11 +45,17 @@ export class Sockets {
     this.#state = state;
     state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
     for (const socket of state.getWebSockets()) {
-      const attachment = attachmentOf(socket);
-      if (attachment?.kind !== "worker") continue;
-      this.#workers.set(attachment.instance, socket);
-      this.#connectedAt.set(socket, attachment.connectedAt);
+      const attachment = this.attachmentOf(socket);
+      if (attachment?.kind === "worker") this.#workers.set(attachment.instance, socket);
     }
+  }
+
+  attachmentOf(socket: WebSocket): Attachment | null {
+    const known = this.#ofWorkers.get(socket);
+    if (known !== undefined) return known;
+    const attachment = attachmentOf(socket);
+    if (attachment?.kind === "worker") this.#ofWorkers.set(socket, attachment);
+    return attachment;
   }
 
   /** The platform accepts no more sockets for this object. */
@@ -63,17 +71,17 @@ export class Sockets {
   accept(socket: WebSocket, attachment: Attachment): void {
     this.#state.acceptWebSocket(socket, [attachment.kind, `key:${attachment.keyId}`]);
     socket.serializeAttachment(attachment);
+    if (attachment.kind === "viewer") this.#mayHaveViewers = true;
     if (attachment.kind !== "worker") return;
     const older = this.#workers.get(attachment.instance);
     this.#workers.set(attachment.instance, socket);
-    this.#connectedAt.set(socket, attachment.connectedAt);
     if (older !== undefined) close(older, closeCodes.replaced, "another connection of this instance replaced this one");
   }
 
   /** Returns the worker whose current socket this was and when it was last alive; null for any other socket. */
   forget(socket: WebSocket): { readonly instance: string; readonly signAt: number } | null {
     this.#outgoing.delete(socket);
-    const attachment = attachmentOf(socket);
+    const attachment = this.attachmentOf(socket);
     if (attachment?.kind !== "worker" || this.#workers.get(attachment.instance) !== socket) return null;
     const { instance } = attachment;
     const signAt = this.lastSignOf(instance) ?? 0;
@@ -86,7 +94,7 @@ export class Sockets {
     const socket = this.#workers.get(instance);
     if (socket === undefined) return null;
     const pingedAt = this.#state.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
-    return Math.max(pingedAt, this.#connectedAt.get(socket) ?? 0);
+    return Math.max(pingedAt, this.attachmentOf(socket)?.connectedAt ?? 0);
   }
 
   isConnected(instance: string): boolean {
@@ -94,7 +102,10 @@ export class Sockets {
   }
 
   viewers(): WebSocket[] {
-    return this.#state.getWebSockets("viewer");
+    if (!this.#mayHaveViewers) return [];
+    const viewers = this.#state.getWebSockets("viewer");
+    this.#mayHaveViewers = viewers.length > 0;
+    return viewers;
   }
 
   /** Queues a message for a worker; returns whether its socket is open. */
