@@ -13,6 +13,8 @@ const JUST_ENDED = 0.95;
 const done = async ({ shell }: World, call: unknown): Promise<void> => {
   void call;
   await shell.settle();
+  // What is written now may be in history, and gone from here, when the errand ends.
+  shell.atRest();
 };
 
 /** A job ends before it is in any table; once history has it, a command continues it. */
