@@ -103,6 +103,37 @@ describe("a set of bits", () => {
     );
   });
 
+  test("keeps what passes a test, and looks only at members of the set that may fail it (property)", () => {
+    fc.assert(
+      fc.property(members, fc.option(members), (mine, may) => {
+        const looked: number[] = [];
+        const kept = bitsOf(mine).keepIf(
+          (at) => {
+            looked.push(at);
+            return at % 3 === 0;
+          },
+          may === null ? null : bitsOf(may),
+        );
+        const inQuestion = mine.filter((at) => may === null || may.includes(at));
+        expect(looked).toEqual(ascending(inQuestion));
+        expectHolds(
+          kept,
+          mine.filter((at) => at % 3 === 0 || !inQuestion.includes(at)),
+        );
+      }),
+    );
+  });
+
+  test("meets a set with which it has a member in common (property)", () => {
+    fc.assert(
+      fc.property(members, members, (mine, theirs) => {
+        const isShared = mine.some((at) => theirs.includes(at));
+        expect(bitsOf(mine).meets(bitsOf(theirs))).toBe(isShared);
+        expect(bitsOf(mine).meets(undefined)).toBe(false);
+      }),
+    );
+  });
+
   test("takes a missing set for an empty one (property)", () => {
     fc.assert(
       fc.property(members, (mine) => {
