@@ -108,7 +108,9 @@ export class Relay extends DurableObject<RelayEnv> {
     const stream = this.#stream(asked.jobId, asked.lease, Date.now());
     if (!stream.has(asked.wishes.after)) return new Response(null, { status: GONE });
     if (!asked.wishes.isNumbered) {
+      stream.awaitedBy += 1;
       await stream.begun;
+      stream.awaitedBy -= 1;
       if (!stream.hasEvents) return new Response(null, { status: MOVED });
     }
     const nowAt = Date.now();
@@ -218,7 +220,7 @@ export class Relay extends DurableObject<RelayEnv> {
   /** Bounds the memory for a worker that sends streams of jobs it does not have. */
   #dropOldest(): void {
     for (const [key, stream] of this.#streams) {
-      if (stream.readers.size > 0) continue;
+      if (stream.readers.size + stream.awaitedBy > 0) continue;
       this.#streams.delete(key);
       return;
     }

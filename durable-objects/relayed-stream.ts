@@ -113,6 +113,8 @@ export class RelayedStream {
   readonly jobId: string;
   readonly lease: number;
   readonly readers = new Set<Reader>();
+  /** Readers that wait for the first event. */
+  awaitedBy = 0;
   /** The last events, in the parts that they came in. */
   readonly #parts: string[] = [];
   #chars = 0;

@@ -7,7 +7,9 @@ import { ROOT, runCommand } from "./run-command.ts";
 
 const MAIN = path.join(ROOT, "test/simulation/main.ts");
 
-const simulate = async (args: string[]): Promise<number> =>
-  (await runCommand("node", ["--disable-warning=ExperimentalWarning", MAIN, ...args])).code;
+/** Young garbage is collected less often. */
+const FLAGS = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=64"];
+
+const simulate = async (args: string[]): Promise<number> => (await runCommand("node", [...FLAGS, MAIN, ...args])).code;
 
 await runScript(() => simulate(process.argv.slice(2)));

@@ -63,23 +63,20 @@ export const withIdempotency = <T extends object>(
   return answered;
 };
 
-type StoredJob = Partial<JobResource> & Pick<JobResource, "id" | "created_at" | "traceparent">;
+/** What a new job has beside what follows from its request: a worker may have got it in the same turn. */
+type StoredJob = Pick<
+  JobResource,
+  "id" | "created_at" | "traceparent" | "status" | "assigned_worker" | "lease" | "assigned_at" | "waiting_reason"
+>;
+
+const stripJob = (job: JobResource): StoredJob => {
+  const { id, created_at, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason } = job;
+  return { id, created_at, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason };
+};
 
 /** The job at its creation, from the request alone. */
 const asCreated = (asked: NewJob, { id, created_at: createdAt }: StoredJob): JobResource =>
   presentJob(createJob(asked, id, fromIso(createdAt)).job, asked);
-
-const FROM_REQUEST: ReadonlySet<string> = new Set<keyof JobResource>(["prompt", "input", "tags", "metadata"]);
-
-/** A tenth of the answer: the fields that the repeated request does not have. */
-const stripJob = (job: JobResource, asked: NewJob): StoredJob => {
-  const { id, created_at, traceparent } = job;
-  const created = new Map<string, unknown>(Object.entries(asCreated(asked, job)));
-  const differing = Object.entries(job).filter(
-    ([name, value]) => !FROM_REQUEST.has(name) && created.get(name) !== value,
-  );
-  return { id, created_at, traceparent, ...Object.fromEntries(differing) };
-};
 
 /** An earlier release stored more fields; those of the request are left out all the same. */
 const restoreJob = (stored: StoredJob, asked: NewJob): JobResource => {
@@ -90,22 +87,19 @@ const restoreJob = (stored: StoredJob, asked: NewJob): JobResource => {
 
 /** An answer that is the job. */
 export const keptJob = (asked: NewJob): Kept<JobResource> => ({
-  strip: (job) => stripJob(job, asked),
+  strip: stripJob,
   restore: (stored) => restoreJob(stored, asked),
 });
 
 /** An answer that contains the job. */
 export const keptInside = <T extends { readonly job: JobResource }>(asked: NewJob): Kept<T> => ({
-  strip: (answer) => ({ ...answer, job: stripJob(answer.job, asked) }),
+  strip: (answer) => ({ ...answer, job: stripJob(answer.job) }),
   restore: (stored) => ({ ...stored, job: restoreJob(stored.job, asked) }),
 });
 
 /** An answer that contains jobs in the order of the request. */
 export const keptBatch = <T extends { readonly jobs: readonly JobResource[] }>(asked: readonly NewJob[]): Kept<T> => ({
-  strip: (answer) => ({
-    ...answer,
-    jobs: answer.jobs.map((job, index) => stripJob(job, asked[index] as NewJob)),
-  }),
+  strip: (answer) => ({ ...answer, jobs: answer.jobs.map(stripJob) }),
   restore: (stored) => ({
     ...stored,
     jobs: stored.jobs.map((job, index) => restoreJob(job, asked[index] as NewJob)),

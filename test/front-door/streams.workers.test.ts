@@ -118,6 +118,20 @@ describe("a streamed answer", () => {
     expect(await (await answering).whole).toBe(`${chunk("true", "stop")}${DONE}`);
   });
 
+  it("begins although its worker has sent events of very many jobs that it does not have", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, streaming());
+    const job = await worker.nextJob();
+    worker.speak({ id: "none", lease: 1 }, chunk("no"));
+    await settled();
+    for (let lease = 2; lease < 5_000; lease += 1) worker.say({ id: "none", lease }, chunk("no"));
+    worker.say(job, `${chunk("hi", "stop")}${DONE}`);
+    worker.end(job);
+    worker.complete(job, chatAnswer("hi"));
+    expect(await (await answering).whole).toBe(`${chunk("hi", "stop")}${DONE}`);
+  });
+
   it("is made of the result where its worker sent no events", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

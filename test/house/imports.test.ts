@@ -112,17 +112,7 @@ const ROOMS: readonly Room[] = [
       "durable-objects/store/schema.ts",
       "test",
     ],
-    packages: [
-      "@hono/node-server",
-      "@pydantic/genai-prices",
-      "node:",
-      "undici",
-      "vitest",
-      "wrangler",
-      "ws",
-      "esbuild",
-      "zod",
-    ],
+    packages: ["@hono/node-server", "@pydantic/genai-prices", "node:", "vitest", "wrangler", "ws", "esbuild", "zod"],
   },
   // It measures the router's choice and the catalog's sync alone, so it imports these two rooms.
   {

@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await line.close();
+  line.close();
   server.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -118,13 +118,48 @@ describe("a call", () => {
   it("to a process that is not there may be tried again", async () => {
     const nobody = new PrivateLine(path.join(folder, "nobody.sock"));
     await expect(nobody.post("/", "")).rejects.toBeInstanceOf(ProcessAway);
-    await nobody.close();
+    nobody.close();
   });
 
   it("that still waits when the line closes is told so", async () => {
     answer = () => undefined;
     const waiting = line.post("/", "");
     await pause(5);
-    await Promise.all([line.close(), expect(waiting).rejects.toMatchObject({ retryable: true })]);
+    line.close();
+    await expect(waiting).rejects.toMatchObject({ retryable: true });
+  });
+});
+
+describe("a stream", () => {
+  const ANSWER = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n";
+
+  it("arrives part by part, and hears that the process has died", async () => {
+    let process: Socket | null = null;
+    answer = (socket) => {
+      process = socket;
+      socket.write(ANSWER);
+    };
+    const reader = (await line.fetch("/RELAY/r/fetch", "https://relay/read")).body.getReader();
+    expect(String(Buffer.from((await reader.read()).value ?? []))).toBe("first");
+    (process as Socket | null)?.destroy();
+    await expect(reader.read()).rejects.toThrow();
+  });
+
+  it("whose reader leaves ends its request", async () => {
+    const left = Promise.withResolvers<void>();
+    answer = (socket) => {
+      socket.once("close", () => left.resolve());
+      socket.write(ANSWER);
+    };
+    const { body } = await line.fetch("/RELAY/r/fetch", "https://relay/read");
+    await body.cancel();
+    await left.promise;
+  });
+
+  it("that breaks off on its way to a process fails its request, and nothing else", async () => {
+    answer = () => undefined;
+    const body = new ReadableStream({ pull: (controller) => controller.error(new Error("the client left")) });
+    const sent = line.fetch("/RELAY/r/fetch", "https://relay/write", { method: "POST", body });
+    await expect(sent).rejects.toMatchObject({ retryable: true });
   });
 });

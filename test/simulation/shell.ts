@@ -246,6 +246,8 @@ export class Shell {
       this.history.answer();
       await this.settle();
       this.atRest();
+      // History answers before the next alarm: a long outbox takes many batches.
+      if (this.history.isBusy && this.history.weather === "fine") continue;
       const alarmAt = this.isAlarmHeld ? Number.POSITIVE_INFINITY : (this.disk.alarmAt ?? Number.POSITIVE_INFINITY);
       const nextAt = Math.max(this.clock.nowAt, Math.min(this.clock.nextTimerAt(), alarmAt));
       if (nextAt > untilAt) break;

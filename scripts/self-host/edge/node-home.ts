@@ -112,9 +112,7 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
       await closeServer(server, LAST_ANSWERS_MS);
       await Promise.all(children.map((child) => child.stop()));
       watch.stop();
-      await Promise.all(
-        [...historyLines.map(([, line]) => line), ...objects.map(({ line }) => line)].map((line) => line.close()),
-      );
+      for (const line of [...historyLines.map(([, line]) => line), ...objects.map(({ line }) => line)]) line.close();
       rmSync(sockets, { recursive: true, force: true });
     },
   };

@@ -3,7 +3,7 @@
 
 import type { GroupedCall } from "../../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "./call-group.ts";
-import type { PrivateLine, Streamed } from "./private-line.ts";
+import type { PrivateLine, Streamed, StreamedRequest } from "./private-line.ts";
 
 type Namespace = Pick<DurableObjectNamespace, "getByName" | "jurisdiction">;
 
@@ -31,7 +31,7 @@ export const objectNamespace = (binding: string, lineTo: (name: string) => Priva
       return groupOf(this.#name).add({ credential, name, request });
     }
 
-    fetch(url: string, init?: { method?: string; body?: unknown }): Promise<Streamed> {
+    fetch(url: string, init?: StreamedRequest): Promise<Streamed> {
       return lineTo(this.#name).fetch(pathOf(this.#name, "fetch"), url, init);
     }
 

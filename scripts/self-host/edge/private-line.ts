@@ -2,14 +2,20 @@
 // general client. A missing answer is an error marked `retryable`, as the platform marks its own; the caller knows
 // whether a retry is safe.
 
-import { Readable } from "node:stream";
-import { Pool } from "undici";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { pipeline, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
 import { LineConnection } from "./line-connection.ts";
 
 /** The process did not answer: it is not there, or ended first. */
 export class ProcessAway extends Error {
   readonly retryable = true;
+}
+
+export interface StreamedRequest {
+  readonly method?: string;
+  readonly body?: ReadableStream<Uint8Array> | null;
 }
 
 /** The parts of an answer that the app reads. */
@@ -26,7 +32,7 @@ export class PrivateLine {
   readonly #connections = new Set<LineConnection>();
   /** Connections without a request, the last used at the end. */
   readonly #idle: LineConnection[] = [];
-  readonly #streams: Pool;
+  readonly #agent = new Agent({ keepAlive: true });
 
   constructor(socketPath: string, headers: Record<string, string> = {}) {
     this.#socketPath = socketPath;
@@ -34,7 +40,6 @@ export class PrivateLine {
     this.#headLines = Object.entries({ host: "workerd", ...headers })
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join("");
-    this.#streams = new Pool("http://workerd", { connect: { socketPath }, pipelining: 1 });
   }
 
   async post(path: string, body: string): Promise<string> {
@@ -58,32 +63,26 @@ export class PrivateLine {
   }
 
   /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
-  async fetch(path: string, url: string, init: { method?: string; body?: unknown } = {}): Promise<Streamed> {
-    try {
-      const answer = await this.#streams.request({
-        path,
-        method: (init.method ?? "GET") as "GET",
-        headers: { ...this.#headers, "x-signalbox-url": url },
-        body: init.body instanceof ReadableStream ? Readable.fromWeb(init.body as never) : null,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-      const { body } = answer;
-      // The reader gets the error; no other listener is needed.
-      body.on("error", () => undefined);
-      return {
-        status: answer.statusCode,
-        body: Readable.toWeb(body) as unknown as ReadableStream<Uint8Array>,
-        text: () => body.text(),
-      };
-    } catch (error) {
-      throw new ProcessAway((error as Error).message, { cause: error });
-    }
+  async fetch(path: string, url: string, { method = "GET", body }: StreamedRequest = {}): Promise<Streamed> {
+    const headers = { ...this.#headers, "x-signalbox-url": url };
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const asked = request({ socketPath: this.#socketPath, agent: this.#agent, path, method, headers }, resolve);
+      asked.on("error", (error) => reject(new ProcessAway(error.message, { cause: error })));
+      if (body) pipeline(Readable.fromWeb(body as never), asked, () => undefined);
+      else asked.end();
+    });
+    // The reader gets the error; no other listener is needed.
+    answer.on("error", () => undefined);
+    return {
+      status: answer.statusCode ?? 0,
+      body: Readable.toWeb(answer) as unknown as ReadableStream<Uint8Array>,
+      text: () => text(answer),
+    };
   }
 
-  close(): Promise<void> {
+  close(): void {
     for (const connection of this.#connections) connection.close();
-    return this.#streams.destroy();
+    this.#agent.destroy();
   }
 
   /** The connection that was used last; if it is stale, so are all older ones. */
