@@ -25,6 +25,7 @@ describe("a path", () => {
     [{ a: { b: 1 } }, "a.b", 1],
     [{ a: [{ b: 2 }] }, "a.0.b", 2],
     [{ a: [1] }, "a.1", undefined],
+    [{ a: [1, 2] }, "a.1", 2],
     [{ a: [1] }, "a.length", undefined],
     [{ a: [1] }, "a.00", undefined],
     [{ a: null }, "a.b", undefined],
@@ -159,6 +160,10 @@ describe("a row", () => {
       { id: "a", name: "a", context_window: 163840 },
     ],
     [
+      { id: "a", limits: { context: "8" } },
+      { id: "a", name: "a", context_window: 8 },
+    ],
+    [
       { id: "a", limits: { context: 256000.0 } },
       { id: "a", name: "a", context_window: 256000 },
     ],
@@ -170,7 +175,7 @@ describe("a row", () => {
     expect(normaliseRow(row, config)).toEqual(model);
   });
 
-  it.each([0, null, -1, 0.5, Number.NaN, 2 ** 53, "8k", "", true, {}, "99999999999999999"])(
+  it.each([0, null, -1, 0.5, Number.NaN, 2 ** 53, "8k", "1e5", "0x10", "", true, {}, "99999999999999999"])(
     "has no context window when it says %j",
     (context) => {
       expect(normaliseRow({ id: "a", limits: { context } }, config)).toEqual({ id: "a", name: "a" });
@@ -194,6 +199,13 @@ describe("a row", () => {
     [{ id: "x".repeat(129) }],
   ])("%j names no usable model", (row) => {
     expect(normaliseRow(row, config)).toBeNull();
+  });
+
+  it("has its price where the provider's file says how to read it, and none where the row has none", () => {
+    const priced = { ...config, pricing: { unit: "per_1m", input: "in", output: "out" } as const };
+    const price = { input_nano_per_mtok: 1_000_000_000, output_nano_per_mtok: 2_000_000_000 };
+    expect(normaliseRow({ id: "a", in: 1, out: 2 }, priced)).toEqual({ id: "a", name: "a", price });
+    expect(Object.keys(normaliseRow({ id: "a" }, priced) ?? {})).toEqual(["id", "name"]);
   });
 
   it("may have an id of 128 characters, as long as a job can name", () => {

@@ -26,6 +26,15 @@ describe("a catalog price", () => {
     },
   );
 
+  it("has the price of cached tokens where there is one", () => {
+    const pricing = { unit: "per_1m", input: "in", output: "out", cached_input: "cached" } as const;
+    expect(readPrice({ in: 3, out: 6, cached: 0.3 }, pricing)).toEqual({
+      input_nano_per_mtok: 3_000_000_000,
+      output_nano_per_mtok: 6_000_000_000,
+      cached_input_nano_per_mtok: 300_000_000,
+    });
+  });
+
   it("leaves out a cached or request price that it cannot read", () => {
     const pricing = {
       unit: "per_token",

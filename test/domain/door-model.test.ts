@@ -21,6 +21,7 @@ describe("the name of a model", () => {
     expect(meant("qwen", offers)).toEqual([null, "org/qwen"]);
     expect(meant("somebody/m1", offers)).toEqual([null, "m1"]);
     expect(meant("else/qwen", offers)).toBeNull();
+    expect(meant("kwen", offers)).toBeNull();
   });
 
   it("names its provider, where one is registered by the first part, though others have the model as well", () => {
