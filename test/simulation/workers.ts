@@ -148,7 +148,7 @@ const SOCKET_TYPES = {
   releaseJob: "job.released",
 } as const;
 
-/** This may have started it: a later start is no news. */
+/** A report that starts the job, and of which the worker heard nothing: a later start may be no news. */
 const noteUnheard = ({ model }: World, { id, lease }: { id: string; lease: number }): void => {
   const key = `${id}/${lease}`;
   if (!model.beats.has(key)) model.beats.set(key, Number.NEGATIVE_INFINITY);
@@ -157,13 +157,15 @@ const noteUnheard = ({ model }: World, { id, lease }: { id: string; lease: numbe
 /** Sends a report over the worker's connection; over HTTP it learns whether it was accepted. */
 const deliver = async (world: World, worker: WorkerActor, report: SentReport): Promise<void> => {
   const { operation, request } = report;
+  const mayStart = operation === "startJob" || operation === "heartbeatJob";
   if (worker.socket?.isOpen) {
-    if (operation === "startJob") noteUnheard(world, request);
+    if (mayStart) noteUnheard(world, request);
     return say(world, worker, onTheWire(report));
   }
   noteSign(world, worker);
   const askedAt = world.shell.clock.elapsedAt;
   const answer = await world.command(worker.credential, operation, request as never);
+  if (answer === null && mayStart) noteUnheard(world, request);
   const key = `${request.id}/${request.lease}`;
   // A repeated start is no news.
   const isBeat = operation === "heartbeatJob" || (operation === "startJob" && !world.model.beats.has(key));
