@@ -16,7 +16,7 @@ import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { partsFor, quietProbe } from "./loop-fixture.ts";
 
-const HEARTBEAT_SECONDS = 0.5;
+const HEARTBEAT_SECONDS = 1;
 const OFFLINE_AFTER_SECONDS = 2;
 const WITHIN = { timeout: 20_000, interval: 50 };
 
@@ -104,6 +104,7 @@ const isDone = (id: unknown) => async () =>
 test("a worker that only pings stays online, many times as long as silence is borne, and takes a job", async () => {
   const { said, runs } = startWorker("pinging");
   await vi.waitFor(isIdle("pinging"), WITHIN);
+  await vi.waitFor(() => expect(said.slice(-2)).toEqual(["ping", "ping"]), WITHIN);
   const connecting = said.length;
   // Meanwhile nobody calls the coordinator, so only the pings keep the worker alive.
   const pings = Math.ceil((5 * OFFLINE_AFTER_SECONDS) / HEARTBEAT_SECONDS);
