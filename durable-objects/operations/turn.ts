@@ -6,16 +6,16 @@ import type { LogFields, LogLevel, LogLine } from "../../contract/log.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/event.ts";
 import { type Decision, isLeased, type Job, type JobError } from "../../domain/job.ts";
-import { isFinal, type JobStatus } from "../../domain/job-status.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
 import { AUDITED_EVENTS } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
-import type { OpenStatus } from "../store/jobs.ts";
 import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { type Announcement, jobAnnouncement, type Outgoing } from "./announcement.ts";
+import { countChange, isOpen } from "./counting.ts";
 import { dueAtOf } from "./deadline.ts";
 import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
@@ -159,7 +159,8 @@ export class Turn {
     if (before?.stream) this.#cutStream(before, job);
     if (job.status === "failed") this.#logFailure(job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
-    this.#count(before, job);
+    countChange(this.memory, before, job, this.nowAt);
+    this.#countByKey(before, job);
     this.#noteUnreported(before, job);
   }
 
@@ -292,41 +293,11 @@ export class Turn {
     if (this.memory.webhooks.length > 0) this.announcements.push(make());
   }
 
-  #count(before: Job | null, after: Job): void {
-    const { counters } = this.memory;
-    if (before?.status !== after.status) {
-      counters.jobsByStatus[after.status] += 1;
-      if (before === null) counters.activity.note("created", this.nowAt);
-      const { status } = after;
-      if (status === "completed" || status === "failed" || status === "cancelled")
-        counters.activity.note(status, this.nowAt);
-      if (before !== null && isOpen(before.status)) this.memory.open[before.status] -= 1;
-      if (isOpen(after.status)) this.memory.open[after.status] += 1;
-      if (before?.status === "failed") counters.retriedCount += 1;
-    }
-    this.#countByKey(before, after);
-    this.#countStream(before, after);
-    if (after.status !== "assigned" || before?.status === "assigned") return;
-    const enqueuedAt = Math.max(after.createdAt, after.runAt ?? 0);
-    counters.assignmentLatency.observe(Math.max(0, this.nowAt - enqueuedAt) / 1000);
-  }
-
   #countByKey(before: Job | null, after: Job): void {
     const known = after.keyId === null ? undefined : this.memory.openByKey.get(after.keyId);
     if (known === undefined || after.keyId === null) return;
     const change = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
     if (change !== 0) this.putOpenCount(after.keyId, known + change);
-  }
-
-  #countStream(before: Job | null, after: Job): void {
-    const { counters } = this.memory;
-    if (!after.stream) return;
-    const isStreaming = (job: Job | null): boolean => job !== null && job.firstTokenAt !== null && isOpen(job.status);
-    this.memory.openStreams += Number(isStreaming(after)) - Number(isStreaming(before));
-    if (after.firstTokenAt === null) return;
-    if (before?.firstTokenAt == null) counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
-    if (before !== null && isOpen(before.status) && !isOpen(after.status))
-      counters.streamDuration.observe((this.nowAt - after.firstTokenAt) / 1000);
   }
 
   #tell(job: Job, events: readonly JobEvent[]): void {
@@ -376,5 +347,3 @@ export class Turn {
     if (limit !== null && fleet.providerLoad(provider) >= limit) this.openedProviders.add(provider);
   }
 }
-
-const isOpen = (status: JobStatus): status is OpenStatus => !isFinal(status);

@@ -466,9 +466,9 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a cancelled job is counted twice",
-    "durable-objects/operations/turn.ts",
-    "counters.jobsByStatus[after.status] += 1;",
-    'counters.jobsByStatus[after.status] += after.status === "cancelled" ? 2 : 1;',
+    "durable-objects/operations/counting.ts",
+    "counters.jobsByStatus[status] += 1;",
+    'counters.jobsByStatus[status] += status === "cancelled" ? 2 : 1;',
   ),
   ...JOURNAL_MUTANTS,
   ...LIMIT_MUTANTS,
