@@ -48,9 +48,12 @@ const showEnd = ({ output }: Context, job: JobResource): number => {
     return 0;
   }
   if (output.isJson) output.value(job, "");
-  output.say(`Job ${job.id} ${job.status}${job.error === null ? "" : `: ${job.error.code}: ${job.error.message}`}`);
+  output.say(unhappyEnd(job));
   return 1;
 };
+
+const unhappyEnd = ({ id, status, error }: JobResource): string =>
+  `Job ${id} ${status}${error === null ? "" : `: ${error.code}: ${error.message}`}`;
 
 const goesOn = (context: Context, id: string): void =>
   context.signal.addEventListener("abort", () => context.output.say(`The job continues: signalbox jobs get ${id}`), {
@@ -85,7 +88,7 @@ const streamed = async (context: Context, job: NewJobRequest): Promise<number> =
     if (!output.isJson && last === "") output.raw(`${printableLines(textOf(ended.result))}\n`);
     return 0;
   }
-  output.say(`Job ${id} ${ended.status}${ended.error === null ? "" : `: ${ended.error.code}: ${ended.error.message}`}`);
+  output.say(unhappyEnd(ended));
   return 1;
 };
 

@@ -7,20 +7,8 @@ import { changeJob, createJob, type Job, type NewJob } from "../../domain/job.ts
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
 import { all } from "../../durable-objects/store/sql.ts";
+import { asked } from "../support/asked-job.ts";
 
-const asked: NewJob = {
-  prompt: "p",
-  input: { deep: [1, "two", null] },
-  provider: null,
-  model: null,
-  priority: "normal",
-  tags: [],
-  tier: null,
-  timeoutMs: null,
-  maxAttempts: null,
-  runAt: null,
-  schedule: null,
-};
 const NOTHING = { events: [], attempts: [], audit: [], runs: [] };
 const LONG = "x".repeat(JOURNAL_ROOM.textChars + 1);
 

@@ -7,20 +7,7 @@ import { createJob, type NewJob } from "../../domain/job.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
 import { migrate, SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
 import { all } from "../../durable-objects/store/sql.ts";
-
-const asked: NewJob = {
-  prompt: "p",
-  input: { deep: [1, "two", null] },
-  provider: null,
-  model: null,
-  priority: "normal",
-  tags: [],
-  tier: null,
-  timeoutMs: null,
-  maxAttempts: null,
-  runAt: null,
-  schedule: null,
-};
+import { asked } from "../support/asked-job.ts";
 
 const inStore = <T>(name: string, use: (store: Store, storage: DurableObjectStorage) => T): Promise<T> =>
   runInDurableObject(env.TENANT.getByName(name), (_tenant, state) => use(openStore(state.storage), state.storage));
