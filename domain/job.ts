@@ -258,7 +258,7 @@ export const makeReady = (job: Job): Decision => ({
 });
 
 /** A job's position counts from its creation, or from the instant before which it must not run. */
-const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runAt ?? 0);
+export const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runAt ?? 0);
 
 /** The first in the queue first, whether they still wait or not. */
 export const inQueueOrder = (jobs: readonly Job[]): Job[] => {

@@ -1,7 +1,7 @@
 // Counts each change of a job, for the metrics and the dashboard: jobs by status, what happened in each minute, waiting
 // times, streams.
 
-import type { Job } from "../../domain/job.ts";
+import { enqueuedAt, type Job } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
 import type { OpenStatus } from "../store/jobs.ts";
 import type { Memory } from "./memory.ts";
@@ -22,8 +22,7 @@ const countStatus = ({ counters, open }: Memory, before: Job | null, after: Job,
   if (isOpen(status)) open[status] += 1;
   if (before?.status === "failed") counters.retriedCount += 1;
   if (status !== "assigned") return;
-  const enqueuedAt = Math.max(after.createdAt, after.runAt ?? 0);
-  counters.assignmentLatency.observe(Math.max(0, nowAt - enqueuedAt) / 1000);
+  counters.assignmentLatency.observe(Math.max(0, nowAt - enqueuedAt(after)) / 1000);
 };
 
 const countStream = (memory: Memory, before: Job | null, after: Job, nowAt: number): void => {
