@@ -9,6 +9,8 @@ const RETRIES = process.env.CI ? 1 : 0;
 const IN_WORKERD = "test/**/*.workers.test.ts";
 /** For both projects: one more than there are cores, because most tests wait for servers. A process runs many files. */
 const POOL = { maxWorkers: availableParallelism() + 1, isolate: false };
+/** How long an assertion that polls waits, as a page's own waits: the default second is short beside two other files. */
+const POLLING = { poll: { timeout: 15_000 } };
 
 /** Tests that only use HTTP, so that they can run against the app in either home. */
 const OF_THE_API = ["test/http/**/*.workers.test.ts", "test/front-door/requests.workers.test.ts"];
@@ -33,6 +35,7 @@ const inWorkerd = async (name: string, home: "node" | "workerd", include: string
   test: {
     name,
     ...POOL,
+    expect: POLLING,
     retry: RETRIES,
     include,
     setupFiles: ["./test/support/migrate.ts"],
@@ -51,6 +54,7 @@ export default defineConfig(async () => ({
         test: {
           name: "node",
           ...POOL,
+          expect: POLLING,
           retry: RETRIES,
           include: ["test/**/*.test.ts"],
           exclude: [IN_WORKERD],

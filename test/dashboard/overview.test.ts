@@ -1,7 +1,7 @@
 // The Overview shows what is wrong: what waits and why, what fails, and what blocks it.
 
 import { once } from "node:events";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
 
@@ -15,9 +15,10 @@ describe.skipIf(lacksBrowser())("the overview", () => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld(["--no-worker"]);
-    await present("openai");
   }, 90_000);
   afterAll(() => world?.close());
+  // A sign of life before each test: the file may take longer than the time after which a worker counts as offline.
+  beforeEach(() => present("openai"));
 
   const present = (provider: string, facts: object = {}) =>
     world.call("POST", "/presence", {

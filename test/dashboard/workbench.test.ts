@@ -1,7 +1,7 @@
 // The jobs page under load: a list that does not move, one search line, bulk changes, keyboard, views, Back.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
 
 interface Job {
@@ -16,6 +16,10 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld(["--no-worker"]);
+  }, 90_000);
+  afterAll(() => world?.close());
+  // A sign of life before each test: the file may take longer than the time after which a worker counts as offline.
+  beforeEach(async () => {
     for (const provider of ["openai", "anthropic"])
       await world.call("POST", "/presence", {
         instance: provider,
@@ -24,8 +28,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
         tags: "gpu",
         concurrency: 100,
       });
-  }, 90_000);
-  afterAll(() => world?.close());
+  });
 
   const create = (prompt: string, facts: object = {}): Promise<Job> =>
     world.call<Job>("POST", "/api/jobs", { prompt, tags: ["nobody"], ...facts });
