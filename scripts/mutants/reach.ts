@@ -1,7 +1,9 @@
-// Which places of the sources are reached, by V8's own coverage: a change at a place that no test of a file reaches
-// cannot be noticed by that file. V8 counts a function only until it is optimized, so what is watched is loaded afresh.
+// Which places of the sources are reached, by V8's own coverage: a change at a place that a test does not reach cannot
+// be noticed by it. V8 counts a function only until it is optimized, so nothing is optimized meanwhile, and what is
+// watched is loaded afresh.
 
 import { type Profiler, Session } from "node:inspector";
+import { setFlagsFromString } from "node:v8";
 import { urlOf, withoutQuery } from "./module-graph.ts";
 
 export interface Place {
@@ -12,7 +14,10 @@ export interface Place {
 const session = new Session();
 session.connect();
 
+const OPTIMIZERS = ["opt", "maglev"];
+
 export const startWatching = (): void => {
+  for (const optimizer of OPTIMIZERS) setFlagsFromString(`--no-${optimizer}`);
   session.post("Profiler.enable");
   session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
 };
@@ -20,6 +25,7 @@ export const startWatching = (): void => {
 export const stopWatching = (): void => {
   session.post("Profiler.stopPreciseCoverage");
   session.post("Profiler.disable");
+  for (const optimizer of OPTIMIZERS) setFlagsFromString(`--${optimizer}`);
 };
 
 type Ranges = readonly Profiler.CoverageRange[];
