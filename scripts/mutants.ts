@@ -24,6 +24,8 @@ const TESTS_OF_THE_SERVICE = [
   "test/{tenant,http,front-door,webhooks}/*.workers.test.ts",
   "test/store/{claim-waits,drain,turns,*.workers}.test.ts",
 ];
+/** Some tests of the service wait for seconds. */
+const SLOWEST_MS = 1_500;
 const TESTS_ONLY = "--tests-only";
 /** Most changes are noticed within a few runs. */
 const FEW_SEEDS = 25;
@@ -100,7 +102,7 @@ const scanFiles = async (files: readonly string[], hasSimulation: boolean): Prom
   const byRules = await survivorsOf(changes, await filesLike(TESTS_OF_RULES), silent);
   console.log(`${changes.length - byRules.length} of ${changes.length} changes noticed by the tests of the rules`);
   const tests = await filesLike(TESTS_OF_THE_SERVICE);
-  const byService = await survivorsOf(byRules, tests, hasSimulation ? silent : tellSurvivor);
+  const byService = await survivorsOf(byRules, tests, hasSimulation ? silent : tellSurvivor, SLOWEST_MS);
   const survivors = hasSimulation ? await survivorsOfSimulation(byService, FEW_SEEDS, tellSurvivor) : byService;
   console.log(`${changes.length - survivors.length} of ${changes.length} changes noticed`);
   return 0;

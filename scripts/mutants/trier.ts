@@ -14,8 +14,6 @@ const PATIENCE_MS = 5_000;
 const PATIENCE_FACTOR = 20;
 /** Each trial leaves the modules that it loaded in memory. */
 const TRIALS_A_THREAD = 100;
-/** A survivor waits for every test that reaches it, so a slow one is not used. */
-const SLOWEST_TEST_MS = 1_200;
 /** How many tests show that what is loaded again still passes. */
 const SANE_CHECKS = 10;
 
@@ -34,6 +32,7 @@ interface Ended {
 
 export class Trier {
   readonly #testFiles: readonly string[];
+  readonly #slowestMs: number;
   readonly #pulse = new Int32Array(new SharedArrayBuffer(4));
   #thread: Worker | null = null;
   #trials = 0;
@@ -41,8 +40,10 @@ export class Trier {
   /** How many changes each check noticed. */
   readonly #noticed = new Map<Check, number>();
 
-  constructor(testFiles: readonly string[]) {
+  /** A change that survives is tried by each test that reaches it, so that one that takes longer is not worth it. */
+  constructor(testFiles: readonly string[], slowestMs: number) {
     this.#testFiles = testFiles;
+    this.#slowestMs = slowestMs;
   }
 
   /**
@@ -51,7 +52,7 @@ export class Trier {
    */
   async measure(places: readonly Place[]): Promise<void> {
     const { checks, leftOut } = await this.#start(places);
-    this.#checks = checks.filter(({ elapsedMs }) => elapsedMs < SLOWEST_TEST_MS);
+    this.#checks = checks.filter(({ elapsedMs }) => elapsedMs < this.#slowestMs);
     for (const problem of leftOut) console.log(`LEFT OUT  ${problem}`);
     const [first] = places;
     if (first === undefined) return;
