@@ -31,16 +31,15 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
       })),
     ],
 
-    leasedBy: (instance: string): Job[] =>
-      [
-        ...records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
-        ...journal.heldBy(instance),
-      ].sort(byAge),
+    /** `load` is how many it holds: if the journal has them all, the table is not read. */
+    leasedBy: (instance: string, load = Number.POSITIVE_INFINITY): Job[] => {
+      const young = journal.heldBy(instance);
+      if (young.length >= load) return young.sort(byAge);
+      const old = records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance));
+      return [...old, ...young].sort(byAge);
+    },
 
-    /**
-     * Leases a worker holds and has not started, the oldest jobs first. `load` is how many it holds: if the journal has
-     * them all, the table is not read.
-     */
+    /** Leases a worker holds and has not started, the oldest jobs first; `load` as above. */
     unstartedOf: (instance: string, limit: number, load = Number.POSITIVE_INFINITY): Job[] => {
       const query = "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?";
       const young = journal.heldBy(instance);
