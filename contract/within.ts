@@ -2,9 +2,7 @@
 
 /** What `work` resolves to; null if it takes longer than `ms`. The work continues. */
 export const within = <T>(work: Promise<T>, ms: number): Promise<T | null> => {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, ms, null);
-  });
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), ms);
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 };
