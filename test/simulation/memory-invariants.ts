@@ -66,6 +66,9 @@ const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
     );
     if (group.head !== null && group.head.id !== head?.job.id)
       return `memory has ${group.head.id} at the head of group ${key}, and it is ${head?.job.id}`;
+    const oldest = members.map(({ job }) => job.id).sort()[0];
+    if (group.oldest !== null && group.oldest !== oldest)
+      return `memory has ${group.oldest} as the oldest of group ${key}, and it is ${oldest}`;
   }
   return null;
 };
