@@ -2,8 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { Row, SqlValue } from "../../../durable-objects/store/sql.ts";
-import { Database } from "../../../test/simulation/database.ts";
+import { Database, type Row, type SqlValue } from "../../../test/simulation/database.ts";
 import { ROOT } from "../../run-command.ts";
 
 const MIGRATIONS = path.join(ROOT, "migrations");

@@ -1,7 +1,6 @@
 // The storage of one object on node:sqlite. Each life of the object has a handle of its own, which its end closes.
 
-import type { Row, SqlValue } from "../../../durable-objects/store/sql.ts";
-import { Database } from "../../../test/simulation/database.ts";
+import { Database, type Row, type SqlValue } from "../../../test/simulation/database.ts";
 
 /** Longer delays overflow a timer. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
