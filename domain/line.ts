@@ -13,6 +13,11 @@ export class Line {
     return this.#places[0] ?? null;
   }
 
+  /** The id of the one created first; looks at all. */
+  get oldest(): string | null {
+    return this.#places.reduce<string | null>((id, place) => (id === null || place.id < id ? place.id : id), null);
+  }
+
   add(place: Place): void {
     this.#places.splice(this.#indexOf(place), 0, place);
   }

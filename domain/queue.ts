@@ -53,6 +53,8 @@ export interface Group {
   count: number;
   /** The first of them; null if it must be looked up. */
   head: Place | null;
+  /** The id of the one that was created first, whatever its priority; null if it must be looked up. */
+  oldest: string | null;
 }
 
 /** The one required feature under which a group is indexed; every worker for the group must have it. */
@@ -99,6 +101,7 @@ export class Queue {
     const group = this.#found(groupKey);
     group.count += 1;
     if (isFirst || (group.head !== null && isBefore(place, group.head))) group.head = place;
+    if (isFirst || (group.oldest !== null && place.id < group.oldest)) group.oldest = place.id;
   }
 
   remove(groupKey: string, id: string): void {
@@ -107,6 +110,7 @@ export class Queue {
     this.#count -= 1;
     group.count -= 1;
     if (group.head?.id === id) group.head = null;
+    if (group.oldest === id) group.oldest = null;
     if (group.count <= 0) this.#forget(group);
   }
 
@@ -120,7 +124,7 @@ export class Queue {
   #found(groupKey: string): Group {
     const known = this.#groups.get(groupKey);
     if (known !== undefined) return known;
-    const group: Group = { key: groupKey, requirements: requirementsOf(groupKey), count: 0, head: null };
+    const group: Group = { key: groupKey, requirements: requirementsOf(groupKey), count: 0, head: null, oldest: null };
     this.#groups.set(groupKey, group);
     if (group.requirements.avoidedWorkers.length > 0) this.#avoiding.add(group);
     const anchor = anchorOf(group.requirements);

@@ -36,7 +36,9 @@ export const takeRequest = (
     return err({ code: "rate_limited", retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS });
   if (requestsPerSecond === null) return ok(null);
   const most = burstOf(limits);
-  const filled = bucket === undefined ? most : bucket.tokens + ((nowAt - bucket.at) / 1000) * requestsPerSecond;
+  // A bucket of the future is older than a clock that was set back.
+  const isFull = bucket === undefined || bucket.at > nowAt;
+  const filled = isFull ? most : bucket.tokens + ((nowAt - bucket.at) / 1000) * requestsPerSecond;
   const tokens = Math.min(most, filled);
   if (tokens < 1) return err({ code: "rate_limited", retryAfterSeconds: (1 - tokens) / requestsPerSecond });
   return ok({ tokens: tokens - 1, at: nowAt });

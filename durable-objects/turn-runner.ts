@@ -13,6 +13,7 @@ import { writeDeliveries } from "./operations/deliveries.ts";
 import { loadMemory, type Memory } from "./operations/memory.ts";
 import { OutboxWriter } from "./operations/outbox-writer.ts";
 import { assignWaiting } from "./operations/routing.ts";
+import { heedSetBack } from "./operations/set-back-clock.ts";
 import { nextWakeAt } from "./operations/sweep.ts";
 import { type Caller, type Effects, Turn } from "./operations/turn.ts";
 import type { Sockets } from "./sockets.ts";
@@ -43,6 +44,8 @@ export class TurnRunner {
   readonly #turns: TurnQueue;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   #memory: Memory | null = null;
+  /** The clock at the last turn of this memory; the rows that it was built from may be later. */
+  #turnedAt = Number.POSITIVE_INFINITY;
   #counters: Counters | null = null;
   /** Counted separately: a failed sweep is undone, but has still failed. */
   readonly #sweepFailures = new Map<string, number>();
@@ -88,7 +91,7 @@ export class TurnRunner {
   /** Reads the state between two turns. */
   read<T>(look: (turn: Turn) => T): Promise<T> {
     return this.run(() => {
-      const turn = this.newTurn(SERVICE);
+      const turn = this.#beginTurn(SERVICE);
       const seen = look(turn);
       this.#concludeRead(turn);
       return seen;
@@ -97,7 +100,7 @@ export class TurnRunner {
 
   /** One turn: the operation, then the queue; its effects wait for the commit. Only within `run`. */
   inTurn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
-    const turn = this.newTurn(caller);
+    const turn = this.#beginTurn(caller);
     const result = verb(turn);
     if (result.ok || turn.hasSpent) this.#conclude(turn);
     else this.#concludeRead(turn);
@@ -114,6 +117,16 @@ export class TurnRunner {
     writeDeliveries(turn);
     this.#tools.wake.note(turn.wakeAt);
     this.afterCommit(() => this.#tools.tell(turn.effects));
+  }
+
+  #beginTurn(caller: Caller): Turn {
+    const turn = this.newTurn(caller);
+    if (turn.nowAt < this.#turnedAt) {
+      heedSetBack(turn);
+      this.#tools.wake.note(turn.wakeAt);
+    }
+    this.#turnedAt = turn.nowAt;
+    return turn;
   }
 
   newTurn(caller: Caller): Turn {
@@ -186,6 +199,7 @@ export class TurnRunner {
   /** Rows are rolled back, so the memory built from them must go, too. */
   #undo(error: unknown): void {
     this.#memory = null;
+    this.#turnedAt = Number.POSITIVE_INFINITY;
     // The commit's counts did not happen: counting continues from what the last drain stored, as after a crash.
     this.#counters = null;
     this.#tools.store.forgetRecent();

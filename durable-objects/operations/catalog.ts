@@ -2,8 +2,8 @@
 
 import type { ModelPrice } from "../../domain/catalog-price.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
 import type { Turn } from "./turn.ts";
 
 export interface CatalogReport {
@@ -14,6 +14,8 @@ export interface CatalogReport {
 
 /** Stores a provider's models, and audits which workers, jobs and schedules name removed models. */
 export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Refusal> => {
+  // The tenant may have been deleted during the sync.
+  if (turn.store.settings.identity() === null) return err(notFound("tenant", ""));
   const { catalog } = turn.memory;
   const before = catalog.get(report.provider);
   if (report.models === null) catalog.delete(report.provider);

@@ -27,8 +27,8 @@ const runningDueAt = (job: Job, memory: Memory): number | null => {
 };
 
 /** When an unstarted lease ends. A worker that reports having the job keeps it. */
-const expiresAtOf = (job: Job, { jobs }: Config): number | null =>
-  job.assignedAt === null ? null : Math.max(job.assignedAt, job.heartbeatAt ?? 0) + jobs.acceptWithinMs;
+const expiresAtOf = ({ assignedAt, heartbeatAt }: Job, { jobs }: Config): number | null =>
+  assignedAt === null ? null : (heartbeatAt ?? assignedAt) + jobs.acceptWithinMs;
 
 /** When a running job counts as abandoned: never before the threshold has passed since its last heartbeat. */
 export const staleAtOf = (job: Job, { config, beats }: Memory): number | null => {

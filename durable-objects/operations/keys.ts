@@ -190,15 +190,12 @@ const endOpened = (turn: Turn, key: KeyRecord): void => {
 
 /** Closes sockets that were opened with an old secret whose grace has ended. */
 export const endGraces = (turn: Turn): void => {
-  for (const key of turn.store.keys.all()) {
-    if (key.previousUntilAt === null) continue;
-    if (key.previousUntilAt > turn.nowAt) turn.due(key.previousUntilAt);
-    else {
-      const ended = { ...key, previousUntilAt: null };
-      turn.store.keys.put(ended);
-      endOpened(turn, ended);
-    }
+  for (const key of turn.store.keys.withEndedGrace(turn.nowAt)) {
+    const ended = { ...key, previousUntilAt: null };
+    turn.store.keys.put(ended);
+    endOpened(turn, ended);
   }
+  turn.due(turn.store.keys.nextGraceEndAt());
 };
 
 export const createSession = (

@@ -49,6 +49,8 @@ const statusCounts = (turn: Turn): Record<JobStatus, number> => {
 
 /** Stored at once, because history reports it only once. */
 export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>): null => {
+  // The tenant may have been deleted during the pruning.
+  if (turn.store.settings.identity() === null) return null;
   const { counters } = turn.memory;
   for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
     counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;

@@ -7,7 +7,7 @@ import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { WORKER_STATUSES } from "../../domain/worker.ts";
 import { Histogram } from "./counters.ts";
-import { headOf } from "./routing.ts";
+import { oldestJobOf } from "./queue.ts";
 import type { Turn } from "./turn.ts";
 import { viewOf } from "./workers.ts";
 
@@ -41,9 +41,8 @@ const queueMetrics = (turn: Turn): Metric[] => {
     return { group, labels: { ...asked, excluded_providers: excludedProviders.join(",") } };
   });
   const ages = labelled.map(({ group, labels }) => {
-    const head = headOf(turn, group);
-    const job = head === null ? null : turn.store.jobs.find(head.id);
-    return ["", labels, job === null ? 0 : (turn.nowAt - job.createdAt) / 1000] as const;
+    const oldest = oldestJobOf(turn, group);
+    return ["", labels, oldest === null ? 0 : (turn.nowAt - oldest.createdAt) / 1000] as const;
   });
   return [
     gauge("signalbox_queue_depth", "Jobs that wait and may run now, by requirement group.", [

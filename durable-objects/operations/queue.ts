@@ -2,17 +2,18 @@
 
 import { toIso } from "../../contract/field.ts";
 import { MAX_QUEUE_GROUPS, type QueueView } from "../../contract/insight.ts";
+import type { Job } from "../../domain/job.ts";
 import type { Group } from "../../domain/queue.ts";
 import type { RoutePolicy } from "../../domain/routing-filter.ts";
-import { headOf, routePolicy, waitingReason } from "./routing.ts";
+import { routePolicy, waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 export const queueView = (turn: Turn): QueueView => {
   const { queue, open } = turn.memory;
   const policy = routePolicy(turn);
-  const waiting = [...queue.groups.values()].filter((group) => headOf(turn, group) !== null);
+  const waiting = [...queue.groups.values()].filter((group) => oldestIn(turn, group) !== null);
   // Ids are in order of creation.
-  waiting.sort((one, other) => ((one.head?.id ?? "") < (other.head?.id ?? "") ? -1 : 1));
+  waiting.sort((one, other) => ((one.oldest ?? "") < (other.oldest ?? "") ? -1 : 1));
   return {
     groups: waiting.slice(0, MAX_QUEUE_GROUPS).flatMap((group) => presentGroup(turn, group, policy)),
     groups_total: waiting.length,
@@ -21,10 +22,21 @@ export const queueView = (turn: Turn): QueueView => {
   };
 };
 
-const presentGroup = (turn: Turn, { requirements, count, head }: Group, policy: RoutePolicy): QueueView["groups"] => {
-  const job = head === null ? null : turn.store.jobs.find(head.id);
+/** The id of the job that was created first; where priorities differ, the head is another. */
+const oldestIn = (turn: Turn, group: Group): string | null => {
+  group.oldest ??= turn.store.jobs.oldestOf(group.key, group.count);
+  return group.oldest;
+};
+
+export const oldestJobOf = (turn: Turn, group: Group): Job | null => {
+  const id = oldestIn(turn, group);
+  return id === null ? null : turn.store.jobs.find(id);
+};
+
+const presentGroup = (turn: Turn, group: Group, policy: RoutePolicy): QueueView["groups"] => {
+  const job = oldestJobOf(turn, group);
   if (job === null) return [];
-  const { provider, model, tags, api, excludedProviders } = requirements;
+  const { provider, model, tags, api, excludedProviders } = group.requirements;
   return [
     {
       provider,
@@ -32,7 +44,7 @@ const presentGroup = (turn: Turn, { requirements, count, head }: Group, policy: 
       tags: [...tags],
       api,
       excluded_providers: [...excludedProviders],
-      count,
+      count: group.count,
       oldest_at: toIso(job.createdAt),
       reason: waitingReason(turn, job, policy) ?? "",
     },

@@ -3,6 +3,7 @@
 
 import type { Job } from "../../domain/job.ts";
 import type { Journal, Journaled } from "./journal.ts";
+import { LONGEST_DUE_FIRST, openJobs } from "./open-jobs.ts";
 import { all, type Sql, scalar } from "./sql.ts";
 
 const FINAL = "('completed', 'failed', 'cancelled')";
@@ -10,18 +11,12 @@ const FINAL = "('completed', 'failed', 'cancelled')";
 export const dueJobs = (sql: Sql, journal: Journal, moveOut: (kept: Journaled) => void) => ({
   /** Open jobs that the sweep must look at, the longest due first. */
   due: (nowAt: number, limit: number): Job[] => {
-    const old = all(
-      sql,
-      `SELECT due_at, record FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status NOT IN ${FINAL}
-       ORDER BY due_at LIMIT ?`,
-      nowAt,
-      limit,
-    ).map((row) => ({ dueAt: row.due_at as number, job: JSON.parse(row.record as string) as Job }));
-    const young = journal.open().flatMap(({ dueAt, job }) => (dueAt === null || dueAt > nowAt ? [] : [{ dueAt, job }]));
-    return [...old, ...young]
-      .sort((one, other) => one.dueAt - other.dueAt)
-      .slice(0, limit)
-      .map(({ job }) => job);
+    const due = {
+      where: `due_at IS NOT NULL AND due_at <= ? AND status NOT IN ${FINAL}`,
+      bindings: [nowAt],
+      young: journal.open().filter(({ dueAt }) => dueAt !== null && dueAt <= nowAt),
+    };
+    return openJobs(sql).inOrder(due, LONGEST_DUE_FIRST, limit);
   },
 
   /** Final jobs whose time to leave has come and that history has up to `drainedSeq`, the longest due first. */

@@ -1,33 +1,36 @@
 // Open jobs by who waits for them: the front door's, and a key's. A waiting front-door job always has a due time.
 
-import type { Job } from "../../domain/job.ts";
+import { isLeased, type Job } from "../../domain/job.ts";
 import type { Journal } from "./journal.ts";
-import { all, records, type Sql, scalar } from "./sql.ts";
+import { openJobs } from "./open-jobs.ts";
+import type { Sql } from "./sql.ts";
 
-export const frontDoorJobs = (sql: Sql, journal: Journal) => ({
-  openOfFrontDoor: (): Job[] => [
-    ...records<Job>(
-      all(
-        sql,
-        `SELECT record FROM jobs WHERE worker IS NOT NULL AND record ->> 'api' IS NOT NULL
-         UNION ALL
-         SELECT record FROM jobs WHERE due_at IS NOT NULL AND status = 'pending' AND record ->> 'api' IS NOT NULL`,
-      ),
-    ),
-    ...journal.open().flatMap(({ job }) => (job.api === null ? [] : [job])),
-  ],
+export const frontDoorJobs = (sql: Sql, journal: Journal) => {
+  const open = openJobs(sql);
+  return {
+    openOfFrontDoor: (): Job[] => [
+      ...open.list({
+        where: "worker IS NOT NULL AND record ->> 'api' IS NOT NULL",
+        young: journal.open((job) => isLeased(job) && job.api !== null),
+      }),
+      ...open.list({
+        where: "due_at IS NOT NULL AND status = 'pending' AND record ->> 'api' IS NOT NULL",
+        young: journal.open((job) => !isLeased(job) && job.api !== null),
+      }),
+    ],
 
-  openStreamCount: (): number =>
-    (scalar(
-      sql,
-      "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND record ->> 'stream' AND record ->> 'firstTokenAt' IS NOT NULL",
-    ) ?? 0) + journal.open().filter(({ job }) => job.stream && job.firstTokenAt !== null).length,
+    openStreamCount: (): number =>
+      open.count({
+        where: "worker IS NOT NULL AND record ->> 'stream' AND record ->> 'firstTokenAt' IS NOT NULL",
+        young: journal.open((job) => job.stream && job.firstTokenAt !== null),
+      }),
 
-  /** Reads every open job: only called when the counting of a key's jobs begins. */
-  openCountOf: (keyId: string): number =>
-    (scalar(
-      sql,
-      `SELECT COUNT(*) FROM jobs WHERE status IN ('pending', 'assigned', 'running') AND record ->> 'keyId' = ?`,
-      keyId,
-    ) ?? 0) + journal.open().filter(({ job }) => job.keyId === keyId).length,
-});
+    /** Reads every open job: only called when the counting of a key's jobs begins. */
+    openCountOf: (keyId: string): number =>
+      open.count({
+        where: "status IN ('pending', 'assigned', 'running') AND record ->> 'keyId' = ?",
+        bindings: [keyId],
+        young: journal.open((job) => job.keyId === keyId),
+      }),
+  };
+};

@@ -7,9 +7,10 @@ import { dueJobs } from "./due-jobs.ts";
 import { frontDoorJobs } from "./front-door-jobs.ts";
 import type { Journal, Journaled } from "./journal.ts";
 import { leasedJobs } from "./leased-jobs.ts";
+import { NEWEST_FIRST, openJobs } from "./open-jobs.ts";
 import type { payloadsTable } from "./payloads.ts";
 import { Recent } from "./recent.ts";
-import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+import { all, first, record, type Sql } from "./sql.ts";
 import { waitingJobs } from "./waiting-jobs.ts";
 
 export type OpenStatus = "pending" | "assigned" | "running";
@@ -25,6 +26,7 @@ const RECENT_JOBS = 4_000;
 const RECENT_RECORD_CHARS = 4_096;
 
 export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeof payloadsTable>) => {
+  const open = openJobs(sql);
   const recent = new Recent<Recorded>(RECENT_JOBS);
   const keepRecent = (recorded: Recorded): void => {
     if (recorded.text.length <= RECENT_RECORD_CHARS) recent.keep(recorded.job.id, recorded);
@@ -117,27 +119,33 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
     },
 
     hasOpenOf: (schedule: string): boolean =>
-      journal.open().some(({ job }) => job.schedule === schedule) ||
-      first(sql, "SELECT id FROM jobs WHERE schedule = ? LIMIT 1", schedule) !== null,
+      open.has({
+        where: "schedule = ?",
+        bindings: [schedule],
+        young: journal.open((job) => job.schedule === schedule),
+      }),
 
     openCounts: (): Record<OpenStatus, number> => {
       const leased = (status: OpenStatus): number =>
-        scalar(sql, "SELECT COUNT(*) FROM jobs WHERE worker IS NOT NULL AND status = ?", status) ?? 0;
-      const pending =
-        (scalar(sql, "SELECT COUNT(*) FROM jobs WHERE order_key IS NOT NULL") ?? 0) +
-        (scalar(
-          sql,
-          "SELECT COUNT(*) FROM jobs WHERE due_at IS NOT NULL AND order_key IS NULL AND status = 'pending'",
-        ) ?? 0);
-      const counts = { pending, assigned: leased("assigned"), running: leased("running") };
-      for (const { job } of journal.open()) counts[job.status as OpenStatus] += 1;
-      return counts;
+        open.count({
+          where: "worker IS NOT NULL AND status = ?",
+          bindings: [status],
+          young: journal.open((job) => job.status === status),
+        });
+      const inQueue = open.count({
+        where: "order_key IS NOT NULL",
+        young: journal.open(({ orderKey }) => orderKey !== null),
+      });
+      const delayed = open.count({
+        where: "due_at IS NOT NULL AND order_key IS NULL AND status = 'pending'",
+        young: journal.open(({ status, orderKey }) => orderKey === null && status === "pending"),
+      });
+      return { pending: inQueue + delayed, assigned: leased("assigned"), running: leased("running") };
     },
 
+    /** The newest first, with those that ended here. */
     newest: (limit: number): Job[] =>
-      [...journal.newest(limit), ...records<Job>(all(sql, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?", limit))]
-        .sort((one, other) => (one.id < other.id ? 1 : -1))
-        .slice(0, limit),
+      open.inOrder({ where: "TRUE", young: journal.newest(limit) }, NEWEST_FIRST, limit),
 
     /** History has the rows up to this one: jobs created in them leave the journal. Returns whether any job moved. */
     settle: (drainedSeq: number): boolean => {

@@ -75,27 +75,23 @@ export class Journal {
     return this.get(id) ?? this.#ended.get(id);
   }
 
-  /** The open ones, oldest first. */
-  open(): Journaled[] {
-    return [...this.#known().values()].filter(({ job }) => !isFinal(job.status));
+  /** Those open jobs that `fits` selects, oldest first. */
+  open(fits: (job: Job) => boolean = () => true): Journaled[] {
+    return [...this.#known().values()].filter(({ job }) => !isFinal(job.status) && fits(job));
   }
 
-  /** Newest first, including those that ended here. */
-  newest(limit: number): Job[] {
-    const kept = [...[...this.#known().values()].slice(-limit), ...this.#ended.values()];
-    return kept
-      .map(({ job }) => job)
-      .sort((one, other) => (one.id < other.id ? 1 : -1))
-      .slice(0, limit);
+  /** The newest, and all that ended here, in any order. */
+  newest(limit: number): Journaled[] {
+    return [...[...this.#known().values()].slice(-limit), ...this.#ended.values()];
   }
 
-  heldBy(worker: string): Job[] {
+  heldBy(worker: string): Journaled[] {
     this.#known();
-    return [...(this.#byWorker.get(worker) ?? [])].map(({ job }) => job);
+    return [...(this.#byWorker.get(worker) ?? [])];
   }
 
   /** The waiting jobs of each group. */
-  get lines(): ReadonlyMap<string, Pick<Line, "head" | "length">> {
+  get lines(): ReadonlyMap<string, Pick<Line, "head" | "oldest" | "length">> {
     this.#known();
     return this.#lines;
   }

@@ -14,6 +14,8 @@ export interface Session {
 }
 
 const RECENT_KEYS = 1_000;
+/** As the index `keys_in_grace` has it. */
+const GRACE_END = "record ->> '$.previousUntilAt'";
 
 export const keysTable = (sql: Sql) => {
   const recent = new Recent<KeyRecord>(RECENT_KEYS);
@@ -32,7 +34,12 @@ export const keysTable = (sql: Sql) => {
       records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
 
     /** When the next replaced secret stops working. */
-    nextGraceEndAt: (): number | null => scalar(sql, "SELECT MIN(record ->> 'previousUntilAt') FROM keys"),
+    nextGraceEndAt: (): number | null =>
+      scalar(sql, `SELECT MIN(${GRACE_END}) FROM keys WHERE ${GRACE_END} IS NOT NULL`),
+
+    /** Keys whose replaced secret should work no longer. */
+    withEndedGrace: (nowAt: number): KeyRecord[] =>
+      records<KeyRecord>(all(sql, `SELECT record FROM keys WHERE ${GRACE_END} <= ?`, nowAt)),
 
     put: (key: KeyRecord): void => {
       recent.keep(key.id, key);

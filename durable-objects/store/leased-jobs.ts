@@ -2,16 +2,12 @@
 
 import { isLeased, type Job } from "../../domain/job.ts";
 import type { Journal } from "./journal.ts";
-import { all, records, type Sql } from "./sql.ts";
-
-const byAge = (one: Job, other: Job): number => (one.id < other.id ? -1 : 1);
+import { OLDEST_FIRST, openJobs } from "./open-jobs.ts";
+import { all, type Sql } from "./sql.ts";
 
 export const leasedJobs = (sql: Sql, journal: Journal) => {
-  const youngLeased = (): Job[] =>
-    journal
-      .open()
-      .map(({ job }) => job)
-      .filter(isLeased);
+  const open = openJobs(sql);
+  const youngLeased = () => journal.open(isLeased);
   return {
     /** By worker, and by the provider that it offered when it got them; several rows may name the same. */
     leaseCounts: (): { worker: string; provider: string; count: number }[] => [
@@ -24,33 +20,32 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
         provider: row.provider as string,
         count: row.count as number,
       })),
-      ...youngLeased().map((job) => ({
+      ...youngLeased().map(({ job }) => ({
         worker: job.assignedWorker ?? "",
         provider: job.workerProvider ?? "",
         count: 1,
       })),
     ],
 
-    leasedBy: (instance: string): Job[] =>
-      [
-        ...records<Job>(all(sql, "SELECT record FROM jobs WHERE worker = ? ORDER BY id", instance)),
-        ...journal.heldBy(instance),
-      ].sort(byAge),
-
-    /**
-     * Leases a worker holds and has not started, the oldest jobs first. `load` is how many it holds: if the journal has
-     * them all, the table is not read.
-     */
-    unstartedOf: (instance: string, limit: number, load = Number.POSITIVE_INFINITY): Job[] => {
-      const query = "SELECT record FROM jobs WHERE worker = ? AND status = 'assigned' ORDER BY id LIMIT ?";
+    /** The oldest first. `load` is how many it holds: if the journal has them all, the table is not read. */
+    leasedBy: (instance: string, load = Number.POSITIVE_INFINITY): Job[] => {
       const young = journal.heldBy(instance);
-      const old = young.length >= load ? [] : records<Job>(all(sql, query, instance, limit));
-      return [...old, ...young.filter(({ status }) => status === "assigned")].sort(byAge).slice(0, limit);
+      const held = { where: "worker = ?", bindings: [instance], young, isYoungOnly: young.length >= load };
+      return open.inOrder(held, OLDEST_FIRST, Number.MAX_SAFE_INTEGER);
     },
 
-    allLeased: (): Job[] => [
-      ...records<Job>(all(sql, "SELECT record FROM jobs WHERE worker IS NOT NULL")),
-      ...youngLeased(),
-    ],
+    /** Leases a worker holds and has not started, the oldest jobs first; `load` as above. */
+    unstartedOf: (instance: string, limit: number, load = Number.POSITIVE_INFINITY): Job[] => {
+      const held = journal.heldBy(instance);
+      const unstarted = {
+        where: "worker = ? AND status = 'assigned'",
+        bindings: [instance],
+        young: held.filter(({ job }) => job.status === "assigned"),
+        isYoungOnly: held.length >= load,
+      };
+      return open.inOrder(unstarted, OLDEST_FIRST, limit);
+    },
+
+    allLeased: (): Job[] => open.list({ where: "worker IS NOT NULL", young: youngLeased() }),
   };
 };

@@ -177,6 +177,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `DROP INDEX deliveries_due`,
     `CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at, event) WHERE next_attempt_at IS NOT NULL`,
   ],
+  [
+    // A group's oldest job is not its head where priorities differ.
+    `CREATE INDEX jobs_waiting_by_age ON jobs (group_key, id) WHERE order_key IS NOT NULL`,
+    // The few rotated keys whose grace has not ended.
+    `CREATE INDEX keys_in_grace ON keys (record ->> '$.previousUntilAt') WHERE record ->> '$.previousUntilAt' IS NOT NULL`,
+  ],
+  // Deliveries that wait are counted, and the oldest is found, without reading those that have ended.
+  [`CREATE INDEX deliveries_pending ON deliveries (webhook_id, id) WHERE status = 'pending'`],
 ];
 
 /** The version of a database after all steps. */

@@ -23,6 +23,7 @@ test("its head is the first job in it, whichever jobs came and left", () => {
           expected = [...expected, place].sort((one, other) => (isBefore(one, other) ? -1 : 1));
         }
         expect([line.length, line.head]).toEqual([expected.length, expected[0] ?? null]);
+        expect(line.oldest).toBe(expected.map(({ id }) => id).sort()[0] ?? null);
       }
     }),
   );

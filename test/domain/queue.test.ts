@@ -166,6 +166,7 @@ const expectAlike = (queue: Queue, naive: NaiveQueue): void => {
     expect(queue.waitingIn(key)).toBe(places.length);
     // A known head is the first job; an unknown one is looked up when it is needed.
     if (group.head !== null) expect(group.head).toEqual(places[0]);
+    if (group.oldest !== null) expect(group.oldest).toBe(places.map(({ id }) => id).sort()[0]);
     expect(groupKeyOf(group.requirements)).toBe(key);
   }
 };
@@ -216,7 +217,9 @@ describe("the queue", () => {
             if (gone !== undefined) queue.remove(gone.key, gone.place.id);
           } else {
             const group = [...queue.groups.values()][step.takeHeadOf % Math.max(1, queue.groups.size)];
-            if (group !== undefined) group.head ??= naive.placesIn(group.key).sort(byPlace)[0] ?? null;
+            const places = group === undefined ? [] : naive.placesIn(group.key);
+            if (group !== undefined) group.head ??= places.sort(byPlace)[0] ?? null;
+            if (group !== undefined) group.oldest ??= places.map(({ id }) => id).sort()[0] ?? null;
           }
           expectAlike(queue, naive);
         });

@@ -31,6 +31,7 @@ describe("requests a second", () => {
       at(0, 2).concat(at(9_000, 9)),
       4,
     ],
+    ["a clock that is set back keeps nobody waiting", limits({ requestsPerSecond: 1 }), [9_000, 9_000, 0, 0, 1_000], 3],
     ["it goes on at the rate", limits({ requestsPerSecond: 10, burst: 1 }), [0, 50, 100, 150, 200], 3],
   ] as const)("%s", (_, given, instants, count) => {
     expect(admitted(given, instants)).toBe(count);

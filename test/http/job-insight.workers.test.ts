@@ -53,6 +53,19 @@ describe("the queue", () => {
   });
 });
 
+describe("a group's age", () => {
+  test("is that of its oldest job, whatever the priorities", async () => {
+    const world = await newWorld();
+    const oldest = await create(world, { priority: "low" });
+    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(oldest.created_at) + 1);
+    const urgent = await create(world, { priority: "critical" });
+    const oldestAt = async () => (await world.ok("GET", "/api/queue")).groups[0].oldest_at;
+    expect(await oldestAt()).toBe(oldest.created_at);
+    await world.ok("POST", `/api/jobs/${oldest.id}/cancel`);
+    expect(await oldestAt()).toBe(urgent.created_at);
+  });
+});
+
 describe("failures", () => {
   test("are counted by error and who ran it, beside the span before", async () => {
     const world = await newWorld();

@@ -88,6 +88,19 @@ describe("a tenant that is deleted", () => {
     expect(left).toEqual([]);
   });
 
+  it("learns nothing of a catalog's sync or of a pruning that was on its way", async () => {
+    const world = await newWorld();
+    const left = await runInDurableObject(world.stub, async (tenant, { storage }) => {
+      await tenant.destroy();
+      await tenant.learnCatalog({ provider: "openai", models: [{ id: "a" }] });
+      await tenant.notePruned({ completed: 3 });
+      return ["settings", "outbox", "catalog_models"].flatMap((table) =>
+        storage.sql.exec(`SELECT * FROM ${table}`).toArray(),
+      );
+    });
+    expect(left).toEqual([]);
+  });
+
   it("is the operator's alone to delete", async () => {
     const world = await newWorld();
     expect((await world.delete(`/admin/tenants/${world.tenant}`)).status).toBe(403);

@@ -124,13 +124,10 @@ const dispatchAsExplained = async (world: World, creation: Creation): Promise<He
   const { selected } = explained.value;
   const taken = answer.ok ? answer.value.assigned_worker : null;
   // The explaining turn may have noticed that the worker is alive again, and assigned it a waiting job.
-  const [givenOther] = world.shell.disk.rows(
-    "SELECT id FROM jobs WHERE worker = ? AND record ->> 'assignedAt' = ? AND id <> ?",
-    selected,
-    world.shell.clock.nowAt,
-    creation.jobId ?? "",
-  );
-  if (selected !== taken && givenOther === undefined)
+  const isGivenOther = world.shell.store?.jobs
+    .leasedBy(selected ?? "")
+    .some(({ id, assignedAt }) => assignedAt === world.shell.clock.nowAt && id !== creation.jobId);
+  if (selected !== taken && !isGivenOther)
     world.model.violate(`explain would have taken ${selected}, dispatch took ${taken}`);
   return answer;
 };

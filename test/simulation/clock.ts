@@ -11,6 +11,8 @@ export class Clock {
   nowAt: number;
   /** Where it stood before it was last set back, until it has reached that again. */
   setBackFromAt = Number.NEGATIVE_INFINITY;
+  /** Its time, in elapsed time, when the object first ran an operation after that; infinite before. */
+  heededAt = Number.NEGATIVE_INFINITY;
   /** By how much it was set back in all. */
   #setBackMs = 0;
   #timers: Timer[] = [];
@@ -37,6 +39,7 @@ export class Clock {
 
   setBack(ms: number): void {
     this.#setBackMs += ms;
+    this.heededAt = Number.POSITIVE_INFINITY;
     this.setBackFromAt = Math.max(this.nowAt, this.setBackFromAt);
     this.nowAt -= ms;
     // A timer counts elapsed time and does not look at the clock.

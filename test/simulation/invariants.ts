@@ -27,6 +27,7 @@ import {
   waitsAreWaited,
 } from "./promises.ts";
 import { eventsAreDelivered } from "./receiver.ts";
+import { FAILED_SWEEP_RETRY_MS } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { viewersMissNothing } from "./viewers.ts";
 import type { World } from "./world.ts";
@@ -141,6 +142,24 @@ const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =
   job.tags.every((tag) => worker.tags.includes(tag)) &&
   (job.model === null || worker.models === null || worker.models.includes(job.model));
 
+/**
+ * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of an open socket
+ * have the platform's clock.
+ */
+const theSilentAreGivenNothing: Check = (before, now, { model, shell, workers, isShared }) => {
+  if (isShared) return null;
+  const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
+  const { elapsedAt, heededAt, nowAt } = shell.clock;
+  const offlineAfterMs = Math.max(...[before, now].map(({ config }) => config.presence.offlineAfterMs));
+  for (const { id, assignedAt, assignedWorker } of newLeases(before, now)) {
+    if (assignedWorker === null || open.has(assignedWorker)) continue;
+    const heardAt = Math.max(model.heardAt.get(assignedWorker) ?? 0, heededAt);
+    const silentMs = (assignedAt ?? nowAt) + elapsedAt - nowAt - heardAt;
+    if (silentMs > offlineAfterMs) return `${assignedWorker} was given job ${id} after ${silentMs} ms of silence`;
+  }
+  return null;
+};
+
 /** Checked with the worker and the job before and after the step, unless others may have changed both in between. */
 const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) => {
   if (isShared) return null;
@@ -196,7 +215,6 @@ const ALWAYS_ALLOWED_UNDER_WAY = 2;
 /** A due delivery waits for room; an object that died with deliveries in progress has lost count of them. */
 const ROOM_WITHIN_MS = 5_000;
 const HISTORY_RETRY_MAX_MS = 90_000;
-const FAILED_SWEEP_RETRY_MS = 5_000;
 
 /** The outbox may wait for its back-off, and overdue work for a failed sweep; nothing else may wait. */
 const dueMeansAlarm: Check = (_before, now, { shell }) => {
@@ -209,6 +227,7 @@ const dueMeansAlarm: Check = (_before, now, { shell }) => {
   for (const expiresAt of Object.values(now.expiries)) note(expiresAt);
   for (const { pause } of now.workers.values()) note(pause?.untilAt ?? null);
   for (const { nextRunAt } of now.schedules) note(nextRunAt);
+  note(now.budgetEndsAt);
   const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < ALWAYS_ALLOWED_UNDER_WAY;
   const seenAt = Math.max(now.nowAt, shell.clock.setBackFromAt);
   const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : seenAt + ROOM_WITHIN_MS;
@@ -286,6 +305,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "a provider's load stays within max_concurrent": providerLimitHolds,
   "under the killswitch nobody has anything": killswitchHolds,
   "only a live, matching, active worker is given a job": onlyFitWorkersAreGiven,
+  "a silent worker is given nothing, whatever the clock does": theSilentAreGivenNothing,
   "final is final; versions and leases grow": finalIsFinal,
   "an acknowledged completion stands": completionsStand,
   "something due means an alarm no later than it": dueMeansAlarm,

@@ -8,6 +8,7 @@ import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import { closedByMoney } from "./money.ts";
+import { FAILED_SWEEP_RETRY_MS } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";
 
@@ -65,6 +66,9 @@ const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
     );
     if (group.head !== null && group.head.id !== head?.job.id)
       return `memory has ${group.head.id} at the head of group ${key}, and it is ${head?.job.id}`;
+    const oldest = members.map(({ job }) => job.id).sort()[0];
+    if (group.oldest !== null && group.oldest !== oldest)
+      return `memory has ${group.oldest} as the oldest of group ${key}, and it is ${oldest}`;
   }
   return null;
 };
@@ -114,13 +118,14 @@ export const countersEqualEvents = (_before: Snapshot, _now: Snapshot, { model, 
 
 /**
  * Checks every worker for every waiting job, without an index. What only time has opened is for the alarm to find, and
- * the due times check that: the end of a pause or back-off, a ping that woke nothing, and the silence of the other
- * workers, which kept a job from a worker that had failed it.
+ * the due times check that: the end of a pause or back-off, a new day or month of a budget, and a ping that woke nothing.
+ * Jobs that some worker failed wait for another one until that is lost: the alarm looks at them once a heartbeat.
  */
 export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World): string | null => {
   const { memory } = world.shell;
   if (memory === null || now.killswitch.level > 0) return null;
   const { config, fleet } = memory;
+  const budgetedAt = Math.min(now.nowAt, (now.budgetEndsAt ?? Number.POSITIVE_INFINITY) - 1);
   const policy: RoutePolicy = {
     // A clock that was set back does not make a worker alive again.
     nowAt: Math.max(now.nowAt, world.shell.clock.setBackFromAt),
@@ -128,12 +133,11 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     strategy: config.routing.strategy,
     chain: config.routing.chain,
     weights: config.routing.weights,
-    closedProviders: closedProviders(memory, closedByMoney(world, now)),
+    closedProviders: closedProviders(memory, closedByMoney(world, { ...now, nowAt: budgetedAt })),
     isEchoAside: memory.isEchoAside,
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
   };
-  const everybodyAlive = { ...policy, offlineAfterMs: Number.POSITIVE_INFINITY };
   const asked = new Set<string>();
   for (const { job, orderKey } of now.jobs.values()) {
     // Jobs of a group have equal requirements.
@@ -147,12 +151,25 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
       if (silentMs > config.presence.offlineAfterMs) continue;
       const isPauseOver = (pause?.untilAt ?? Number.POSITIVE_INFINITY) <= policy.nowAt;
       if (isPauseOver || firstRefusal(member, request, policy, fleet) !== null) continue;
-      const isOpenedBySilence =
-        job.avoidedWorkers.includes(instance) && firstRefusal(member, request, everybodyAlive, fleet) !== null;
-      if (!isOpenedBySilence) return `job ${job.id} waits, and ${instance} may have it`;
+      if (!(job.avoidedWorkers.includes(instance) && isLookedAtSoon(memory, now, world)))
+        return `job ${job.id} waits, and ${instance} may have it`;
     }
   }
   return null;
+};
+
+const LOOK_EVERY_AT_LEAST_MS = 1_000;
+
+/** The alarm comes for the jobs that some worker failed, or is overdue. */
+const isLookedAtSoon = ({ config, lookedAt }: Memory, { alarmAt, nowAt }: Snapshot, { shell }: World): boolean => {
+  const everyMs = Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
+  const latestAt = Math.max(
+    lookedAt + everyMs,
+    nowAt,
+    shell.clock.setBackFromAt,
+    shell.brokenAt + FAILED_SWEEP_RETRY_MS,
+  );
+  return alarmAt !== null && alarmAt <= latestAt;
 };
 
 const closedProviders = ({ backoffs, config, fleet }: Memory, tooDear: ReadonlySet<string>): Map<string, string> => {

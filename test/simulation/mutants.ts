@@ -37,6 +37,12 @@ export const MUTANTS: readonly Mutant[] = [
     "if (!request.mayQueue) return err(",
     "if (!request.mayQueue) turn.record(null, created);\n    if (!request.mayQueue) return err(",
   ),
+  mutant(
+    "what was heard before the clock was set back counts as heard in the future",
+    "durable-objects/turn-runner.ts",
+    "if (turn.nowAt < this.#turnedAt) {",
+    "if (turn.nowAt < 0) {",
+  ),
   mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
   mutant(
     "a report is taken under any lease",

@@ -27,6 +27,9 @@ const SILENT_RELAYS = {
   getByName: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
 };
 
+/** After a failed sweep the alarm comes again after this time. */
+export const FAILED_SWEEP_RETRY_MS = 5_000;
+
 /** The platform ends an object that another has replaced. */
 const FORMER_ENDS_AFTER_MS = 30_000;
 
@@ -81,6 +84,7 @@ export class Shell {
       fetch: this.receiver.fetch,
       turnBegan: (turn) => {
         this.memory = turn.memory;
+        this.clock.heededAt = Math.min(this.clock.heededAt, this.clock.elapsedAt);
         this.store = turn.store;
       },
     });

@@ -7,6 +7,7 @@ import type { Schedule } from "../../domain/schedule.ts";
 import type { Webhook } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
+import type { BudgetNotice } from "../../durable-objects/store/settings.ts";
 import type { Written } from "./disk.ts";
 import { noteSpent } from "./money.ts";
 import type { DeliveryRow } from "./receiver.ts";
@@ -31,6 +32,8 @@ export interface Snapshot extends StoredJobs {
   readonly outboxCount: number;
   readonly outboxOldestAt: number | null;
   readonly spentNanoUsd: number;
+  /** When the first reached budget begins again. */
+  readonly budgetEndsAt: number | null;
   readonly webhooks: readonly Webhook[];
   readonly deliveries: ReadonlyMap<string, DeliveryRow>;
   /** When the first row of a table expires. */
@@ -112,6 +115,11 @@ export const takeSnapshot = (
       ]),
     );
   const config = () => configOf(setting<{ document: ConfigDocument }>("config")?.document ?? DEFAULT_CONFIG_DOCUMENT);
+  const budgetEndsAt = () =>
+    (setting<BudgetNotice[]>("budget_notices") ?? []).reduce<number | null>(
+      (earliest, { resetsAt }) => Math.min(earliest ?? resetsAt, resetsAt),
+      null,
+    );
   const backoffs = () =>
     new Map(disk.rows("SELECT provider, until_at FROM backoffs").map((row) => Object.values(row) as [string, number]));
   const expiry = (table: keyof typeof EXPIRIES) => kept(table, before?.expiries[table], () => number(EXPIRIES[table]));
@@ -135,6 +143,7 @@ export const takeSnapshot = (
     outboxOldestAt: [...index.outbox.values()].reduce<OutboxRow | null>(older, null)?.at ?? null,
     webhooks: kept("webhooks", before?.webhooks, () => records<Webhook>("webhooks")),
     deliveries: kept("deliveries", before?.deliveries, () => deliveriesOf(shell, isWhole ? null : before, written)),
+    budgetEndsAt: kept("settings", before?.budgetEndsAt, budgetEndsAt),
     spentNanoUsd: kept("spending", before?.spentNanoUsd, () => number("SELECT SUM(nano_usd) FROM spending") ?? 0),
     expiries: {
       idempotency: expiry("idempotency"),

@@ -4,7 +4,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { ageJob, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 
 let world: World;
@@ -165,5 +165,29 @@ describe("ten thousand jobs that nobody can take", () => {
     // One shard has 4 jobs and w2 took one of them; of the 2 500 shards the answer names the 100 with the most jobs.
     const { skipped } = await world.ok("POST", "/api/workers/w1/claim", {});
     expect(Object.values(skipped)).toEqual(Array.from({ length: 100 }, () => 4));
+  });
+});
+
+describe("a clock that was set back while the object slept", () => {
+  it("makes nobody alive, and no lease last, until it is where it was", async () => {
+    await present("w1");
+    const job = await world.ok("POST", "/dispatch", { prompt: "a" });
+    await world.ok("POST", `/api/jobs/${job.id}/start`, { lease: 1 });
+    await ageJob(world, job.id, -3_600_000, ["heartbeatAt"]);
+    await inStorage(world, ({ sql }) => {
+      sql.exec("UPDATE workers SET record = json_set(record, '$.lastHeartbeatAt', ?)", Date.now() + 3_600_000);
+    });
+    await evictDurableObject(world.stub);
+    const { last_heartbeat } = await world.ok("GET", "/api/workers/w1");
+    expect(Date.parse(last_heartbeat)).toBeLessThanOrEqual(Date.now());
+    const stored = await inStorage(world, ({ sql }) => ({
+      worker: sql.exec("SELECT record ->> 'lastHeartbeatAt' AS at FROM workers").one().at,
+      job: sql.exec("SELECT record ->> 'heartbeatAt' AS at FROM jobs").one().at,
+      dueAt: sql.exec("SELECT due_at FROM jobs").one().due_at,
+      nowAt: Date.now(),
+    }));
+    expect(stored.worker).toBeLessThanOrEqual(stored.nowAt);
+    expect(stored.job).toBeLessThanOrEqual(stored.nowAt);
+    expect(stored.dueAt).toBeLessThan(stored.nowAt + 600_000);
   });
 });
