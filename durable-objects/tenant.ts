@@ -38,7 +38,7 @@ import { type Departure, movedRefusal } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
-import type { Relay } from "./relay.ts";
+import type { Relay, StreamOwner } from "./relay.ts";
 import { Relays } from "./relays.ts";
 import { Relocation } from "./relocation.ts";
 import { SocketIntake } from "./socket-intake.ts";
@@ -71,7 +71,7 @@ const webhookFetch = ({ LOCAL_NETWORK: network, SERVICE_WEBHOOKS_PRIVATE }: Tena
     ? (url, init) => network.fetch(url, init)
     : (url, init) => fetch(url, init);
 
-export class Tenant extends DurableObject<TenantEnv> {
+export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   readonly #store: Store;
   readonly #sockets: Sockets;
   readonly #wake: Wake;
@@ -268,24 +268,21 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#door.watch(credential, request, waitMs);
   }
 
-  /** A relay's reader has left, or reads too slowly. Only called by relays. */
+  /** What relays report and ask (`StreamOwner`). */
   async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) =>
       turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
     );
   }
 
-  /** Over HTTP a worker's first event is its only report of first output. */
   async firstWord(id: string, lease: number): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) => speak(turn, { id, lease }));
   }
 
-  /** A client has received part of an attempt that has ended: no other worker continues its job. */
   async endHeard(jobId: string): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
   }
 
-  /** How attempts ended, or that they are running. Only called by relays. */
   async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
