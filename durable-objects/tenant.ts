@@ -20,6 +20,7 @@ import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
+import { LINE_URL, openLine } from "./object-line.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
@@ -227,7 +228,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   /** A group of calls in one message (`grouped-calls.ts`). */
-  async callMany(group: string): Promise<string> {
+  #callMany(group: string): Promise<string> {
     return answerGroup(
       group,
       (begin) => this.#turns.together(begin),
@@ -312,6 +313,8 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   override async fetch(request: Request): Promise<Response> {
+    const webSocket = request.url === LINE_URL ? openLine((group) => this.#callMany(group)) : null;
+    if (webSocket !== null) return new Response(null, { status: STATUS_SWITCHING, webSocket });
     const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
     const instance = request.headers.get("x-signalbox-instance");
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];

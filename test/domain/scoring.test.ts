@@ -58,6 +58,21 @@ describe("urgency", () => {
     ).toBe(100);
   });
 
+  test.each([
+    ["low", { cost: 3, success: 0.5, freshness: 0.5 }],
+    ["normal", {}],
+    ["high", { capacity: 1.2, success: 1.5, freshness: 1.2, cost: 0.5 }],
+    ["critical", { capacity: 1.5, success: 2, freshness: 1.5, cost: 0 }],
+  ] as const)("%s weighs each part by its own factor, whatever the size of the weights", (urgency, factors) => {
+    const factorOf = (part: string): number => (factors as Record<string, number>)[part] ?? 1;
+    for (const size of [0.001, 1, 1000]) {
+      const even = Object.fromEntries(SCORE_PARTS.map((part) => [part, size])) as unknown as typeof DEFAULT_WEIGHTS;
+      const total = SCORE_PARTS.reduce((sum, part) => sum + factorOf(part), 0);
+      for (const part of SCORE_PARTS)
+        expect(weightsFor(urgency, even)[part]).toBeCloseTo((100 * factorOf(part)) / total, 9);
+    }
+  });
+
   test.each(PRIORITIES)("%s in a conversation gives a fifth of 100 to the worker of the last turn", (urgency) => {
     const { affinity, ...others } = weightsOf(request({ urgency, session: { worker: null } }), DEFAULT_WEIGHTS);
     expect(affinity).toBe(20);
@@ -78,6 +93,15 @@ describe("urgency", () => {
 });
 
 describe("the score", () => {
+  const parts = { capacity: 1, tag_fit: 1, model_loaded: 1, success: 1, freshness: 1, cost: 1, tier: 1 };
+
+  test("has three decimals", () => {
+    const [weights, third] = [weightsFor("normal"), 1 / 3];
+    const score = scoreOf({ ...parts, capacity: third }, { ...weights, capacity: 1 });
+    expect(score).toBe(Number(score.toFixed(3)));
+    expect(score).not.toBe(Number(score.toFixed(2)));
+  });
+
   const prefers = (
     expected: Spec,
     other: Spec,
