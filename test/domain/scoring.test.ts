@@ -6,6 +6,7 @@ import { choose, explain } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { SCORE_PARTS } from "../../domain/score-part.ts";
 import { scoreOf, weightsFor, weightsOf } from "../../domain/scoring.ts";
+import type { Parts } from "../../domain/verdict.ts";
 import {
   chosenOf,
   fleetOf,
@@ -125,7 +126,7 @@ describe("in a conversation", () => {
         for (const { instance, score, breakdown } of explain(fleetOf(given), asked, rules).workers) {
           if (score === null) continue;
           expect(breakdown.affinity).toBe(session === undefined ? undefined : Number(session.worker === instance));
-          expect(score).toBe(scoreOf(breakdown, weightsOf(asked, rules.weights)));
+          expect(score).toBe(scoreOf(breakdown as Parts, weightsOf(asked, rules.weights)));
         }
       }),
     );
