@@ -1,4 +1,5 @@
-// Workers on WebSockets that only send signs of life: each sends one frame at a time and waits for its answer.
+// Workers on WebSockets that only send signs of life: each sends one frame at a time and waits for its answer. The same
+// workers connect to the floor.
 
 import { once } from "node:events";
 import WebSocket from "ws";
@@ -14,20 +15,43 @@ interface Beating {
   answered: () => void;
 }
 
-const presenceOf = (instance: string): string =>
-  JSON.stringify({ type: "presence", id: "beat", instance, provider: PROVIDER, tags: "beating", jobs: [] });
+/** What a server expects of such a worker. */
+export interface BeatingWire {
+  url: (instance: string) => string;
+  authorization: string;
+  presenceOf: (instance: string) => string;
+  /** The server sends the first frame. */
+  isWelcomed: boolean;
+}
+
+const signalboxWire = ({ port, authorization }: Tenant): BeatingWire => ({
+  url: (instance) => `ws://127.0.0.1:${port}/api/workers/${instance}/connect`,
+  authorization,
+  presenceOf: (instance) =>
+    JSON.stringify({ type: "presence", id: "beat", instance, provider: PROVIDER, tags: "beating", jobs: [] }),
+  isWelcomed: true,
+});
 
 export class BeatingSockets {
+  readonly #wire: BeatingWire;
   readonly #workers: Beating[] = [];
   /** Called with every frame that a worker receives, and the worker's number. */
   onFrame: (index: number, frame: string) => void = () => {};
 
+  private constructor(wire: BeatingWire) {
+    this.#wire = wire;
+  }
+
   /** Resolves when all are registered. */
-  static async connect(tenant: Tenant, count: number): Promise<BeatingSockets> {
-    const all = new BeatingSockets();
+  static connect(tenant: Tenant, count: number): Promise<BeatingSockets> {
+    return BeatingSockets.connectTo(signalboxWire(tenant), count);
+  }
+
+  static async connectTo(wire: BeatingWire, count: number): Promise<BeatingSockets> {
+    const all = new BeatingSockets(wire);
     let next = 0;
     const lanes = Array.from({ length: Math.min(CONNECTING_AT_A_TIME, count) }, async () => {
-      for (let index = next++; index < count; index = next++) await all.#open(tenant, index);
+      for (let index = next++; index < count; index = next++) await all.#open(index);
     });
     await Promise.all(lanes);
     return all;
@@ -42,17 +66,17 @@ export class BeatingSockets {
   }
 
   presence(index: number): Promise<void> {
-    return this.#exchange(index, presenceOf(this.#at(index).instance));
+    return this.#exchange(index, this.#wire.presenceOf(this.#at(index).instance));
   }
 
   close(): void {
     for (const { socket } of this.#workers) socket.terminate();
   }
 
-  async #open({ port, authorization }: Tenant, index: number): Promise<void> {
+  async #open(index: number): Promise<void> {
+    const { url, authorization, isWelcomed } = this.#wire;
     const instance = `beating-${index}`;
-    const url = `ws://127.0.0.1:${port}/api/workers/${instance}/connect`;
-    const socket = new WebSocket(url, { headers: { authorization }, perMessageDeflate: false });
+    const socket = new WebSocket(url(instance), { headers: { authorization }, perMessageDeflate: false });
     const worker: Beating = { instance, socket, answered: () => {} };
     const welcomed = new Promise<void>((resolve) => {
       worker.answered = resolve;
@@ -62,7 +86,7 @@ export class BeatingSockets {
       this.onFrame(index, String(frame));
     });
     await once(socket, "open");
-    await welcomed;
+    if (isWelcomed) await welcomed;
     this.#workers[index] = worker;
     await this.presence(index);
   }

@@ -40,6 +40,10 @@ const filterFields = {
     .enum(["true", "false"])
     .optional()
     .meta({ description: "true: only jobs with an attempt of unknown cost, which `unpriced_jobs` of the cost counts" }),
+  unpriced_since: instant.optional().meta({
+    description: "its first attempt of unknown cost ended at this time or later, which is when the cost counts it",
+  }),
+  unpriced_until: instant.optional().meta({ description: "its first attempt of unknown cost ended before this time" }),
   since: instant.optional().meta({ description: "created at this time or later" }),
   until: instant.optional().meta({ description: "created before this time" }),
   q: z

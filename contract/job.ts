@@ -124,8 +124,10 @@ export const jobResource = z
     result: json,
     error: jobError.nullable(),
     progress: json,
-    usage: usage.nullable(),
-    cost_usd: z.number().nullable().meta({ description: "of its last attempt; `/attempts` has that of each" }),
+    usage: usage.nullable().meta({ description: "of its last attempt; `/attempts` has that of each" }),
+    cost_usd: z.number().nullable().meta({
+      description: "of its last attempt; `/attempts` has that of each, and `/api/cost` adds up all of them",
+    }),
     ran_provider: z
       .string()
       .nullable()

@@ -4,23 +4,16 @@ import * as z from "zod";
 import type { Killswitch } from "../domain/killswitch.ts";
 import { WORKER_STATUSES } from "../domain/worker.ts";
 import { count, instant, toIsoOrNull } from "./field.ts";
+import { lineOf } from "./start-of.ts";
 
 export const MAX_UNCONFIRMED = 200;
 
 const MAX_REASON_CHARS = 500;
 
-/** One line, and cut where it is too long: the text of a reason does not delay an emergency stop. */
-const asReason = (text: string): string =>
-  text
-    .toWellFormed()
-    .replaceAll(/[\p{Cc}\s]+/gu, " ")
-    .trim()
-    .slice(0, MAX_REASON_CHARS)
-    .toWellFormed();
-
+/** Made to fit: the text of a reason does not delay an emergency stop. */
 const reason = z
   .string()
-  .overwrite(asReason)
+  .overwrite((text) => lineOf(text, MAX_REASON_CHARS))
   .min(1, "must not be empty")
   .meta({ description: `why; kept as one line of at most ${MAX_REASON_CHARS} characters` });
 

@@ -10,3 +10,13 @@ export const startOf = (text: string, most: number): string => {
   const start = text.slice(0, isSplit ? most - 1 : most);
   return start.endsWith(ZERO_WIDTH_JOINER) ? start.slice(0, -1) : start;
 };
+
+/** The same as one line of well-formed text: control characters and white space become single spaces. */
+export const lineOf = (text: string, most: number): string =>
+  startOf(
+    text
+      .toWellFormed()
+      .replaceAll(/[\p{Cc}\s]+/gu, " ")
+      .trim(),
+    most,
+  );

@@ -62,7 +62,9 @@ export const deliveryResource = z
     attempts: count,
     status: z.enum(DELIVERY_STATUSES),
     response_status: z.int().nullable(),
-    error: z.string().nullable(),
+    error: z.string().nullable().meta({
+      description: "why the last try failed, or that the delivery was dropped, because too many newer ones waited",
+    }),
     next_attempt_at: instant.nullable(),
   })
   .meta({ id: "WebhookDelivery" });

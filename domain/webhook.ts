@@ -174,6 +174,15 @@ export const redelivered = (delivery: Delivery, nowAt: number): Delivery => ({
   finishedAt: null,
 });
 
+/** Too many wait for its endpoint: the oldest is given up for a newer one. */
+export const dropped = (delivery: Delivery, nowAt: number): Delivery => ({
+  ...delivery,
+  status: "failed",
+  error: "dropped, because too many newer deliveries waited for the endpoint",
+  nextAttemptAt: null,
+  finishedAt: nowAt,
+});
+
 /** The secrets that sign now. */
 export const signingSecrets = (webhook: Webhook, nowAt: number): string[] => {
   const { secret, previousSecret, previousUntilAt } = webhook;

@@ -8,6 +8,7 @@ import { ok, type Result } from "../domain/result.ts";
 import { abandon } from "./operations/abandon.ts";
 import * as budget from "./operations/budget.ts";
 import * as bulk from "./operations/bulk.ts";
+import * as claims from "./operations/claims.ts";
 import * as config from "./operations/config.ts";
 import * as explanation from "./operations/explain.ts";
 import * as frontDoor from "./operations/front-door.ts";
@@ -128,11 +129,11 @@ export const OPERATIONS = {
 
   workAs: operation({ ...WORK, refuses: ["forbidden"] }, presence.workAs),
   holdLease: operation(REPORT, report.holdLease),
-  claim: operation({ ...WORK, ...ONE }, report.claim),
+  claim: operation({ ...WORK, ...ONE }, claims.claim),
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
   completeJob: operation(REPORT, report.presented(report.complete)),
-  completeAndClaim: operation(REPORT, report.completeAndClaim),
+  completeAndClaim: operation(REPORT, claims.completeAndClaim),
   failJob: operation(REPORT, report.presented(report.fail)),
   releaseJob: operation(REPORT, report.presented(report.release)),
 

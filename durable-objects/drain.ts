@@ -2,6 +2,7 @@
 // because dispatch does not depend on it.
 
 import { log } from "../contract/log.ts";
+import { within } from "../contract/within.ts";
 import { retryDelayMs } from "../domain/backoff.ts";
 import { type Insert, projectionOf } from "./projection.ts";
 import type { Store } from "./store/open.ts";
@@ -79,13 +80,21 @@ export class Drain {
     const { store, now } = this.#tools;
     const target = store.outbox.lastSeq();
     const giveUpAt = now() + patienceMs;
-    while (store.outbox.firstSeq() <= target) if (now() >= giveUpAt || !(await this.#batch())) return false;
+    while (store.outbox.firstSeq() <= target) {
+      const leftMs = giveUpAt - now();
+      if (leftMs <= 0 || !(await this.#batchWithin(leftMs))) return false;
+    }
     return true;
   }
 
   /** Resolves when the current batch, if any, has ended in whatever way. */
   async ended(): Promise<void> {
     while (this.#running !== null) await this.#running;
+  }
+
+  /** False also if D1 does not answer in time. */
+  async #batchWithin(ms: number): Promise<boolean> {
+    return Number.isFinite(ms) ? ((await within(this.#batch(), ms)) ?? false) : this.#batch();
   }
 
   /** One batch at a time, shared by all callers. */

@@ -103,6 +103,8 @@ export class SocketIntake {
     if (leave === null)
       return close(socket, closeCodes.tooManyMessages, "more messages in progress than allowed: wait for their acks");
     try {
+      // A broadcast is a halt or its end. Thousands confirm it at once, and the last worker must not wait for that.
+      if (this.#parts.sockets.isTelling) await this.#parts.sockets.allTold();
       await this.#hearMessages(socket, attachment, parsed.value);
     } finally {
       leave();

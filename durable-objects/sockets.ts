@@ -39,6 +39,8 @@ export class Sockets {
   #mayHaveViewers = true;
   /** Whether a later task sends what is queued. */
   #isFlushLater = false;
+  /** Called when every socket has its messages. */
+  #untilTold: (() => void)[] = [];
   readonly #outgoing = new Map<WebSocket, string[]>();
 
   constructor(state: DurableObjectState) {
@@ -120,6 +122,17 @@ export class Sockets {
     this.#queueText(socket, JSON.stringify(message));
   }
 
+  /** A broadcast has not reached every socket yet. */
+  get isTelling(): boolean {
+    return this.#isFlushLater;
+  }
+
+  allTold(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#untilTold.push(resolve);
+    });
+  }
+
   /** Serialised once for all sockets; sent after the caller has its answer. */
   queueForAll(message: CoordinatorMessage, except: ReadonlySet<string> = new Set()): void {
     const text = JSON.stringify(message);
@@ -158,6 +171,7 @@ export class Sockets {
       for (const frame of framesOf(texts)) send(socket, frame);
       count += 1;
     }
+    for (const told of this.#untilTold.splice(0)) told();
   }
 
   /** `liveHashes`: of the key's secrets that are still valid. */

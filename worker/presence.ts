@@ -2,6 +2,7 @@
 // with a socket only pings. It reports when it connects, when it dropped a job, until the last report is acknowledged,
 // and every ten minutes.
 
+import { lineOf } from "../contract/start-of.ts";
 import { MAX_RUNTIME_MODELS, type Tier } from "../contract/values.ts";
 import type { RuntimeState } from "./runtimes/runtime.ts";
 import type { WorkerMessage } from "./session.ts";
@@ -41,7 +42,7 @@ export function presenceMessage(
     ...(tier === null ? {} : { tier }),
     ...(apis.length === 0 ? {} : { apis: [...apis] }),
     ...(listed === null ? {} : { runtime_models: listed.filter(isName).slice(0, MAX_RUNTIME_MODELS) }),
-    ...(unavailable === null ? {} : { unavailable: unavailable.replace(/\p{Cc}/gu, " ").slice(0, MAX_REASON_CHARS) }),
+    ...(unavailable === null ? {} : { unavailable: lineOf(unavailable, MAX_REASON_CHARS) }),
     jobs: load.jobs,
   };
 }

@@ -2,6 +2,7 @@
 // in a runtime fails its job, never the worker.
 
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
+import { lineOf } from "../contract/start-of.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { JobFailure, Outcome, Progress, RunOptions, Runtime, Spent } from "./runtimes/runtime.ts";
@@ -93,7 +94,7 @@ function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
   if (!outcome.ok) {
     const hasSpoken = timing.first_token_ms !== undefined;
     if (outcome.neverReached && !hasSpoken) {
-      return { type: "job.released", reason: oneLine(outcome.error.message).slice(0, MAX_REASON_CHARS) };
+      return { type: "job.released", reason: lineOf(outcome.error.message, MAX_REASON_CHARS) };
     }
     return { type: "job.failed", error: bounded(outcome.error), ...spending, ...timing };
   }
@@ -105,16 +106,12 @@ function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
     result: outcome.result ?? null,
     ...spending,
     ...timing,
-    ...(model ? { model: oneLine(model).slice(0, MAX_MODEL_CHARS) } : {}),
+    ...(model ? { model: lineOf(model, MAX_MODEL_CHARS) } : {}),
   };
 }
 
 function spendingOf({ usage, cost_usd }: Spent): Spending {
   return { ...(usage ? { usage } : {}), ...(cost_usd === undefined ? {} : { cost_usd }) };
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\p{Cc}/gu, " ");
 }
 
 function bounded(error: JobFailure): JobFailure {

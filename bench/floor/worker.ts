@@ -66,6 +66,15 @@ export class Floor extends DurableObject<Env> {
     });
   }
 
+  /** Stores a text, and sends it to every socket after the answer. */
+  async tell(text: string): Promise<unknown> {
+    const stored = await this.#run(() => this.#insert(text, 2));
+    setTimeout(() => {
+      for (const socket of this.#sockets) socket.send(text);
+    }, 0);
+    return stored;
+  }
+
   override async fetch(): Promise<Response> {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     this.ctx.acceptWebSocket(server);
@@ -123,6 +132,14 @@ export class Floor extends DurableObject<Env> {
   }
 }
 
+interface Body {
+  prompt: string;
+  prompts: string[];
+  id: number;
+  result: string;
+  text: string;
+}
+
 /** `/health`, else `/<object>/<verb>`. */
 export default {
   fetch: async (request: Request, env: Env): Promise<Response> => {
@@ -130,7 +147,7 @@ export default {
     if (object === "health") return new Response("ok");
     const floor = env.FLOOR.get(env.FLOOR.idFromName(object));
     if (verb === "connect") return floor.fetch(request);
-    const body = (await request.json()) as { prompt: string; prompts: string[]; id: number; result: string };
+    const body = (await request.json()) as Body;
     switch (verb) {
       case "create":
         return Response.json(await floor.create(body.prompt));
@@ -140,6 +157,8 @@ export default {
         return Response.json(await floor.complete(body.id, body.result));
       case "dispatch":
         return Response.json(await floor.dispatch(body.prompts));
+      case "tell":
+        return Response.json(await floor.tell(body.text));
       default:
         return new Response("no such call", { status: 404 });
     }

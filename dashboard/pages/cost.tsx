@@ -5,7 +5,7 @@ import type { CostByGroup, CostByProvider, CostQuery, CostSummary } from "../../
 import { api } from "../api.ts";
 import { count, plural, usd } from "../format.ts";
 import { Budgets } from "../parts/budgets.tsx";
-import { CostGroups } from "../parts/cost-groups.tsx";
+import { CostGroups, unpricedIn } from "../parts/cost-groups.tsx";
 import { CostOverTime } from "../parts/cost-over-time.tsx";
 import { CostProviders } from "../parts/cost-providers.tsx";
 import { costQueryOf, dayText, RANGE_NAMES, RANGES, type Range } from "../parts/cost-range.ts";
@@ -56,7 +56,7 @@ const Total = ({ summary, range }: { summary: CostSummary; range: Range }) => (
     </p>
     {summary.unpriced_jobs > 0 && (
       <p>
-        <a class="tone-caution" href={href(["jobs"], { unpriced: "true", since: summary.from, until: summary.to })}>
+        <a class="tone-caution" href={href(["jobs"], unpricedIn(summary))}>
           {plural(summary.unpriced_jobs, "job")} of unknown price
         </a>
         : not in the sum.

@@ -21,6 +21,13 @@ const columnsOf = (by: string): readonly Column[] => [
 const filterOf = (by: string, value: string | null): Record<string, string> =>
   value === null || by.startsWith("metadata.") ? {} : { [by === "provider" ? "ran_provider" : by]: value };
 
+/** The job list's filter for the jobs that a cost counts as of unknown price. */
+export const unpricedIn = ({ from, to }: Pick<CostByGroup, "from" | "to">): Record<string, string> => ({
+  unpriced: "true",
+  unpriced_since: from,
+  unpriced_until: to,
+});
+
 const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd } }: { row: Row; groups: CostByGroup }) => (
   <tr>
     <td>{row.value ?? <span class="dim">none</span>}</td>
@@ -35,7 +42,7 @@ const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd } }: { row:
       {row.unpriced_jobs > 0 && (
         <a
           class="row-note tone-caution"
-          href={href(["jobs"], { ...filterOf(by, row.value), unpriced: "true", since: from, until: to })}
+          href={href(["jobs"], { ...filterOf(by, row.value), ...unpricedIn({ from, to }) })}
         >
           {count(row.unpriced_jobs)} of unknown price
         </a>

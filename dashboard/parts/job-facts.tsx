@@ -82,9 +82,9 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
       {job.max_attempts !== null && ` of ${job.max_attempts}`}
       <span class="dim">{assignedOften(job)}</span>
     </Fact>
-    <Fact name="Cost">{costOf(job)}</Fact>
+    <Fact name={job.attempts > 1 ? "Cost, last attempt" : "Cost"}>{costOf(job)}</Fact>
     {job.usage !== null && (
-      <Fact name="Tokens">
+      <Fact name={job.attempts > 1 ? "Tokens, last attempt" : "Tokens"}>
         {count(job.usage.input_tokens)} in, {count(job.usage.output_tokens)} out
         {(job.usage.cached_input_tokens ?? 0) > 0 && `, ${count(job.usage.cached_input_tokens ?? 0)} cached`}
       </Fact>

@@ -11,7 +11,7 @@ import { serverNow } from "../state/clock.ts";
 import { completions, type Filter, filterIn, formatSearch, isSearched, parseSearch } from "../state/job-search.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { forgetView, GIVEN_VIEWS, readViews, savedViews, saveView, type View } from "../state/saved-views.ts";
-import { isRange, RANGES, rangeInWords, withRange } from "../state/time-range.ts";
+import { isRange, RANGES, spanInWords, withRange } from "../state/time-range.ts";
 import { Confirm } from "./dialog.tsx";
 import { SelectField, TextField } from "./form.tsx";
 import { Icon } from "./icon.tsx";
@@ -128,7 +128,8 @@ const StateChips = ({ filter, range }: { filter: Filter; range: string | null })
 const CUSTOM = "custom";
 
 const RangeField = ({ filter, range }: { filter: Filter; range: string | null }) => {
-  const isCustom = filter.since !== undefined || filter.until !== undefined;
+  const { since, until } = filter;
+  const isCustom = since !== undefined || until !== undefined;
   const choose = (chosen: string): void => {
     if (chosen !== CUSTOM) refine({ range: chosen || null, since: null, until: null, ...NEVER_MIND });
   };
@@ -140,7 +141,26 @@ const RangeField = ({ filter, range }: { filter: Filter; range: string | null })
       options={[
         ["", "at any time"],
         ...Object.entries(RANGES).map(([name, { says }]) => [name, says] as const),
-        ...(isCustom ? [[CUSTOM, rangeInWords(filter).replace("created ", "")] as const] : []),
+        ...(isCustom ? [[CUSTOM, spanInWords(since, until)] as const] : []),
+      ]}
+    />
+  );
+};
+
+/** The span of a cost whose jobs of unknown price are listed. */
+const UnpricedField = ({ filter }: { filter: Filter }) => {
+  const { unpriced_since: since, unpriced_until: until } = filter;
+  if (since === undefined && until === undefined) return null;
+  return (
+    <SelectField
+      label="Counted in the cost"
+      value={CUSTOM}
+      onInput={(chosen) => {
+        if (chosen !== CUSTOM) refine({ unpriced_since: null, unpriced_until: null, ...NEVER_MIND });
+      }}
+      options={[
+        ["", "at any time"],
+        [CUSTOM, spanInWords(since, until)],
       ]}
     />
   );
@@ -232,6 +252,7 @@ export const JobSearch = () => {
       <Views />
       <div class="search-row">
         <SearchLine filter={filter} />
+        <UnpricedField filter={filter} />
         <RangeField filter={filter} range={range} />
         <SelectField
           label="Order"

@@ -59,7 +59,7 @@ export const formatSearch = (filter: Filter): string => {
 export const isSearched = (name: string): boolean =>
   name === "q" || Object.hasOwn(SAID, name) || name.startsWith(METADATA);
 
-const TIMES = ["since", "until"] as const;
+const TIMES = ["since", "until", "unpriced_since", "unpriced_until"] as const;
 
 export const isStatus = (value: string | undefined): value is JobStatus => JOB_STATUSES.includes(value as JobStatus);
 
@@ -96,6 +96,9 @@ const TESTS: Record<Name, Test> = {
   schedule: (job, value) => job.schedule === value,
   since: (job, value) => job.created_at >= value,
   until: (job, value) => job.created_at < value,
+  // Its last attempt ended with it.
+  unpriced_since: ({ finished_at }, value) => finished_at !== null && finished_at >= value,
+  unpriced_until: ({ finished_at }, value) => finished_at !== null && finished_at < value,
   unpriced: (job, value) => (job.usage !== null && job.cost_usd === null) === (value === "true"),
   // A live job does not contain the key that created it.
   key: () => false,

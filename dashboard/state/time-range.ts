@@ -23,10 +23,12 @@ export const withRange = (filter: Filter, range: string | null, nowAt: number): 
   return { ...filter, since: new Date(since).toISOString() };
 };
 
-export const rangeInWords = ({ since, until }: Filter): string => {
+export const rangeInWords = ({ since, until }: Filter): string => `created ${spanInWords(since, until)}`;
+
+export const spanInWords = (since: string | undefined, until: string | undefined): string => {
   const from = since === undefined ? null : dateTime(Date.parse(since));
   const to = until === undefined ? null : dateTime(Date.parse(until));
-  if (from !== null && to !== null) return `created from ${from} to ${to}`;
-  if (from !== null) return `created since ${from}`;
-  return to === null ? "created at any time" : `created before ${to}`;
+  if (from !== null && to !== null) return `from ${from} to ${to}`;
+  if (from !== null) return `since ${from}`;
+  return to === null ? "at any time" : `before ${to}`;
 };

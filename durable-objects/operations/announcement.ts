@@ -1,6 +1,7 @@
 // What a turn announces to webhooks, and which part of it leaves the object.
 
 import { presentJob } from "../../contract/job.ts";
+import { startOf } from "../../contract/start-of.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
@@ -36,7 +37,7 @@ export const jobAnnouncement = (job: Job): Announcement => {
     error,
     ...facts
   } = presentJob(job, { prompt: "", input: null });
-  const said = error === null ? null : { ...error, message: error.message.slice(0, MAX_ERROR_CHARS) };
+  const said = error === null ? null : { ...error, message: startOf(error.message, MAX_ERROR_CHARS) };
   return {
     event: `job.${job.status}` as WebhookEvent,
     data: { ...facts, error: said } as Json,

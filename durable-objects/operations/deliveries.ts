@@ -10,6 +10,7 @@ import {
   afterAttempt,
   type Delivery,
   type DeliveryEvent,
+  dropped,
   signingSecrets,
   type Webhook,
   wants,
@@ -30,6 +31,8 @@ const LOOK_AGAIN_MS = 5_000;
  */
 export const DELIVERIES_KEPT = { ms: 30 * 86_400_000, writes: 200_000 };
 const REMOVED_A_SWEEP = 1_000;
+/** How many deliveries may wait for one endpoint; for the next, the oldest of them is given up. */
+export const DELIVERIES_WAITING = { most: 10_000 };
 
 /** Writes the turn's announcements: a delivery for each webhook that selects them. */
 export const writeDeliveries = (turn: Turn): void => {
@@ -60,9 +63,26 @@ export const write = (
     traceparent,
     body: JSON.stringify(told),
   };
-  turn.store.deliveries.put(delivery);
+  putDelivery(turn, null, delivery);
   turn.due(turn.nowAt);
   return delivery;
+};
+
+/** Stores a delivery, and counts it while it waits. */
+export const putDelivery = (turn: Turn, before: Delivery | null, delivery: Delivery): void => {
+  const { pendingDeliveries } = turn.memory;
+  const change = Number(delivery.status === "pending") - Number(before?.status === "pending");
+  const { webhookId } = delivery;
+  if (change > 0) makeRoom(turn, webhookId);
+  if (change !== 0) pendingDeliveries.set(webhookId, (pendingDeliveries.get(webhookId) ?? 0) + change);
+  turn.store.deliveries.put(delivery);
+};
+
+const makeRoom = (turn: Turn, webhookId: string): void => {
+  const { pendingDeliveries, deliveriesUnderWay } = turn.memory;
+  if ((pendingDeliveries.get(webhookId) ?? 0) < DELIVERIES_WAITING.most) return;
+  const oldest = turn.store.deliveries.oldestPending(webhookId, [...deliveriesUnderWay.keys()]);
+  if (oldest !== null) putDelivery(turn, oldest, dropped(oldest, turn.nowAt));
 };
 
 const withLink = ({ origin }: Webhook, data: Json): Json => {
@@ -128,13 +148,14 @@ export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome):
   turn.due(nextDeliveryAt(turn));
   if (delivery === null || delivery.status !== "pending" || webhook === undefined) return;
   const after = afterAttempt(webhook, delivery, outcome, turn.nowAt, turn.random());
-  turn.store.deliveries.put(after.delivery);
+  putDelivery(turn, delivery, after.delivery);
   turn.due(after.delivery.nextAttemptAt);
   if (after.webhook.failingSinceAt !== webhook.failingSinceAt || after.webhook.disabledAt !== webhook.disabledAt)
     putWebhook(turn, after.webhook);
   if (webhook.disabledAt !== null || after.webhook.disabledAt === null) return;
   const reason = after.webhook.disabledReason ?? "";
   turn.store.deliveries.failPending(webhook.id, reason, turn.nowAt);
+  turn.memory.pendingDeliveries.delete(webhook.id);
   turn.audit("webhook.disabled", webhook.id, { url: webhook.url, reason }, SERVICE_ACTOR);
 };
 

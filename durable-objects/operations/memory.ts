@@ -54,6 +54,8 @@ export interface Memory {
   webhooks: readonly Webhook[];
   /** Deliveries whose try has no outcome yet, with their webhook. */
   readonly deliveriesUnderWay: Map<string, string>;
+  /** By webhook, how many deliveries wait for a try or its outcome. */
+  readonly pendingDeliveries: Map<string, number>;
   /** Workers whose silence was announced to webhooks. */
   readonly silentWorkers: Set<string>;
   /** No other worker falls silent before this. */
@@ -126,6 +128,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     ),
     webhooks: store.webhooks.all(),
     deliveriesUnderWay: new Map(),
+    pendingDeliveries: store.deliveries.pendingCounts(),
     silentWorkers,
     silenceAt: firstSilenceAt(fleet, silentWorkers, config),
     openStreams: store.jobs.openStreamCount(),

@@ -147,7 +147,8 @@ const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]
   const held = new Set<string>();
   const { config } = turn.memory;
   const storeAfterMs = storeBeatAfterMs(config.jobs.reapStaleAfterMs);
-  for (const job of turn.store.jobs.leasedBy(instance)) {
+  const load = turn.memory.fleet.get(instance)?.load;
+  for (const job of turn.store.jobs.leasedBy(instance, load)) {
     held.add(job.id);
     if (job.status === "running" && !named.has(job.id)) {
       turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));

@@ -18,7 +18,7 @@ import {
   type Webhook,
   type WebhookEvent,
 } from "../../domain/webhook.ts";
-import { putWebhook, write } from "./deliveries.ts";
+import { putDelivery, putWebhook, write } from "./deliveries.ts";
 import { isSilenceWanted, noteSilentBefore } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 
@@ -100,6 +100,7 @@ export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal
   const found = find(turn, id);
   if (!found.ok) return found;
   turn.store.webhooks.remove(id);
+  turn.memory.pendingDeliveries.delete(id);
   turn.memory.webhooks = turn.store.webhooks.all();
   turn.audit("webhook.deleted", id, { url: found.value.url });
   return ok(null);
@@ -142,7 +143,7 @@ export const redeliver = (turn: Turn, { id }: { id: string }): Result<DeliveryRe
   const before: Delivery | null = turn.store.deliveries.find(id);
   if (before === null) return err(notFound("delivery", id));
   const delivery = redelivered(before, turn.nowAt);
-  turn.store.deliveries.put(delivery);
+  putDelivery(turn, before, delivery);
   turn.due(turn.nowAt);
   turn.audit("webhook.redelivered", before.webhookId, { delivery: id });
   return ok(presentDelivery(delivery));

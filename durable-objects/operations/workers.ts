@@ -2,6 +2,7 @@
 
 import { toIso } from "../../contract/field.ts";
 import type { JobResource } from "../../contract/job.ts";
+import { startOf } from "../../contract/start-of.ts";
 import {
   MAX_FLEET_GROUPS,
   presentWorker,
@@ -122,7 +123,7 @@ const shortened = (job: JobResource): JobResource => {
   if (!isLong && !hasLongInput) return job;
   return {
     ...job,
-    prompt: job.prompt.slice(0, SHOWN_CHARS),
+    prompt: startOf(job.prompt, SHOWN_CHARS),
     input: hasLongInput ? null : job.input,
     truncated: [...(isLong ? (["prompt"] as const) : []), ...(hasLongInput ? (["input"] as const) : [])],
   };

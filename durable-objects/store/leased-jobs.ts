@@ -27,15 +27,14 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
       })),
     ],
 
-    /** The oldest first. */
-    leasedBy: (instance: string): Job[] =>
-      open.inOrder(
-        { where: "worker = ?", bindings: [instance], young: journal.heldBy(instance) },
-        OLDEST_FIRST,
-        Number.MAX_SAFE_INTEGER,
-      ),
+    /** The oldest first. `load` is how many it holds: if the journal has them all, the table is not read. */
+    leasedBy: (instance: string, load = Number.POSITIVE_INFINITY): Job[] => {
+      const young = journal.heldBy(instance);
+      const held = { where: "worker = ?", bindings: [instance], young, isYoungOnly: young.length >= load };
+      return open.inOrder(held, OLDEST_FIRST, Number.MAX_SAFE_INTEGER);
+    },
 
-    /** Leases a worker holds and has not started, the oldest jobs first. `load` is how many it holds. */
+    /** Leases a worker holds and has not started, the oldest jobs first; `load` as above. */
     unstartedOf: (instance: string, limit: number, load = Number.POSITIVE_INFINITY): Job[] => {
       const held = journal.heldBy(instance);
       const unstarted = {

@@ -183,6 +183,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     // The few rotated keys whose grace has not ended.
     `CREATE INDEX keys_in_grace ON keys (record ->> '$.previousUntilAt') WHERE record ->> '$.previousUntilAt' IS NOT NULL`,
   ],
+  // Deliveries that wait are counted, and the oldest is found, without reading those that have ended.
+  [`CREATE INDEX deliveries_pending ON deliveries (webhook_id, id) WHERE status = 'pending'`],
 ];
 
 /** The version of a database after all steps. */

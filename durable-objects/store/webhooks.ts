@@ -105,6 +105,25 @@ export const deliveriesTable = (sql: Sql) => ({
       webhookId,
     ),
 
+  pendingCounts: (): Map<string, number> =>
+    new Map(
+      all(sql, "SELECT webhook_id, COUNT(*) AS count FROM deliveries WHERE status = 'pending' GROUP BY webhook_id").map(
+        (row) => [row.webhook_id as string, row.count as number],
+      ),
+    ),
+
+  /** Ids are in order of creation. */
+  oldestPending: (webhookId: string, except: readonly string[]): Delivery | null => {
+    const row = first(
+      sql,
+      `SELECT ${COLUMNS} FROM deliveries WHERE webhook_id = ? AND status = 'pending'
+         AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 1`,
+      webhookId,
+      JSON.stringify(except),
+    );
+    return row === null ? null : toDelivery(row);
+  },
+
   postpone: (id: string, nextAttemptAt: number): void => {
     sql.exec("UPDATE deliveries SET next_attempt_at = ? WHERE id = ?", nextAttemptAt, id);
   },

@@ -3,6 +3,7 @@
 // failure breaks the connection, because clients take a 200 with an error in it for an answer.
 
 import type { DoorError } from "../../contract/dialect.ts";
+import { within } from "../../contract/within.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -28,7 +29,7 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
     answerHeadersOf(c, asking.api, asked, followed, startedAt);
   const heldMs = Math.max(0, startedAt + asked.settings.commitAfterMs * COMMITS - Date.now());
   const ending = isFinal(job.status) ? Promise.resolve(job) : watchUntil(c, token, job, isOver, standOf(job));
-  const ended = await Promise.race([ending, scheduler.wait(heldMs).then(() => null)]);
+  const ended = await within(ending, heldMs);
   if (ended === null) {
     const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(job) });
     return new Response(lineFeedsThen(c, ending, client.stop), { headers });

@@ -4,6 +4,7 @@
 
 import { errorEvent } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
+import { within } from "../../contract/within.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
 import { streamLost } from "../../durable-objects/relayed-stream.ts";
@@ -41,7 +42,7 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: Do
     headersFor(c.get("requestId"), { ...answerHeadersOf(c, asking.api, asked, job, startedAt), ...STREAM_HEADERS });
   const begun = begin(c, token, asked, request);
   const heldMs = Math.max(0, startedAt + commitAfterMs - Date.now());
-  const first = await Promise.race([begun, scheduler.wait(heldMs).then(() => null)]);
+  const first = await within(begun, heldMs);
   if (first === null) return new Response(committed(c, begun, asked, request), { headers: headersOf(asked.job) });
   const { job } = first;
   if (first.kind === "events") return new Response(first.body, { headers: headersOf(job) });
@@ -95,9 +96,6 @@ const attach = async (
   const answered = await reading.catch(() => null);
   return answered?.status === OK ? answered.body : null;
 };
-
-const within = <T>(promise: Promise<T>, ms: number): Promise<T | null> =>
-  Promise.race([promise, scheduler.wait(ms).then(() => null)]);
 
 /** The status has been sent: silence is filled with comments, and failures become error events in the stream. */
 const committed = (

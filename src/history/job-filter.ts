@@ -48,6 +48,10 @@ const errorCode = (value: string): Part[] =>
 const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
 
+/** When the cost counts the job as unpriced; null if never. */
+const UNPRICED_AT = `(SELECT at FROM attempts
+  WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL ORDER BY lease LIMIT 1)`;
+
 type JobFilterName = keyof typeof jobFilter.shape;
 
 /** Every name that a filter may have, most selective first. */
@@ -64,6 +68,8 @@ const PARTS = {
   status: column("status"),
   since: (value) => [{ sql: (bind, createdAt) => `${createdAt} >= ${bind(fromIso(value))}` }],
   until: (value) => [{ sql: (bind, createdAt) => `${createdAt} < ${bind(fromIso(value))}` }],
+  unpriced_since: (value) => [{ sql: (bind) => `${UNPRICED_AT} >= ${bind(fromIso(value))}` }],
+  unpriced_until: (value) => [{ sql: (bind) => `${UNPRICED_AT} < ${bind(fromIso(value))}` }],
   unpriced: (value) => [{ sql: () => `${value === "true" ? "" : "NOT "}${IS_UNPRICED}` }],
   q: (value) => [{ sql: (bind) => searchCondition(value, bind) }],
 } as const satisfies Record<JobFilterName, (value: string) => Part[]>;

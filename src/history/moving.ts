@@ -2,7 +2,7 @@
 // the attempts that they were made from.
 
 import { pageOf, ROWS_A_PAGE, type TablePage, type TableRows } from "../../domain/moved-rows.ts";
-import { readHistory } from "./store.ts";
+import { workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
 type Cell = string | number | null;
@@ -35,7 +35,7 @@ export const readHistoryTable = (
   from: number,
   maxChars: number,
 ): Promise<TablePage> =>
-  readHistory(async () => {
+  workOnHistory(async () => {
     const { results } = await db
       .prepare(
         `SELECT * FROM ${known(table)} WHERE tenant = ?1 ORDER BY ${TENANT_TABLES[known(table)]} LIMIT ?2 OFFSET ?3`,
@@ -55,7 +55,7 @@ export const writeHistoryTable = (
   { columns, rows }: TableRows,
   isFirst: boolean,
 ): Promise<void> =>
-  readHistory(async () => {
+  workOnHistory(async () => {
     const at = columns.indexOf("tenant");
     if (!columns.every((column) => NAME.test(column)) || rows.some((row) => row[at] !== tenant))
       throw new Error("these rows are not of this tenant");

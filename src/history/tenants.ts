@@ -2,7 +2,7 @@
 
 import { toIso } from "../../contract/field.ts";
 import type { TenantName } from "../http/tenant.ts";
-import { readHistory } from "./store.ts";
+import { readHistory, workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
 interface TenantRow {
@@ -25,7 +25,7 @@ export const listTenants = (db: D1Database): Promise<{ tenant: string; created_a
  * history. False if it is taken.
  */
 export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number): Promise<boolean> =>
-  readHistory(async () => {
+  workOnHistory(async () => {
     await db
       .prepare("INSERT INTO tenants (tenant, jurisdiction, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
       .bind(name.tenant, name.jurisdiction, nowAt)
@@ -56,7 +56,7 @@ const ROWS_A_DELETE = 5_000;
 
 /** Deletes everything that history has of a tenant, in bounded steps. */
 export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
-  readHistory(async () => {
+  workOnHistory(async () => {
     for (const [name, key] of Object.entries(TENANT_TABLES)) {
       const some = db.prepare(
         `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1 LIMIT ${ROWS_A_DELETE})`,

@@ -29,7 +29,7 @@ import { createSubscription, deleteSubscription, editSubscription } from "../cat
 import { syncSubscription } from "../catalog/sync.ts";
 import type { Env } from "../env.ts";
 import { auditStatement } from "../history/audit.ts";
-import { readHistory } from "../history/store.ts";
+import { readHistory, workOnHistory } from "../history/store.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -101,7 +101,7 @@ const create = endpoint(
   async (c, { body, token }) => {
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
-    const created = await readHistory(() => createSubscription(tools, token.tenant, actor, body));
+    const created = await workOnHistory(() => createSubscription(tools, token.tenant, actor, body));
     return answer(c, presentSubscription(unwrap(created)), 201);
   },
 );
@@ -134,7 +134,7 @@ const edit = endpoint(
   async (c, { params, body, token }) => {
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
-    const edited = await readHistory(() => editSubscription(tools, token.tenant, params.id, actor, body));
+    const edited = await workOnHistory(() => editSubscription(tools, token.tenant, params.id, actor, body));
     return answer(c, presentSubscription(unwrap(edited)));
   },
 );
@@ -150,9 +150,9 @@ const remove = endpoint(
   async (c, { params, token }) => {
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
-    const deleted = await readHistory(() => deleteSubscription(tools, token.tenant, params.id, actor));
+    const deleted = await workOnHistory(() => deleteSubscription(tools, token.tenant, params.id, actor));
     const { provider } = unwrap(deleted);
-    await readHistory(() => tellTenant(c.env, token, provider));
+    await workOnHistory(() => tellTenant(c.env, token, provider));
     return c.body(null, 204);
   },
 );
@@ -210,9 +210,9 @@ const sync = endpoint(
   async (c, { params, token }) => {
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
-    const synced = await readHistory(() => syncSubscription(tools, token.tenant, params.id, actor));
+    const synced = await workOnHistory(() => syncSubscription(tools, token.tenant, params.id, actor));
     const report = unwrap(synced);
-    await readHistory(() => tellTenant(c.env, token, report.provider));
+    await workOnHistory(() => tellTenant(c.env, token, report.provider));
     return answer(c, presentSync(report));
   },
 );

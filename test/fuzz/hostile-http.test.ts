@@ -88,7 +88,7 @@ const HOSTILE: Readonly<Record<string, (key: string) => string>> = {
 describe.each(HOMES)("hostile bytes, with the edge in %s", (home) => {
   beforeAll(async () => {
     world = await openWorld(home);
-  });
+  }, 90_000);
   afterAll(() => world?.close());
 
   test.each(Object.entries(HOSTILE))("%s: no error of ours, and the server stays up", async (_, make) => {

@@ -67,6 +67,20 @@ test("a list finds the jobs whose cost is unknown, as the cost counts them", asy
   expect(await idsOf(world, { unpriced: "true", model: "gpt" })).toEqual([]);
 });
 
+test("a list finds the jobs of unknown cost by when the cost counts them, not by their creation", async () => {
+  const world = await newWorld();
+  await present(world, "w", { provider: "openai" });
+  const job = await dispatch(world, { model: "unheard-of" });
+  await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(job.created_at) + 1);
+  const endedAt = new Date().toISOString();
+  await complete(world, job, { usage: { input_tokens: 1, output_tokens: 1 } });
+  const later = new Date(Date.now() + 60_000).toISOString();
+  expect(await idsOf(world, { unpriced_since: endedAt, unpriced_until: later })).toEqual([job.id]);
+  expect(await idsOf(world, { unpriced_until: endedAt })).toEqual([]);
+  expect(await idsOf(world, { unpriced_since: later })).toEqual([]);
+  expect(await idsOf(world, { since: endedAt })).toEqual([]);
+});
+
 describe("a list is narrowed by", () => {
   let world: World;
   let failed: Body;

@@ -2,6 +2,7 @@
 
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { expect, test } from "vitest";
+import type { Outcome } from "../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "../../scripts/self-host/edge/call-group.ts";
 
 const call = (id: string) => ({
@@ -17,7 +18,7 @@ test("what arrives in one tick is one message, and what arrives while it is unde
   const sent: string[][] = [];
   const answers: (() => void)[] = [];
   const send = (group: string) =>
-    new Promise<unknown>((resolve) => {
+    new Promise<readonly Outcome[]>((resolve) => {
       sent.push(idsIn(group));
       answers.push(() => resolve(idsIn(group).map((id) => ({ value: id }))));
     });

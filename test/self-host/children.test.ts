@@ -52,6 +52,32 @@ test.each(["node", "workerd"])(
   60_000,
 );
 
+test("with the history's process frozen, a read is refused within seconds, work goes on, and all is there once it runs again", async () => {
+  server = await startSelfHosted(dataDir, { args: ["--no-worker"] });
+  const key = server.adminKey;
+  await call(key, "POST", "/presence", worker);
+  expect((await call(key, "GET", "/api/jobs")).status).toBe(200);
+  const history = childProcesses(dataDir).find(({ name }) => name === "history");
+  const signal = (name: NodeJS.Signals) => process.kill(history?.pid ?? 0, name);
+  signal("SIGSTOP");
+  try {
+    const startedAt = Date.now();
+    const [nothingNew, refused] = await Promise.all([
+      call(key, "GET", "/api/cost"),
+      call(key, "POST", "/dispatch", { prompt: "goes on" }).then(async (dispatched) => {
+        expect(dispatched).toMatchObject({ status: 200, body: { assigned_worker: "w" } });
+        return call(key, "GET", "/api/jobs");
+      }),
+    ]);
+    for (const one of [nothingNew, refused])
+      expect(one).toMatchObject({ status: 503, body: { code: "history_unavailable" }, retryAfter: "5" });
+    expect(Date.now() - startedAt).toBeLessThan(25_000);
+  } finally {
+    signal("SIGCONT");
+  }
+  await expect.poll(async () => (await call(key, "GET", "/api/jobs")).body.total, { timeout: 20_000 }).toBe(1);
+}, 90_000);
+
 test("with the tenants' process gone, requests are 503 with Retry-After and /health tells the truth, until it is back", async () => {
   server = await startSelfHosted(dataDir);
   const key = server.adminKey;
@@ -169,10 +195,10 @@ test("the private door opens to nobody without its secret, and its folder to nob
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   const door = path.join(folder, "door-0.sock");
   for (const secret of ["", "undefined", "Bearer", server.adminKey]) {
-    expect(await privately(door, "/TENANT/default/callMany", secret)).toBe(404);
+    expect(await privately(door, "/TENANT/default/fetch", secret)).toBe(404);
   }
   // The private connection has its own socket: the app's socket does not lead there.
-  expect(await privately(path.join(folder, "edge-0.sock"), "/TENANT/default/callMany", "")).toBe(404);
+  expect(await privately(path.join(folder, "edge-0.sock"), "/TENANT/default/fetch", "")).toBe(404);
 }, 60_000);
 
 test("SIGTERM ends the server only after its processes have ended", async () => {

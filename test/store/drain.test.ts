@@ -59,6 +59,12 @@ test("a reader does not wait for hours of changes: it is told so, and the outbox
   expect(await drain.flush(60_000)).toBe(true);
 });
 
+test("a reader does not wait for a history that accepts a batch and never answers", async () => {
+  const { drain, store } = drainOf(() => new Promise(() => undefined));
+  expect(await drain.flush(20)).toBe(false);
+  expect(store.outbox.firstSeq()).toBe(1);
+});
+
 test("readers that wait at once share a batch", async () => {
   let batches = 0;
   const { drain } = drainOf(async () => {

@@ -177,6 +177,7 @@ describe("raising and lowering", () => {
     const world = await newWorld();
     const { reason } = await engage(world, 4, `the bill\n\texplodes ${"!".repeat(600)}`);
     expect(reason).toHaveLength(500);
+    expect((await engage(world, 4, `${"x".repeat(499)}😀`)).reason).toBe("x".repeat(499));
     expect(reason).toMatch(/^the bill explodes !/);
     expect((await world.post("/killswitch", { level: 4, reason: " \n" })).status).toBe(400);
   });

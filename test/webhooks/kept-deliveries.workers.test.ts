@@ -1,11 +1,12 @@
-// Finished deliveries leave the tenant's database: after 30 days, or when many have followed.
+// How many deliveries a tenant's database keeps: finished ones for 30 days or until many have followed, waiting ones up
+// to a number for each endpoint.
 
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { Delivery } from "../../domain/webhook.ts";
-import { DELIVERIES_KEPT } from "../../durable-objects/operations/deliveries.ts";
+import { DELIVERIES_KEPT, DELIVERIES_WAITING } from "../../durable-objects/operations/deliveries.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
-import { alarm, newWorld, type World } from "../support/workerd/client.ts";
+import { alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
 
 const delivery = (id: string, finishedAt: number | null): Delivery => ({
   id,
@@ -54,5 +55,24 @@ test("of very many only the last are kept, and all that are not finished", async
     expect(await keptOf(await newWorld(), many)).toEqual(["b", "c", "d", "e"]);
   } finally {
     DELIVERIES_KEPT.writes = writes;
+  }
+});
+
+test("for one endpoint only so many wait: for a newer one the oldest is dropped, which the list says, and can be sent again", async () => {
+  const { most } = DELIVERIES_WAITING;
+  DELIVERIES_WAITING.most = 2;
+  try {
+    const world = await newWorld();
+    const url = "https://nobody.invalid/hook";
+    const { id } = await world.ok("POST", "/api/webhooks", { url, events: ["job.cancelled"] });
+    for (let count = 0; count < 3; count += 1) await world.ok("POST", "/api/jobs", { prompt: "x" });
+    await world.ok("POST", "/api/jobs/bulk", { action: "cancel", filter: { status: "pending" } });
+    const { deliveries } = await world.ok("GET", `/api/webhooks/${id}/deliveries`);
+    expect(deliveries.map((one: Body) => one.status)).toEqual(["pending", "pending", "failed"]);
+    expect(deliveries[2].error).toMatch(/dropped/);
+    const again = await world.ok("POST", `/api/webhooks/deliveries/${deliveries[2].id}/redeliver`);
+    expect(again).toMatchObject({ status: "pending", attempts: 0 });
+  } finally {
+    DELIVERIES_WAITING.most = most;
   }
 });

@@ -81,6 +81,15 @@ test("a job that never reached its runtime is given back", async () => {
   });
 });
 
+test("a reason that is too long is cut between characters, because a broken one would be refused", async () => {
+  const error = { code: "runtime_unreachable", message: `no\n ${"x".repeat(396)}😀`, retryable: true };
+  const refused = async (): Promise<Outcome> => ({ ok: false, error, neverReached: true });
+  expect(await runJob(assignedJob({ id: "j" }), settings(refused), notHalted())).toEqual({
+    type: "job.released",
+    reason: `no ${"x".repeat(396)}`,
+  });
+});
+
 test("the first content is told once, with the time that it took", async () => {
   let told = 0;
   const speaks = async ({ emit }: RunOptions): Promise<Outcome> => {

@@ -3,6 +3,7 @@
 // account, so the body's words are checked first.
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
+import { startOf } from "../../contract/start-of.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import type { JobFailure } from "./runtime.ts";
 
@@ -240,7 +241,7 @@ function innerCause(error: Error): unknown {
 
 export function withDetail(lead: string, detail: string): string {
   const message = detail === "" ? lead : `${lead}: ${detail}`;
-  return message.length > MAX_MESSAGE_CHARS ? `${message.slice(0, MAX_MESSAGE_CHARS - 1)}…` : message;
+  return message.length > MAX_MESSAGE_CHARS ? `${startOf(message, MAX_MESSAGE_CHARS - 1)}…` : message;
 }
 
 function isOneOf(status: number | undefined, ...statuses: number[]): boolean {

@@ -1,6 +1,7 @@
 // A runtime's refusal in the form that a client of its API knows: with the runtime's status, code and message. A
 // refused worker key is reported as the worker's fault, because the client cannot fix it.
 
+import { lineOf, startOf } from "../../contract/start-of.ts";
 import { classifyError, classifyFailure, failureOf, type RuntimeFailure } from "./classify.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import type { JobFailure } from "./runtime.ts";
@@ -37,8 +38,8 @@ export function requestFailure(runtime: string, failure: RuntimeFailure, nowMs: 
 }
 
 const inItsWords = (known: JobFailure, body: ErrorBody, fallback: string): Pick<JobFailure, "code" | "message"> => ({
-  code: (body.code ?? fallback).replace(/\p{Cc}/gu, " ").slice(0, MAX_CODE_CHARS),
-  message: (body.message || known.message).slice(0, MAX_MESSAGE_CHARS),
+  code: lineOf(body.code ?? "", MAX_CODE_CHARS) || fallback,
+  message: startOf(body.message || known.message, MAX_MESSAGE_CHARS),
 });
 
 /** The same for what the AI SDK throws. */

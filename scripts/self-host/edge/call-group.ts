@@ -23,14 +23,14 @@ interface Waiting {
 const isVital = ({ name }: GroupedCall): boolean => "isVital" in OPERATIONS[name];
 
 export class CallGroup {
-  readonly #send: (group: string) => Promise<unknown>;
+  readonly #send: (group: string) => Promise<readonly Outcome[]>;
   readonly #onIdle: () => void;
   #vital: Waiting[] = [];
   #waiting: Waiting[] = [];
   #underWay = 0;
   #impatience: NodeJS.Timeout | null = null;
 
-  constructor(send: (group: string) => Promise<unknown>, onIdle: () => void) {
+  constructor(send: (group: string) => Promise<readonly Outcome[]>, onIdle: () => void) {
     this.#send = send;
     this.#onIdle = onIdle;
   }
@@ -79,7 +79,7 @@ export class CallGroup {
 
   async #sendOne(group: readonly Waiting[]): Promise<void> {
     try {
-      const outcomes = (await this.#send(`[${group.map(({ text }) => text).join(",")}]`)) as readonly Outcome[];
+      const outcomes = await this.#send(`[${group.map(({ text }) => text).join(",")}]`);
       for (const [index, { resolve, reject }] of group.entries()) {
         const outcome = outcomes[index];
         if (outcome === undefined) reject(new Error("the group's answer is incomplete"));
