@@ -6,7 +6,19 @@ import { choose, explain } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { SCORE_PARTS } from "../../domain/score-part.ts";
 import { scoreOf, weightsFor, weightsOf } from "../../domain/scoring.ts";
-import { chosenOf, fleetOf, OFFLINE_AFTER_MS, outcomes, policy, request, type Spec } from "./sample-fleet.ts";
+import type { Parts } from "../../domain/verdict.ts";
+import {
+  chosenOf,
+  fleetOf,
+  OFFLINE_AFTER_MS,
+  outcomes,
+  policies,
+  policy,
+  request,
+  requests,
+  type Spec,
+  specs,
+} from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
 describe("urgency", () => {
@@ -89,6 +101,35 @@ describe("urgency", () => {
       score: 0,
       member: { worker: { instance: "b" } },
     });
+  });
+});
+
+describe("in a conversation", () => {
+  test("the worker of the last turn has the next one, unless another is better by a fifth of all points", () => {
+    const session = { worker: "last" };
+    const given = (load: number): Spec[] => [
+      { instance: "last", concurrency: 4, load, lastTurn: 2 },
+      { instance: "other", concurrency: 4, lastTurn: 1 },
+    ];
+    const weights = { ...DEFAULT_WEIGHTS, capacity: 40 };
+    expect(chosenOf(fleetOf(given(0)), request({ session }), policy())).toBe("last");
+    expect(chosenOf(fleetOf(given(3)), request({ session }), policy({ weights }))).toBe("other");
+    expect(chosenOf(fleetOf(given(0)), request({ session: { worker: null } }), policy())).toBe("other");
+    expect(chosenOf(fleetOf(given(0)), request({ session: { worker: "gone" } }), policy())).toBe("other");
+  });
+
+  test("and out of one, a score is what its parts add up to (property)", () => {
+    const sessions = fc.constantFrom(undefined, { worker: null }, { worker: "w0" }, { worker: "gone" });
+    fc.assert(
+      fc.property(specs, requests, policies, sessions, (given, plain, rules, session) => {
+        const asked = { ...plain, session };
+        for (const { instance, score, breakdown } of explain(fleetOf(given), asked, rules).workers) {
+          if (score === null) continue;
+          expect(breakdown.affinity).toBe(session === undefined ? undefined : Number(session.worker === instance));
+          expect(score).toBe(scoreOf(breakdown as Parts, weightsOf(asked, rules.weights)));
+        }
+      }),
+    );
   });
 });
 

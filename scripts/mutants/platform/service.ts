@@ -31,10 +31,16 @@ holder.endService = () => {
 
 export const env = bindings;
 
-const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
+class Context {
+  readonly props = {};
+  readonly underWay: Promise<unknown>[] = [];
 
-export const createExecutionContext = () => context;
-export const waitOnExecutionContext = async (): Promise<void> => {};
+  waitUntil = (work: Promise<unknown>): unknown => this.underWay.push(work);
+  passThroughOnException = (): void => {};
+}
+
+export const createExecutionContext = (): Context => new Context();
+export const waitOnExecutionContext = ({ underWay }: Context): Promise<unknown> => Promise.allSettled(underWay);
 
 type Served = {
   fetch(request: Request, env: unknown, context: unknown): Promise<Response>;
@@ -44,8 +50,8 @@ const served = service as unknown as Served;
 
 export const exports = {
   default: {
-    fetch: (given: RequestInfo, init?: RequestInit) => served.fetch(new Request(given, init), env, context),
-    scheduled: (event: unknown) => served.scheduled(event, env, context),
+    fetch: (given: RequestInfo, init?: RequestInit) => served.fetch(new Request(given, init), env, new Context()),
+    scheduled: (event: unknown) => served.scheduled(event, env, new Context()),
   },
 };
 
