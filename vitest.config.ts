@@ -13,7 +13,11 @@ const POOL = { maxWorkers: availableParallelism() + 1, isolate: false };
 const POLLING = { poll: { timeout: 15_000 } };
 
 /** Tests that only use HTTP, so that they can run against the app in either home. */
-const OF_THE_API = ["test/http/**/*.workers.test.ts", "test/front-door/requests.workers.test.ts"];
+const OF_THE_API = [
+  "test/http/**/*.workers.test.ts",
+  "test/front-door/requests.workers.test.ts",
+  "test/front-door/keys-and-origins.workers.test.ts",
+];
 
 const inWorkerd = async (name: string, home: "node" | "workerd", include: string[]) => ({
   plugins: [

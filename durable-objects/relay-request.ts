@@ -2,7 +2,7 @@
 
 import { APIS, type Api } from "../domain/api.ts";
 import type { Jurisdiction } from "./object-name.ts";
-import type { ReaderWishes } from "./relayed-stream.ts";
+import type { ReaderWishes } from "./stream-reader.ts";
 
 export interface ReadRequest {
   readonly jobId: string;

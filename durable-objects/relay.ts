@@ -8,13 +8,14 @@ import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from 
 import { closeCodes } from "../contract/values.ts";
 import { HeldBody } from "./held-body.ts";
 import { type Jurisdiction, objectNamed } from "./object-name.ts";
+import type { AttemptEnd } from "./operations/abandon.ts";
 import { type ReadRequest, readRequestOf } from "./relay-request.ts";
-import { type EndError, Reader, RelayedStream, streamLost, wholeEventsOf } from "./relayed-stream.ts";
+import { END_GRACE_MS, type EndError, RelayedStream, streamLost, wholeEventsOf } from "./relayed-stream.ts";
 import { answerClose, close, PING, PONG, send } from "./sockets.ts";
-import type { Tenant } from "./tenant.ts";
+import { Reader } from "./stream-reader.ts";
 
 interface RelayEnv {
-  readonly TENANT: DurableObjectNamespace<Tenant>;
+  readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner>;
 }
 
 /** A stream that the tenant cuts. */
@@ -25,7 +26,17 @@ export interface Cut {
   readonly error: EndError | null;
 }
 
-type TenantCalls = Pick<Tenant, "readerGone" | "firstWord" | "endHeard" | "endsOf">;
+/** What a relay tells its tenant, and asks it. */
+export interface StreamOwner {
+  /** A reader has left, or reads too slowly. */
+  readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void>;
+  /** Over HTTP a worker's first event is its only report of first output. */
+  firstWord(jobId: string, lease: number): Promise<void>;
+  /** A client has received part of an attempt that has ended: no other worker continues its job. */
+  endHeard(jobId: string): Promise<void>;
+  /** How attempts ended, or that they are running. */
+  endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]>;
+}
 
 interface Line {
   readonly keyId: string;
@@ -33,10 +44,6 @@ interface Line {
 }
 
 const TICK_MS = 100;
-/** How long a data line may be gone, and how much later than the report its end may come. */
-const LINE_GRACE_MS = 5_000;
-/** How long an ended stream, or one without a reader, is kept. */
-const KEPT_MS = 15_000;
 const MAX_STREAMS = 4_096;
 const HELD_BODY_MS = 24 * 3_600_000;
 const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
@@ -126,12 +133,11 @@ export class Relay extends DurableObject<RelayEnv> {
   /** Over HTTP: a body of events, for networks without WebSockets. */
   async #write({ jobId, lease }: ReadRequest, request: Request): Promise<Response> {
     const stream = this.#stream(jobId, lease, Date.now());
-    stream.isAbandonedByWorker = false;
+    stream.noteWriter();
     // A body that breaks off is treated like one that ends: its worker's report has the outcome.
     const isRefused = await this.#take(stream, request).catch(() => false);
     if (isRefused || stream.isReaderGone) return refused(stream);
-    stream.isAbandonedByWorker = true;
-    stream.lastAt = Date.now();
+    stream.noteLeft(Date.now());
     return new Response(null, { status: 204 });
   }
 
@@ -234,40 +240,48 @@ export class Relay extends DurableObject<RelayEnv> {
     this.#tell((tenant) => tenant.readerGone(stream.jobId, stream.lease, isSlow));
   }
 
-  #tell(say: (tenant: TenantCalls) => Promise<unknown>): void {
+  #tell(say: (tenant: StreamOwner) => Promise<unknown>): void {
     this.ctx.waitUntil(say(this.#tenant()).catch(() => undefined));
   }
 
   /** The class's own types; the stub's types wrap the answers a second time. */
-  #tenant(): TenantCalls {
+  #tenant(): StreamOwner {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
-    return objectNamed(this.env.TENANT, tenant, this.#jurisdiction) as unknown as TenantCalls;
+    return objectNamed(this.env.TENANT, tenant, this.#jurisdiction) as unknown as StreamOwner;
   }
 
+  /** What only time decides. */
   #tick(): void {
     const nowAt = Date.now();
-    const isLineLost = this.#lineLostAt !== null && nowAt - this.#lineLostAt >= LINE_GRACE_MS;
-    const silent: RelayedStream[] = [];
-    for (const [key, stream] of this.#streams) {
-      const isLeft = stream.isAbandonedByWorker && nowAt - stream.lastAt >= LINE_GRACE_MS;
-      if ((isLineLost || isLeft) && stream.hasEvents) stream.finish(streamLost, nowAt);
-      const isUnwanted = stream.isOver || (stream.hasEvents && stream.readers.size === 0 && stream.isReaderGone);
-      if (isUnwanted && nowAt - stream.lastAt > KEPT_MS) this.#streams.delete(key);
-      for (const reader of stream.readers) {
-        const { keepAliveMs } = reader.wishes;
-        if (nowAt - reader.lastWriteAt >= keepAliveMs) reader.write(": keep-alive\n\n", nowAt);
-        if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
-      }
-      const askAfterMs = stream.isAbandonedByWorker ? TICK_MS : LINE_GRACE_MS;
-      if (stream.isOver || nowAt - Math.max(stream.lastAt, stream.askedAt) < askAfterMs) continue;
-      stream.askedAt = nowAt;
-      silent.push(stream);
-    }
-    if (isLineLost) this.#lineLostAt = null;
+    this.#endLost(nowAt);
+    this.#forgetUnwanted(nowAt);
+    this.#serveReaders(nowAt);
+    const silent = [...this.#streams.values()].filter((stream) => stream.shouldAsk(nowAt));
     if (silent.length > 0) this.ctx.waitUntil(this.#askAbout(silent).catch(() => undefined));
     if (this.#streams.size > 0 || this.#ticking === null) return;
     clearInterval(this.#ticking);
     this.#ticking = null;
+  }
+
+  /** Streams whose worker, or whose line, has been gone for too long. One without events may begin elsewhere. */
+  #endLost(nowAt: number): void {
+    const isLineLost = this.#lineLostAt !== null && nowAt - this.#lineLostAt >= END_GRACE_MS;
+    if (isLineLost) this.#lineLostAt = null;
+    for (const stream of this.#streams.values())
+      if ((isLineLost || stream.isLost(nowAt)) && stream.hasEvents) stream.finish(streamLost, nowAt);
+  }
+
+  #forgetUnwanted(nowAt: number): void {
+    for (const [key, stream] of this.#streams) if (stream.isForgettable(nowAt)) this.#streams.delete(key);
+  }
+
+  #serveReaders(nowAt: number): void {
+    for (const stream of this.#streams.values()) {
+      for (const reader of stream.readers) {
+        reader.keepAlive(nowAt);
+        if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
+      }
+    }
   }
 
   /** A silent stream may belong to a job that has ended, if that message was lost. */

@@ -1,19 +1,18 @@
 // One attempt's stream in a relay: its last events and its readers. Events come in order, from one lease, none twice.
 // When a stream ends, every reader is told in its own API's format.
 
-import { MAX_DATA_FRAME_BYTES } from "../contract/data-line.ts";
 import { errorEvent, isUsageOnly, saysItsEnd } from "../contract/dialect.ts";
 import { doorErrorOf } from "../contract/door-status.ts";
-import type { Api } from "../domain/api.ts";
 import type { JobError } from "../domain/job.ts";
+import { type Reader, WINDOW_BYTES } from "./stream-reader.ts";
 
-/** What a late reader can get again, and what a reader may leave unread. */
-export const WINDOW_BYTES = 1024 * 1024;
-/** What a burst may leave unread beyond that, briefly: a data frame of the largest size. */
-const BURST_BYTES = MAX_DATA_FRAME_BYTES;
-/** How long a reader has for a burst. */
-const BURST_MS = 1_000;
 const EVENT_END = "\n\n";
+/** How much later than its worker's report, or than the loss of the worker's line, a stream's end may come. */
+export const END_GRACE_MS = 5_000;
+/** Its worker has sent everything over HTTP, so that its report is near. */
+const ASK_LEFT_AFTER_MS = 100;
+/** How long an ended stream, or one without a reader, is kept. */
+const KEPT_MS = 15_000;
 
 export type EndError = Pick<JobError, "code" | "message" | "status">;
 
@@ -21,18 +20,6 @@ export const streamLost: EndError = {
   code: "stream_lost",
   message: "the worker's stream broke off before its end",
 };
-
-export interface ReaderWishes {
-  /** The API format for errors; null for a reader that gets numbered events as data. */
-  readonly api: Api | null;
-  readonly isNumbered: boolean;
-  readonly stripsUsage: boolean;
-  readonly keepAliveMs: number;
-  /** The number of the last event that it has; 0: from the beginning. */
-  readonly after: number;
-}
-
-const encoder = new TextEncoder();
 
 const eventsOf = (text: string): string[] => {
   const events = (text.includes("\r") ? text.replaceAll("\r\n", "\n") : text).split(EVENT_END);
@@ -59,56 +46,6 @@ const dataOf = (event: string): string =>
     .map((line) => line.slice("data:".length).trimStart())
     .join("\n");
 
-export class Reader {
-  readonly wishes: ReaderWishes;
-  readonly body: ReadableStream<Uint8Array>;
-  lastWriteAt: number;
-  #behindSinceAt: number | null = null;
-  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
-
-  constructor(wishes: ReaderWishes, nowAt: number, onGone: () => void) {
-    this.wishes = wishes;
-    this.lastWriteAt = nowAt;
-    this.body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-        },
-        cancel: () => {
-          this.#controller = null;
-          onGone();
-        },
-      },
-      { highWaterMark: WINDOW_BYTES, size: (chunk) => chunk.byteLength },
-    );
-  }
-
-  /** It leaves more unread than allowed; a burst that has just arrived does not count. */
-  isSlow(nowAt: number): boolean {
-    const room = this.#controller?.desiredSize ?? 0;
-    if (room >= 0) this.#behindSinceAt = null;
-    else this.#behindSinceAt ??= nowAt;
-    return room < -BURST_BYTES || (this.#behindSinceAt !== null && nowAt - this.#behindSinceAt >= BURST_MS);
-  }
-
-  write(text: string, nowAt: number): void {
-    if (text === "") return;
-    this.lastWriteAt = nowAt;
-    this.#controller?.enqueue(encoder.encode(text));
-  }
-
-  close(): void {
-    this.#controller?.close();
-    this.#controller = null;
-  }
-
-  /** Without an end, so that its client does not take a part for the whole. */
-  cut(): void {
-    this.#controller?.error(new Error("the stream was cut"));
-    this.#controller = null;
-  }
-}
-
 export class RelayedStream {
   readonly jobId: string;
   readonly lease: number;
@@ -127,10 +64,10 @@ export class RelayedStream {
   #end: EndError | null | undefined;
   readonly #firstEvent = Promise.withResolvers<void>();
   /** Time of the worker's last byte, or of the end. */
-  lastAt: number;
-  askedAt: number;
-  /** The worker's job has ended without an end of its stream. */
-  isAbandonedByWorker = false;
+  #lastAt: number;
+  #askedAt: number;
+  /** The worker's body of events has ended without an end of the stream. */
+  #isLeft = false;
   isReaderGone = false;
   /** A client has received events: no other attempt may continue or repeat the answer. */
   isHeard = false;
@@ -138,8 +75,8 @@ export class RelayedStream {
   constructor(jobId: string, lease: number, nowAt: number) {
     this.jobId = jobId;
     this.lease = lease;
-    this.lastAt = nowAt;
-    this.askedAt = nowAt;
+    this.#lastAt = nowAt;
+    this.#askedAt = nowAt;
   }
 
   get isOver(): boolean {
@@ -155,6 +92,36 @@ export class RelayedStream {
     return this.#firstEvent.promise;
   }
 
+  /** Its worker has begun to send it over HTTP. */
+  noteWriter(): void {
+    this.#isLeft = false;
+  }
+
+  /** Its worker has sent all that it will send over HTTP. */
+  noteLeft(nowAt: number): void {
+    this.#isLeft = true;
+    this.#lastAt = nowAt;
+  }
+
+  /** Its worker left it too long ago for an end to come. */
+  isLost(nowAt: number): boolean {
+    return this.#isLeft && nowAt - this.#lastAt >= END_GRACE_MS;
+  }
+
+  /** Nobody needs it any more. */
+  isForgettable(nowAt: number): boolean {
+    const isUnwanted = this.isOver || (this.hasEvents && this.readers.size === 0 && this.isReaderGone);
+    return isUnwanted && nowAt - this.#lastAt > KEPT_MS;
+  }
+
+  /** It has been silent for so long, or is left, that the tenant may know its end. True once for each time to ask. */
+  shouldAsk(nowAt: number): boolean {
+    const quietMs = this.#isLeft ? ASK_LEFT_AFTER_MS : END_GRACE_MS;
+    if (this.isOver || nowAt - Math.max(this.#lastAt, this.#askedAt) < quietMs) return false;
+    this.#askedAt = nowAt;
+    return true;
+  }
+
   /** Whether a reader can get all events after this one. */
   has(after: number): boolean {
     return after >= this.#dropped;
@@ -164,7 +131,7 @@ export class RelayedStream {
     if (this.isOver || events === "") return;
     this.#parts.push(events);
     this.#chars += events.length;
-    this.lastAt = nowAt;
+    this.#lastAt = nowAt;
     for (const reader of this.readers) {
       const before = reader.wishes.isNumbered ? this.#countBefore() : 0;
       this.#write(reader, this.#textFor(reader, events, before), nowAt);
@@ -213,7 +180,7 @@ export class RelayedStream {
   finish(error: EndError | null, nowAt: number): void {
     if (this.isOver) return;
     this.#end = error;
-    this.lastAt = nowAt;
+    this.#lastAt = nowAt;
     for (const reader of this.readers) this.#tellEnd(reader, error, nowAt);
     this.readers.clear();
     this.#firstEvent.resolve();

@@ -20,6 +20,7 @@ import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
+import { LINE_URL, openLine } from "./object-line.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
@@ -37,7 +38,7 @@ import { type Departure, movedRefusal } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
-import type { Relay } from "./relay.ts";
+import type { Relay, StreamOwner } from "./relay.ts";
 import { Relays } from "./relays.ts";
 import { Relocation } from "./relocation.ts";
 import { SocketIntake } from "./socket-intake.ts";
@@ -70,7 +71,7 @@ const webhookFetch = ({ LOCAL_NETWORK: network, SERVICE_WEBHOOKS_PRIVATE }: Tena
     ? (url, init) => network.fetch(url, init)
     : (url, init) => fetch(url, init);
 
-export class Tenant extends DurableObject<TenantEnv> {
+export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   readonly #store: Store;
   readonly #sockets: Sockets;
   readonly #wake: Wake;
@@ -174,7 +175,10 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   async stay(): Promise<Result<null, Refusal>> {
-    return this.#relocation.stay();
+    const stayed = await this.#relocation.stay();
+    // Its alarms did nothing meanwhile.
+    if (stayed.ok) await this.alarm();
+    return stayed;
   }
 
   async readTable(table: string, from: number, maxChars: number): Promise<Result<TablePage, Refusal>> {
@@ -227,7 +231,7 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   /** A group of calls in one message (`grouped-calls.ts`). */
-  async callMany(group: string): Promise<string> {
+  #callMany(group: string): Promise<string> {
     return answerGroup(
       group,
       (begin) => this.#turns.together(begin),
@@ -267,24 +271,21 @@ export class Tenant extends DurableObject<TenantEnv> {
     return this.#door.watch(credential, request, waitMs);
   }
 
-  /** A relay's reader has left, or reads too slowly. Only called by relays. */
+  /** What relays report and ask (`StreamOwner`). */
   async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) =>
       turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
     );
   }
 
-  /** Over HTTP a worker's first event is its only report of first output. */
   async firstWord(id: string, lease: number): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) => speak(turn, { id, lease }));
   }
 
-  /** A client has received part of an attempt that has ended: no other worker continues its job. */
   async endHeard(jobId: string): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
   }
 
-  /** How attempts ended, or that they are running. Only called by relays. */
   async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
@@ -315,6 +316,8 @@ export class Tenant extends DurableObject<TenantEnv> {
   }
 
   override async fetch(request: Request): Promise<Response> {
+    const webSocket = request.url === LINE_URL ? openLine((group) => this.#callMany(group)) : null;
+    if (webSocket !== null) return new Response(null, { status: STATUS_SWITCHING, webSocket });
     const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
     const instance = request.headers.get("x-signalbox-instance");
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];

@@ -1,6 +1,7 @@
 // The way from the edge in Node to the objects in workerd, self-hosted: `POST /<binding>/<object's name>/<method>`, the
-// arguments as a JSON array, the outcome as JSON; or `fetch`, which hands the request over and streams its answer. It is served on a Unix socket that only the server's account reaches,
-// and opens with a secret made at each start. On Cloudflare nothing leads here, and without a secret nothing opens.
+// arguments as a JSON array, the outcome as JSON; or `fetch`, which hands the request over and streams its answer, or
+// opens the object's line. It is served on a Unix socket that only the server's account reaches, and opens with a secret
+// made at each start. On Cloudflare nothing leads here, and without a secret nothing opens.
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Outcome, thrownOf } from "../durable-objects/grouped-calls.ts";
@@ -30,8 +31,6 @@ const urlOf = (request: Request): string => request.headers.get("x-signalbox-url
 
 const outcomeOf = async (stub: Record<string, Method>, method: string, body: string): Promise<string> => {
   try {
-    // A group crosses as the text that it is: parsing it here, too, would cost as much as the call.
-    if (method === "callMany") return `{"value":${await stub.callMany?.(body)}}`;
     const value = await stub[method]?.(...(JSON.parse(body) as unknown[]));
     return JSON.stringify({ value: value ?? null } satisfies Outcome);
   } catch (error) {

@@ -8,6 +8,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { ROOT } from "../run-command.ts";
 
 const QUICK_VITEST = new URL("./quick-vitest.ts", import.meta.url).href;
+const BASE_CLASSES = new URL("./platform/base-classes.ts", import.meta.url).href;
+const SERVICE = new URL("./platform/service.ts", import.meta.url).href;
 const ROOT_URL = `${pathToFileURL(ROOT).href}/`;
 
 export const urlOf = (file: string): string => pathToFileURL(path.join(ROOT, file)).href;
@@ -40,12 +42,19 @@ const codeOf = (url: string): string => {
   return code;
 };
 
+/** What takes the place of the test runner and of the platform, whose tests see the service and the service its base. */
+const standInFor = (specifier: string, from: string): string | null => {
+  if (specifier === "vitest") return QUICK_VITEST;
+  if (!specifier.startsWith("cloudflare:")) return null;
+  return from.startsWith(`${ROOT_URL}test/`) ? SERVICE : BASE_CLASSES;
+};
+
 registerHooks({
   resolve: (specifier, context, next) => {
-    if (specifier === "vitest") return { url: QUICK_VITEST, shortCircuit: true };
-    const found = next(specifier, context);
-    if (!isOurs(found.url)) return found;
     const from = withoutQuery(context.parentURL ?? "");
+    const standIn = standInFor(specifier, from);
+    const found = standIn === null ? next(specifier, context) : { url: standIn, shortCircuit: true };
+    if (!isOurs(found.url)) return found;
     importers.set(found.url, (importers.get(found.url) ?? new Set()).add(from));
     return { ...found, url: addressOf(found.url) };
   },

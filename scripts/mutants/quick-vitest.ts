@@ -1,5 +1,6 @@
 // The part of vitest that plain tests use, for tests that are run a thousand times in one thread.
 
+import { setTimeout as wait } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 
 type Body = (...values: never[]) => unknown;
@@ -9,60 +10,112 @@ export interface Test {
   readonly run: () => unknown;
 }
 
+/** The hooks of a `describe`, or of a file. */
+class Group {
+  readonly around: Group | null;
+  readonly beforeAll: Body[] = [];
+  readonly beforeEach: Body[] = [];
+  readonly afterEach: Body[] = [];
+  #ready: Promise<void> | null = null;
+
+  constructor(around: Group | null) {
+    this.around = around;
+  }
+
+  /** Outer hooks come first; those of `beforeAll` run once. */
+  async enter(): Promise<void> {
+    await this.around?.enter();
+    this.#ready ??= inTurn(this.beforeAll);
+    await this.#ready;
+    await inTurn(this.beforeEach);
+  }
+
+  async leave(): Promise<void> {
+    await inTurn(this.afterEach);
+    await this.around?.leave();
+  }
+}
+
+const inTurn = async (bodies: readonly Body[]): Promise<void> => {
+  for (const body of bodies) await body();
+};
+
 let collected: Test[] = [];
+let group = new Group(null);
 
 /** The tests that were defined since the last call. */
 export const takeTests = (): Test[] => {
   const taken = collected;
   collected = [];
+  group = new Group(null);
   return taken;
 };
 
-export const describe = (_name: string, body: () => void): void => body();
+const within = async (group: Group, body: () => unknown): Promise<void> => {
+  await group.enter();
+  try {
+    await body();
+  } finally {
+    await group.leave();
+  }
+};
+
+const defineGroup = (_name: string, body: () => void): void => {
+  const around = group;
+  group = new Group(around);
+  body();
+  group = around;
+};
 
 /** Between name and body there may be settings, as in vitest. */
 const define = (name: string, ...given: readonly unknown[]): void => {
   const body = given.find((one) => typeof one === "function") as Body;
-  collected.push({ name, run: () => body() });
+  const around = group;
+  collected.push({ name, run: () => within(around, () => body()) });
 };
 
-const each =
-  (rows: readonly unknown[]) =>
-  (name: string, body: Body): void => {
+type Define = (name: string, body: Body) => void;
+
+const eachWith =
+  (define: Define) =>
+  (rows: readonly unknown[]): Define =>
+  (name, body) => {
     for (const row of rows) define(name, () => body(...((Array.isArray(row) ? row : [row]) as never[])));
   };
 
-export const test = Object.assign(define, { each });
+const skipIf = (isSkipped: boolean): Define => (isSkipped ? () => {} : define);
+
+export const describe = Object.assign(defineGroup, { each: eachWith(defineGroup) });
+export const test = Object.assign(define, { each: eachWith(define), skipIf });
 export const it = test;
 
-class Containing {
-  readonly text: string;
+export const beforeAll = (body: Body): unknown => group.beforeAll.push(body);
+export const beforeEach = (body: Body): unknown => group.beforeEach.push(body);
+export const afterEach = (body: Body): unknown => group.afterEach.push(body);
+/** What a file leaves behind ends with the thread. */
+export const afterAll = (): void => {};
 
-  constructor(text: string) {
-    this.text = text;
+/** A value that an expected one stands for. */
+class Fitting {
+  readonly fits: (value: unknown) => boolean;
+
+  constructor(fits: (value: unknown) => boolean) {
+    this.fits = fits;
   }
 }
 
 type Constructor = abstract new (...values: never[]) => unknown;
 
-class OfType {
-  readonly type: Constructor;
-
-  constructor(type: Constructor) {
-    this.type = type;
-  }
-
-  fits(value: unknown): boolean {
-    return typeof value === this.type.name.toLowerCase() || value instanceof this.type;
-  }
-}
+const isOfType =
+  (type: Constructor) =>
+  (value: unknown): boolean =>
+    typeof value === type.name.toLowerCase() || value instanceof type;
 
 const isPlain = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 /** `isPart`: the value may have more fields than named. An undefined field counts as missing. */
 const fits = (value: unknown, wanted: unknown, isPart: boolean): boolean => {
-  if (wanted instanceof Containing) return typeof value === "string" && value.includes(wanted.text);
-  if (wanted instanceof OfType) return wanted.fits(value);
+  if (wanted instanceof Fitting) return wanted.fits(value);
   if (!isPlain(wanted) || !isPlain(value)) return Object.is(value, wanted);
   if (wanted instanceof Map || wanted instanceof Set) return isDeepStrictEqual(value, wanted);
   if (Array.isArray(wanted) !== Array.isArray(value)) return false;
@@ -74,21 +127,34 @@ const fits = (value: unknown, wanted: unknown, isPart: boolean): boolean => {
 const contains = (value: unknown, part: unknown): boolean =>
   typeof value === "string" ? value.includes(String(part)) : [...(value as Iterable<unknown>)].includes(part);
 
-const throws = (body: () => unknown, words?: string | RegExp): boolean => {
+const messageFits = (error: unknown, words?: string | RegExp): boolean =>
+  words === undefined || String((error as Error).message).match(words) !== null;
+
+const throws = (body: unknown, words?: string | RegExp): boolean => {
+  // What a promise was rejected with.
+  if (typeof body !== "function") return messageFits(body, words);
   try {
     body();
     return false;
   } catch (error) {
-    return words === undefined || (error as Error).message.match(words) !== null;
+    return messageFits(error, words);
   }
 };
+
+const hasProperty = (value: unknown, name: string, ...wanted: readonly unknown[]): boolean =>
+  isPlain(value) && name in value && (wanted.length === 0 || fits(value[name], wanted[0], false));
 
 const CHECKS = {
   toBe: (value: unknown, wanted: unknown) => Object.is(value, wanted),
   toEqual: (value: unknown, wanted: unknown) => fits(value, wanted, false),
   toMatchObject: (value: unknown, wanted: unknown) => fits(value, wanted, true),
+  toHaveProperty: hasProperty,
   toBeNull: (value: unknown) => value === null,
+  toBeDefined: (value: unknown) => value !== undefined,
   toBeUndefined: (value: unknown) => value === undefined,
+  toBeTruthy: (value: unknown) => Boolean(value),
+  toBeNaN: (value: unknown) => Number.isNaN(value),
+  toBeTypeOf: (value: unknown, type: string) => typeof value === type,
   toBeGreaterThanOrEqual: (value: number, least: number) => value >= least,
   toBeLessThanOrEqual: (value: number, most: number) => value <= most,
   toBeGreaterThan: (value: number, less: number) => value > less,
@@ -101,23 +167,97 @@ const CHECKS = {
   toThrow: throws,
 } as const;
 
+type Check = (value: unknown, ...given: unknown[]) => boolean;
 type Checks = Record<keyof typeof CHECKS, (...given: unknown[]) => void>;
+type AwaitedChecks = Record<keyof typeof CHECKS, (...given: unknown[]) => Promise<void>>;
+
+const verify = (name: string, value: unknown, given: readonly unknown[], isWanted: boolean): void => {
+  if ((CHECKS[name as keyof typeof CHECKS] as Check)(value, ...given) !== isWanted) throw new Error(`${name} fails`);
+};
+
+const NAMES = Object.keys(CHECKS);
 
 const checksOf = (value: unknown, isWanted: boolean): Checks =>
   Object.fromEntries(
-    Object.entries(CHECKS).map(([name, check]) => [
-      name,
-      (...given: unknown[]) => {
-        if ((check as Body as (...all: unknown[]) => boolean)(value, ...given) !== isWanted)
-          throw new Error(`${name} fails`);
-      },
-    ]),
+    NAMES.map((name) => [name, (...given: unknown[]) => verify(name, value, given, isWanted)]),
   ) as Checks;
 
-export const expect = Object.assign((value: unknown) => ({ ...checksOf(value, true), not: checksOf(value, false) }), {
-  any: (type: Constructor) => new OfType(type),
-  stringContaining: (text: string) => new Containing(text),
-  fail: (message: string) => {
-    throw new Error(message);
+const awaitedChecksOf = (settle: (check: (value: unknown) => void) => Promise<void>): AwaitedChecks =>
+  Object.fromEntries(
+    NAMES.map((name) => [name, (...given: unknown[]) => settle((value) => verify(name, value, given, true))]),
+  ) as AwaitedChecks;
+
+const PATIENCE_MS = 15_000;
+const TRY_AGAIN_MS = 20;
+
+/** Tries again until it passes; in the end it says why not. */
+const patiently = async (attempt: () => unknown): Promise<void> => {
+  const untilAt = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (performance.now() > untilAt) throw error;
+      await wait(TRY_AGAIN_MS);
+    }
+  }
+};
+
+const rejectionOf = async (promise: Promise<unknown>): Promise<unknown> => {
+  const rejected = await promise.then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
+  if (rejected === null) throw new Error("it is not rejected");
+  return rejected.error;
+};
+
+export const expect = Object.assign(
+  (value: unknown) => ({
+    ...checksOf(value, true),
+    not: checksOf(value, false),
+    rejects: awaitedChecksOf(async (check) => check(await rejectionOf(value as Promise<unknown>))),
+  }),
+  {
+    any: (type: Constructor) => new Fitting(isOfType(type)),
+    stringContaining: (text: string) => new Fitting((value) => typeof value === "string" && value.includes(text)),
+    stringMatching: (words: RegExp) => new Fitting((value) => typeof value === "string" && words.test(value)),
+    objectContaining: (part: unknown) => new Fitting((value) => fits(value, part, true)),
+    arrayContaining: (parts: readonly unknown[]) =>
+      new Fitting(
+        (value) => Array.isArray(value) && parts.every((part) => value.some((one) => fits(one, part, false))),
+      ),
+    poll: (read: () => unknown) => awaitedChecksOf((check) => patiently(async () => check(await read()))),
+    fail: (message: string) => {
+      throw new Error(message);
+    },
   },
-});
+);
+
+const replaced: (() => void)[] = [];
+
+/** The last replacement is undone first. */
+const restore = (): void => {
+  for (const undo of replaced.splice(0).reverse()) undo();
+};
+
+const replaceProperty = (place: Record<string, unknown>, name: string, value: unknown): void => {
+  const former = place[name];
+  place[name] = value;
+  replaced.push(() => {
+    place[name] = former;
+  });
+};
+
+export const vi = {
+  waitFor: patiently,
+  stubGlobal: (name: string, value: unknown) =>
+    replaceProperty(globalThis as unknown as Record<string, unknown>, name, value),
+  unstubAllGlobals: restore,
+  spyOn: (place: Record<string, unknown>, name: string) => ({
+    mockReturnValue: (value: unknown) => replaceProperty(place, name, () => value),
+    mockImplementation: (body: Body) => replaceProperty(place, name, body),
+  }),
+  restoreAllMocks: restore,
+};

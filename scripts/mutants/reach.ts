@@ -1,7 +1,9 @@
-// Which places of the sources are reached, by V8's own coverage: a change at a place that no test of a file reaches
-// cannot be noticed by that file. V8 counts a function only until it is optimized, so what is watched is loaded afresh.
+// Which places of the sources are reached, by V8's own coverage: a change at a place that a test does not reach cannot
+// be noticed by it. V8 counts a function only until it is optimized, so nothing is optimized meanwhile, and what is
+// watched is loaded afresh.
 
 import { type Profiler, Session } from "node:inspector";
+import { setFlagsFromString } from "node:v8";
 import { urlOf, withoutQuery } from "./module-graph.ts";
 
 export interface Place {
@@ -12,7 +14,10 @@ export interface Place {
 const session = new Session();
 session.connect();
 
+const OPTIMIZERS = ["opt", "maglev"];
+
 export const startWatching = (): void => {
+  for (const optimizer of OPTIMIZERS) setFlagsFromString(`--no-${optimizer}`);
   session.post("Profiler.enable");
   session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
 };
@@ -20,29 +25,36 @@ export const startWatching = (): void => {
 export const stopWatching = (): void => {
   session.post("Profiler.stopPreciseCoverage");
   session.post("Profiler.disable");
+  for (const optimizer of OPTIMIZERS) setFlagsFromString(`--${optimizer}`);
 };
 
 type Ranges = readonly Profiler.CoverageRange[];
 
-/** The smallest range around a place says how often it ran; of several loads, that of the load that ran it most. */
-const innermost = (ranges: Ranges, at: number): Profiler.CoverageRange | null => {
+const isAround = (at: number, { startOffset, endOffset }: Profiler.CoverageRange): boolean =>
+  at >= startOffset && at < endOffset;
+
+const sizeOf = ({ startOffset, endOffset }: Profiler.CoverageRange): number => endOffset - startOffset;
+
+/** The smallest range around a place says how often it ran. */
+const hasRun = (ranges: Ranges, at: number): boolean => {
   let found: Profiler.CoverageRange | null = null;
-  for (const range of ranges) {
-    if (at < range.startOffset || at >= range.endOffset) continue;
-    const grown = found === null ? -1 : range.endOffset - range.startOffset - (found.endOffset - found.startOffset);
-    if (grown < 0 || (grown === 0 && range.count > (found?.count ?? 0))) found = range;
-  }
-  return found;
+  for (const range of ranges)
+    if (isAround(at, range) && (found === null || sizeOf(range) <= sizeOf(found))) found = range;
+  return found !== null && found.count > 0;
 };
 
-/** Whether each place ran since the last call, in what was loaded since then. */
+/**
+ * Whether each place ran since the last call. Of a file that was loaded several times, each load is looked at by itself:
+ * what always ran in one has no range of its own there, and would be hidden by that of another, in which it never ran.
+ */
 export const takeReached = (places: readonly Place[]): boolean[] => {
-  const ranges = new Map<string, Ranges>();
+  const loads = new Map<string, Ranges[]>();
   session.post("Profiler.takePreciseCoverage", (_error, { result }) => {
     for (const { url, functions } of result) {
       const file = withoutQuery(url);
-      ranges.set(file, [...(ranges.get(file) ?? []), ...functions.flatMap((one) => one.ranges)]);
+      const ranges = functions.flatMap((one) => one.ranges);
+      if (ranges.some(({ count }) => count > 0)) loads.set(file, [...(loads.get(file) ?? []), ranges]);
     }
   });
-  return places.map(({ file, at }) => (innermost(ranges.get(urlOf(file)) ?? [], at)?.count ?? 0) > 0);
+  return places.map(({ file, at }) => (loads.get(urlOf(file)) ?? []).some((ranges) => hasRun(ranges, at)));
 };

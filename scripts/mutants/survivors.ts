@@ -3,15 +3,16 @@
 import type { Change } from "./scan.ts";
 import { Trier } from "./trier.ts";
 
-/** The changes that no test of these files notices. `tell` hears of each change, and by what it was noticed. */
+/** The changes that no test of these files notices, of those that take no longer. `tell` hears by what each was. */
 export const survivorsOf = async (
   changes: readonly Change[],
   testFiles: readonly string[],
   tell: (change: Change, by: string | null) => void,
+  slowestMs = Number.POSITIVE_INFINITY,
 ): Promise<Change[]> => {
   const [first] = changes;
   if (first === undefined) return [];
-  const trier = new Trier(testFiles);
+  const trier = new Trier(testFiles, slowestMs);
   try {
     await trier.measure(changes);
     const survivors: Change[] = [];

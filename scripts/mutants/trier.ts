@@ -22,6 +22,7 @@ const cpuMs = (): number => {
   return (user + system) / 1000;
 };
 
+type Ready = Extract<Answer, { kind: "ready" }>;
 type Changed = Pick<Trial, "file" | "text">;
 
 interface Ended {
@@ -31,6 +32,7 @@ interface Ended {
 
 export class Trier {
   readonly #testFiles: readonly string[];
+  readonly #slowestMs: number;
   readonly #pulse = new Int32Array(new SharedArrayBuffer(4));
   #thread: Worker | null = null;
   #trials = 0;
@@ -38,16 +40,20 @@ export class Trier {
   /** How many changes each check noticed. */
   readonly #noticed = new Map<Check, number>();
 
-  constructor(testFiles: readonly string[]) {
+  /** A change that survives is tried by each test that reaches it, so that one that takes longer is not worth it. */
+  constructor(testFiles: readonly string[], slowestMs: number) {
     this.#testFiles = testFiles;
+    this.#slowestMs = slowestMs;
   }
 
   /**
-   * Runs all tests once without a change and keeps which of the places each reaches. They must pass, and pass again
-   * once a file is loaded again as it is: otherwise everything would count as noticed.
+   * Runs all tests once without a change and keeps which of the places each reaches; one that fails is left out. The
+   * others must pass again once a file is loaded again as it is: otherwise everything would count as noticed.
    */
   async measure(places: readonly Place[]): Promise<void> {
-    this.#checks = await this.#start(places);
+    const { checks, leftOut } = await this.#start(places);
+    this.#checks = checks.filter(({ elapsedMs }) => elapsedMs < this.#slowestMs);
+    for (const problem of leftOut) console.log(`LEFT OUT  ${problem}`);
     const [first] = places;
     if (first === undefined) return;
     const text = await readFile(path.join(ROOT, first.file), "utf8");
@@ -69,19 +75,19 @@ export class Trier {
     this.#thread = null;
   }
 
-  async #start(places: readonly Place[]): Promise<readonly Check[]> {
+  async #start(places: readonly Place[]): Promise<Ready> {
     await this.stop();
     this.#trials = 0;
     const workerData: ThreadData = { testFiles: this.#testFiles, places, pulse: this.#pulse };
     this.#thread = new Worker(new URL("./thread.ts", import.meta.url), { workerData });
     const answer = await answerOf(this.#thread);
     if (answer.kind !== "ready") throw new Error(answer.kind === "ended" ? answer.why : "the thread answers nothing");
-    return answer.checks;
+    return answer;
   }
 
-  /** First those that are cheap, or noticed much so far. */
+  /** First those that are quick, or noticed much so far. */
   #reaching(place: number): Check[] {
-    const weight = (check: Check): number => (1 + check.costMs) / (1 + (this.#noticed.get(check) ?? 0));
+    const weight = (check: Check): number => (1 + check.elapsedMs) / (1 + (this.#noticed.get(check) ?? 0));
     return this.#checks.filter(({ reached }) => reached[place]).sort((one, other) => weight(one) - weight(other));
   }
 

@@ -49,8 +49,16 @@ const DISK_IS_FULL = /SQLITE_FULL|database or disk is full/;
 const OPAQUE = /^internal error/;
 const STORAGE_RETRY_SECONDS = 30;
 
-const isDiskFull = (env: Env, message: string): boolean =>
-  DISK_IS_FULL.test(message) || (OPAQUE.test(message) && env.HOME?.disk().state === "full");
+const isDiskFull = (env: Env): boolean => env.HOME?.disk().state === "full";
+
+const lacksSpace = (env: Env, message: string): boolean =>
+  DISK_IS_FULL.test(message) || (OPAQUE.test(message) && isDiskFull(env));
+
+/** A commit that finds no disk space ends its object: the edge in Node gets no answer. */
+const unanswered = (env: Env): Refusal =>
+  isDiskFull(env)
+    ? { code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS }
+    : { code: "tenant_unavailable", retryAfterSeconds: 1 };
 
 interface PlatformError {
   readonly message: string;
@@ -71,9 +79,9 @@ export const withTenant = async <T>(
     } catch (error) {
       const { retryable, overloaded, message } = error as PlatformError;
       if (overloaded === true) return err({ code: "overloaded", retryAfterSeconds: OVERLOAD_RETRY_SECONDS });
-      if (isDiskFull(env, message)) return err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS });
+      if (lacksSpace(env, message)) return err({ code: "storage_full", retryAfterSeconds: STORAGE_RETRY_SECONDS });
       if (retryable !== true) throw error;
-      if (!isRepeatable || tries >= MAX_TRIES) return err({ code: "tenant_unavailable", retryAfterSeconds: 1 });
+      if (!isRepeatable || tries >= MAX_TRIES) return err(unanswered(env));
       await scheduler.wait(RETRY_BASE_MS * 2 ** tries * Math.random());
     }
   }
@@ -103,8 +111,8 @@ export const callTenant = <Name extends OperationName>(
   isRepeatable: boolean = OPERATIONS[name].isRepeatable,
 ): Promise<Result<AnswerOf<Name>, Refusal>> => {
   const credential = firstCredentialOf(token);
-  const isRefused = OPERATIONS[name].needsRoom && env.HOME?.disk().state === "full";
-  if (isRefused) return refuseForRoom(env, token, credential, OPERATIONS[name].needs);
+  if (OPERATIONS[name].needsRoom && isDiskFull(env))
+    return refuseForRoom(env, token, credential, OPERATIONS[name].needs);
   return withTenant(env, token, isRepeatable, (stub) => callObject(env, stub, { credential, name, request }));
 };
 
@@ -179,7 +187,7 @@ export const askTenant = (
   wait: AskWait,
 ): Promise<Result<Asked, Refusal>> => {
   const credential = firstCredentialOf(token);
-  if (env.HOME?.disk().state === "full") return refuseForRoom(env, token, credential, "ask");
+  if (isDiskFull(env)) return refuseForRoom(env, token, credential, "ask");
   return withTenant(env, token, false, (stub) => remote(stub).ask(credential, request, wait));
 };
 

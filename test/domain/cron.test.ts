@@ -31,6 +31,10 @@ describe("reading an expression", () => {
     "0   0  * * *",
     "0 0 * * 5-7",
     "0 0 * * FRI-SUN",
+    "0 0 * * SUN-MON",
+    "0 0 1 1-JAN,DEC-12 *",
+    "*/1 */24 * * *",
+    "*/60 * * * *",
     "0 0 30 2 MON",
   ])("%s is accepted", (cron) => {
     expect(parseCron(cron)).toMatchObject({ ok: true });
@@ -57,11 +61,17 @@ describe("reading an expression", () => {
     ["* * 0 * *", "within 1-31"],
     ["* * * 13 *", "within 1-12"],
     ["* * * * 8", "within 0-7"],
+    ["5-60 * * * *", "within 0-59"],
+    ["000 * * * *", "cannot be read"],
+    ["0-010 * * * *", "cannot be read"],
+    ["*/010 * * * *", "cannot be read"],
     ["* * * FOO *", "names such as FEB"],
     ["MON * * * *", "within 0-59"],
     ["5/20 * * * *", "write 5-59/20"],
     ["*/0 * * * *", "between 1 and 60"],
     ["*/99 * * * *", "between 1 and 60"],
+    ["*/61 * * * *", "between 1 and 60"],
+    ["* 9-17/10 * * *", "between 1 and 9"],
     ["* 22-4 * * *", "runs backwards"],
     ["*/5/5 * * * *", "cannot be read"],
     ["1,,2 * * * *", "cannot be read"],
@@ -76,6 +86,11 @@ describe("reading an expression", () => {
     const parsed = parseCron(cron);
     expect(parsed.ok).toBe(false);
     if (!parsed.ok) expect(parsed.error).toContain(reason);
+  });
+
+  test("128 characters are read, one more is refused", () => {
+    const padded = (length: number): string => `0${" ".repeat(length - 8)}0 * * *`;
+    expect([padded(128).length, parseCron(padded(128)).ok, parseCron(padded(129)).ok]).toEqual([128, true, false]);
   });
 
   test("a day that none of the months has is refused, in whatever combination", () => {
@@ -299,6 +314,14 @@ describe("when the clocks jump back, a repeated time is due the first time only"
 });
 
 describe("minute by minute", () => {
+  test("a due time is counted from its instant on, not a millisecond before", () => {
+    const timing = { cron: "0 9 * * *", timezone: "UTC" };
+    const [from, due] = [at("2026-11-21T08:00Z"), at("2026-11-21T09:00Z")];
+    expect(cronRunsBetween(timing, from, due - 1)).toEqual({ count: 0, lastAt: null });
+    expect(cronRunsBetween(timing, from, due)).toEqual({ count: 1, lastAt: due });
+    expect(cronRunsBetween(timing, due, due + 1)).toEqual({ count: 0, lastAt: null });
+  });
+
   const MINUTE_MS = 60_000;
   const changes: readonly (readonly [string, string])[] = [
     ["Europe/Berlin", "2026-03-29T01:00Z"],

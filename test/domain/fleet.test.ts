@@ -2,13 +2,26 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { APIS } from "../../domain/api.ts";
 import type { Bits } from "../../domain/bits.ts";
-import { Fleet } from "../../domain/fleet.ts";
+import { Fleet, type Member, usedShareOf } from "../../domain/fleet.ts";
 import { Postings } from "../../domain/posting.ts";
 import { type Requirements, TIERS } from "../../domain/requirements.ts";
 import { explain } from "../../domain/routing.ts";
 import { SharedLists } from "../../domain/shared.ts";
 import type { Worker } from "../../domain/worker.ts";
-import { fleetOf, MODELS, outcomes, PROVIDERS, policies, requests, specs, TAGS, worker } from "./sample-fleet.ts";
+import {
+  chosenOf,
+  fleetOf,
+  MODELS,
+  outcomes,
+  PROVIDERS,
+  policies,
+  policy,
+  request,
+  requests,
+  specs,
+  TAGS,
+  worker,
+} from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
 const INSTANCES = Array.from({ length: 8 }, (_, at) => `w${at}`);
@@ -271,6 +284,44 @@ describe("the fleet", () => {
     for (const name of ["a", "b", "a"]) fleet.addLoad(name, "openai", 1);
     fleet.addLoad("b", "openai", -1);
     expect([fleet.get("a")?.lastTurn, fleet.get("b")?.lastTurn]).toEqual([3, 2]);
+  });
+
+  test("a worker that has just come has waited longer than any that was given a job", () => {
+    const fleet = fleetOf([]);
+    fleet.put(worker({ instance: "a" }), NOON);
+    for (const change of [1, -1]) fleet.addLoad("a", "openai", change);
+    fleet.put(worker({ instance: "b" }), NOON);
+    expect(chosenOf(fleet, request(), policy())).toBe("b");
+    expect(explain(fleet, request(), policy()).workers[0]?.instance).toBe("b");
+  });
+
+  test("is looked through for the silent as if each worker were asked, to the millisecond (property)", () => {
+    const sign = fc.record({ instance, at: fc.integer({ min: NOON, max: NOON + 5 }) });
+    const look = fc.record({ since: fc.integer({ min: NOON, max: NOON + 6 }) });
+    fc.assert(
+      fc.property(fc.array(fc.oneof(sign, look), { maxLength: 30, size: "max" }), (steps) => {
+        const fleet = fleetOf([{ instance: "w0" }, { instance: "w1" }, { instance: "w2" }]);
+        for (const step of steps) {
+          if ("instance" in step) fleet.noteSeen(step.instance, step.at);
+          else
+            expect(namesIn(fleet, fleet.maybeSilent(step.since))).toEqual(
+              expect.arrayContaining(
+                [...fleet.members()].filter((one) => one.lastSeenAt < step.since).map((one) => one.worker.instance),
+              ),
+            );
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a worker without a place, or with more jobs than places, is used in full", () => {
+    const fleet = fleetOf([
+      { concurrency: 0 },
+      { instance: "w2", concurrency: 2, load: 3 },
+      { instance: "w3", concurrency: 2, load: 1 },
+    ]);
+    expect(["w1", "w2", "w3"].map((name) => usedShareOf(fleet.get(name) as Member))).toEqual([1, 1, 0.5]);
   });
 
   test("takes no harm from workers that it does not know, and says so where a slot is empty", () => {

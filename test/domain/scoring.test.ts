@@ -6,7 +6,19 @@ import { choose, explain } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { SCORE_PARTS } from "../../domain/score-part.ts";
 import { scoreOf, weightsFor, weightsOf } from "../../domain/scoring.ts";
-import { chosenOf, fleetOf, OFFLINE_AFTER_MS, outcomes, policy, request, type Spec } from "./sample-fleet.ts";
+import type { Parts } from "../../domain/verdict.ts";
+import {
+  chosenOf,
+  fleetOf,
+  OFFLINE_AFTER_MS,
+  outcomes,
+  policies,
+  policy,
+  request,
+  requests,
+  type Spec,
+  specs,
+} from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
 describe("urgency", () => {
@@ -58,6 +70,21 @@ describe("urgency", () => {
     ).toBe(100);
   });
 
+  test.each([
+    ["low", { cost: 3, success: 0.5, freshness: 0.5 }],
+    ["normal", {}],
+    ["high", { capacity: 1.2, success: 1.5, freshness: 1.2, cost: 0.5 }],
+    ["critical", { capacity: 1.5, success: 2, freshness: 1.5, cost: 0 }],
+  ] as const)("%s weighs each part by its own factor, whatever the size of the weights", (urgency, factors) => {
+    const factorOf = (part: string): number => (factors as Record<string, number>)[part] ?? 1;
+    for (const size of [0.001, 1, 1000]) {
+      const even = Object.fromEntries(SCORE_PARTS.map((part) => [part, size])) as unknown as typeof DEFAULT_WEIGHTS;
+      const total = SCORE_PARTS.reduce((sum, part) => sum + factorOf(part), 0);
+      for (const part of SCORE_PARTS)
+        expect(weightsFor(urgency, even)[part]).toBeCloseTo((100 * factorOf(part)) / total, 9);
+    }
+  });
+
   test.each(PRIORITIES)("%s in a conversation gives a fifth of 100 to the worker of the last turn", (urgency) => {
     const { affinity, ...others } = weightsOf(request({ urgency, session: { worker: null } }), DEFAULT_WEIGHTS);
     expect(affinity).toBe(20);
@@ -77,7 +104,45 @@ describe("urgency", () => {
   });
 });
 
+describe("in a conversation", () => {
+  test("the worker of the last turn has the next one, unless another is better by a fifth of all points", () => {
+    const session = { worker: "last" };
+    const given = (load: number): Spec[] => [
+      { instance: "last", concurrency: 4, load, lastTurn: 2 },
+      { instance: "other", concurrency: 4, lastTurn: 1 },
+    ];
+    const weights = { ...DEFAULT_WEIGHTS, capacity: 40 };
+    expect(chosenOf(fleetOf(given(0)), request({ session }), policy())).toBe("last");
+    expect(chosenOf(fleetOf(given(3)), request({ session }), policy({ weights }))).toBe("other");
+    expect(chosenOf(fleetOf(given(0)), request({ session: { worker: null } }), policy())).toBe("other");
+    expect(chosenOf(fleetOf(given(0)), request({ session: { worker: "gone" } }), policy())).toBe("other");
+  });
+
+  test("and out of one, a score is what its parts add up to (property)", () => {
+    const sessions = fc.constantFrom(undefined, { worker: null }, { worker: "w0" }, { worker: "gone" });
+    fc.assert(
+      fc.property(specs, requests, policies, sessions, (given, plain, rules, session) => {
+        const asked = { ...plain, session };
+        for (const { instance, score, breakdown } of explain(fleetOf(given), asked, rules).workers) {
+          if (score === null) continue;
+          expect(breakdown.affinity).toBe(session === undefined ? undefined : Number(session.worker === instance));
+          expect(score).toBe(scoreOf(breakdown as Parts, weightsOf(asked, rules.weights)));
+        }
+      }),
+    );
+  });
+});
+
 describe("the score", () => {
+  const parts = { capacity: 1, tag_fit: 1, model_loaded: 1, success: 1, freshness: 1, cost: 1, tier: 1 };
+
+  test("has three decimals", () => {
+    const [weights, third] = [weightsFor("normal"), 1 / 3];
+    const score = scoreOf({ ...parts, capacity: third }, { ...weights, capacity: 1 });
+    expect(score).toBe(Number(score.toFixed(3)));
+    expect(score).not.toBe(Number(score.toFixed(2)));
+  });
+
   const prefers = (
     expected: Spec,
     other: Spec,

@@ -1,10 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
-import { chat, chunk, fakeWorker, post } from "../support/workerd/fake-worker.ts";
-
-const CHAT = "/v1/chat/completions";
-const settled = (ms = 100) => new Promise((resolve) => setTimeout(resolve, ms));
+import { CHAT, chat, chunk, fakeWorker, post, settled } from "../support/workerd/fake-worker.ts";
 
 /** A worker without sockets; `write` adds to the open body of its stream. */
 const streamOverHttp = (world: World, { id, lease }: { id: string; lease: number }) => {

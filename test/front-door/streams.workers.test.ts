@@ -1,7 +1,7 @@
-import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { newWorld } from "../support/workerd/client.ts";
 import {
+  CHAT,
   chat,
   chatAnswer,
   chunk,
@@ -9,18 +9,11 @@ import {
   fakeWorker,
   joined,
   post,
-  streamed,
+  settled,
+  statusOf,
+  streaming,
   usageChunk,
 } from "../support/workerd/fake-worker.ts";
-
-const CHAT = "/v1/chat/completions";
-const streaming = (more = {}) => chat({ stream: true, ...more });
-const settled = (ms = 100) => new Promise((resolve) => setTimeout(resolve, ms));
-
-const statusOf = async (world: World, id: string) => {
-  const { status, error, attempts, lease } = await world.ok("GET", `/api/jobs/${id}`);
-  return { status, code: error?.code ?? null, attempts, lease };
-};
 
 describe("a streamed answer", () => {
   it("is the runtime's own events, byte for byte, without the usage that nobody asked for", async () => {
@@ -214,173 +207,6 @@ describe("a streamed answer", () => {
     worker.dropLine();
     expect(await answer.whole).toContain('"code":"stream_lost"');
   }, 15_000);
-});
-
-describe("an open stream ends at once, whatever its worker does,", () => {
-  const openStream = async (world: World, key = world.key, instance = "w1") => {
-    const worker = await fakeWorker(world, { instance, models: [instance] });
-    const answering = post(key, CHAT, streaming({ model: instance }));
-    const job = await worker.nextJob();
-    worker.speak(job, chunk("Hel"));
-    const answer = await answering;
-    await answer.until((text) => text.includes("Hel"));
-    return { worker, job, answer };
-  };
-
-  it("with the killswitch, at any level", async () => {
-    const world = await newWorld();
-    const { job, answer } = await openStream(world);
-    const waiting = post(world.key, "/v1/embeddings", { model: "w1", input: "x" });
-    await settled(50);
-    await world.ok("POST", "/killswitch", { level: 1, reason: "drill" });
-    const haltedAt = Date.now();
-    expect(await answer.whole).toContain('"code":"killswitch_active"');
-    expect(Date.now() - haltedAt).toBeLessThan(250);
-    expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "killswitch_active" });
-    const refused = await waiting;
-    expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([503, "false"]);
-    expect((await post(world.key, CHAT, streaming())).status).toBe(503);
-  });
-
-  it("when its job is cancelled, and when its key is revoked", async () => {
-    const world = await newWorld();
-    const { worker, job, answer } = await openStream(world);
-    await world.ok("POST", `/api/jobs/${job.id}/cancel`);
-    expect(await answer.whole).toContain('"code":"cancelled"');
-    worker.spent(job, 0.25);
-    worker.spent(job, 0.25);
-    await settled();
-    expect((await world.ok("GET", "/api/cost?period=day")).total_usd).toBe(0.25);
-    const client = await world.withKey("client");
-    const other = await openStream(world, client.key, "w2");
-    await world.delete(`/api/keys/${client.keyId}`);
-    expect(await other.answer.whole).toContain('"code":"invalid_api_key"');
-    expect(await statusOf(world, other.job.id)).toMatchObject({ status: "cancelled" });
-  });
-
-  it("when its worker's socket has been gone for 5 s: failed after the first word, back to the queue before", async () => {
-    const world = await newWorld();
-    const { worker, job, answer } = await openStream(world);
-    const unsaid = post(world.key, CHAT, streaming({ model: "w1" }));
-    const silent = await worker.nextJob();
-    worker.socket.socket.close(1000, "");
-    expect(await answer.whole).toContain('"code":"worker_lost"');
-    expect(await statusOf(world, job.id)).toMatchObject({ status: "failed", code: "worker_lost", attempts: 1 });
-    expect(await statusOf(world, silent.id)).toMatchObject({ status: "pending" });
-    await world.ok("POST", `/api/jobs/${silent.id}/cancel`);
-    expect(await (await unsaid).whole).toContain('"code":"cancelled"');
-  }, 15_000);
-
-  it("when its client leaves: the job is cancelled, and its worker told on both lines", async () => {
-    const world = await newWorld();
-    const { worker, job, answer } = await openStream(world);
-    await answer.cancel();
-    for (let tries = 0; tries < 40 && worker.heard.length === 0; tries += 1) {
-      worker.say(job, chunk("more"));
-      await settled(50);
-    }
-    expect(worker.heard).toEqual([{ type: "reader.gone", job_id: job.id, lease: job.lease }]);
-    await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
-    expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "client_closed" });
-  });
-
-  it("when its client leaves 1 MiB unread", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const asking = exports.default.fetch(`${ORIGIN}${CHAT}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${world.key}` },
-      body: JSON.stringify(streaming()),
-    });
-    const job = await worker.nextJob();
-    worker.speak(job, chunk("x"));
-    await asking;
-    for (let sent = 0; sent < 60; sent += 1) worker.say(job, chunk("y".repeat(100_000)));
-    await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
-    expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "slow_reader" });
-  });
-});
-
-describe("a job's stream", () => {
-  const read = async (world: World, id: string, headers: Record<string, string> = {}) =>
-    streamed(
-      (await exports.default.fetch(`${ORIGIN}/api/jobs/${id}/stream`, {
-        headers: { authorization: `Bearer ${world.key}`, ...headers },
-      })) as unknown as Response,
-    );
-
-  it("tells late and second readers its chunks, numbered, and its end", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const created = await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
-    const job = await worker.nextJob();
-    expect(job).toMatchObject({ id: created.id, api: null, stream: true });
-    worker.start(job);
-    worker.speak(job, 'data: {"text":"a"}\n\ndata: {"text":"b"}\n\n');
-    const reader = await read(world, job.id);
-    const early = await reader.until((text) => text.includes('"b"'));
-    expect(early).toContain('event: status\ndata: {"status":"');
-    expect(early).toContain('event: chunk\nid: 1.2\ndata: {"text":"b"}\n\n');
-    const resumed = await read(world, job.id, { "last-event-id": "1.1" });
-    const rest = await resumed.until((text) => text.includes('"b"'));
-    expect(rest).not.toContain('"a"');
-    worker.say(job, 'data: {"text":"c"}\n\n');
-    expect(await resumed.until((text) => text.includes('"c"'))).toContain("id: 1.3");
-    worker.end(job);
-    worker.complete(job, "abc");
-    for (const one of [reader, resumed])
-      expect(await one.whole).toMatch(/event: end\ndata: \{"status":"completed".*\n\n$/);
-    expect(await (await read(world, job.id)).whole).toMatch(/^event: end\ndata: /);
-    expect((await read(world, "none")).status).toBe(404);
-  });
-
-  it("of a job that does not stream tells its end at once", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1" });
-    const job = await worker.nextJob();
-    worker.start(job);
-    const reader = await read(world, job.id);
-    await reader.until((text) => text.includes("event: status"));
-    await settled();
-    const completedAt = Date.now();
-    worker.complete(job, "abc");
-    expect(await reader.whole).toMatch(/event: end\ndata: \{"status":"completed".*\n\n$/);
-    expect(Date.now() - completedAt).toBeLessThan(2_000);
-  });
-
-  it("resumes within the last 1 MiB, and is gone beyond", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
-    const job = await worker.nextJob();
-    for (let sent = 0; sent < 20; sent += 1) worker.say(job, `data: {"text":"${"y".repeat(100_000)}"}\n\n`);
-    await settled(200);
-    expect((await read(world, job.id, { "last-event-id": "1.1" })).status).toBe(410);
-    const late = await read(world, job.id, { "last-event-id": "1.18" });
-    expect((await late.until((text) => text.includes("id: 1.20"))).includes("id: 1.18")).toBe(false);
-    worker.end(job);
-    worker.complete(job, "done");
-    await late.whole;
-  });
-
-  it("comes over HTTP, too, and is answered early where nobody reads it or the lease is lost", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, streaming());
-    const job = await worker.nextJob();
-    const send = (body: BodyInit, lease = job.lease) =>
-      exports.default.fetch(`${ORIGIN}/api/jobs/${job.id}/stream?lease=${lease}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${world.key}`, "content-type": "text/event-stream" },
-        body,
-      });
-    expect((await send(chunk("no"), 7)).status).toBe(409);
-    const sent = await send(`${chunk("hi", "stop")}${DONE}`);
-    expect(sent.status).toBe(204);
-    worker.complete(job, chatAnswer("hi"));
-    expect(await (await answering).whole).toBe(`${chunk("hi", "stop")}${DONE}`);
-  });
 });
 
 describe("turns of a conversation", () => {

@@ -1,17 +1,14 @@
 // Section 1 of the contract: problems, limits, malformed requests, and the OpenAPI document for every answer.
 
 import { exports } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
-import { type Body, newWorld, request, type World } from "../support/workerd/client.ts";
-import { holdToDocument, readDocument } from "../support/workerd/document.ts";
+import { describe, expect, it } from "vitest";
+import { type Body, request } from "../support/workerd/client.ts";
+import { readDocument } from "../support/workerd/document.ts";
+import { useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
 const ORIGIN = "https://signalbox.test";
-let world: World;
 
-holdToDocument();
-beforeEach(async () => {
-  world = await newWorld();
-});
+useOwnTenant();
 
 describe("errors", () => {
   it("are problem documents that bear the request's id, also where nothing is", async () => {

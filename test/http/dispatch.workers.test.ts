@@ -1,18 +1,10 @@
 // Dispatch and its explanation: who gets a job, who does not, and why.
 
-import { beforeEach, describe, expect, it } from "vitest";
-import { type Body, newWorld, type World } from "../support/workerd/client.ts";
-import { holdToDocument } from "../support/workerd/document.ts";
+import { describe, expect, it } from "vitest";
+import type { Body } from "../support/workerd/client.ts";
+import { present, useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
-let world: World;
-
-holdToDocument();
-beforeEach(async () => {
-  world = await newWorld();
-});
-
-const present = (instance: string, more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/presence", { instance, provider: "p", status: "idle", tags: "", ...more });
+useOwnTenant();
 
 const dispatch = (more: Record<string, unknown> = {}) => world.post("/dispatch", { prompt: "hello", ...more });
 

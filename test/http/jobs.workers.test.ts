@@ -1,29 +1,17 @@
 // Section 3 of the contract: jobs from creation to end, as their owner sees them.
 
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Job } from "../../domain/job.ts";
 import { readJob } from "../../domain/job-record.ts";
 import { signingSecret } from "../../src/http/auth.ts";
 import { read as readToken, type TokenFacts } from "../../src/http/key-format.ts";
 import { callTenant } from "../../src/http/tenant.ts";
-import { ageJob, alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
-import { holdToDocument } from "../support/workerd/document.ts";
+import { type Body, newWorld, type World } from "../support/workerd/client.ts";
+import { sendAway } from "../support/workerd/job-steps.ts";
+import { create, present, read, useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
-let world: World;
-
-holdToDocument();
-beforeEach(async () => {
-  world = await newWorld();
-});
-
-const present = (instance: string, more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/presence", { instance, provider: "p", status: "idle", tags: "", ...more });
-
-const create = (more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
-
-const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
+useOwnTenant();
 
 const tokenOf = async ({ key }: World): Promise<TokenFacts> => {
   const token = await readToken(signingSecret(env), key ?? "");
@@ -35,19 +23,6 @@ const tokenOf = async ({ key }: World): Promise<TokenFacts> => {
 const recordOf = async (id: string): Promise<Job> => {
   const row = await env.DB.prepare("SELECT record FROM jobs WHERE id = ?").bind(id).first<{ record: string }>();
   return readJob(row?.record ?? "");
-};
-
-/** Final jobs leave the object once history has them and their grace period is over. */
-const sendAway = async (...ids: string[]): Promise<void> => {
-  await world.ok("GET", "/api/jobs");
-  for (const id of ids) await ageJob(world, id, 60_000, []);
-  const leftAfterAlarm = async (): Promise<unknown[]> => {
-    await alarm(world);
-    const rows = await inStorage(world, (storage) => storage.sql.exec("SELECT id FROM jobs").toArray());
-    return rows.map((row) => row.id).filter((id) => ids.includes(String(id)));
-  };
-  // The platform's own alarm may be running at this moment.
-  await expect.poll(leftAfterAlarm).toEqual([]);
 };
 
 describe("a job", () => {
@@ -159,7 +134,7 @@ describe("a job", () => {
     for (const where of ["in the object", "in history"]) {
       const late = await world.patch(`/api/jobs/${second.id}`, { priority: "low" });
       expect([where, late.status, late.body.code]).toEqual([where, 409, "job_completed"]);
-      if (where === "in the object") await sendAway(second.id);
+      if (where === "in the object") await sendAway(world, second.id);
     }
   });
 
@@ -188,7 +163,7 @@ describe("a job", () => {
     const error = { code: "boom", message: "it broke", status: 400 };
     const failed = await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 1, error });
     expect(failed).toMatchObject({ status: "failed", attempts: 1, error: { ...error, retryable: false } });
-    await sendAway(id);
+    await sendAway(world, id);
     expect(await read(id)).toMatchObject({ status: "failed", prompt: "hello" });
     await world.ok("POST", "/api/workers/w1/pause");
     const retried = await world.ok("POST", `/api/jobs/${id}/retry`);
@@ -213,7 +188,7 @@ describe("a job", () => {
     const fail = (lease: number) =>
       world.ok("POST", `/api/jobs/${id}/fail`, { lease, error: { code: "boom", message: "x", status: 400 } });
     await fail(1);
-    await sendAway(id);
+    await sendAway(world, id);
     const token = await tokenOf(world);
     const stalled = await callTenant(env, token, "retryJob", { id });
     if (stalled.ok || stalled.error.code !== "not_found") throw new Error("the job has not left");
@@ -221,7 +196,7 @@ describe("a job", () => {
     // Meanwhile another caller retries it, it is completed, and it leaves again.
     await world.ok("POST", `/api/jobs/${id}/retry`);
     await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 2, result: "done" });
-    await sendAway(id);
+    await sendAway(world, id);
     const bring = (agoMs: number) =>
       callTenant(env, token, "retryJob", {
         id,
@@ -339,91 +314,6 @@ describe("waiting for a job", () => {
     expect((await world.get(`/api/jobs/${id}?wait=1`)).body.status).toBe("pending");
     for (const wait of ["26", "-1", "1.5", "", "x"]) {
       expect([wait, (await world.get(`/api/jobs/${id}?wait=${wait}`)).status]).toEqual([wait, 400]);
-    }
-  });
-});
-
-describe("a batch", () => {
-  it("is created in order, all or none", async () => {
-    const prompts = Array.from({ length: 500 }, (_, index) => `p${index}`);
-    const { status, body } = await world.post("/api/jobs/batch", { jobs: prompts.map((prompt) => ({ prompt })) });
-    expect(status).toBe(201);
-    expect(body.jobs.map((job: Body) => job.prompt)).toEqual(prompts);
-    const refused = await world.post("/api/jobs/batch", {
-      jobs: [{ prompt: "a" }, { prompt: "b", tags: ["ok", "not ok"] }, { prompt: "c", promt: 1 }],
-    });
-    expect(refused.status).toBe(400);
-    expect(refused.body.errors.map((one: Body) => one.path)).toEqual(["jobs.1.tags.1", "jobs.2.promt"]);
-    expect(refused.text).toContain('did you mean \\"prompt\\"');
-    for (const jobs of [[], prompts.concat("x").map((prompt) => ({ prompt })), {}, null]) {
-      expect((await world.post("/api/jobs/batch", { jobs })).body.errors[0].path).toBe("jobs");
-    }
-    expect((await world.ok("GET", "/api/jobs")).total).toBe(500);
-  });
-});
-
-describe("the list of jobs", () => {
-  it("is newest first, pages without gaps, and counts all, whether they are in the object or in history", async () => {
-    await present("w1", { concurrency: 3 });
-    const made = [];
-    for (let index = 0; index < 7; index += 1) made.push((await create({ prompt: `p${index}` })).id);
-    for (const id of made.slice(0, 2))
-      await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: `r ${id}` });
-    await sendAway(...made.slice(0, 2));
-    const seen = [];
-    for (let offset = 0; offset < 9; offset += 3) {
-      const page = await world.ok("GET", `/api/jobs?limit=3&offset=${offset}`);
-      expect(page).toMatchObject({ total: 7, limit: 3, offset });
-      seen.push(...page.jobs.map((job: Body) => job.id));
-    }
-    expect(seen).toEqual(made.toReversed());
-    const { jobs } = await world.ok("GET", "/api/jobs");
-    for (const job of jobs) expect(job).toEqual(await read(job.id));
-  });
-
-  it("is filtered by each field, and by several at once", async () => {
-    await present("w1", { provider: "openai", tags: "gpu,a/b" });
-    const done = await create({ tags: ["gpu"] });
-    await world.ok("POST", `/api/jobs/${done.id}/complete`, { lease: 1, result: 1 });
-    const since = new Date(Date.parse(done.created_at) + 1).toISOString();
-    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(since));
-    const assigned = await create({ provider: "openai", tags: ["gpu", "a/b"] });
-    const waiting = await create({ provider: "openai" });
-    const ids = async (query: string): Promise<string[]> => {
-      const { jobs, total } = await world.ok("GET", `/api/jobs?${query}`);
-      expect(total).toBe(jobs.length);
-      return jobs.map((job: Body) => job.id);
-    };
-    expect(await ids("status=completed")).toEqual([done.id]);
-    expect(await ids("status=assigned")).toEqual([assigned.id]);
-    expect(await ids("status=pending")).toEqual([waiting.id]);
-    expect(await ids("status=failed")).toEqual([]);
-    expect(await ids("provider=openai")).toEqual([waiting.id, assigned.id, done.id]);
-    expect(await ids("tag=gpu")).toEqual([assigned.id, done.id]);
-    expect(await ids("tag=a%2Fb")).toEqual([assigned.id]);
-    expect(await ids("worker=w1")).toEqual([assigned.id, done.id]);
-    expect(await ids(`since=${encodeURIComponent(since)}`)).toEqual([waiting.id, assigned.id]);
-    expect(await ids("schedule=none")).toEqual([]);
-    expect(await ids("tag=gpu&status=assigned&provider=openai&worker=w1")).toEqual([assigned.id]);
-    expect(await ids("tag=%27%20OR%201%3D1%20--")).toEqual([]);
-  });
-
-  it("shortens what is long and says so; the job itself is whole", async () => {
-    await present("w1");
-    const prompt = "é".repeat(100_000);
-    const { id } = await create({ prompt, input: { long: "x".repeat(20_000) } });
-    const result = { long: "y".repeat(20_000) };
-    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result });
-    const { jobs } = await world.ok("GET", "/api/jobs");
-    expect(jobs[0].truncated).toEqual(["prompt", "input", "result"]);
-    expect(jobs[0].prompt.length).toBeLessThan(prompt.length);
-    const { jobs: brief } = await world.ok("GET", "/api/jobs?max_chars=200");
-    expect(brief[0]).toMatchObject({ prompt: "é".repeat(200), input: null, result: null });
-    expect(brief[0].truncated).toEqual(["prompt", "input", "result"]);
-    expect((await world.get("/api/jobs?max_chars=16385")).status).toBe(400);
-    for (const where of ["in the object", "in history"]) {
-      expect([where, await read(id)]).toEqual([where, expect.objectContaining({ prompt, result })]);
-      if (where === "in the object") await sendAway(id);
     }
   });
 });

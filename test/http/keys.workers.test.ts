@@ -2,19 +2,14 @@
 
 import { evictDurableObject, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
-import { type Body, type Client, newWorld, request, type World } from "../support/workerd/client.ts";
-import { holdToDocument } from "../support/workerd/document.ts";
+import { type Body, type Client, newWorld, request } from "../support/workerd/client.ts";
+import { useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
 const ROOT_KEY = "root-key-of-the-tests";
 type Answer = { status: number; body: Body };
-let world: World;
-
-holdToDocument();
-beforeEach(async () => {
-  world = await newWorld();
-});
+useOwnTenant();
 
 const statusOf = async (key: string | null, headers: Record<string, string> = {}): Promise<number> =>
   (await request(key, "GET", "/api/jobs", undefined, { headers })).status;

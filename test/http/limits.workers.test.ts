@@ -1,16 +1,10 @@
 // `api.limits` of the config: requests per second and in flight, for each key.
 
 import { evictDurableObject } from "cloudflare:test";
-import { beforeEach, expect, it } from "vitest";
-import { newWorld, type World } from "../support/workerd/client.ts";
-import { holdToDocument } from "../support/workerd/document.ts";
+import { expect, it } from "vitest";
+import { useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
-let world: World;
-
-holdToDocument();
-beforeEach(async () => {
-  world = await newWorld();
-});
+useOwnTenant();
 
 const limit = (limits: object) => world.ok("PUT", "/config", { api: { limits } });
 

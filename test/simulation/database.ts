@@ -4,6 +4,8 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Row, SqlValue } from "../../durable-objects/store/sql.ts";
 
+export type { Row, SqlValue };
+
 export class Database {
   readonly #db = new DatabaseSync(":memory:");
   readonly #statements = new Map<string, StatementSync>();

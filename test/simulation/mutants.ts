@@ -2,9 +2,12 @@
 // the simulation cannot): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of
 // the tree and expects the run to fail.
 
+import { DEPARTURE_MUTANTS } from "./departure-mutants.ts";
 import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
+import { KEY_MUTANTS } from "./key-mutants.ts";
 import { LIMIT_MUTANTS } from "./limit-mutants.ts";
 import { type Mutant, mutant } from "./mutant.ts";
+import { WEBHOOK_MUTANTS } from "./webhook-mutants.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   mutant(
@@ -36,12 +39,6 @@ export const MUTANTS: readonly Mutant[] = [
     "durable-objects/operations/jobs.ts",
     "if (!request.mayQueue) return err(",
     "if (!request.mayQueue) turn.record(null, created);\n    if (!request.mayQueue) return err(",
-  ),
-  mutant(
-    "what was heard before the clock was set back counts as heard in the future",
-    "durable-objects/turn-runner.ts",
-    "if (turn.nowAt < this.#turnedAt) {",
-    "if (turn.nowAt < 0) {",
   ),
   mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
   mutant(
@@ -485,4 +482,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...JOURNAL_MUTANTS,
   ...LIMIT_MUTANTS,
+  ...KEY_MUTANTS,
+  ...WEBHOOK_MUTANTS,
+  ...DEPARTURE_MUTANTS,
 ];

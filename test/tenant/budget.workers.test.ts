@@ -3,23 +3,9 @@
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { run, worker } from "../support/workerd/spending.ts";
 
 const DAY_MS = 86_400_000;
-
-const worker = (world: World, provider: string, more: Record<string, unknown> = {}) =>
-  world.ok("POST", "/presence", {
-    instance: `w-${provider}`,
-    status: "online",
-    provider,
-    tags: "",
-    concurrency: 50,
-    ...more,
-  });
-
-const run = async (world: World, provider: string, report: Record<string, unknown>): Promise<Body> => {
-  const job = await world.ok("POST", "/dispatch", { prompt: "x", provider });
-  return world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "ok", ...report });
-};
 
 describe("a budget that rejects", () => {
   const spend = async (world: World, config: Record<string, unknown>, cost_usd = 1) => {

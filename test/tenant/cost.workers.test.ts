@@ -5,28 +5,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { costQueries } from "../../src/history/cost.ts";
 import { ageJob, alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
+import { run, worker } from "../support/workerd/spending.ts";
 
 const DAY_MS = 86_400_000;
-
-const worker = (world: World, provider: string, more: Record<string, unknown> = {}) =>
-  world.ok("POST", "/presence", {
-    instance: `w-${provider}`,
-    status: "online",
-    provider,
-    tags: "",
-    concurrency: 50,
-    ...more,
-  });
-
-const run = async (
-  world: World,
-  provider: string,
-  report: Record<string, unknown>,
-  model: string | null = null,
-): Promise<Body> => {
-  const job = await world.ok("POST", "/dispatch", { prompt: "x", provider, ...(model === null ? {} : { model }) });
-  return world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "ok", ...report });
-};
 
 const usage = (input: number, output: number, more: Record<string, number> = {}) => ({
   input_tokens: input,

@@ -1,24 +1,12 @@
 // Section 4 of the contract over plain HTTP: the fleet as its operator sees and steers it.
 
 import { evictDurableObject } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
-import { type Body, newWorld, silence, type World } from "../support/workerd/client.ts";
-import { holdToDocument } from "../support/workerd/document.ts";
+import { describe, expect, it } from "vitest";
+import { type Body, silence } from "../support/workerd/client.ts";
+import { create, present, read, useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
-let world: World;
+useOwnTenant();
 
-holdToDocument();
-beforeEach(async () => {
-  world = await newWorld();
-});
-
-const present = (instance: string, more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/presence", { instance, provider: "p", status: "idle", tags: "", ...more });
-
-const create = (more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
-
-const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
 describe("the fleet", () => {
   it("keeps a pause until it is lifted, over restarts, and running jobs go on", async () => {
     await present("w1", { concurrency: 2 });

@@ -1,24 +1,11 @@
 // Section 4 of the contract over plain HTTP: presence.
 
 import { evictDurableObject } from "cloudflare:test";
-import { beforeEach, describe, expect, it } from "vitest";
-import { type Body, inStorage, newWorld, silence, type World } from "../support/workerd/client.ts";
-import { holdToDocument } from "../support/workerd/document.ts";
+import { describe, expect, it } from "vitest";
+import { type Body, inStorage, silence } from "../support/workerd/client.ts";
+import { create, present, read, useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
-let world: World;
-
-holdToDocument();
-beforeEach(async () => {
-  world = await newWorld();
-});
-
-const present = (instance: string, more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/presence", { instance, provider: "p", status: "idle", tags: "", ...more });
-
-const create = (more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
-
-const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
+useOwnTenant();
 
 describe("presence", () => {
   it("registers 20 000 workers in a tenant and no more; those that it knows go on", async () => {

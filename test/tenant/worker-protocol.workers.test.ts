@@ -1,23 +1,11 @@
 // Section 4 of the contract over plain HTTP: claims, leases and what happens to them.
 
-import { beforeEach, describe, expect, it } from "vitest";
-import { ageJob, alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
-import { holdToDocument } from "../support/workerd/document.ts";
+import { describe, expect, it } from "vitest";
+import { ageJob, alarm, type Body } from "../support/workerd/client.ts";
+import { create, present, read, useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
-let world: World;
+useOwnTenant();
 
-holdToDocument();
-beforeEach(async () => {
-  world = await newWorld();
-});
-
-const present = (instance: string, more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/presence", { instance, provider: "p", status: "idle", tags: "", ...more });
-
-const create = (more: Record<string, unknown> = {}): Promise<Body> =>
-  world.ok("POST", "/api/jobs", { prompt: "hello", ...more });
-
-const read = (id: string): Promise<Body> => world.ok("GET", `/api/jobs/${id}`);
 const claim = (instance: string, body?: unknown, query = ""): Promise<Body> =>
   world.ok("POST", `/api/workers/${instance}/claim${query}`, body);
 

@@ -1,20 +1,12 @@
 // Finds the close frame among the bytes to a WebSocket's client, whose connection then ends (RFC 6455, 7.1.1: the server
 // closes first). workerd keeps the connection open until its object sleeps, if the client has never sent a message.
 
+import { headerBytes, MAX_HEADER_BYTES, payloadBytes } from "./websocket-frame.ts";
+
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
-const MAX_HEADER_BYTES = 10;
 const NO_BYTES = Buffer.alloc(0);
 const CLOSE_OPCODE = 0x8;
-
-/** Bytes of the header of an unmasked frame, by its first two bytes. */
-const headerBytes = (length: number): number => (length < 126 ? 2 : length === 126 ? 4 : MAX_HEADER_BYTES);
-
-const payloadBytes = (header: Buffer): number => {
-  const length = (header[1] ?? 0) & 0x7f;
-  if (length < 126) return length;
-  return length === 126 ? header.readUInt16BE(2) : Number(header.readBigUInt64BE(2));
-};
 
 export class CloseWatch {
   #head: Buffer | null = NO_BYTES;
@@ -59,7 +51,7 @@ export class CloseWatch {
     const had = this.#header.length;
     const begun = bytes.subarray(0, MAX_HEADER_BYTES);
     const known = had === 0 ? begun : Buffer.concat([this.#header, begun]);
-    const wanted = known.length < 2 ? 2 : headerBytes((known[1] ?? 0) & 0x7f);
+    const wanted = known.length < 2 ? 2 : headerBytes(known);
     this.#header = known.subarray(0, wanted);
     if (known.length >= wanted) {
       this.#remaining = payloadBytes(this.#header);

@@ -110,9 +110,10 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     },
     stop: async () => {
       await closeServer(server, LAST_ANSWERS_MS);
+      // First, because workerd waits for open connections before it ends.
+      for (const line of [...historyLines.map(([, line]) => line), ...objects.map(({ line }) => line)]) line.close();
       await Promise.all(children.map((child) => child.stop()));
       watch.stop();
-      for (const line of [...historyLines.map(([, line]) => line), ...objects.map(({ line }) => line)]) line.close();
       rmSync(sockets, { recursive: true, force: true });
     },
   };

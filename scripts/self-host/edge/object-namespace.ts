@@ -1,5 +1,6 @@
 // A binding to Durable Objects for the app in Node: the objects live in workerd, behind the private connection. `call`
-// goes in groups; anything that may wait (a long poll) goes alone, so that nothing waits behind it.
+// goes in groups, on the object's line; anything that may wait (a long poll) goes alone by HTTP, so that nothing waits
+// behind it.
 
 import type { GroupedCall } from "../../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "./call-group.ts";
@@ -14,8 +15,11 @@ export const objectNamespace = (binding: string, lineTo: (name: string) => Priva
   const groupOf = (name: string): CallGroup => {
     const open = groups.get(name);
     if (open !== undefined) return open;
-    const send = (calls: string): Promise<unknown> => lineTo(name).call(pathOf(name, "callMany"), calls);
-    const group = new CallGroup(send, () => groups.delete(name));
+    const path = pathOf(name, "fetch");
+    const group = new CallGroup(
+      (calls) => lineTo(name).sendGroup(path, calls),
+      () => groups.delete(name),
+    );
     groups.set(name, group);
     return group;
   };

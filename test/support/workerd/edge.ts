@@ -4,6 +4,7 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
+import { LINE_URL, numberedText, readNumbered } from "../../../durable-objects/object-line.ts";
 import { FairTurns } from "../../../scripts/self-host/edge/fair-turns.ts";
 import { historyDatabase } from "../../../scripts/self-host/edge/history-database.ts";
 import { objectNamespace } from "../../../scripts/self-host/edge/object-namespace.ts";
@@ -25,8 +26,22 @@ const knock = (path: string, init: RequestInit): Promise<Response> => {
   return door.fetch(new Request(`http://workerd${path}`, { ...init, headers }));
 };
 
+/** A line of its own for each group: an open one would keep its object from sleeping. */
+const askOnLine = async (path: string, group: string): Promise<string> => {
+  const { webSocket } = await knock(path, { headers: { upgrade: "websocket", "x-signalbox-url": LINE_URL } });
+  if (webSocket === null) throw new Error("the door opens no line");
+  webSocket.accept();
+  const answer = new Promise<string>((resolve, reject) => {
+    webSocket.addEventListener("message", ({ data }) => resolve(readNumbered(String(data)).text));
+    webSocket.addEventListener("close", () => reject(new Error("the object ended the line")));
+  });
+  webSocket.send(numberedText({ number: 1, text: group }));
+  return answer.finally(() => webSocket.close());
+};
+
 /** As `PrivateLine` calls the objects, without the Unix socket. */
 const doorLine = {
+  sendGroup: async (path: string, group: string): Promise<unknown> => JSON.parse(await askOnLine(path, group)),
   call: async (path: string, body: string): Promise<unknown> => {
     const outcome = (await (await knock(path, { method: "POST", body })).json()) as {
       value?: unknown;

@@ -152,3 +152,14 @@ export const chatAnswer = (text: string) => ({
 });
 
 export const chat = (more: Body = {}) => ({ model: "m1", messages: [{ role: "user", content: "say hello" }], ...more });
+
+export const CHAT = "/v1/chat/completions";
+
+export const streaming = (more = {}) => chat({ stream: true, ...more });
+
+export const settled = (ms = 100) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export const statusOf = async (world: World, id: string) => {
+  const { status, error, attempts, lease } = await world.ok("GET", `/api/jobs/${id}`);
+  return { status, code: error?.code ?? null, attempts, lease };
+};

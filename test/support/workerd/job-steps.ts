@@ -1,7 +1,8 @@
 // The steps of a job's life as tests take them over HTTP, and the passing of time for a job.
 
 import { evictDurableObject } from "cloudflare:test";
-import { ageJob, type Body, type World } from "./client.ts";
+import { expect } from "vitest";
+import { ageJob, alarm, type Body, inStorage, type World } from "./client.ts";
 
 export const present = (world: World, instance = "w", more: Record<string, unknown> = {}) =>
   world.ok("POST", "/presence", { instance, status: "online", provider: "openai", tags: "", concurrency: 50, ...more });
@@ -31,4 +32,17 @@ export const age = async (world: World, { id }: Body, seconds: number) => {
     "updatedAt",
   ]);
   await evictDurableObject(world.stub);
+};
+
+/** Final jobs leave the object once history has them and their grace period is over. */
+export const sendAway = async (world: World, ...ids: string[]): Promise<void> => {
+  await world.ok("GET", "/api/jobs");
+  for (const id of ids) await ageJob(world, id, 60_000, []);
+  const leftAfterAlarm = async (): Promise<unknown[]> => {
+    await alarm(world);
+    const rows = await inStorage(world, (storage) => storage.sql.exec("SELECT id FROM jobs").toArray());
+    return rows.map((row) => row.id).filter((id) => ids.includes(String(id)));
+  };
+  // The platform's own alarm may be running at this moment.
+  await expect.poll(leftAfterAlarm).toEqual([]);
 };

@@ -1,0 +1,80 @@
+// Claims: a worker asks for jobs, alone or with a result, and learns why there are none for it.
+
+import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../contract/worker.ts";
+import type { Member } from "../../domain/fleet.ts";
+import type { Json } from "../../domain/json.ts";
+import { notFound, type Refusal } from "../../domain/refusal.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { firstRefusal } from "../../domain/routing-filter.ts";
+import { handOut } from "./leases.ts";
+import { mayActAs } from "./presence.ts";
+import type { Spent } from "./pricing.ts";
+import { complete, type LeaseReport, present } from "./report.ts";
+import { assignWaiting, routePolicy } from "./routing.ts";
+import type { Turn } from "./turn.ts";
+
+/**
+ * Leases for up to `max` jobs that were not sent before; if there are none, why the waiting jobs are not for this
+ * worker.
+ */
+export const claim = (
+  turn: Turn,
+  request: { instance: string; max: number; isWaiting: boolean },
+): Result<ClaimAnswer, Refusal> => {
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  const allowed = mayActAs(turn, request.instance);
+  if (!allowed.ok) return allowed;
+  turn.memory.fleet.noteSeen(request.instance, turn.nowAt);
+  // The first claim has stopped waiting and asks again; other claims of the worker may still wait.
+  if (request.isWaiting) turn.memory.fleet.noteReach(request.instance, { isClaiming: true });
+  return ok(takeLeases(turn, member, request.max));
+};
+
+const takeLeases = (turn: Turn, member: Member, max: number): ClaimAnswer => {
+  const { instance } = member.worker;
+  noteClaimant(turn, member);
+  turn.freedWorkers.add(instance);
+  assignWaiting(turn);
+  const jobs = handOut(turn, member, max);
+  return { jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, instance) };
+};
+
+/** A result and the worker's next leases in one turn. A repeated result gets the first answer again. */
+export const completeAndClaim = (
+  turn: Turn,
+  request: LeaseReport & { result: Json; max: number } & Spent,
+): Result<CompleteAndClaimAnswer, Refusal> => {
+  const done = complete(turn, request);
+  if (!done.ok) return done;
+  const { assignedWorker } = done.value;
+  const member = assignedWorker === null ? undefined : turn.memory.fleet.get(assignedWorker);
+  const isOwn = member !== undefined && mayActAs(turn, member.worker.instance).ok;
+  const claimed = isOwn ? takeLeases(turn, member, request.max) : { jobs: [], skipped: {} };
+  return ok({ job: present(turn, request, done.value), ...claimed });
+};
+
+/** A claim is a sign of life, and brings jobs to a worker without a socket. */
+const noteClaimant = (turn: Turn, { worker, isConnected }: Member): void => {
+  const viaSocket = worker.viaSocket && isConnected;
+  const { keyId } = turn.caller;
+  if (viaSocket !== worker.viaSocket || keyId !== worker.keyId) turn.putWorker({ ...worker, viaSocket, keyId });
+};
+
+/** How many reasons one answer gives for an idle worker: the most frequent ones. */
+const MAX_SKIPPED_REASONS = 100;
+
+const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
+  const { fleet, queue, killswitch } = turn.memory;
+  const member = fleet.get(instance);
+  const skipped = new Map<string, number>();
+  if (member === undefined) return {};
+  if (killswitch.level > 0) return { [`killswitch level ${killswitch.level}`]: queue.count };
+  const policy = routePolicy(turn);
+  for (const group of queue.groups.values()) {
+    const reason = firstRefusal(member, group.requirements, policy, fleet);
+    if (reason !== null) skipped.set(reason, (skipped.get(reason) ?? 0) + group.count);
+  }
+  const byCount = [...skipped].sort(([, one], [, other]) => other - one);
+  return Object.fromEntries(byCount.slice(0, MAX_SKIPPED_REASONS));
+};

@@ -1,0 +1,91 @@
+// What ends an open stream at once, and what its client and its worker learn of it.
+
+import { exports } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { CHAT, chunk, fakeWorker, post, settled, statusOf, streaming } from "../support/workerd/fake-worker.ts";
+
+describe("an open stream ends at once, whatever its worker does,", () => {
+  const openStream = async (world: World, key = world.key, instance = "w1") => {
+    const worker = await fakeWorker(world, { instance, models: [instance] });
+    const answering = post(key, CHAT, streaming({ model: instance }));
+    const job = await worker.nextJob();
+    worker.speak(job, chunk("Hel"));
+    const answer = await answering;
+    await answer.until((text) => text.includes("Hel"));
+    return { worker, job, answer };
+  };
+
+  it("with the killswitch, at any level", async () => {
+    const world = await newWorld();
+    const { job, answer } = await openStream(world);
+    const waiting = post(world.key, "/v1/embeddings", { model: "w1", input: "x" });
+    await settled(50);
+    await world.ok("POST", "/killswitch", { level: 1, reason: "drill" });
+    const haltedAt = Date.now();
+    expect(await answer.whole).toContain('"code":"killswitch_active"');
+    expect(Date.now() - haltedAt).toBeLessThan(250);
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "killswitch_active" });
+    const refused = await waiting;
+    expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([503, "false"]);
+    expect((await post(world.key, CHAT, streaming())).status).toBe(503);
+  });
+
+  it("when its job is cancelled, and when its key is revoked", async () => {
+    const world = await newWorld();
+    const { worker, job, answer } = await openStream(world);
+    await world.ok("POST", `/api/jobs/${job.id}/cancel`);
+    expect(await answer.whole).toContain('"code":"cancelled"');
+    worker.spent(job, 0.25);
+    worker.spent(job, 0.25);
+    await settled();
+    expect((await world.ok("GET", "/api/cost?period=day")).total_usd).toBe(0.25);
+    const client = await world.withKey("client");
+    const other = await openStream(world, client.key, "w2");
+    await world.delete(`/api/keys/${client.keyId}`);
+    expect(await other.answer.whole).toContain('"code":"invalid_api_key"');
+    expect(await statusOf(world, other.job.id)).toMatchObject({ status: "cancelled" });
+  });
+
+  it("when its worker's socket has been gone for 5 s: failed after the first word, back to the queue before", async () => {
+    const world = await newWorld();
+    const { worker, job, answer } = await openStream(world);
+    const unsaid = post(world.key, CHAT, streaming({ model: "w1" }));
+    const silent = await worker.nextJob();
+    worker.socket.socket.close(1000, "");
+    expect(await answer.whole).toContain('"code":"worker_lost"');
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "failed", code: "worker_lost", attempts: 1 });
+    expect(await statusOf(world, silent.id)).toMatchObject({ status: "pending" });
+    await world.ok("POST", `/api/jobs/${silent.id}/cancel`);
+    expect(await (await unsaid).whole).toContain('"code":"cancelled"');
+  }, 15_000);
+
+  it("when its client leaves: the job is cancelled, and its worker told on both lines", async () => {
+    const world = await newWorld();
+    const { worker, job, answer } = await openStream(world);
+    await answer.cancel();
+    for (let tries = 0; tries < 40 && worker.heard.length === 0; tries += 1) {
+      worker.say(job, chunk("more"));
+      await settled(50);
+    }
+    expect(worker.heard).toEqual([{ type: "reader.gone", job_id: job.id, lease: job.lease }]);
+    await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "client_closed" });
+  });
+
+  it("when its client leaves 1 MiB unread", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const asking = exports.default.fetch(`${ORIGIN}${CHAT}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${world.key}` },
+      body: JSON.stringify(streaming()),
+    });
+    const job = await worker.nextJob();
+    worker.speak(job, chunk("x"));
+    await asking;
+    for (let sent = 0; sent < 60; sent += 1) worker.say(job, chunk("y".repeat(100_000)));
+    await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "slow_reader" });
+  });
+});
