@@ -36,14 +36,34 @@ test("what arrives in one tick is one message, and what arrives while it is unde
 
   answers[0]?.();
   expect(await Promise.all(first)).toEqual(["1", "2"]);
-  await tickEnd();
-  await tickEnd();
   expect(sent).toEqual([
     ["1", "2"],
     ["3", "4"],
   ]);
   answers[1]?.();
   expect(await Promise.all(next)).toEqual(["3", "4"]);
+});
+
+test("the next message goes out before the callers of the last one are told", async () => {
+  const told: string[] = [];
+  const answers: (() => void)[] = [];
+  const group = new CallGroup(
+    (calls) =>
+      new Promise((resolve) => {
+        told.push(`sent ${idsIn(calls)}`);
+        answers.push(() => resolve(idsIn(calls).map((id) => ({ value: id }))));
+      }),
+    () => undefined,
+  );
+  const first = group.add(call("1")).then((id) => told.push(`answered ${id}`));
+  await tickEnd();
+  await tickEnd();
+  const next = group.add(call("2")).then((id) => told.push(`answered ${id}`));
+  answers[0]?.();
+  await first;
+  answers[1]?.();
+  await next;
+  expect(told).toEqual(["sent 1", "sent 2", "answered 1", "answered 2"]);
 });
 
 test("a message without an answer fails its own calls, and the next goes out all the same", async () => {

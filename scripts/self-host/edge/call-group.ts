@@ -46,13 +46,21 @@ export class CallGroup {
 
   async #run(): Promise<void> {
     this.#underWay += 1;
-    while (this.#vital.length + this.#waiting.length > 0) {
-      await tickEnd();
-      const group = take(this.#vital);
-      group.push(...take(this.#waiting, group));
-      if (group.length > 0) await this.#sendOne(group);
+    await tickEnd();
+    let sent = this.#sendNext();
+    while (sent !== null) {
+      const tell = await sent;
+      // The next group goes first, so that the object works on it while these callers are answered.
+      sent = this.#sendNext();
+      tell();
     }
     this.#leave();
+  }
+
+  #sendNext(): Promise<() => void> | null {
+    const group = take(this.#vital);
+    group.push(...take(this.#waiting, group));
+    return group.length === 0 ? null : this.#sendOne(group);
   }
 
   /** Sends one more message beside the current group, if a vital call still waits. */
@@ -65,7 +73,8 @@ export class CallGroup {
 
   async #runBeside(): Promise<void> {
     this.#underWay += 1;
-    await this.#sendOne(take(this.#vital));
+    const tell = await this.#sendOne(take(this.#vital));
+    tell();
     this.#leave();
   }
 
@@ -77,20 +86,27 @@ export class CallGroup {
     else this.#onIdle();
   }
 
-  async #sendOne(group: readonly Waiting[]): Promise<void> {
+  /** Resolves to what tells the callers. */
+  async #sendOne(group: readonly Waiting[]): Promise<() => void> {
     try {
       const outcomes = await this.#send(`[${group.map(({ text }) => text).join(",")}]`);
-      for (const [index, { resolve, reject }] of group.entries()) {
-        const outcome = outcomes[index];
-        if (outcome === undefined) reject(new Error("the group's answer is incomplete"));
-        else if ("thrown" in outcome) reject(Object.assign(new Error(outcome.thrown.message), outcome.thrown));
-        else resolve(outcome.value);
-      }
+      return () => tellAll(group, outcomes);
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      return () => {
+        for (const { reject } of group) reject(error);
+      };
     }
   }
 }
+
+const tellAll = (group: readonly Waiting[], outcomes: readonly Outcome[]): void => {
+  for (const [index, { resolve, reject }] of group.entries()) {
+    const outcome = outcomes[index];
+    if (outcome === undefined) reject(new Error("the group's answer is incomplete"));
+    else if ("thrown" in outcome) reject(Object.assign(new Error(outcome.thrown.message), outcome.thrown));
+    else resolve(outcome.value);
+  }
+};
 
 /** The first calls of a queue that fit into a group beside those it has. */
 const take = (queue: Waiting[], before: readonly Waiting[] = []): Waiting[] => {
