@@ -10,7 +10,7 @@ export interface KeyLimits {
   readonly models: readonly string[] | null;
 }
 
-/** Requests are counted in windows of a minute, which begin with a request. */
+/** Requests are counted in windows of a minute, which begin with a request; a clock that was set back begins another. */
 export interface RequestWindow {
   readonly startedAt: number;
   readonly count: number;
@@ -18,8 +18,10 @@ export interface RequestWindow {
 
 const WINDOW_MS = 60_000;
 
-export const windowAt = (known: RequestWindow | null, nowAt: number): RequestWindow =>
-  known !== null && nowAt - known.startedAt < WINDOW_MS ? known : { startedAt: nowAt, count: 0 };
+export const windowAt = (known: RequestWindow | null, nowAt: number): RequestWindow => {
+  const isCurrent = known !== null && known.startedAt <= nowAt && nowAt - known.startedAt < WINDOW_MS;
+  return isCurrent ? known : { startedAt: nowAt, count: 0 };
+};
 
 export const mayUseModel = (patterns: readonly string[], model: string): boolean =>
   patterns.some((pattern) => matches(pattern, model));

@@ -71,15 +71,19 @@ const ONE = { refuses: ["not_found"] } as const;
 const VITAL = { isVital: true } as const;
 const REPORT = { ...WORK, ...VITAL, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
 const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
+/** Of the storage, and of the limits of the caller's key. */
+const CREATION_REFUSALS = [
+  "idempotency_key_reused",
+  "history_backlog",
+  "rate_limit_exceeded",
+  "insufficient_quota",
+] as const satisfies readonly RefusalCode[];
 
 export const OPERATIONS = {
-  createJob: operation({ ...NEW_JOB, refuses: ["idempotency_key_reused", "history_backlog"] }, jobs.createOne),
-  createJobs: operation({ ...NEW_JOB, refuses: ["idempotency_key_reused", "history_backlog"] }, jobs.createMany),
+  createJob: operation({ ...NEW_JOB, refuses: CREATION_REFUSALS }, jobs.createOne),
+  createJobs: operation({ ...NEW_JOB, refuses: CREATION_REFUSALS }, jobs.createMany),
   dispatch: operation(
-    {
-      ...NEW_JOB,
-      refuses: ["idempotency_key_reused", "history_backlog", "no_eligible_workers", "budget_reached"],
-    },
+    { ...NEW_JOB, refuses: [...CREATION_REFUSALS, "no_eligible_workers", "budget_reached"] },
     jobs.dispatch,
   ),
   getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
@@ -104,16 +108,7 @@ export const OPERATIONS = {
       ...GROW,
       kind: "dispatch",
       isPermittedByVerb: true,
-      refuses: [
-        "idempotency_key_reused",
-        "history_backlog",
-        "model_not_found",
-        "no_eligible_workers",
-        "queue_timeout",
-        "budget_reached",
-        "rate_limit_exceeded",
-        "insufficient_quota",
-      ],
+      refuses: [...CREATION_REFUSALS, "model_not_found", "no_eligible_workers", "queue_timeout", "budget_reached"],
     },
     frontDoor.ask,
   ),

@@ -19,7 +19,7 @@ const HISTORY_RETRY_SECONDS = 5;
 interface RelocationParts {
   readonly tenant: string;
   readonly operator: Caller;
-  readonly storage: TenantStorage & Pick<DurableObjectStorage, "deleteAlarm">;
+  readonly storage: TenantStorage;
   readonly store: Store;
   readonly sockets: Pick<Sockets, "endAll">;
   readonly turns: TurnRunner;
@@ -40,7 +40,6 @@ export class Relocation {
     if (!left.ok) return left;
     if (!(await drain())) return err({ code: "history_unavailable", retryAfterSeconds: HISTORY_RETRY_SECONDS });
     sockets.endAll();
-    await storage.deleteAlarm();
     return ok({ schema: SCHEMA_VERSION, tables: movingTables(storage.sql) });
   }
 

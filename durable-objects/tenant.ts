@@ -175,7 +175,10 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   async stay(): Promise<Result<null, Refusal>> {
-    return this.#relocation.stay();
+    const stayed = await this.#relocation.stay();
+    // Its alarms did nothing meanwhile.
+    if (stayed.ok) await this.alarm();
+    return stayed;
   }
 
   async readTable(table: string, from: number, maxChars: number): Promise<Result<TablePage, Refusal>> {

@@ -14,6 +14,10 @@ describe("requests are counted in a window", () => {
     expect(windowAt(window, 60_999)).toBe(window);
     expect(windowAt(window, 61_000)).toEqual({ startedAt: 61_000, count: 0 });
   });
+
+  test("that a clock which was set back does not make longer", () => {
+    expect(windowAt(window, 900)).toEqual({ startedAt: 900, count: 0 });
+  });
 });
 
 describe("a key may use a model", () => {

@@ -3,6 +3,7 @@
 import { WEBHOOK_EVENTS } from "../../domain/webhook.ts";
 import type { StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
+import { ENDPOINTS } from "./receiver.ts";
 import type { Action, World } from "./world.ts";
 
 const askAtFrontDoor: Action = async (world, [model, stream, key, queue, priority]) => {
@@ -37,12 +38,12 @@ const leaveFrontDoor: Action = async (world, [which]) => {
 const webhookIds = ({ shell }: World): string[] =>
   shell.disk.rows("SELECT id FROM webhooks").map((row) => row.id as string);
 
-const makeWebhook: Action = async (world, [tags, events]) => {
+const makeWebhook: Action = async (world, [tags, events, endpoint]) => {
   if (webhookIds(world).length > 2) return;
   await world.shell.call(world.admin, "createWebhook", {
     id: world.fresh("webhook"),
     secret: "c2VjcmV0",
-    url: "https://receiver.example/hook",
+    url: oneOf(ENDPOINTS, endpoint),
     origin: "https://coordinator.example",
     events: oneOf([[...WEBHOOK_EVENTS], ["job.failed", "worker.offline"], ["job.cancelled"]], events),
     tags: tags < 0.7 ? [] : ["a"],

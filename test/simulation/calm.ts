@@ -3,6 +3,10 @@
 import { DEFAULT_CONFIG_DOCUMENT } from "../../contract/config.ts";
 import { isLeased } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
+import { wants } from "../../domain/webhook.ts";
+import { DELIVERIES_KEPT } from "../../durable-objects/operations/deliveries.ts";
+import { deleteTenant } from "./departures.ts";
+import { ENDPOINTS } from "./receiver.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { viewersKnowTheEnd } from "./viewers.ts";
 import { claim, complete, connect, readInbox, reportPresence, start } from "./workers.ts";
@@ -33,7 +37,7 @@ const done = async (world: World, call: unknown): Promise<void> => {
 
 const calmSettings = async (world: World): Promise<void> => {
   const { shell, admin } = world;
-  shell.receiver.mood = "fine";
+  for (const url of ENDPOINTS) shell.receiver.setMood(url, "fine");
   await done(world, shell.call(admin, "clearKillswitch", { resumeAll: true }));
   const config = { document: DEFAULT_CONFIG_DOCUMENT, etag: "calm", ifMatch: null };
   await done(world, shell.call(admin, "replaceConfig", config));
@@ -109,11 +113,26 @@ const rest = async ({ shell }: World): Promise<string | null> => {
   await shell.advance(120_000);
   const [left] = shell.disk.rows("SELECT COUNT(*) AS count FROM outbox");
   if (left?.count !== 0) return `${left?.count} rows stay in the outbox`;
+  const [kept] = shell.disk.rows("SELECT COUNT(*) AS count FROM deliveries WHERE finished_at IS NOT NULL");
+  if (Number(kept?.count) > DELIVERIES_KEPT.writes) return `${kept?.count} finished deliveries are kept`;
   const stays = shell.disk
     .rows("SELECT id FROM jobs WHERE record ->> 'status' IN ('completed', 'failed', 'cancelled')")
     .at(0);
   if (stays !== undefined) return `final job ${stays.id} never leaves the object`;
   return shell.history.isNeighbourUntouched ? null : "what history has of another tenant was changed";
+};
+
+/** By now every worker has been silent for long enough. */
+const silenceIsTold = (world: World): string | null => {
+  for (const webhook of takeSnapshot(world).webhooks) {
+    if (!wants(webhook, "worker.offline", null)) continue;
+    for (const { instance } of world.workers) {
+      const toldAt = world.model.toldSilent.get(`${webhook.id} ${instance}`) ?? 0;
+      if (toldAt < (world.model.heardAt.get(instance) ?? 0))
+        return `webhook ${webhook.id} is not told that ${instance} is silent`;
+    }
+  }
+  return null;
 };
 
 /** Liveness: what must come true once nothing fails. */
@@ -128,6 +147,8 @@ export const calm = async (world: World, check: () => string | null): Promise<st
     check() ??
     (await rest(world)) ??
     check() ??
-    viewersKnowTheEnd(world)
+    viewersKnowTheEnd(world) ??
+    silenceIsTold(world) ??
+    (await deleteTenant(world))
   );
 };

@@ -80,6 +80,8 @@ const hear = (world: World, creation: Creation, answer: Heard<JobResource>): Hea
   if (created.prompt !== job.prompt) model.violate(`job ${created.id} was answered with another's prompt`);
   // The old answer again: its day began later than the first question, and ends we do not know when.
   if (creation.before?.jobId === created.id) creation.askedAt = creation.before.askedAt;
+  // The clock may have been set back between the question and its turn.
+  if (jobId === null) creation.askedAt = Math.min(creation.askedAt, shell.clock.nowAt);
   creation.jobId = created.id;
   model.accept(created.id, created.prompt);
   return answer;
@@ -245,6 +247,7 @@ const SETTINGS = [
     providers: { q: { rate_limit: { max_concurrent: 2, max_retries: 0 } }, p: { rate_limit: { max_retries: 1 } } },
   },
   { routing: { strategy: "round_robin" }, jobs: { reap_stale_after_seconds: null, timeout_seconds: 40 } },
+  { api: { limits: { requests_per_second: 0.5, burst: 3, in_flight: 2 } } },
   { routing: { strategy: "least_loaded" }, providers: { p: { pricing: { "*": { input_per_mtok: 3 } } } } },
 ].map((document) => configDocument.parse(document));
 

@@ -84,6 +84,15 @@ export class Disk {
     return this.#db.rows(query, ...bindings);
   }
 
+  /** Those with content; the steps of the schema stay. */
+  tables(): string[] {
+    return this.#db
+      .rows(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'schema_steps' AND name NOT LIKE 'sqlite_%'",
+      )
+      .map(({ name }) => name as string);
+  }
+
   /** Once the tables are there: from now on their written rows are noted. */
   follow(): void {
     this.#plate ??= newPlate(this.#db);
@@ -175,6 +184,15 @@ export class DiskHandle implements TenantStorage {
 
   async getAlarm(): Promise<number | null> {
     return this.#disk.alarmAt;
+  }
+
+  async deleteAlarm(): Promise<void> {
+    if (!this.isDead) this.#disk.alarmAt = null;
+  }
+
+  /** Leaves empty tables, as they are when the object has made them again. */
+  async deleteAll(): Promise<void> {
+    for (const table of this.#disk.tables()) this.sql.exec(`DELETE FROM ${table}`);
   }
 
   /** Makes a commit fail at its n-th statement from now; every second time also when it is repeated turn by turn. */

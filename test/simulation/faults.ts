@@ -2,6 +2,7 @@
 
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf } from "./random.ts";
+import { ENDPOINTS } from "./receiver.ts";
 import { TENANT } from "./shell.ts";
 import type { Action, World } from "./world.ts";
 
@@ -64,8 +65,8 @@ const setClockBack: Action = ({ shell }, [span]) => {
 
 const meetNeighbour: Action = ({ shell }) => shell.history.addNeighbour(TENANT);
 
-const changeMood: Action = ({ shell }, [to]) => {
-  shell.receiver.mood = oneOf(["fine", "broken", "deaf", "fine", "gone"], to);
+const changeMood: Action = ({ shell }, [to, which]) => {
+  shell.receiver.setMood(oneOf(ENDPOINTS, which), oneOf(["fine", "broken", "deaf", "deaf", "gone"], to));
 };
 
 export const FAULTS = {

@@ -143,6 +143,18 @@ export class History {
     return JSON.stringify(tables.map((table) => this.rows(`SELECT * FROM ${table} WHERE tenant = '${NEIGHBOUR}'`)));
   }
 
+  /** What the edge does once the object of a deleted tenant has ended. */
+  deleteTenant(tenant: string): void {
+    for (const table of COPIED) this.rows(`DELETE FROM ${table} WHERE tenant = ?`, tenant);
+  }
+
+  /** A table that has rows of the tenant, if any. */
+  tableWith(tenant: string): string | null {
+    return (
+      COPIED.find((table) => this.rows(`SELECT 1 FROM ${table} WHERE tenant = ? LIMIT 1`, tenant).length > 0) ?? null
+    );
+  }
+
   close(): void {
     this.#db.endRun();
     spare.push(this.#db);

@@ -6,6 +6,7 @@ import type { Worker } from "../../domain/worker.ts";
 import { ROW_ROOM } from "../../durable-objects/operations/outbox-writer.ts";
 import { answersAreAudited } from "./audit.ts";
 import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
+import { keyLimitsHold, openJobsAreCounted } from "./key-limits.ts";
 import {
   countersEqualEvents,
   indexesEqualTables,
@@ -26,7 +27,7 @@ import {
   schedulesDoNotOverlap,
   waitsAreWaited,
 } from "./promises.ts";
-import { eventsAreDelivered } from "./receiver.ts";
+import { endpointsAreServedFairly, eventsAreDelivered, silenceIsToldOnce } from "./receiver.ts";
 import { FAILED_SWEEP_RETRY_MS } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { viewersMissNothing } from "./viewers.ts";
@@ -218,6 +219,7 @@ const HISTORY_RETRY_MAX_MS = 90_000;
 
 /** The outbox may wait for its back-off, and overdue work for a failed sweep; nothing else may wait. */
 const dueMeansAlarm: Check = (_before, now, { shell }) => {
+  if (now.isMoved) return null;
   let dueAt = Number.POSITIVE_INFINITY;
   const note = (at: number | null): void => {
     if (at !== null && at < dueAt) dueAt = at;
@@ -328,7 +330,11 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "what an operator was answered stands in the audit": answersAreAudited,
   "a viewer misses nothing": viewersMissNothing,
   "a reached budget holds": budgetsHold,
+  "a key's limits hold": keyLimitsHold,
+  "a key's open jobs are counted": openJobsAreCounted,
   "webhooks hear of what happened, and of nothing else": eventsAreDelivered,
+  "webhooks are served fairly": endpointsAreServedFairly,
+  "webhooks are told of a worker's silence once": silenceIsToldOnce,
   "memory equals the tables": indexesEqualTables,
   "counters count what happened": countersEqualEvents,
   "waking changes nothing": wakingChangesNothing,

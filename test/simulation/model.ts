@@ -1,6 +1,7 @@
 // What the world outside was told and asked for, to compare with the object's state.
 
 import type { Job, NewJob } from "../../domain/job.ts";
+import type { Allowance } from "./key-limits.ts";
 import { Parsed } from "./parsed.ts";
 
 /** A creation that a client sent, and its answer. */
@@ -52,6 +53,8 @@ export class Model {
   readonly signs = new Map<string, number>();
   /** The same in elapsed time. */
   readonly heardAt = new Map<string, number>();
+  /** When it last tried, in elapsed time: the object may have heard of it, although the worker got no answer. */
+  readonly triedAt = new Map<string, number>();
   readonly seen = new Map<string, Seen>();
   /** Events, attempts and runs of every outbox row so far, by their key in history. */
   readonly events = new Map<string, string>();
@@ -85,10 +88,23 @@ export class Model {
   readonly spoke = new Map<string, number>();
   /** The cost of attempts, by day or month, and by provider or in total. */
   readonly spent = new Map<string, number>();
+  /** Jobs that the limited key created in the minute that began with the first of them. */
+  minute = { fromAt: Number.NEGATIVE_INFINITY, count: 0 };
+  /** What attempts of its jobs cost, by day; and today, as of the last check. */
+  readonly spentByLimited = new Map<string, number>();
+  spentBefore = 0;
+  /** The requests that it has left. */
+  allowance: Allowance = { at: 0, life: "", most: 0, least: 0 };
   /** Providers whose budget was reached at the last check. */
   closedByMoney: ReadonlySet<string> = new Set();
   /** Every delivery to a webhook so far. */
   readonly deliveries = new Set<string>();
+  /** Due deliveries to endpoints that answer, and since when each waits, in elapsed time. */
+  readonly waitingSince = new Map<string, number>();
+  /** Deliveries that tell the silence of a worker. */
+  readonly silences = new Set<string>();
+  /** When a webhook was last told of a worker's silence, in elapsed time, by both. */
+  readonly toldSilent = new Map<string, number>();
   /** Jobs to compare between history and the object: one of them was written since they last agreed. */
   readonly uncompared = new Set<string>();
   /** What history had when its events and attempts were last compared. */

@@ -10,7 +10,7 @@ const NANO = 1_000_000_000;
 
 const DAY_MS = 86_400_000;
 
-const dayOf = (at: number): string => `day ${Math.floor(at / DAY_MS)}`;
+export const dayOf = (at: number): string => `day ${Math.floor(at / DAY_MS)}`;
 
 let lastDay = "";
 let lastMonth = "";
@@ -33,6 +33,10 @@ export const noteSpent = ({ spent }: Model, provider: string, at: number, nanoUs
       const key = keyOf(period, one);
       spent.set(key, (spent.get(key) ?? 0) + nanoUsd);
     }
+};
+
+export const noteLimited = ({ spentByLimited }: Model, at: number, nanoUsd: number): void => {
+  spentByLimited.set(dayOf(at), (spentByLimited.get(dayOf(at)) ?? 0) + nanoUsd);
 };
 
 const spentIn = ({ model }: World, period: string, provider: string | null): number =>

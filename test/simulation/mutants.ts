@@ -2,9 +2,12 @@
 // the simulation cannot): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of
 // the tree and expects the run to fail.
 
+import { DEPARTURE_MUTANTS } from "./departure-mutants.ts";
 import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
+import { KEY_MUTANTS } from "./key-mutants.ts";
 import { LIMIT_MUTANTS } from "./limit-mutants.ts";
 import { type Mutant, mutant } from "./mutant.ts";
+import { WEBHOOK_MUTANTS } from "./webhook-mutants.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   mutant(
@@ -36,12 +39,6 @@ export const MUTANTS: readonly Mutant[] = [
     "durable-objects/operations/jobs.ts",
     "if (!request.mayQueue) return err(",
     "if (!request.mayQueue) turn.record(null, created);\n    if (!request.mayQueue) return err(",
-  ),
-  mutant(
-    "what was heard before the clock was set back counts as heard in the future",
-    "durable-objects/turn-runner.ts",
-    "if (turn.nowAt < this.#turnedAt) {",
-    "if (turn.nowAt < 0) {",
   ),
   mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
   mutant(
@@ -211,9 +208,16 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox is emptied before history has it",
     "durable-objects/drain.ts",
-    "await apply(projectionOf(store, carried));\n      noteStored?.(carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);",
-    "const batch = projectionOf(store, carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
+    "await applied;\n      noteStored?.(load.rows);\n      await removeUpTo(upToSeq);",
+    "await removeUpTo(upToSeq);\n      await applied;",
   ),
+  mutant(
+    "a job that history has in an older version is not sent again",
+    "durable-objects/projection.ts",
+    "sent.get(job.id) !== job.version",
+    "sent.get(job.id) === undefined",
+  ),
+  mutant("a job whose batch failed counts as sent", "durable-objects/drain.ts", "this.#sent.clear();", ""),
   mutant(
     "one outbox row too many is taken for drained",
     "durable-objects/history-writer.ts",
@@ -478,4 +482,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...JOURNAL_MUTANTS,
   ...LIMIT_MUTANTS,
+  ...KEY_MUTANTS,
+  ...WEBHOOK_MUTANTS,
+  ...DEPARTURE_MUTANTS,
 ];

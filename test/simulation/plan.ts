@@ -35,6 +35,8 @@ export const STEP_WEIGHTS = {
   "change a webhook": 1,
   "create long jobs": 0.08,
   "fill the storage": 0.4,
+  "create with a limited key": 3,
+  "ask often": 0.7,
   "an edge stalls": 2,
   "a stalled edge goes on": 2,
   "report presence": 9,
@@ -73,6 +75,7 @@ export const STEP_WEIGHTS = {
   "history answers": 2,
   "a late batch lands": 3,
   "another tenant has the same ids": 0.3,
+  "leave and stay": 0.3,
 } as const;
 
 export type StepKind = keyof typeof STEP_WEIGHTS;

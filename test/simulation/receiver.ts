@@ -12,27 +12,57 @@ const NO_ANSWER_MS = 10_000;
 
 export type Mood = "fine" | "broken" | "deaf" | "gone";
 
+/** Each has moods of its own. */
+export const ENDPOINTS = [
+  "https://one.example/hook",
+  "https://two.example/hook",
+  "https://three.example/hook",
+] as const;
+
+/** A try that has no answer yet. */
+interface Try {
+  readonly id: string;
+  readonly at: number;
+}
+
 export class Receiver {
-  mood: Mood = "fine";
+  readonly #moods = new Map<string, Mood>();
   /** Ids of deliveries that were answered successfully. */
   readonly taken = new Set<string>();
+  /** Tries in progress of the object that is there now. */
+  readonly open = new Set<Try>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  readonly fetch = (_url: string, init: { headers: Record<string, string> }): Promise<unknown> => {
+  moodOf(url: string): Mood {
+    return this.#moods.get(url) ?? "fine";
+  }
+
+  setMood(url: string, mood: Mood): void {
+    this.#moods.set(url, mood);
+  }
+
+  readonly fetch = (url: string, init: { headers: Record<string, string> }): Promise<unknown> => {
     const id = init.headers["webhook-id"] ?? "";
-    if (this.mood === "deaf") return this.#noAnswer();
-    if (this.mood === "fine") this.taken.add(id);
-    const status = { fine: 204, broken: 503, gone: 410 }[this.mood];
+    const mood = this.moodOf(url);
+    if (mood === "deaf") return this.#noAnswer({ id, at: this.#clock.nowAt });
+    if (mood === "fine") this.taken.add(id);
+    const status = { fine: 204, broken: 503, gone: 410 }[mood];
     return Promise.resolve({ status, headers: new Headers(), body: null });
   };
 
-  #noAnswer(): Promise<unknown> {
+  #noAnswer(tried: Try): Promise<unknown> {
     const late = Object.assign(new Error("no answer"), { name: "TimeoutError" });
-    return new Promise((_, reject) => this.#clock.setTimeout(() => reject(late), NO_ANSWER_MS));
+    this.open.add(tried);
+    return new Promise((_, reject) =>
+      this.#clock.setTimeout(() => {
+        this.open.delete(tried);
+        reject(late);
+      }, NO_ANSWER_MS),
+    );
   }
 }
 
@@ -43,6 +73,8 @@ export interface DeliveryRow {
   readonly status: string;
   readonly nextAttemptAt: number | null;
   readonly jobId: string | null;
+  /** Of an event about a worker. */
+  readonly instance: string | null;
 }
 
 const isSame = (one: Webhook | undefined, other: Webhook): boolean =>
@@ -91,4 +123,56 @@ const endOf = (type: JobEventType, before: Snapshot, now: Snapshot, jobId: strin
   const was = before.jobs.get(jobId)?.job;
   if (job === undefined || !isFinal(job.status) || type === "job.updated") return null;
   return was !== undefined && isFinal(was.status) ? null : (`job.${job.status}` as WebhookEvent);
+};
+
+const MOST_TRIES = 5;
+const MOST_FAILING_TRIES = 2;
+/** A try without an answer, twice, and the object's next look. */
+const HEARD_WITHIN_MS = 2 * NO_ANSWER_MS + 6_000;
+const FULL_HALT = 4;
+
+/** Endpoints that fail have few tries at a time, and an endpoint that answers does not wait for them. */
+export const endpointsAreServedFairly = (_before: Snapshot, now: Snapshot, { shell, model }: World): string | null => {
+  const { clock, receiver } = shell;
+  const open = [...receiver.open];
+  if (open.length > MOST_TRIES) return `${open.length} deliveries are tried at a time`;
+  const failingSince = new Map(now.webhooks.map(({ id, failingSinceAt }) => [id, failingSinceAt]));
+  const failing = open.filter(({ id, at }) => {
+    const sinceAt = failingSince.get(now.deliveries.get(id)?.webhookId ?? "") ?? null;
+    return sinceAt !== null && sinceAt < at;
+  });
+  if (failing.length > MOST_FAILING_TRIES && clock.setBackFromAt <= now.nowAt)
+    return `${failing.length} deliveries are tried at endpoints that fail`;
+  const fine = new Set(now.webhooks.filter((one) => isFine(one, receiver)).map(({ id }) => id));
+  const isServing = now.killswitch.level < FULL_HALT && now.alarmAt !== null && now.alarmAt > now.nowAt;
+  for (const { id, nextAttemptAt, webhookId } of now.deliveries.values()) {
+    const isDue = nextAttemptAt !== null && nextAttemptAt <= now.nowAt;
+    if (!isDue || !isServing || !fine.has(webhookId)) model.waitingSince.delete(id);
+    else if (!model.waitingSince.has(id)) model.waitingSince.set(id, clock.elapsedAt);
+    const waitedMs = clock.elapsedAt - (model.waitingSince.get(id) ?? clock.elapsedAt);
+    if (waitedMs > HEARD_WITHIN_MS) return `delivery ${id} to an endpoint that answers has waited for ${waitedMs} ms`;
+  }
+  return null;
+};
+
+const isFine = ({ url, disabledAt, failingSinceAt }: Webhook, receiver: Receiver): boolean =>
+  disabledAt === null && failingSinceAt === null && receiver.moodOf(url) === "fine";
+
+/**
+ * Once, until the worker was heard of again. A clock that was set back makes the last sign a later one, and another
+ * threshold may make the worker alive.
+ */
+export const silenceIsToldOnce = (before: Snapshot, now: Snapshot, { shell, model }: World): string | null => {
+  const { elapsedAt, heededAt } = shell.clock;
+  if (before.config.presence.offlineAfterMs !== now.config.presence.offlineAfterMs) model.toldSilent.clear();
+  for (const { id, event, instance, webhookId } of now.deliveries.values()) {
+    if (event !== "worker.offline" || instance === null || model.silences.has(id)) continue;
+    const signs = [model.heardAt.get(instance) ?? 0, model.triedAt.get(instance) ?? 0, heededAt];
+    const key = `${webhookId} ${instance}`;
+    if (Math.max(...signs) < (model.toldSilent.get(key) ?? 0))
+      return `webhook ${webhookId} is told twice that ${instance} is silent`;
+    model.silences.add(id);
+    model.toldSilent.set(key, elapsedAt);
+  }
+  return null;
 };

@@ -4,9 +4,11 @@ import { hearAudit } from "./audit.ts";
 import { CALLER_ACTIONS } from "./callers.ts";
 import { calm } from "./calm.ts";
 import { CLIENT_ACTIONS } from "./clients.ts";
+import { DEPARTURES } from "./departures.ts";
 import { ERRANDS } from "./errands.ts";
 import { FAULTS } from "./faults.ts";
 import { INVARIANTS } from "./invariants.ts";
+import { KEY_LIMIT_ACTIONS } from "./key-limits.ts";
 import { LIMIT_ACTIONS } from "./limits.ts";
 import type { Plan, Step } from "./plan.ts";
 import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
@@ -28,10 +30,11 @@ const ACTORS: Readonly<Record<string, Action>> = {
   ...VISITOR_ACTIONS,
   ...VIEWER_ACTIONS,
   ...LIMIT_ACTIONS,
+  ...KEY_LIMIT_ACTIONS,
 };
 
 /** They move the world on. */
-const CONTROLLERS: Readonly<Record<string, Action>> = { ...FAULTS, ...ERRANDS };
+const CONTROLLERS: Readonly<Record<string, Action>> = { ...FAULTS, ...ERRANDS, ...DEPARTURES };
 
 const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {
   world.shell.history.answer();

@@ -98,6 +98,7 @@ export class Shell {
     return new DiskHandle(this.disk, () => {
       this.memory = null;
       this.isUnbroken = false;
+      this.receiver.open.clear();
     });
   }
 
@@ -119,6 +120,7 @@ export class Shell {
       storage: handle,
       blockConcurrencyWhile: (work: () => Promise<unknown>) => {
         started = work();
+        return started;
       },
       waitUntil: (work: Promise<unknown>) => void work.catch((error) => this.#surprise("waitUntil", error)),
       acceptWebSocket: (socket: SimulatedSocket, tags: string[]) => sockets.accept(socket, tags),
@@ -183,6 +185,7 @@ export class Shell {
     this.#handle.isDead = true;
     this.isUnbroken = false;
     this.sockets = new SocketTable();
+    this.receiver.open.clear();
     this.memory = null;
     this.#tenant = null;
     await this.tenant();
@@ -211,6 +214,7 @@ export class Shell {
     this.#tenant = null;
     this.memory = null;
     this.clock.forgetTimers();
+    this.receiver.open.clear();
     this.history.orphan();
     if (kind === "deployed") this.sockets.cutAll();
   }

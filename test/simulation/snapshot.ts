@@ -9,10 +9,10 @@ import type { Worker } from "../../domain/worker.ts";
 import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
 import type { BudgetNotice } from "../../durable-objects/store/settings.ts";
 import type { Written } from "./disk.ts";
-import { noteSpent } from "./money.ts";
+import { noteLimited, noteSpent } from "./money.ts";
 import type { DeliveryRow } from "./receiver.ts";
 import { JobIndex, type JobRow, type StoredJobs } from "./stored-jobs.ts";
-import type { World } from "./world.ts";
+import { LIMITED, type World } from "./world.ts";
 
 export interface Snapshot extends StoredJobs {
   readonly index: JobIndex;
@@ -24,6 +24,8 @@ export interface Snapshot extends StoredJobs {
   readonly workers: ReadonlyMap<string, Worker>;
   readonly schedules: readonly Schedule[];
   readonly killswitch: Killswitch;
+  /** The tenant has left, so that nothing is due. */
+  readonly isMoved: boolean;
   readonly config: Config;
   readonly backoffs: ReadonlyMap<string, number>;
   readonly drainedSeq: number;
@@ -50,7 +52,7 @@ const configOf = (document: ConfigDocument): Config => {
 };
 
 const DELIVERIES =
-  "SELECT id, webhook_id, event, status, next_attempt_at, body ->> '$.data.id' AS job_id FROM deliveries";
+  "SELECT id, webhook_id, event, status, next_attempt_at, body ->> '$.data.id' AS job_id, body ->> '$.data.instance' AS instance FROM deliveries";
 
 /** Those that wait, and those written since `before`. */
 const deliveriesOf = (
@@ -72,6 +74,7 @@ const deliveriesOf = (
       status: row.status as string,
       nextAttemptAt: row.next_attempt_at as number | null,
       jobId: row.job_id as string | null,
+      instance: row.instance as string | null,
     });
   return found;
 };
@@ -135,6 +138,7 @@ export const takeSnapshot = (
     workers: isUnchanged && before !== null ? before.workers : workers(),
     schedules: kept("schedules", before?.schedules, () => records<Schedule>("schedules")),
     killswitch,
+    isMoved: kept("settings", before?.isMoved, () => setting<string>("moved_to") !== null),
     config: kept("settings", before?.config, config),
     backoffs: kept("backoffs", before?.backoffs, backoffs),
     drainedSeq: kept("settings", before?.drainedSeq, () => setting<number>("drained_seq") ?? 0),
@@ -184,6 +188,8 @@ export const hearNews = ({ model }: World, now: Snapshot): void => {
     model.runCount += entries.runs.length;
     for (const { jobId, lease, nanoUsd, provider, at } of entries.attempts) {
       if (nanoUsd !== null) noteSpent(model, provider, at, nanoUsd);
+      const keyId = (now.jobs.get(jobId) ?? model.seen.get(jobId))?.job.keyId;
+      if (keyId === LIMITED.id) noteLimited(model, at, nanoUsd ?? 0);
       model.attemptedNanoUsd += nanoUsd ?? 0;
       const key = `${jobId}/${lease}`;
       if (model.attempts.has(key)) model.violate(`attempt ${key} was charged twice`);

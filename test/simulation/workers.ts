@@ -20,6 +20,7 @@ export const withWorker =
   async (world, chances) => {
     const worker = pickOf(world.workers, chances[0]);
     if (worker === undefined) return;
+    world.model.triedAt.set(worker.instance, world.shell.clock.elapsedAt);
     // Frames may stay unread for a while.
     if (chances[4] < 0.8) readInbox(world, worker);
     await act(world, worker, chances);

@@ -1,9 +1,13 @@
 // All actors of one run: the object, its clients and workers, and what they know.
 
+import type { Job } from "../../domain/job.ts";
 import type { Archived } from "../../domain/job-record.ts";
 import { readJob } from "../../domain/job-record.ts";
+import { isFinal } from "../../domain/job-status.ts";
+import type { KeyLimits } from "../../domain/key-limits.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
 import { DRAIN_ROOM } from "../../durable-objects/drain.ts";
+import { DELIVERIES_KEPT } from "../../durable-objects/operations/deliveries.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import { ROW_ROOM } from "../../durable-objects/operations/outbox-writer.ts";
 import { STATEMENT_ROOM } from "../../durable-objects/projection.ts";
@@ -47,6 +51,18 @@ export const keyOf = (id: string): Credential => ({ kind: "key", id, hash: `hash
 export const LONG_TEXT = '"'.repeat(520_000);
 
 const ADMIN = keyOf("admin");
+/** The key with limits. */
+export const LIMITED = keyOf("limited");
+export const LIMITS = {
+  requestsPerMinute: 2,
+  concurrent: 3,
+  dayNanoUsd: 200_000,
+  monthNanoUsd: null,
+  models: null,
+} satisfies KeyLimits;
+
+export const isOpen = ({ status }: Job): boolean => !isFinal(status);
+
 const WORKER_COUNT = 4;
 /**
  * The journal's capacity, by seed: it rarely has to make room, often, or with every job; it keeps most texts, or only
@@ -67,7 +83,12 @@ const SMALL = {
 };
 const USUAL = { row: { ...ROW_ROOM }, drain: { ...DRAIN_ROOM }, statement: { ...STATEMENT_ROOM } };
 
+/** Finished deliveries are kept for about half as many writes. */
+const FEW_WRITES = 10;
+const USUAL_WRITES = DELIVERIES_KEPT.writes;
+
 const setRooms = (seed: number): void => {
+  DELIVERIES_KEPT.writes = seed % 3 === 0 ? FEW_WRITES : USUAL_WRITES;
   Object.assign(JOURNAL_ROOM, ROOMS[seed % ROOMS.length]);
   const { row, drain, statement } = (seed >> 2) % 4 === 3 ? SMALL : USUAL;
   Object.assign(ROW_ROOM, row);
@@ -115,6 +136,7 @@ export class World {
     const tenant = await this.shell.tenant();
     const admin = { id: ADMIN.id, hash: ADMIN.hash, name: "admin", role: "admin" as const };
     void tenant.create({ tenant: TENANT, locationHint: null, jurisdiction: null, adminKey: admin });
+    void this.shell.call(ADMIN, "createKey", { ...LIMITED, name: LIMITED.id, role: "standard", limits: LIMITS });
     for (const worker of this.workers) void this.makeKey(worker.credential);
     await this.shell.settle();
   }

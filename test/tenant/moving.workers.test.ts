@@ -1,7 +1,7 @@
 // A tenant's move: it is halted while its rows are copied, and afterwards it is as it was.
 
 import { describe, expect, it } from "vitest";
-import { newWorld, type World } from "../support/workerd/client.ts";
+import { inStorage, newWorld, type World } from "../support/workerd/client.ts";
 import { busyWorld, engage, offer } from "../support/workerd/halting.ts";
 
 const ELSEWHERE = "https://elsewhere.example";
@@ -22,6 +22,15 @@ describe("a tenant whose move is cancelled", () => {
     const [worker] = (await world.ok("GET", "/api/workers")).workers;
     expect(worker).toMatchObject({ paused: false });
     expect((await world.ok("GET", `/api/jobs/${running.id}`)).status).toBe("assigned");
+  });
+
+  it("runs its schedules on", async () => {
+    const { world } = await busyWorld();
+    const { next_run_at } = await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "p" });
+    await leaveAndStay(world);
+    const alarmAt = await inStorage(world, (storage) => storage.getAlarm());
+    expect(alarmAt).not.toBeNull();
+    expect(alarmAt).toBeLessThanOrEqual(Date.parse(next_run_at));
   });
 
   it("stays halted if its operator had halted it", async () => {

@@ -1,0 +1,36 @@
+// Defects in a move to another deployment, and in the deletion of a tenant.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+export const DEPARTURE_MUTANTS: readonly Mutant[] = [
+  mutant(
+    "a move that is cancelled ends an operator's halt",
+    "durable-objects/operations/moving.ts",
+    "putKillswitchBeforeMove(killswitch);",
+    "putKillswitchBeforeMove({ ...killswitch, level: 0 });",
+  ),
+  mutant(
+    "a tenant that has left is served",
+    "durable-objects/tenant.ts",
+    "const moved = movedRefusal(this.#turns.memory.movedTo);",
+    "const moved = movedRefusal(null);",
+  ),
+  mutant(
+    "a tenant that stays has no alarm",
+    "durable-objects/tenant.ts",
+    "if (stayed.ok) await this.alarm();",
+    "if (stayed.ok) this.#wake.clear();",
+  ),
+  mutant(
+    "the deletion of a tenant does not wait for what is on its way to history",
+    "durable-objects/tenant.ts",
+    "await this.#history.ended();",
+    "void this.#history.ended();",
+  ),
+  mutant(
+    "a drain writes into a tenant that was deleted meanwhile",
+    "durable-objects/history-writer.ts",
+    "if (store.outbox.firstSeq() > seq) return;",
+    "if (seq < 0) return;",
+  ),
+];

@@ -1,0 +1,86 @@
+// The tenant leaves for another deployment and stays after all, and its deletion while a batch to history is in transit.
+
+import type { Killswitch } from "../../domain/killswitch.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import type { Result } from "../../domain/result.ts";
+import { isTenantsReached } from "./money.ts";
+import type { StepKind } from "./plan.ts";
+import { TENANT } from "./shell.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import type { Action, World } from "./world.ts";
+
+const ELSEWHERE = "https://elsewhere.example";
+
+/** The answer by the time that nothing moves any more; null if a fault hit the call. */
+const heard = async <T>({ shell }: World, call: Promise<T>): Promise<T | null> => {
+  let answer: T | null = null;
+  call.then(
+    (value) => {
+      answer = value;
+    },
+    () => {},
+  );
+  await shell.settle();
+  shell.atRest();
+  shell.history.answer("fine");
+  await shell.settle();
+  return answer;
+};
+
+/** One fault strikes a call, and its repetition. */
+const MOST_FAULTS = 3;
+
+/** Nobody is served meanwhile, and afterwards an operator's halt is what it was. */
+const leaveAndStay: Action = async (world, [away]) => {
+  const { admin, model, shell } = world;
+  const before = takeSnapshot(world);
+  const left = await heard(world, (await shell.tenant()).leave(ELSEWHERE));
+  const claim = { instance: "worker-0", max: 1, isWaiting: false };
+  const served = await heard(world, shell.call(admin, "claim", claim));
+  if (left?.ok && served !== null && (served.ok || served.error.code !== "tenant_moved"))
+    model.violate("a tenant that has left is served");
+  await shell.advance(Math.ceil(away * MOST_AWAY_MS));
+  let stayed: Result<null, Refusal> | null = null;
+  for (let time = 0; time < MOST_FAULTS && stayed === null; time += 1)
+    stayed = await heard(world, (await shell.tenant()).stay());
+  if (!left?.ok || !stayed?.ok) return;
+  const now = takeSnapshot(world);
+  if (!isSameHalt(before.killswitch, now.killswitch) && !isTenantsReached(world, now))
+    model.violate(
+      `the killswitch was at ${before.killswitch.level} before the move, and is at ${now.killswitch.level}`,
+    );
+};
+
+const isSameHalt = (one: Killswitch, other: Killswitch): boolean =>
+  one.level === other.level && one.reason === other.reason;
+
+const MOST_AWAY_MS = 20_000;
+const DRAINED_AFTER_MS = 400;
+const LONG_MS = 120_000;
+
+/** The last of a run: nothing of the tenant is left, here or in history. */
+export const deleteTenant = async ({ admin, shell }: World): Promise<string | null> => {
+  const { history } = shell;
+  history.weather = "slow";
+  void shell.call(admin, "pauseWorker", { instance: "worker-0", reason: null, untilAt: null });
+  await shell.settle();
+  await shell.advance(DRAINED_AFTER_MS);
+  let isEnded = false;
+  void (await shell.tenant()).destroy().then(() => {
+    isEnded = true;
+  });
+  await shell.settle();
+  if (isEnded && history.isBusy) return "a tenant is deleted while a batch is on its way to history";
+  history.answer("fine");
+  await shell.settle();
+  if (!isEnded) return "the deletion of a tenant never ends";
+  history.deleteTenant(TENANT);
+  history.weather = "fine";
+  await shell.advance(LONG_MS);
+  const table = history.tableWith(TENANT);
+  if (table !== null) return `history has ${table} of a deleted tenant`;
+  const kept = shell.disk.tables().find((name) => shell.disk.rows(`SELECT 1 FROM ${name} LIMIT 1`).length > 0);
+  return kept === undefined ? null : `a deleted tenant has rows in ${kept}`;
+};
+
+export const DEPARTURES = { "leave and stay": leaveAndStay } satisfies Partial<Record<StepKind, Action>>;

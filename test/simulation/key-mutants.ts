@@ -1,0 +1,49 @@
+// Defects in the limits of a key, and in a clock that is set back.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+export const KEY_MUTANTS: readonly Mutant[] = [
+  mutant(
+    "the jobs that a key creates in a minute are not counted",
+    "durable-objects/operations/key-limits.ts",
+    "if (isNew) turn.store.keyUse.putWindow(held.keyId, counted);",
+    "if (!isNew) turn.store.keyUse.putWindow(held.keyId, counted);",
+  ),
+  mutant(
+    "a key may have one more open job",
+    "durable-objects/operations/key-limits.ts",
+    "open + count > limits.concurrent)",
+    "open + count > limits.concurrent + 1)",
+  ),
+  mutant(
+    "the open jobs of a key are stored once",
+    "durable-objects/operations/turn.ts",
+    "this.store.keyUse.putOpenCount(keyId, count);",
+    "if (this.store.keyUse.openCount(keyId) === null) this.store.keyUse.putOpenCount(keyId, count);",
+  ),
+  mutant(
+    "what a key spends is not charged to it",
+    "durable-objects/operations/key-limits.ts",
+    "turn.store.keyUse.addSpent(keyId, dayAt, nanoUsd);",
+    "turn.store.keyUse.addSpent(keyId, dayAt, 0);",
+  ),
+  mutant(
+    "a key makes one more request at a time",
+    "domain/rate.ts",
+    "underWay > inFlight)",
+    "underWay > inFlight + 1)",
+  ),
+  mutant("half of a key's requests are free", "domain/rate.ts", "tokens: tokens - 1,", "tokens: tokens - 0.5,"),
+  mutant(
+    "a key's requests are refused until the clock is where it was",
+    "domain/rate.ts",
+    "bucket === undefined || bucket.at > nowAt",
+    "bucket === undefined",
+  ),
+  mutant(
+    "what was heard before the clock was set back counts as heard in the future",
+    "durable-objects/turn-runner.ts",
+    "if (turn.nowAt < this.#turnedAt) {",
+    "if (turn.nowAt < 0) {",
+  ),
+];
