@@ -68,6 +68,14 @@ export class Scene {
     return answer.value;
   }
 
+  /** The worker's stream has its first event. */
+  async firstWord(id: string, lease: number): Promise<void> {
+    const tenant = await this.#world.shell.tenant();
+    const telling = tenant.firstWord(id, lease);
+    await this.#world.shell.settle();
+    await telling;
+  }
+
   /** A job as history has it. */
   archived(id: string) {
     const archived = this.#world.archived(id);
