@@ -1,14 +1,14 @@
 // The simulator as a process: `--seed N` replays one run, `--seeds N [--from M]` runs a number of them, `--minutes N`
-// or `--seconds N` as many as fit, each after the instants and the regressions. The first failing seed is printed, shrunk and ends the
+// or `--seconds N` as many as fit, each after the scenes and the regressions. The first failing seed is printed, shrunk and ends the
 // run, or with `--keep-going` only printed; the exit code is then 1.
 
 import { parseArgs } from "node:util";
-import { Scene } from "./instant.ts";
-import { INSTANTS } from "./instants.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { loadTenant } from "./platform.ts";
 import { REGRESSIONS, type Regression } from "./regressions.ts";
 import { runPlan, type Violation } from "./run.ts";
+import { Scene } from "./scene.ts";
+import { SCENES } from "./scenes.ts";
 import { type Failure, shrink } from "./shrink.ts";
 
 const { values } = parseArgs({
@@ -44,8 +44,8 @@ const replay = async (regressions: readonly Regression[]): Promise<boolean> => {
 };
 
 /** Whether every promise holds until its instant. */
-const watchInstants = async (): Promise<boolean> => {
-  for (const { what, shown } of INSTANTS) {
+const watchScenes = async (): Promise<boolean> => {
+  for (const { what, shown } of SCENES) {
     const wrong = await Scene.of(shown).then(
       () => null,
       (error: Error) => error.message,
@@ -110,7 +110,7 @@ await loadTenant();
 const limitMs = limitOf(values);
 const count = values.seed !== undefined ? 1 : Number(values.seeds ?? (limitMs < Number.POSITIVE_INFINITY ? 1e9 : 200));
 const isFine =
-  (values.seed !== undefined || (await watchInstants())) &&
+  (values.seed !== undefined || (await watchScenes())) &&
   (await replay(values.seed === undefined ? REGRESSIONS : [])) &&
   (await explore(Number(values.seed ?? values.from), count, limitMs));
 process.exitCode = isFine ? 0 : 1;

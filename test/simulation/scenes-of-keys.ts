@@ -1,10 +1,9 @@
 // How long keys, sessions and what was asked with them are good for, to the millisecond.
 
 import assert from "node:assert/strict";
-import { toPresence } from "../../contract/worker.ts";
 import type { KeyLimits } from "../../domain/key-limits.ts";
-import type { Instant, Scene } from "./instant.ts";
-import { newJob } from "./sample-job.ts";
+import type { Scene, Shown } from "./scene.ts";
+import { ANSWERS, asking, complete, create, present, read } from "./scene-steps.ts";
 import { keyOf } from "./world.ts";
 
 const MINUTE_MS = 60_000;
@@ -18,43 +17,20 @@ const NO_LIMITS: KeyLimits = {
   models: null,
 };
 
-/** A key of a client; its requests wait, because the only worker has no place. */
+/** A key of a client. */
 const withLimits = async (scene: Scene, limits: Partial<KeyLimits>) => {
   const key = keyOf("limited");
-  const offer = { instance: "w", provider: "p", tags: "", models: ["m"], apis: ["chat/completions" as const] };
-  await scene.done(scene.admin, "reportPresence", { ...toPresence({ ...offer, concurrency: 0 }), viaSocket: false });
-  await scene.done(scene.admin, "createKey", {
-    ...key,
-    name: "limited",
-    role: "client",
-    limits: { ...NO_LIMITS, ...limits },
-  });
+  const all = { ...NO_LIMITS, ...limits };
+  await scene.done(scene.admin, "createKey", { ...key, name: "limited", role: "client", limits: all });
 };
 
-/** A request at the front door, as the limited client makes it. */
-const asks = async (scene: Scene, id: string) => {
-  const answer = await scene.ask(keyOf("limited"), "ask", {
-    id,
-    api: "chat/completions",
-    stream: false,
-    model: "m",
-    prompt: id,
-    input: {},
-    session: null,
-    headers: {},
-    provider: null,
-    tags: [],
-    priority: "normal",
-    tier: null,
-    timeoutMs: null,
-    queueMs: HOUR_MS,
-    idempotency: null,
-    traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`,
-  });
+/** Asks as the limited client; why it was refused, or null. */
+const asks = async (scene: Scene, id: string, more: Record<string, unknown> = {}) => {
+  const answer = await scene.ask(keyOf("limited"), "ask", asking(id, more));
   return answer.ok ? null : answer.error;
 };
 
-export const INSTANTS_OF_KEYS: readonly Instant[] = [
+export const SCENES_OF_KEYS: readonly Shown[] = [
   {
     what: "a session lasts twelve hours from the sign-in",
     shown: async (scene) => {
@@ -62,6 +38,7 @@ export const INSTANTS_OF_KEYS: readonly Instant[] = [
       await scene.done(scene.admin, "createSession", { id: session.id, hash: session.hash });
       await scene.pass(12 * HOUR_MS - 1);
       assert.ok((await scene.ask(session, "readKillswitch", null)).ok);
+      scene.holdAlarm(true);
       await scene.pass(1);
       assert.ok(!(await scene.ask(session, "readKillswitch", null)).ok);
     },
@@ -84,6 +61,7 @@ export const INSTANTS_OF_KEYS: readonly Instant[] = [
   {
     what: "a key's minute begins with its first request, and the next with the first after it",
     shown: async (scene) => {
+      await present(scene, { ...ANSWERS, concurrency: 0 });
       await withLimits(scene, { requestsPerMinute: 2 });
       assert.equal(await asks(scene, "a"), null);
       await scene.pass(1_001);
@@ -103,6 +81,7 @@ export const INSTANTS_OF_KEYS: readonly Instant[] = [
   {
     what: "a key has as many open jobs as it may have, and is told to try again in a second",
     shown: async (scene) => {
+      await present(scene, { ...ANSWERS, concurrency: 0 });
       await withLimits(scene, { concurrent: 1 });
       assert.equal(await asks(scene, "a"), null);
       const refused = await asks(scene, "b");
@@ -113,13 +92,54 @@ export const INSTANTS_OF_KEYS: readonly Instant[] = [
   {
     what: "an idempotency key is good for a day",
     shown: async (scene) => {
-      const create = () =>
-        scene.done(scene.admin, "createJob", { job: newJob(), idempotency: { key: "k", bodyHash: "b" } });
-      const { id } = await create();
+      const { id } = await create(scene, {}, "k");
       await scene.pass(24 * HOUR_MS - 1);
-      assert.equal((await create()).id, id);
+      assert.equal((await create(scene, {}, "k")).id, id);
       await scene.pass(1);
-      assert.notEqual((await create()).id, id);
+      assert.notEqual((await create(scene, {}, "k")).id, id);
+    },
+  },
+  {
+    what: "a key may spend up to its limit, and not once it has spent that much",
+    shown: async (scene) => {
+      await present(scene, ANSWERS);
+      await withLimits(scene, { dayNanoUsd: 2_000_000_000 });
+      for (const [id, isLast] of [
+        ["a", false],
+        ["b", true],
+      ] as const) {
+        assert.equal(await asks(scene, id), null);
+        const { lease } = await read(scene, id);
+        await scene.done(scene.admin, "startJob", { id, lease });
+        await complete(scene, { id, lease }, 1);
+        assert.equal((await asks(scene, `after-${id}`))?.code, isLast ? "insufficient_quota" : undefined);
+        if (!isLast) await scene.done(scene.admin, "cancelJob", { id: `after-${id}` });
+      }
+    },
+  },
+  {
+    what: "a key that may use some models is told which one it asked for",
+    shown: async (scene) => {
+      await present(scene, { ...ANSWERS, models: ["m", "other"] });
+      await withLimits(scene, { models: ["other"] });
+      const refused = await asks(scene, "a");
+      assert.ok(refused?.code === "forbidden");
+      assert.equal(refused.detail, 'this key does not allow model "m"; it allows other');
+      assert.equal(await asks(scene, "b", { model: "other" }), null);
+    },
+  },
+  {
+    what: "the audit says for how many seconds a rotated key's old secret stays valid, and it does",
+    shown: async (scene) => {
+      const old = keyOf("rotating");
+      await scene.done(scene.admin, "createKey", { ...old, name: "rotating", role: "standard" });
+      await scene.done(scene.admin, "rotateKey", { id: old.id, hash: "of another", graceMs: 90_000 });
+      await scene.pass(90_000 - 1);
+      assert.ok((await scene.ask(old, "readKillswitch", null)).ok);
+      scene.holdAlarm(true);
+      await scene.pass(1);
+      assert.ok(!(await scene.ask(old, "readKillswitch", null)).ok);
+      assert.deepEqual(scene.audited("key.rotated"), [{ name: "rotating", grace_seconds: 90 }]);
     },
   },
 ];

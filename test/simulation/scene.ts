@@ -1,12 +1,14 @@
-// A promise that holds until an exact instant: a sentence, and what shows it with a clock that only the test moves.
+// A sentence about the object, and what shows it: calls one after the other, without a fault, with a clock that only the
+// scene moves. So it can show what holds until an exact instant.
 
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
+import { TENANT } from "./shell.ts";
 import { World } from "./world.ts";
 
-export interface Instant {
+export interface Shown {
   readonly what: string;
   readonly shown: (scene: Scene) => Promise<void>;
 }
@@ -15,7 +17,7 @@ export interface Instant {
 export class Scene {
   readonly #world = new World(1);
 
-  static async of(shown: Instant["shown"]): Promise<void> {
+  static async of(shown: Shown["shown"]): Promise<void> {
     const scene = new Scene();
     try {
       await scene.#world.begin();
@@ -66,11 +68,34 @@ export class Scene {
     return answer.value;
   }
 
+  /** The worker's stream has its first event. */
+  async firstWord(id: string, lease: number): Promise<void> {
+    const tenant = await this.#world.shell.tenant();
+    const telling = tenant.firstWord(id, lease);
+    await this.#world.shell.settle();
+    await telling;
+  }
+
   /** A job as history has it. */
   archived(id: string) {
     const archived = this.#world.archived(id);
     if (archived === null) throw new Error(`history has no job ${id}`);
     return archived;
+  }
+
+  /** The details of what was audited under a name, once history has it. */
+  audited(action: string): Record<string, unknown>[] {
+    const rows = this.#world.shell.history.rows(
+      "SELECT detail FROM audit WHERE tenant = ? AND action = ?",
+      TENANT,
+      action,
+    );
+    return rows.map(({ detail }) => JSON.parse(detail as string));
+  }
+
+  /** The platform delays the alarm; nothing that is due is done. */
+  holdAlarm(isHeld: boolean): void {
+    this.#world.shell.isAlarmHeld = isHeld;
   }
 
   rows(query: string, ...values: (string | number)[]) {

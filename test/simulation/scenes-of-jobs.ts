@@ -1,28 +1,8 @@
 // When a waiting, assigned or running job moves on by itself, to the millisecond.
 
 import assert from "node:assert/strict";
-import { configDocument } from "../../contract/config.ts";
-import { toPresence } from "../../contract/worker.ts";
-import type { Instant, Scene } from "./instant.ts";
-import { newJob } from "./sample-job.ts";
-
-const WORKER = { instance: "w", provider: "p", tags: "", concurrency: 1 };
-
-const present = (scene: Scene, more: Record<string, unknown> = {}) =>
-  scene.done(scene.admin, "reportPresence", { ...toPresence({ ...WORKER, ...more }), viaSocket: false });
-
-const configure = (scene: Scene, document: Record<string, unknown>) =>
-  scene.done(scene.admin, "replaceConfig", { document: configDocument.parse(document), etag: "e", ifMatch: null });
-
-const create = (scene: Scene, wanted: Parameters<typeof newJob>[0] = {}) =>
-  scene.done(scene.admin, "createJob", { job: newJob(wanted), idempotency: null });
-
-const started = async (scene: Scene, wanted: Parameters<typeof newJob>[0] = {}) => {
-  const { id } = await create(scene, wanted);
-  const { lease } = await scene.done(scene.admin, "getJob", { id });
-  await scene.done(scene.admin, "startJob", { id, lease });
-  return { id, lease };
-};
+import type { Scene, Shown } from "./scene.ts";
+import { ALIVE, configure, create, present, read, started } from "./scene-steps.ts";
 
 const statusOf = async (scene: Scene, id: string) => (await scene.done(scene.admin, "getJob", { id })).status;
 
@@ -34,9 +14,7 @@ const changesAfter = async (scene: Scene, id: string, ms: number, [before, after
   assert.equal(await statusOf(scene, id), after);
 };
 
-const ALIVE = { presence: { offline_after_seconds: 3600 } };
-
-export const INSTANTS_OF_JOBS: readonly Instant[] = [
+export const SCENES_OF_JOBS: readonly Shown[] = [
   {
     what: "a job runs at its time",
     shown: async (scene) => {
@@ -133,11 +111,30 @@ export const INSTANTS_OF_JOBS: readonly Instant[] = [
         return answer.ok ? null : answer.error.code;
       };
       const absentAt = scene.nowAt;
+      assert.equal(await codeWith(absentAt), "job_state");
       assert.equal(await codeWith(absentAt + 1), "not_found");
       await scene.pass(4_999);
       assert.equal(await codeWith(absentAt), "job_state");
       await scene.pass(1);
       assert.equal(await codeWith(absentAt), "not_found");
+    },
+  },
+  {
+    what: "a worker's expired lease is forgotten once it starts a job",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, jobs: { accept_within_seconds: 5, retry: { backoff_seconds: 1 } } });
+      await present(scene);
+      const expired = async () => {
+        const [row] = scene.rows("SELECT record FROM workers WHERE instance = 'w'");
+        return JSON.parse(row?.record as string).expiredLeases;
+      };
+      const { id } = await create(scene);
+      await scene.pass(5_000);
+      assert.equal(await expired(), 1);
+      await scene.pass(2_000);
+      const { lease } = await read(scene, id);
+      await scene.done(scene.admin, "startJob", { id, lease });
+      assert.equal(await expired(), 0);
     },
   },
 ];
