@@ -18,6 +18,7 @@ import { flood } from "./parts/flood.ts";
 import { frontDoor } from "./parts/front-door.ts";
 import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
+import { history } from "./parts/history.ts";
 import { homes } from "./parts/homes.ts";
 import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
@@ -41,6 +42,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   http,
   dispatch,
   batch,
+  history,
   tenants,
   peers,
   latency,

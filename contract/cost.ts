@@ -74,15 +74,19 @@ export const budgetState = z
   })
   .meta({ id: "BudgetState" });
 
+const overall = {
+  budget: budgetState,
+  total_usd: z.number(),
+  jobs: count,
+  unpriced_jobs: count,
+  previous_total_usd: z.number(),
+};
+
 export const costSummary = z
   .object({
     ...bounds,
-    budget: budgetState,
-    total_usd: z.number(),
-    jobs: count,
-    unpriced_jobs: count,
+    ...overall,
     usage,
-    previous_total_usd: z.number(),
     series: z.array(z.object({ at: instant, usd: z.number(), jobs: count })),
   })
   .meta({ id: "CostSummary" });
@@ -96,12 +100,8 @@ export const costByGroup = z
   .object({
     ...bounds,
     by: z.string(),
-    budget: budgetState,
-    total_usd: z.number(),
-    jobs: count,
-    unpriced_jobs: count,
+    ...overall,
     usage,
-    previous_total_usd: z.number(),
     rows: z
       .array(z.object({ value: z.string().nullable(), ...sums }))
       .meta({ description: `most expensive first, at most ${MAX_COST_ROWS}; value null: jobs without this field` }),
@@ -118,11 +118,7 @@ export const costByGroup = z
 export const costByProvider = z
   .object({
     ...bounds,
-    budget: budgetState,
-    total_usd: z.number(),
-    jobs: count,
-    unpriced_jobs: count,
-    previous_total_usd: z.number(),
+    ...overall,
     providers: z.array(
       z.object({
         provider: z.string(),

@@ -16,7 +16,7 @@ export interface RequestWindow {
   readonly count: number;
 }
 
-const WINDOW_MS = 60_000;
+export const WINDOW_MS = 60_000;
 
 export const windowAt = (known: RequestWindow | null, nowAt: number): RequestWindow => {
   const isCurrent = known !== null && known.startedAt <= nowAt && nowAt - known.startedAt < WINDOW_MS;

@@ -9,8 +9,8 @@ export type WorkerStatus = (typeof WORKER_STATUSES)[number];
 
 export const MAX_CONCURRENCY = 1000;
 
-/** A worker's presence report; `jobs` lists the jobs it has, null if it does not say. */
-export interface PresenceReport {
+/** What a worker says of itself in each report. */
+interface Offer {
   readonly instance: string;
   readonly provider: string;
   readonly tagList: string;
@@ -19,12 +19,16 @@ export interface PresenceReport {
   readonly tier: Tier | null;
   readonly version: string | null;
   readonly concurrency: number;
-  /** Why it can take no jobs now; null when it can. */
+  /** Why it can take no jobs now, e.g. its runtime does not answer; null when it can. */
   readonly unavailable: string | null;
   /** The front-door APIs that it offers. */
   readonly apis: readonly Api[];
   /** The models that its runtime lists now; null if it does not say. For information, not used for routing. */
   readonly runtimeModels: readonly string[] | null;
+}
+
+/** A worker's presence report; `jobs` lists the jobs it has, null if it does not say. */
+export interface PresenceReport extends Offer {
   readonly jobs: readonly string[] | null;
 }
 
@@ -42,19 +46,7 @@ export interface Outcome {
   readonly at: number;
 }
 
-export interface Worker {
-  readonly instance: string;
-  readonly provider: string;
-  readonly tagList: string;
-  readonly tags: readonly string[];
-  readonly models: readonly string[] | null;
-  readonly tier: Tier | null;
-  readonly version: string | null;
-  readonly concurrency: number;
-  /** Why it reports that it can take no jobs, e.g. its runtime does not answer. */
-  readonly unavailable: string | null;
-  readonly apis: readonly Api[];
-  readonly runtimeModels: readonly string[] | null;
+export interface Worker extends Offer {
   /** It last reported over its socket, so without an open socket it cannot be told of a job. */
   readonly viaSocket: boolean;
   /** The key of its last report. */

@@ -1,19 +1,23 @@
 // Empties the outbox into D1, one run at a time. While D1 is down it waits with growing delays; nothing else waits,
-// because dispatch does not depend on it.
+// because dispatch does not depend on it. A load is removed from the outbox only after D1 has it, and the next one is
+// applied only after that.
 
 import { log } from "../contract/log.ts";
 import { within } from "../contract/within.ts";
 import { retryDelayMs } from "../domain/backoff.ts";
-import { type Insert, projectionOf } from "./projection.ts";
+import { type Insert, type Projection, projectionOf } from "./projection.ts";
 import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
+import { Recent } from "./store/recent.ts";
 
-/** What one batch carries: a few thousand events with their data. */
+/** The most that one batch carries: a few thousand events with their data. */
 export const DRAIN_ROOM = { rows: 500, chars: 1_000_000 };
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
 /** Changes are collected for this long and sent together. */
 export const DRAIN_DELAY_MS = 200;
+/** More than a tenant has in progress at a time. */
+const KNOWN_VERSIONS = 8_000;
 /** During a run the alarm checks again after this time. */
 const RUNNING_CHECK_MS = 5_000;
 
@@ -30,6 +34,10 @@ export interface DrainTools {
   readonly removeUpTo: (upToSeq: number) => Promise<void>;
 }
 
+interface Load extends Projection {
+  readonly rows: readonly OutboxRow[];
+}
+
 export class Drain {
   readonly #tools: DrainTools;
   #running: Promise<boolean> | null = null;
@@ -37,6 +45,10 @@ export class Drain {
   #failures = 0;
   #retryAt = 0;
   #retryDelayMs = 0;
+  /** The next load, while D1 works on the one before it. */
+  #prepared: Load | null = null;
+  /** Jobs in D1, or on their way, by version. */
+  readonly #sent = new Recent<number>(KNOWN_VERSIONS);
 
   constructor(tools: DrainTools) {
     this.#tools = tools;
@@ -108,14 +120,20 @@ export class Drain {
   async #carryOne(): Promise<boolean> {
     const { store, apply, noteStored, removeUpTo } = this.#tools;
     try {
-      const carried = store.outbox.oldest(DRAIN_ROOM.rows, DRAIN_ROOM.chars);
-      await apply(projectionOf(store, carried));
-      noteStored?.(carried);
-      await removeUpTo(carried.at(-1)?.seq ?? 0);
+      const load = this.#takePrepared() ?? this.#project(store.outbox.oldest(DRAIN_ROOM));
+      for (const [id, version] of load.versions) this.#sent.keep(id, version);
+      const applied = apply(load.inserts);
+      const upToSeq = load.rows.at(-1)?.seq ?? 0;
+      this.#prepareAfter(upToSeq);
+      await applied;
+      noteStored?.(load.rows);
+      await removeUpTo(upToSeq);
       this.#failures = 0;
       this.#retryAt = 0;
       return true;
     } catch (error) {
+      this.#prepared = null;
+      this.#sent.clear();
       const delayMs = retryDelayMs(this.#failures, RETRY_BASE_MS, RETRY_MAX_MS, this.#tools.random());
       this.#failures += 1;
       this.#retryDelayMs = delayMs;
@@ -124,5 +142,30 @@ export class Drain {
       log("error", "drain.failed", { tenant: this.#tools.tenant, detail }, error);
       return false;
     }
+  }
+
+  #project(rows: readonly OutboxRow[]): Load {
+    return { rows, ...projectionOf(this.#tools.store, rows, this.#sent) };
+  }
+
+  /**
+   * Prepares the next load while D1 works on this one; only a full load, because few large commits cost D1 less than
+   * many small ones.
+   */
+  #prepareAfter(seq: number): void {
+    try {
+      const rows = this.#tools.store.outbox.oldest(DRAIN_ROOM, seq + 1);
+      const chars = rows.reduce((sum, row) => sum + row.chars, 0);
+      if (rows.length === DRAIN_ROOM.rows || chars >= DRAIN_ROOM.chars) this.#prepared = this.#project(rows);
+    } catch {
+      // It fails again when its turn comes, and the load under way is not affected.
+    }
+  }
+
+  /** The rows of an outbox never change; a tenant that was deleted and created again has another outbox. */
+  #takePrepared(): Load | null {
+    const prepared = this.#prepared;
+    this.#prepared = null;
+    return prepared?.rows[0]?.seq === this.#tools.store.outbox.firstSeq() ? prepared : null;
   }
 }

@@ -6,7 +6,7 @@ import { ok } from "../domain/result.ts";
 import type { Live } from "./live.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { settleDelivery } from "./operations/deliveries.ts";
-import type { Effects } from "./operations/turn.ts";
+import type { Effects } from "./operations/effects.ts";
 import type { Relays } from "./relays.ts";
 import type { Sockets } from "./sockets.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";

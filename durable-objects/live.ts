@@ -2,8 +2,9 @@
 // numbered per viewer. Without viewers it does nothing.
 
 import { type LiveMessage, MAX_LIVE_RESOURCES } from "../contract/live.ts";
+import type { Effects } from "./operations/effects.ts";
 import { type LiveChanges, liveSnapshot, liveUpdates } from "./operations/live.ts";
-import type { Effects, Turn } from "./operations/turn.ts";
+import type { Turn } from "./operations/turn.ts";
 import { attachmentOf, type Sockets, send } from "./sockets.ts";
 
 const FRAME_EVERY_MS = 100;

@@ -1,12 +1,13 @@
 // Outbox → D1. Rows are sent as JSON arrays, one statement per table, in one transaction; every statement may be
-// applied twice. Jobs are written in their current state, so a late batch never moves one back.
+// applied twice. Jobs are written in their current state, so a late batch never moves one back; after a burst most are
+// final when their first event is sent, and are not sent again with the later ones.
 
 import { type JobPayload, labelsOf } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
-import { keptTextsOf } from "./kept-texts.ts";
+import { type KeptBatch, keptTextsOf } from "./kept-texts.ts";
 import type { Recorded } from "./store/jobs.ts";
 import type { Store } from "./store/open.ts";
-import type { OutboxRow } from "./store/outbox.ts";
+import type { OutboxRow, StoredEvent } from "./store/outbox.ts";
 
 /** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
 export const STATEMENT_ROOM = { chars: 500_000 };
@@ -63,38 +64,54 @@ export interface Insert {
 
 type Cells = readonly (string | number | null)[];
 
-/** The statements that bring outbox rows to D1. Reads the jobs they name in their current state. */
-export const projectionOf = (store: Store, outbox: readonly OutboxRow[]): Insert[] => {
+export interface Projection {
+  readonly inserts: readonly Insert[];
+  /** The version of each job that they write. */
+  readonly versions: ReadonlyMap<string, number>;
+}
+
+/**
+ * The statements that bring outbox rows to D1. Reads the jobs they name in their current state; `sent` has versions
+ * that D1 has already.
+ */
+export const projectionOf = (
+  store: Store,
+  outbox: readonly OutboxRow[],
+  sent: { readonly get: (id: string) => number | undefined },
+): Projection => {
   const events = outbox.flatMap((row) => row.entries.events);
   const ids = [...new Set(events.map((event) => event.jobId))];
   const createdIds = events.filter((event) => event.type === "job.created").map((event) => event.jobId);
   const jobs = store.jobs.findMany(ids);
-  const { payloads, results } = keptTextsOf(store, jobs, {
+  const unsent = jobs.filter(({ job }) => sent.get(job.id) !== job.version);
+  const texts = keptTextsOf(store, jobs, {
     payloads: store.payloads.findMany(createdIds),
-    results: store.payloads.findResults(ids),
+    results: store.payloads.findResults(unsent.map(({ job }) => job.id)),
   });
-  return [
-    ...inserts("tenants", outbox.flatMap(tenantRows)),
-    ...inserts("jobs", jobs.map(jobRow)),
-    ...largeInserts("payloads", payloadRows(payloads)),
-    ...largeInserts("results", resultRows(results)),
-    ...inserts(
-      "events",
-      events.map((one) => [
-        one.jobId,
-        one.version,
-        one.at,
-        one.type,
-        one.worker,
-        one.lease,
-        JSON.stringify(one.detail),
-      ]),
-    ),
-    ...inserts("attempts", outbox.flatMap(attemptRows)),
-    ...inserts("audit", outbox.flatMap(auditRows)),
-    ...inserts("scheduleRuns", outbox.flatMap(runRows)),
-  ];
+  return {
+    inserts: insertsOf(outbox, events, unsent, texts),
+    versions: new Map(unsent.map(({ job }) => [job.id, job.version])),
+  };
 };
+
+const insertsOf = (
+  outbox: readonly OutboxRow[],
+  events: readonly StoredEvent[],
+  jobs: readonly Recorded[],
+  { payloads, results }: KeptBatch,
+): Insert[] => [
+  ...inserts("tenants", outbox.flatMap(tenantRows)),
+  ...inserts("jobs", jobs.map(jobRow)),
+  ...largeInserts("payloads", payloadRows(payloads)),
+  ...largeInserts("results", resultRows(results)),
+  ...inserts(
+    "events",
+    events.map((one) => [one.jobId, one.version, one.at, one.type, one.worker, one.lease, JSON.stringify(one.detail)]),
+  ),
+  ...inserts("attempts", outbox.flatMap(attemptRows)),
+  ...inserts("audit", outbox.flatMap(auditRows)),
+  ...inserts("scheduleRuns", outbox.flatMap(runRows)),
+];
 
 const tenantRows = ({ entries: { identity } }: OutboxRow): Cells[] =>
   identity === undefined ? [] : [[identity.createdAt, identity.locationHint, identity.jurisdiction]];

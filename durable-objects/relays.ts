@@ -2,8 +2,8 @@
 // no longer needed. Nothing waits for them; a relay that misses one asks.
 
 import { bodyName, type Jurisdiction, objectNamed, relayName } from "./object-name.ts";
+import type { Effects } from "./operations/effects.ts";
 import type { Memory } from "./operations/memory.ts";
-import type { Effects } from "./operations/turn.ts";
 import type { Relay } from "./relay.ts";
 
 type RelayCalls = Pick<Relay, "cut" | "end" | "endKey" | "dropBody">;

@@ -20,7 +20,7 @@ import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
 import { Live } from "./live.ts";
-import { LINE_URL, openLine } from "./object-line.ts";
+import { callMethod, GROUP, LINE_URL, openLine } from "./object-line.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
@@ -230,10 +230,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return answerText(text, (credential, name, request) => this.call(credential, name, request));
   }
 
-  /** A group of calls in one message (`grouped-calls.ts`). */
-  #callMany(group: string): Promise<string> {
+  /** What the edge in Node asks on its line. */
+  #answer(method: string, text: string): Promise<string> {
+    if (method !== GROUP) return callMethod(this, method, text);
     return answerGroup(
-      group,
+      text,
       (begin) => this.#turns.together(begin),
       (credential, name, request) => this.call(credential, name, request),
     );
@@ -316,8 +317,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   override async fetch(request: Request): Promise<Response> {
-    const webSocket = request.url === LINE_URL ? openLine((group) => this.#callMany(group)) : null;
-    if (webSocket !== null) return new Response(null, { status: STATUS_SWITCHING, webSocket });
+    if (request.url === LINE_URL) return openLine((method, text) => this.#answer(method, text));
     const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
     const instance = request.headers.get("x-signalbox-instance");
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];

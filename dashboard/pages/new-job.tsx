@@ -6,7 +6,7 @@ import type { JobResource, NewJobRequest } from "../../contract/job.ts";
 import { PRIORITIES, type Priority } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { Check, TextField } from "../parts/form.tsx";
-import { EMPTY_JOB, type JobFields, jsonError, toBody, toExplainQuery } from "../parts/job-fields.ts";
+import { EMPTY_JOB, fieldsLike, type JobFields, jsonError, toBody, toExplainQuery } from "../parts/job-fields.ts";
 import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
@@ -68,15 +68,7 @@ interface Draft {
 
 /** All fields of the other job except its start time. */
 const draftLike = (job: JobResource): Draft => ({
-  fields: {
-    prompt: job.prompt,
-    input: job.input === null ? "" : JSON.stringify(job.input, null, 2),
-    provider: job.provider ?? "",
-    model: job.model ?? "",
-    priority: job.priority,
-    tier: job.tier ?? "",
-    tags: job.tags.join(", "),
-  },
+  fields: fieldsLike(job),
   extra: {
     ...NO_EXTRA,
     timeout: `${job.timeout_seconds ?? ""}`,

@@ -160,7 +160,7 @@ const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[]
               label="Temperature"
               value={wishes.temperature}
               onInput={(temperature) => change({ temperature })}
-              placeholder="the runtime's default"
+              placeholder="default"
             />
             <TextField label="Tags" value={wishes.tags} onInput={(tags) => change({ tags })} placeholder="gpu, eu" />
           </div>

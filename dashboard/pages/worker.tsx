@@ -55,10 +55,10 @@ const Outcomes = ({ outcomes }: { outcomes: WorkerDetail["recent_outcomes"] }) =
           <a class="id" title={one.job_id} href={href(["jobs", one.job_id])}>
             {one.job_id.slice(-12)}
           </a>
-          {one.code !== null && <code class="tone-stop">{one.code}</code>}
           <span class="dim">
             <Time at={one.at} />
           </span>
+          {one.code !== null && <code class="tone-stop">{one.code}</code>}
         </li>
       ))}
     </ul>

@@ -7,9 +7,10 @@ import { BudgetBar } from "./budget-bar.tsx";
 
 const isToday = (at: number): boolean => new Date(at).toDateString() === new Date(now.value).toDateString();
 
+/** Nothing if no budget will be reached in its period. */
 const Pace = ({ budget: { reached, reached_at_pace } }: { budget: BudgetState }) => {
   if (reached) return <p class="tone-stop">A budget is reached: providers that cost money get no new jobs.</p>;
-  if (reached_at_pace === null) return <p class="dim">At this rate no budget is reached before its period ends.</p>;
+  if (reached_at_pace === null) return null;
   const at = Date.parse(reached_at_pace);
   return (
     <p class="tone-caution">
@@ -17,6 +18,17 @@ const Pace = ({ budget: { reached, reached_at_pace } }: { budget: BudgetState })
     </p>
   );
 };
+
+/** `spentToday` may be newer than the budget's own number. */
+export const BudgetBars = ({ budget, spentToday }: { budget: BudgetState; spentToday: number }) => (
+  <>
+    {budget.day_usd !== null && <BudgetBar name="Today" spent={spentToday} limit={budget.day_usd} />}
+    {budget.month_usd !== null && (
+      <BudgetBar name="This month" spent={budget.month_spent_usd} limit={budget.month_usd} />
+    )}
+    <Pace budget={budget} />
+  </>
+);
 
 export const Budgets = ({ budget }: { budget: BudgetState }) =>
   budget.day_usd === null && budget.month_usd === null ? (
@@ -26,10 +38,9 @@ export const Budgets = ({ budget }: { budget: BudgetState }) =>
     </p>
   ) : (
     <>
-      {budget.day_usd !== null && <BudgetBar name="Today" spent={budget.day_spent_usd} limit={budget.day_usd} />}
-      {budget.month_usd !== null && (
-        <BudgetBar name="This month" spent={budget.month_spent_usd} limit={budget.month_usd} />
+      <BudgetBars budget={budget} spentToday={budget.day_spent_usd} />
+      {!budget.reached && budget.reached_at_pace === null && (
+        <p class="dim">At this pace no budget is reached before its period ends.</p>
       )}
-      <Pace budget={budget} />
     </>
   );

@@ -1,30 +1,13 @@
 // Today's cost, beside yesterday's and within its budget.
 
-import type { BudgetState } from "../../contract/cost.ts";
 import { api } from "../api.ts";
 import { plural, usd } from "../format.ts";
 import { todayUsd } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
-import { BudgetBar } from "./budget-bar.tsx";
+import { BudgetBars } from "./budgets.tsx";
 import { Problem } from "./problem.tsx";
-import { Time } from "./time.tsx";
 
 const REREAD_EVERY_MS = 10_000;
-
-const Budget = ({ budget, spentToday }: { budget: BudgetState; spentToday: number }) => (
-  <>
-    {budget.day_usd !== null && <BudgetBar name="Today" spent={spentToday} limit={budget.day_usd} />}
-    {budget.month_usd !== null && (
-      <BudgetBar name="This month" spent={budget.month_spent_usd} limit={budget.month_usd} />
-    )}
-    {budget.reached && <p class="tone-stop">The budget is reached.</p>}
-    {!budget.reached && budget.reached_at_pace !== null && (
-      <p class="tone-caution">
-        At this rate it is reached <Time at={budget.reached_at_pace} as="full" />
-      </p>
-    )}
-  </>
-);
 
 export const CostToday = () => {
   const spent = useThrottled(todayUsd.value, REREAD_EVERY_MS);
@@ -42,7 +25,7 @@ export const CostToday = () => {
               <span class="tone-caution"> · {plural(data.unpriced_jobs, "job")} of unknown price, not in the sum</span>
             )}
           </p>
-          <Budget budget={data.budget} spentToday={total ?? 0} />
+          <BudgetBars budget={data.budget} spentToday={total ?? 0} />
         </>
       )}
     </>

@@ -58,7 +58,12 @@ const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) =>
           {startOf(failure.message, MESSAGE_CHARS)}
         </a>
       </td>
-      <td class="cell-wide">{by}</td>
+      <td class="cell-wide">
+        <span class="stack">
+          <span>{failure.provider ?? "nobody"}</span>
+          <span class="dim">{failure.model}</span>
+        </span>
+      </td>
       <td class="cell-wide">
         <Trend failure={failure} />
       </td>

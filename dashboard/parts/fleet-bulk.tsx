@@ -6,7 +6,7 @@ import { count, plural } from "../format.ts";
 import { type FleetFilter, namesThatMatch, onEach } from "../state/fleet-bulk.ts";
 import { tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
-import { TextField } from "./form.tsx";
+import { PauseReason } from "./pause-reason.tsx";
 
 export type Chosen =
   | { readonly kind: "named"; readonly instances: readonly string[] }
@@ -58,15 +58,7 @@ export const BulkDialog = ({
       <p>
         {inWords(chosen)}. {verb === "pause" ? "They get no new jobs; running jobs continue." : "They get jobs again."}
       </p>
-      {verb === "pause" && (
-        <TextField
-          label="Reason"
-          value={reason}
-          onInput={setReason}
-          placeholder="shown as the reason for the pause"
-          autoFocus
-        />
-      )}
+      {verb === "pause" && <PauseReason value={reason} onInput={setReason} />}
       {reached !== null && (
         <p role="status" class="num">
           {count(reached)} of {count(sizeOf(chosen))} …

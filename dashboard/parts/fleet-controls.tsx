@@ -12,11 +12,11 @@ const GROUPS = [
   ["tag", "tag"],
 ] as const;
 const SORT_NAMES: Record<WorkerSort, string> = {
-  registered_at: "newest",
-  instance: "name",
-  load: "fullest",
-  failure_rate: "most failing",
-  last_heartbeat: "longest silent",
+  registered_at: "newest first",
+  instance: "by name",
+  load: "fullest first",
+  failure_rate: "most failing first",
+  last_heartbeat: "longest silent first",
 };
 
 export const GivenFilters = ({ filter }: { filter: FleetFilter }) => (
@@ -42,7 +42,7 @@ export const FleetControls = ({ group, sort }: { group: string | undefined; sort
     <search class="filters">
       <TextField label="Find by name, provider, tag or model" value={sought} onInput={find} />
       <SelectField
-        label="First"
+        label="Order"
         value={sort ?? "registered_at"}
         options={WORKER_SORTS.map((one) => [one, SORT_NAMES[one]] as const)}
         onInput={(next) => refine({ sort: next, offset: null })}

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import type { JobResource } from "../../contract/job.ts";
 import { count, plural, usd } from "../format.ts";
 import { href } from "../router.ts";
+import { isOpen } from "../state/board.ts";
 import { Took, toRow } from "./job-table.tsx";
 import { Tags } from "./tags.tsx";
 import { copy } from "./text-block.tsx";
@@ -18,7 +19,8 @@ export const Fact = ({ name, children }: { name: string; children: ComponentChil
 
 const costOf = (job: JobResource): string => {
   if (job.cost_usd !== null) return usd(job.cost_usd);
-  return job.usage === null ? "nothing spent yet" : "unknown: no price is known for it";
+  if (job.usage !== null) return "unknown: no price is known for it";
+  return isOpen(job.status) ? "nothing spent yet" : "nothing spent";
 };
 
 const CopyButton = ({ what, text }: { what: string; text: string }) => (

@@ -1,7 +1,7 @@
 // Converts the input of a job's form to API fields. Pure; both forms and tests use it.
 
 import type { ExplainQuery } from "../../contract/dispatch.ts";
-import type { NewJobRequest } from "../../contract/job.ts";
+import type { JobResource, NewJobRequest } from "../../contract/job.ts";
 import { type Priority, TIERS, type Tier } from "../../contract/values.ts";
 import { splitTags } from "../format.ts";
 
@@ -14,6 +14,19 @@ export interface JobFields {
   readonly tier: string;
   readonly tags: string;
 }
+
+/** The form's fields as another job or a schedule has them. */
+export const fieldsLike = (
+  other: Pick<JobResource, "prompt" | "input" | "provider" | "model" | "priority" | "tier" | "tags">,
+): JobFields => ({
+  prompt: other.prompt,
+  input: other.input === null ? "" : JSON.stringify(other.input, null, 2),
+  provider: other.provider ?? "",
+  model: other.model ?? "",
+  priority: other.priority,
+  tier: other.tier ?? "",
+  tags: other.tags.join(", "),
+});
 
 export const EMPTY_JOB: JobFields = {
   prompt: "",

@@ -80,10 +80,12 @@ const Row = ({ job, selection }: { job: LiveJob; selection: Selection | undefine
     </td>
     <td class="cell-wide cell-asks">
       <span class="stack">
-        <span>
-          {job.provider ?? <span class="dim">any provider</span>}
-          {job.model !== null && <span class="dim"> · {job.model}</span>}
-        </span>
+        <span>{job.provider ?? <span class="dim">any provider</span>}</span>
+        {job.model !== null && (
+          <span class="row-note dim" title={job.model}>
+            {job.model}
+          </span>
+        )}
         <Tags tags={job.tags} max={4} />
       </span>
     </td>

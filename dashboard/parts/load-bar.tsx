@@ -3,7 +3,7 @@
 const MAX_SECTIONS = 10;
 
 export const LoadBar = ({ load, concurrency }: { load: number; concurrency: number }) => {
-  const sections = Math.max(1, Math.min(concurrency, MAX_SECTIONS));
+  const sections = Math.min(concurrency, MAX_SECTIONS);
   const lit = concurrency === 0 ? 0 : Math.ceil((load / concurrency) * sections - 1e-9);
   return (
     <span class="load" title={`${load} of ${concurrency} places in use`}>

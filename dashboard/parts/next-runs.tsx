@@ -12,10 +12,12 @@ export const NextRuns = ({ runs, timezone }: { runs: readonly string[]; timezone
         const at = Date.parse(run);
         return (
           <li key={run}>
-            <time dateTime={run} title={bothZones(at)}>
-              {zonedOrLocal(at, timezone)}
-            </time>
-            {isForeign && <span class="dim">{dateTime(at)} here</span>}
+            <span class="stack">
+              <time dateTime={run} title={bothZones(at)}>
+                {zonedOrLocal(at, timezone)}
+              </time>
+              {isForeign && <span class="dim">{dateTime(at)} here</span>}
+            </span>
             <span class="dim">{relative(at, now.value)}</span>
           </li>
         );

@@ -2,7 +2,7 @@
 
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import { readerZone } from "../format.ts";
-import { EMPTY_JOB, type JobFields, toBody } from "./job-fields.ts";
+import { EMPTY_JOB, fieldsLike, type JobFields, toBody } from "./job-fields.ts";
 
 export interface ScheduleFields extends JobFields {
   readonly name: string;
@@ -24,19 +24,13 @@ export const newSchedule = (): ScheduleFields => ({
 });
 
 export const fieldsOf = (schedule: ScheduleResource): ScheduleFields => ({
+  ...fieldsLike(schedule),
   name: schedule.name,
   kind: schedule.cron === null ? "interval" : "cron",
   cron: schedule.cron ?? "0 9 * * 1-5",
   interval: schedule.interval ?? "15m",
   timezone: schedule.timezone,
   overlap: schedule.overlap,
-  prompt: schedule.prompt,
-  input: schedule.input === null ? "" : JSON.stringify(schedule.input, null, 2),
-  provider: schedule.provider ?? "",
-  model: schedule.model ?? "",
-  priority: schedule.priority,
-  tier: schedule.tier ?? "",
-  tags: schedule.tags.join(", "),
 });
 
 const timing = (fields: ScheduleFields) =>

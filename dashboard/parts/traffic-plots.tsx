@@ -33,7 +33,11 @@ export const ThroughputPlot = () => {
     <Panel title="Throughput" aside={<PlotLegend lines={lines} />} class="span-plot">
       <p class="plot-says">
         <strong class="num">{count(before)}</strong> completed in the last full minute, {count(now)} in this one
-        {failedLately > 0 && <span class="tone-stop">, {count(failedLately)} failed in both</span>}
+        {failedLately > 0 && (
+          <>
+            ; <span class="tone-stop">{count(failedLately)} failed</span> in the two
+          </>
+        )}
       </p>
       <Plot
         name={`Jobs finished in each minute of the last hour: ${before} completed in the last full one`}

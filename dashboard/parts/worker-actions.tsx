@@ -7,7 +7,8 @@ import { go } from "../router.ts";
 import { isHalted } from "../state/board.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
-import { SelectField, TextField } from "./form.tsx";
+import { SelectField } from "./form.tsx";
+import { PauseReason } from "./pause-reason.tsx";
 
 interface WorkerProps {
   worker: WorkerResource;
@@ -35,13 +36,7 @@ export const PauseDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose
   return (
     <Confirm title={`Pause ${worker.instance}`} action="Pause" onConfirm={pause} onClose={onClose}>
       <p>It gets no new jobs. Running jobs continue, and the pause survives restarts of the worker.</p>
-      <TextField
-        label="Reason"
-        value={reason}
-        onInput={setReason}
-        placeholder="shown as the reason for the pause"
-        autoFocus
-      />
+      <PauseReason value={reason} onInput={setReason} />
       <SelectField label="How long" value={hours} onInput={setHours} options={UNTIL} />
     </Confirm>
   );

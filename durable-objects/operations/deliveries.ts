@@ -31,8 +31,11 @@ const LOOK_AGAIN_MS = 5_000;
  */
 export const DELIVERIES_KEPT = { ms: 30 * 86_400_000, writes: 200_000 };
 const REMOVED_A_SWEEP = 1_000;
-/** How many deliveries may wait for one endpoint; for the next, the oldest of them is given up. */
-export const DELIVERIES_WAITING = { most: 10_000 };
+/**
+ * How many deliveries may wait for one endpoint; for the next, the oldest of them is given up. A large burst and an
+ * endpoint's bad hour must fit, and a dead endpoint must not fill the database.
+ */
+export const DELIVERIES_WAITING = { most: 100_000 };
 
 /** Writes the turn's announcements: a delivery for each webhook that selects them. */
 export const writeDeliveries = (turn: Turn): void => {

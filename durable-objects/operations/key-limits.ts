@@ -1,6 +1,6 @@
 // The limits of a key, checked in the turn that creates the job: exact, because one object sees every request.
 
-import { type KeyLimits, mayUseModel, type RequestWindow, windowAt } from "../../domain/key-limits.ts";
+import { type KeyLimits, mayUseModel, type RequestWindow, WINDOW_MS, windowAt } from "../../domain/key-limits.ts";
 import { periodAt } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -48,7 +48,6 @@ export const refuseOverLimits = (turn: Turn, names: readonly (string | null)[], 
   return refuseOverMoney(turn, keyId, limits);
 };
 
-const WINDOW_MS = 60_000;
 const CONCURRENT_RETRY_MS = 1_000;
 
 const exceeded = (what: string, retryAfterMs: number, requestsPerMinute: number | null = null): Refusal => ({

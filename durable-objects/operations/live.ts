@@ -13,11 +13,12 @@ import { usdFromNano } from "../../domain/price.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
 import { storedCounters } from "./counters.ts";
+import type { LiveTopic } from "./effects.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
 import { waitingReason } from "./routing.ts";
 import { present as presentSchedule } from "./schedules.ts";
-import type { LiveTopic, Turn } from "./turn.ts";
+import type { Turn } from "./turn.ts";
 import { viewOf } from "./workers.ts";
 
 export interface LiveChanges {

@@ -2,10 +2,10 @@
 // leave the object (frames, answers to waiting requests) is collected here and sent after the commit.
 
 import { toIso } from "../../contract/field.ts";
-import type { LogFields, LogLevel, LogLine } from "../../contract/log.ts";
+import type { LogFields, LogLevel } from "../../contract/log.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/event.ts";
-import { type Decision, isLeased, type Job, type JobError } from "../../domain/job.ts";
+import { type Decision, isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Json } from "../../domain/json.ts";
 import type { Role } from "../../domain/key.ts";
@@ -14,9 +14,10 @@ import type { Worker } from "../../domain/worker.ts";
 import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
-import { type Announcement, jobAnnouncement, type Outgoing } from "./announcement.ts";
+import { type Announcement, jobAnnouncement } from "./announcement.ts";
 import { countChange, isOpen } from "./counting.ts";
 import { dueAtOf } from "./deadline.ts";
+import { noEffects } from "./effects.ts";
 import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 
@@ -38,41 +39,6 @@ export interface TurnContext {
   readonly lastSocketSign: (instance: string) => number | null;
 }
 
-export type LiveTopic = "killswitch" | "schedule" | "catalog" | "cost";
-
-/** What is sent after a turn is stored. */
-export interface Effects {
-  readonly frames: { readonly instance: string; readonly message: CoordinatorMessage }[];
-  /** Workers whose waiting claims must look again. */
-  readonly wokenWorkers: Set<string>;
-  /** To every worker with a socket. */
-  readonly broadcast: { readonly message: CoordinatorMessage; readonly except?: ReadonlySet<string> }[];
-  /** Streams whose attempt has ended, whatever their worker still sends. */
-  readonly cuts: StreamCut[];
-  /** Final jobs whose bodies were stored outside. */
-  readonly droppedBodies: string[];
-  readonly changedJobs: Set<string>;
-  readonly finishedJobs: Set<string>;
-  readonly changedWorkers: Set<string>;
-  readonly changedTopics: Set<LiveTopic>;
-  /** Keys whose sockets must close, except those opened with one of these digests. */
-  readonly endedKeys: Map<string, readonly string[]>;
-  readonly endedSessions: Set<string>;
-  /** Workers that were forgotten. */
-  readonly forgottenWorkers: Set<string>;
-  /** Tries of webhook deliveries. */
-  readonly deliveries: Outgoing[];
-  readonly log: LogLine[];
-}
-
-/** `error`: how the reader's stream ends; null if the job continues with another attempt. */
-export interface StreamCut {
-  readonly instance: string;
-  readonly jobId: string;
-  readonly lease: number;
-  readonly error: Pick<JobError, "code" | "message" | "status"> | null;
-}
-
 const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
 
 const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
@@ -81,22 +47,7 @@ const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.upd
 export const UNREPORTED_KEPT_MS = 86_400_000;
 
 export class Turn {
-  readonly effects: Effects = {
-    frames: [],
-    wokenWorkers: new Set(),
-    broadcast: [],
-    cuts: [],
-    droppedBodies: [],
-    changedJobs: new Set(),
-    finishedJobs: new Set(),
-    changedWorkers: new Set(),
-    changedTopics: new Set(),
-    endedKeys: new Map(),
-    endedSessions: new Set(),
-    forgottenWorkers: new Set(),
-    deliveries: [],
-    log: [],
-  };
+  readonly effects = noEffects();
 
   /** Workers with new room, and groups with new jobs, for `assignWaiting`. */
   readonly freedWorkers = new Set<string>();

@@ -89,12 +89,13 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs"
       recentChars += chars;
     },
 
-    /** The oldest rows, at most `limit`, with about `maxChars` in total; at least one if there is any. */
-    oldest: (limit: number, maxChars: number): OutboxRow[] => {
+    /** The oldest rows, from a number on, with about as many characters as there is room for; at least one. */
+    oldest: (room: { readonly rows: number; readonly chars: number }, fromSeq = 0): OutboxRow[] => {
       const rows: OutboxRow[] = [];
       let total = 0;
-      for (const row of all(sql, "SELECT seq, at, chars FROM outbox ORDER BY seq LIMIT ?", limit)) {
-        if (rows.length > 0 && total >= maxChars) break;
+      const query = "SELECT seq, at, chars FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?";
+      for (const row of all(sql, query, fromSeq, room.rows)) {
+        if (rows.length > 0 && total >= room.chars) break;
         const [seq, at, chars] = [row.seq as number, row.at as number, row.chars as number];
         rows.push(recent.get(seq) ?? { seq, at, chars, entries: read(seq) });
         total += chars;

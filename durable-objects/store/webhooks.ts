@@ -33,35 +33,21 @@ export const deliveriesTable = (sql: Sql) => ({
     return row === null ? null : toDelivery(row);
   },
 
-  put: (delivery: Delivery): void => {
-    const {
-      id,
-      webhookId,
-      event,
-      at,
-      status,
-      attempts,
-      responseStatus,
-      error,
-      nextAttemptAt,
-      finishedAt,
-      traceparent,
-      body,
-    } = delivery;
+  put: (one: Delivery): void => {
     sql.exec(
       `INSERT OR REPLACE INTO deliveries (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      id,
-      webhookId,
-      event,
-      at,
-      status,
-      attempts,
-      responseStatus,
-      error,
-      nextAttemptAt,
-      finishedAt,
-      traceparent,
-      body,
+      one.id,
+      one.webhookId,
+      one.event,
+      one.at,
+      one.status,
+      one.attempts,
+      one.responseStatus,
+      one.error,
+      one.nextAttemptAt,
+      one.finishedAt,
+      one.traceparent,
+      one.body,
     );
   },
 

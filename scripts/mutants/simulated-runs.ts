@@ -1,10 +1,12 @@
-// The simulation as tests: each recorded run and each seed is one. SEEDS says how many.
+// The simulation as tests: each scene, each recorded run and each seed is one. SEEDS says how many.
 
 import { test } from "vitest";
 import { type Plan, planOf } from "../../test/simulation/plan.ts";
 import { loadTenant } from "../../test/simulation/platform.ts";
 import { REGRESSIONS } from "../../test/simulation/regressions.ts";
 import { runPlan } from "../../test/simulation/run.ts";
+import { Scene } from "../../test/simulation/scene.ts";
+import { SCENES } from "../../test/simulation/scenes.ts";
 
 const SEEDS = Number(process.env.SEEDS ?? 25);
 
@@ -15,5 +17,6 @@ const holds = (name: string, planned: () => Plan): void =>
   });
 
 await loadTenant();
+for (const { what, shown } of SCENES) test(what, () => Scene.of(shown));
 for (const { found, plan } of REGRESSIONS) holds(found, () => plan);
 for (let seed = 1; seed <= SEEDS; seed += 1) holds(`seed ${seed}`, () => planOf(seed));

@@ -172,12 +172,53 @@ describe("classes of equal workers", () => {
   test("do not mix workers that missed different numbers of heartbeats", () => {
     const turns = Array.from({ length: 16 }, (_, slot) => slot);
     const columns = columnsOf(turns);
-    for (const slot of [10, 11, 12]) columns.seenAt[slot] = NOON - OFFLINE_AFTER_MS / 2;
+    for (const slot of [0, 1, 2, 4, 12]) columns.seenAt[slot] = NOON - OFFLINE_AFTER_MS / 2;
     const equals = new EqualWorkers(() => "alike");
     turns.forEach((_, slot) => {
       equals.note(slot);
     });
-    expect(slotsOf(equals.foremost(all(turns.length), columns, facts))).toEqual([0, 1, 10, 11]);
+    expect(slotsOf(equals.foremost(all(turns.length), columns, facts))).toEqual([0, 1, 3, 5]);
+  });
+
+  test("stay in order while workers are given jobs, return, leave and come (property)", () => {
+    const step = fc.record({ slot: fc.nat({ max: 23 }), becomes: fc.constantFrom("given", "busy", "free", "gone") });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
+        const columns = columnsOf(Array.from({ length: 24 }, () => 0));
+        const kinds: (string | null)[] = Array.from({ length: 24 }, (_, slot) => (slot % 2 === 0 ? "free" : "busy"));
+        const equals = new EqualWorkers((slot) => kinds[slot] ?? null);
+        for (let slot = 0; slot < 24; slot += 1) equals.note(slot);
+        steps.forEach(({ slot, becomes }, at) => {
+          if (becomes === "given") columns.lastTurn[slot] = at + 1;
+          else kinds[slot] = becomes === "gone" ? null : becomes;
+          equals.note(slot);
+          if (at % 3 > 0) return;
+          const present = all(24).keepIf((one) => kinds[one] !== null);
+          const byTurn = [...present.members()].sort(
+            (one, other) => Number(columns.lastTurn[one]) - Number(columns.lastTurn[other]) || one - other,
+          );
+          const firstTwo = (kind: string) => byTurn.filter((one) => kinds[one] === kind).slice(0, 2);
+          const few = byTurn.length < 16;
+          const expected = few ? byTurn : [...firstTwo("free"), ...firstTwo("busy")];
+          expect(slotsOf(equals.foremost(present, columns, facts))).toEqual(expected.sort((one, other) => one - other));
+        });
+      }),
+    );
+  });
+
+  const ofSlots = (from: number, to: number): Bits => all(to).keepIf((slot) => slot >= from);
+
+  test("leave everybody where only few of them may have the job, or too many who may not are in front", () => {
+    const turns = Array.from({ length: 100 }, (_, slot) => slot);
+    const equals = new EqualWorkers(() => "alike");
+    turns.forEach((_, slot) => {
+      equals.note(slot);
+    });
+    const foremost = (among: Bits): number[] => slotsOf(equals.foremost(among, columnsOf(turns), facts));
+    expect(foremost(ofSlots(0, 20))).toHaveLength(20);
+    expect(foremost(ofSlots(70, 100))).toHaveLength(30);
+    expect(foremost(ofSlots(0, 30))).toEqual([0, 1]);
+    expect(foremost(ofSlots(50, 100))).toEqual([50, 51]);
   });
 
   test("are forgotten once they have no worker", () => {

@@ -195,10 +195,10 @@ test("the private door opens to nobody without its secret, and its folder to nob
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   const door = path.join(folder, "door-0.sock");
   for (const secret of ["", "undefined", "Bearer", server.adminKey]) {
-    expect(await privately(door, "/TENANT/default/fetch", secret)).toBe(404);
+    expect(await privately(door, "/TENANT/default", secret)).toBe(404);
   }
   // The private connection has its own socket: the app's socket does not lead there.
-  expect(await privately(path.join(folder, "edge-0.sock"), "/TENANT/default/fetch", "")).toBe(404);
+  expect(await privately(path.join(folder, "edge-0.sock"), "/TENANT/default", "")).toBe(404);
 }, 60_000);
 
 test("SIGTERM ends the server only after its processes have ended", async () => {

@@ -1,4 +1,4 @@
-// Groups of calls on a line to an object: each gets its own answer, or hears at once that there is none.
+// Calls on a line to an object: each gets its own answer, or hears at once that there is none. Streams beside it.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,22 +8,27 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import { readNumbered } from "../../durable-objects/object-line.ts";
-import { PrivateLine } from "../../scripts/self-host/edge/private-line.ts";
+import { answeredText, askedText, readAnswered, readAsked } from "../../durable-objects/object-line.ts";
+import { ObjectProcess } from "../../scripts/self-host/edge/object-process.ts";
 import { TextReader, textFrame } from "../../scripts/self-host/edge/websocket-frame.ts";
 
-const OBJECT = "/TENANT/t/fetch";
+const OBJECT = "/TENANT/t";
 
 let folder = "";
 let server: Server;
-let line: PrivateLine;
+let objects: ObjectProcess;
 let upgrades: { url: string | undefined; headers: Record<string, unknown> }[] = [];
 let sockets: WebSocket[] = [];
 /** How an object answers a message. */
 let answer: (socket: WebSocket, message: string) => void;
+/** How it answers any other request. */
+let respond: (socket: Socket) => void;
 
-/** As an object that returns each group. */
-const echo = (socket: WebSocket, message: string): void => socket.send(message);
+/** As an object that returns what it is asked. */
+const echo = (socket: WebSocket, message: string): void => {
+  const { number, text } = readAsked(message);
+  socket.send(`${number}\n${text}`);
+};
 const ended = (): number => sockets.filter(({ readyState }) => readyState > 1).length;
 
 beforeEach(async () => {
@@ -31,7 +36,7 @@ beforeEach(async () => {
   upgrades = [];
   sockets = [];
   answer = echo;
-  server = createServer();
+  server = createServer(({ socket }) => respond(socket));
   new WebSocketServer({ server }).on("connection", (socket, { url, headers }) => {
     upgrades.push({ url, headers });
     sockets.push(socket);
@@ -40,25 +45,25 @@ beforeEach(async () => {
   });
   server.listen(path.join(folder, "door.sock"));
   await once(server, "listening");
-  line = new PrivateLine(path.join(folder, "door.sock"), { authorization: "secret" });
+  objects = new ObjectProcess(path.join(folder, "door.sock"), "secret");
 });
 
 afterEach(() => {
-  line.close();
+  objects.close();
   server.close();
   for (const socket of sockets) socket.terminate();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const group = (text: string): string => JSON.stringify([{ value: text }]);
-const send = (text: string, to = OBJECT): Promise<unknown> => line.sendGroup(to, group(text));
+const send = (text: string, to = OBJECT): Promise<unknown> => objects.sendGroup(to, group(text));
 
 describe("a group", () => {
   it("opens the line with the secret, and the next one uses it", async () => {
     expect(await send("one")).toEqual([{ value: "one" }]);
     expect(await send("two")).toEqual([{ value: "two" }]);
     expect(upgrades).toMatchObject([
-      { url: OBJECT, headers: { authorization: "secret", "x-signalbox-url": "https://tenant/line" } },
+      { url: OBJECT, headers: { authorization: "secret", "x-signalbox-url": "https://object/line" } },
     ]);
   });
 
@@ -78,8 +83,8 @@ describe("a group", () => {
   });
 
   it("goes to its own object", async () => {
-    await Promise.all([send("one"), send("two", "/TENANT/other/fetch")]);
-    expect(upgrades.map(({ url }) => url).sort()).toEqual(["/TENANT/other/fetch", OBJECT]);
+    await Promise.all([send("one"), send("two", "/TENANT/other")]);
+    expect(upgrades.map(({ url }) => url).sort()).toEqual(["/TENANT/other", OBJECT]);
   });
 
   it.each([
@@ -107,7 +112,7 @@ describe("a group", () => {
   });
 
   it("to a process that is not there may be tried again", async () => {
-    const nobody = new PrivateLine(path.join(folder, "nobody.sock"));
+    const nobody = new ObjectProcess(path.join(folder, "nobody.sock"), "secret");
     await expect(nobody.sendGroup(OBJECT, "[]")).rejects.toMatchObject({ retryable: true });
     nobody.close();
   });
@@ -116,8 +121,28 @@ describe("a group", () => {
     answer = () => undefined;
     const waiting = send("one");
     await expect.poll(() => sockets.length).toBe(1);
-    line.close();
+    objects.close();
     await expect(waiting).rejects.toMatchObject({ retryable: true });
+  });
+});
+
+describe("a call", () => {
+  const answering = (outcome: unknown) => (socket: WebSocket, message: string) =>
+    socket.send(answeredText({ number: readAsked(message).number, text: JSON.stringify(outcome) }));
+
+  it("names its method, and gets its value", async () => {
+    let asked: unknown = null;
+    answer = (socket, message) => {
+      asked = readAsked(message);
+      answering({ value: 7 })(socket, message);
+    };
+    expect(await objects.call(OBJECT, "count", ["a", null])).toBe(7);
+    expect(asked).toEqual({ number: 1, method: "count", text: '["a",null]' });
+  });
+
+  it("throws what its method threw", async () => {
+    answer = answering({ thrown: { message: "busy", overloaded: true } });
+    await expect(objects.call(OBJECT, "count", [])).rejects.toMatchObject({ message: "busy", overloaded: true });
   });
 });
 
@@ -132,11 +157,11 @@ describe("a line", () => {
   it("that nobody has used for ten seconds ends, so that its object may sleep; another stays", async () => {
     await send("one");
     vi.advanceTimersByTime(8_000);
-    await send("one", "/TENANT/other/fetch");
+    await send("one", "/TENANT/other");
     expect(ended()).toBe(0);
     vi.advanceTimersByTime(7_001);
     await expect.poll(ended).toBe(1);
-    await send("two", "/TENANT/other/fetch");
+    await send("two", "/TENANT/other");
     expect(upgrades).toHaveLength(2);
     await send("two");
     expect(upgrades).toHaveLength(3);
@@ -155,10 +180,10 @@ describe("a line", () => {
   });
 
   it("that was not used for longest makes room where there are many", async () => {
-    for (let count = 0; count < 200; count += 1) await send("one", `/TENANT/t${count}/fetch`);
-    await send("two", "/TENANT/t0/fetch");
+    for (let count = 0; count < 200; count += 1) await send("one", `/TENANT/t${count}`);
+    await send("two", "/TENANT/t0");
     expect(ended()).toBe(0);
-    await send("one", "/TENANT/t200/fetch");
+    await send("one", "/TENANT/t200");
     await expect.poll(ended).toBe(1);
     expect(upgrades).toHaveLength(201);
     expect(sockets[1]?.readyState).toBeGreaterThan(1);
@@ -186,7 +211,44 @@ describe("frames", () => {
     }
   });
 
-  it("have what was sent under its number", () => {
-    expect(readNumbered("12\n[1,\n2]")).toEqual({ number: 12, text: "[1,\n2]" });
+  it("have a number, a method, and any text", () => {
+    const asked = { number: 12, method: "call", text: "[1,\n 2]" };
+    expect(readAsked(askedText(asked))).toEqual(asked);
+    const answered = { number: 12, text: "a b\nc" };
+    expect(readAnswered(answeredText(answered))).toEqual(answered);
+  });
+});
+
+describe("a stream", () => {
+  const ANSWER = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n";
+
+  it("arrives part by part, and hears that the process has died", async () => {
+    let process: Socket | null = null;
+    respond = (socket) => {
+      process = socket;
+      socket.write(ANSWER);
+    };
+    const reader = (await objects.fetch("/RELAY/r", "https://relay/read")).body.getReader();
+    expect(String(Buffer.from((await reader.read()).value ?? []))).toBe("first");
+    (process as Socket | null)?.destroy();
+    await expect(reader.read()).rejects.toThrow();
+  });
+
+  it("whose reader leaves ends its request", async () => {
+    const left = Promise.withResolvers<void>();
+    respond = (socket) => {
+      socket.once("close", () => left.resolve());
+      socket.write(ANSWER);
+    };
+    const { body } = await objects.fetch("/RELAY/r", "https://relay/read");
+    await body.cancel();
+    await left.promise;
+  });
+
+  it("that breaks off on its way to a process fails its request, and nothing else", async () => {
+    respond = () => undefined;
+    const body = new ReadableStream({ pull: (controller) => controller.error(new Error("the client left")) });
+    const sent = objects.fetch("/RELAY/r", "https://relay/write", { method: "POST", body });
+    await expect(sent).rejects.toMatchObject({ retryable: true });
   });
 });

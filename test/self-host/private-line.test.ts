@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { PrivateLine, ProcessAway } from "../../scripts/self-host/edge/private-line.ts";
+import { PrivateLine } from "../../scripts/self-host/edge/private-line.ts";
+import { ProcessAway } from "../../scripts/self-host/edge/process-away.ts";
 
 let folder = "";
 let line: PrivateLine;
@@ -31,7 +32,7 @@ beforeEach(async () => {
   });
   server.listen(path.join(folder, "door.sock"));
   await once(server, "listening");
-  line = new PrivateLine(path.join(folder, "door.sock"), { authorization: "secret" });
+  line = new PrivateLine(path.join(folder, "door.sock"));
 });
 
 afterEach(async () => {
@@ -41,12 +42,11 @@ afterEach(async () => {
 });
 
 describe("a call", () => {
-  it("is a request with the secret, its body and the body's length in bytes", async () => {
+  it("is a request with its body and the body's length in bytes", async () => {
     answer = (socket, request) => socket.write(textAnswer(request));
     expect((await line.post("/TENANT/t/call", "größe")).split("\r\n")).toEqual([
       "POST /TENANT/t/call HTTP/1.1",
       "host: workerd",
-      "authorization: secret",
       "content-length: 7",
       "",
       "größe",
@@ -127,39 +127,5 @@ describe("a call", () => {
     await pause(5);
     line.close();
     await expect(waiting).rejects.toMatchObject({ retryable: true });
-  });
-});
-
-describe("a stream", () => {
-  const ANSWER = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n";
-
-  it("arrives part by part, and hears that the process has died", async () => {
-    let process: Socket | null = null;
-    answer = (socket) => {
-      process = socket;
-      socket.write(ANSWER);
-    };
-    const reader = (await line.fetch("/RELAY/r/fetch", "https://relay/read")).body.getReader();
-    expect(String(Buffer.from((await reader.read()).value ?? []))).toBe("first");
-    (process as Socket | null)?.destroy();
-    await expect(reader.read()).rejects.toThrow();
-  });
-
-  it("whose reader leaves ends its request", async () => {
-    const left = Promise.withResolvers<void>();
-    answer = (socket) => {
-      socket.once("close", () => left.resolve());
-      socket.write(ANSWER);
-    };
-    const { body } = await line.fetch("/RELAY/r/fetch", "https://relay/read");
-    await body.cancel();
-    await left.promise;
-  });
-
-  it("that breaks off on its way to a process fails its request, and nothing else", async () => {
-    answer = () => undefined;
-    const body = new ReadableStream({ pull: (controller) => controller.error(new Error("the client left")) });
-    const sent = line.fetch("/RELAY/r/fetch", "https://relay/write", { method: "POST", body });
-    await expect(sent).rejects.toMatchObject({ retryable: true });
   });
 });

@@ -1,5 +1,5 @@
 // The simulator as a process: `--seed N` replays one run, `--seeds N [--from M]` runs a number of them, `--minutes N`
-// or `--seconds N` as many as fit, each after the regressions. The first failing seed is printed, shrunk and ends the
+// or `--seconds N` as many as fit, each after the scenes and the regressions. The first failing seed is printed, shrunk and ends the
 // run, or with `--keep-going` only printed; the exit code is then 1.
 
 import { parseArgs } from "node:util";
@@ -7,6 +7,8 @@ import { type Plan, planOf } from "./plan.ts";
 import { loadTenant } from "./platform.ts";
 import { REGRESSIONS, type Regression } from "./regressions.ts";
 import { runPlan, type Violation } from "./run.ts";
+import { Scene } from "./scene.ts";
+import { SCENES } from "./scenes.ts";
 import { type Failure, shrink } from "./shrink.ts";
 
 const { values } = parseArgs({
@@ -36,6 +38,20 @@ const replay = async (regressions: readonly Regression[]): Promise<boolean> => {
     const violation = await runPlan(plan);
     if (violation === null) continue;
     console.log(`again: ${found}\nafter step ${violation.step}: ${violation.what}`);
+    return false;
+  }
+  return true;
+};
+
+/** Whether every promise holds until its instant. */
+const watchScenes = async (): Promise<boolean> => {
+  for (const { what, shown } of SCENES) {
+    const wrong = await Scene.of(shown).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    if (wrong === null) continue;
+    console.log(`not so: ${what}\n${wrong}`);
     return false;
   }
   return true;
@@ -94,6 +110,7 @@ await loadTenant();
 const limitMs = limitOf(values);
 const count = values.seed !== undefined ? 1 : Number(values.seeds ?? (limitMs < Number.POSITIVE_INFINITY ? 1e9 : 200));
 const isFine =
+  (values.seed !== undefined || (await watchScenes())) &&
   (await replay(values.seed === undefined ? REGRESSIONS : [])) &&
   (await explore(Number(values.seed ?? values.from), count, limitMs));
 process.exitCode = isFine ? 0 : 1;

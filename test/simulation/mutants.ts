@@ -208,9 +208,16 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the outbox is emptied before history has it",
     "durable-objects/drain.ts",
-    "await apply(projectionOf(store, carried));\n      noteStored?.(carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);",
-    "const batch = projectionOf(store, carried);\n      await removeUpTo(carried.at(-1)?.seq ?? 0);\n      await apply(batch);",
+    "await applied;\n      noteStored?.(load.rows);\n      await removeUpTo(upToSeq);",
+    "await removeUpTo(upToSeq);\n      await applied;",
   ),
+  mutant(
+    "a job that history has in an older version is not sent again",
+    "durable-objects/projection.ts",
+    "sent.get(job.id) !== job.version",
+    "sent.get(job.id) === undefined",
+  ),
+  mutant("a job whose batch failed counts as sent", "durable-objects/drain.ts", "this.#sent.clear();", ""),
   mutant(
     "one outbox row too many is taken for drained",
     "durable-objects/history-writer.ts",

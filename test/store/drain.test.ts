@@ -1,9 +1,11 @@
 // The drain with an outbox that never stops growing: waiting for earlier rows must still end.
 
 import { expect, test } from "vitest";
-import { Drain } from "../../durable-objects/drain.ts";
+import { DRAIN_ROOM, Drain } from "../../durable-objects/drain.ts";
+import type { Insert } from "../../durable-objects/projection.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
-import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
+import type { OutboxRow, StoredEvent } from "../../durable-objects/store/outbox.ts";
+import { completedJob } from "../domain/sample-jobs.ts";
 
 const emptyEntries = { events: [], attempts: [], audit: [], runs: [] };
 
@@ -94,4 +96,79 @@ test("a clock that is set back an hour makes the wait for a history that was awa
   expect(drain.dueAt()).toBeLessThanOrEqual(waitMs);
   nowAt = waitMs;
   expect(drain.start()).not.toBeNull();
+});
+
+/** An outbox in which each of these rows is full and names jobs; all jobs have ended by now, unless told otherwise. */
+const fullOutbox = (jobsOfRows: readonly (readonly string[])[], versionOf: (id: string) => number = () => 3) => {
+  const rows = jobsOfRows.map((ids, index): OutboxRow => {
+    const events = ids.map((jobId) => ({ jobId, version: 1, type: "job.assigned" }) as StoredEvent);
+    return { seq: index + 1, at: 0, chars: DRAIN_ROOM.chars, entries: { ...emptyEntries, events } };
+  });
+  const outbox = {
+    oldest: (_room: object, fromSeq = 0) => rows.filter(({ seq }) => seq >= fromSeq).slice(0, 1),
+    firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
+    lastSeq: () => jobsOfRows.length,
+  };
+  const findMany = (ids: readonly string[]) =>
+    ids.map((id) => ({ job: { ...completedJob(), id, version: versionOf(id) }, text: "{}" }));
+  const payloads = { findMany: () => new Map(), findResults: () => new Map() };
+  const store = { outbox, payloads, jobs: { findMany } } as unknown as Store;
+  const removeUpTo = async (seq: number): Promise<void> => {
+    while ((rows[0]?.seq ?? seq + 1) <= seq) rows.shift();
+  };
+  return { store, removeUpTo };
+};
+
+/** The jobs that a batch writes. */
+const jobsIn = (inserts: readonly Insert[]): string[] =>
+  inserts
+    .filter(({ sql }) => sql.includes("INTO jobs"))
+    .flatMap(({ values }) => (JSON.parse(String(values[0])) as [string][]).map(([id]) => id));
+
+test("a job that history has in its last version is not sent again with its later events; one that changed is", async () => {
+  let version = 2;
+  const { store, removeUpTo } = fullOutbox([["a", "b"], ["a"], ["b"], ["a"]], (id) => (id === "b" ? version : 3));
+  const sent: string[][] = [];
+  const apply = async (inserts: readonly Insert[]): Promise<void> => {
+    sent.push(jobsIn(inserts));
+    version = 4;
+  };
+  const drain = new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo });
+  expect(await drain.flush()).toBe(true);
+  expect(sent).toEqual([["a", "b"], [], ["b"], []]);
+});
+
+test("a batch that did not arrive is sent again whole, and nothing after it arrives before", async () => {
+  const { store, removeUpTo } = fullOutbox([["a"], ["a", "b"]]);
+  const sent: string[][] = [];
+  const apply = async (inserts: readonly Insert[]): Promise<void> => {
+    sent.push(jobsIn(inserts));
+    if (sent.length === 1) throw new Error("D1 is away");
+  };
+  const drain = new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo });
+  expect(await drain.flush()).toBe(false);
+  expect(store.outbox.firstSeq()).toBe(1);
+  expect(await drain.flush()).toBe(true);
+  expect(sent).toEqual([["a"], ["a"], ["b"]]);
+});
+
+test("the next batch is prepared while history works on the one before, and sent after it has left the outbox", async () => {
+  const log: string[] = [];
+  const { store, removeUpTo } = fullOutbox([["a"], ["b"]]);
+  const { findMany } = store.jobs;
+  store.jobs.findMany = (ids) => {
+    log.push(`${ids} is read`);
+    return findMany(ids);
+  };
+  const apply = async (inserts: readonly Insert[]): Promise<void> => {
+    log.push(`${jobsIn(inserts)} is sent`);
+    await Promise.resolve();
+  };
+  const remove = async (seq: number): Promise<void> => {
+    log.push(`row ${seq} leaves`);
+    await removeUpTo(seq);
+  };
+  const drain = new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo: remove });
+  expect(await drain.flush()).toBe(true);
+  expect(log).toEqual(["a is read", "a is sent", "b is read", "row 1 leaves", "b is sent", "row 2 leaves"]);
 });

@@ -117,17 +117,19 @@ test("outbox rows are read in order and forgotten up to a number", async () => {
   const seen = await inStore("outbox", (store) => {
     const nothing = { events: [], attempts: [], audit: [], runs: [] };
     for (const seq of [3, 1, 2]) store.outbox.put({ seq, at: seq * 10, chars: 400, entries: nothing });
-    const read = (limit: number, maxChars: number) => store.outbox.oldest(limit, maxChars).map((row) => row.seq);
+    const read = (rows: number, chars: number, from?: number) =>
+      store.outbox.oldest({ rows, chars }, from).map((row) => row.seq);
     const [all, few, light, one] = [read(10, 2_000), read(2, 2_000), read(10, 500), read(10, 1)];
+    const later = read(10, 2_000, 2);
     const counts = [store.outbox.count()];
     store.outbox.removeUpTo(2);
     counts.push(store.outbox.count());
     const after = { after: read(10, 2_000), first: store.outbox.firstSeq() };
     store.outbox.removeUpTo(3);
-    return { all, few, light, one, ...after, counts: [...counts, store.outbox.count()] };
+    return { all, few, light, one, later, ...after, counts: [...counts, store.outbox.count()] };
   });
   const after = { after: [3], first: 3, counts: [3, 1, 0] };
-  expect(seen).toEqual({ all: [1, 2, 3], few: [1, 2], light: [1, 2], one: [1], ...after });
+  expect(seen).toEqual({ all: [1, 2, 3], few: [1, 2], light: [1, 2], one: [1], later: [2, 3], ...after });
 });
 
 /** The queries of every turn or sweep. */

@@ -3,7 +3,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
 import { newJobRequest, toNewJob } from "../../contract/job.ts";
-import { LINE_URL, type Numbered, numberedText, readNumbered } from "../../durable-objects/object-line.ts";
+import { type Answered, askedText, GROUP, LINE_URL, readAnswered } from "../../durable-objects/object-line.ts";
 import { read } from "../../src/http/key-format.ts";
 import { credentialOf } from "../../src/http/tenant.ts";
 import { type Body, newWorld, type World } from "../support/workerd/client.ts";
@@ -26,39 +26,53 @@ const newJob = (prompt: string): Promise<unknown> =>
 
 interface Line {
   readonly socket: WebSocket;
-  readonly answers: Numbered[];
+  readonly answers: Answered[];
   readonly ended: Promise<void>;
 }
 
 const openLine = async (): Promise<Line> => {
   const { webSocket: socket } = await world.stub.fetch(LINE_URL, { headers: { upgrade: "websocket" } });
   if (socket === null) throw new Error("the object opens no line");
-  const answers: Numbered[] = [];
+  const answers: Answered[] = [];
   socket.accept();
   socket.addEventListener("message", ({ data }) => {
-    answers.push(readNumbered(String(data)));
+    answers.push(readAnswered(String(data)));
   });
   const ended = new Promise<void>((resolve) => socket.addEventListener("close", () => resolve()));
   return { socket, answers, ended };
 };
 
 const send = (line: Line, number: number, calls: readonly unknown[]): void =>
-  line.socket.send(numberedText({ number, text: JSON.stringify(calls) }));
+  line.socket.send(askedText({ number, method: GROUP, text: JSON.stringify(calls) }));
 
-const outcomesOf = ({ text }: Numbered): Body => JSON.parse(text);
+const outcomesOf = ({ text }: Answered): Body => JSON.parse(text);
 
 it("answers each group under its number, also when several are under way", async () => {
   const line = await openLine();
   send(line, 7, [await newJob("one"), await newJob("two")]);
   send(line, 8, [await call("getJob", { id: "nobody's" })]);
   await expect.poll(() => line.answers.length).toBe(2);
-  const answerTo = (number: number): Body => outcomesOf(line.answers.find((one) => one.number === number) as Numbered);
+  const answerTo = (number: number): Body => outcomesOf(line.answers.find((one) => one.number === number) as Answered);
   const made = answerTo(7).map((outcome: Body) => outcome.value.value.id);
   expect(answerTo(8)).toMatchObject([{ value: { ok: false } }]);
   expect(await Promise.all(made.map((id: string) => world.ok("GET", `/api/jobs/${id}`)))).toMatchObject([
     { prompt: "one" },
     { prompt: "two" },
   ]);
+});
+
+it("calls any method beside the groups, and tells what it threw", async () => {
+  const line = await openLine();
+  const ask = (number: number, method: string, args: unknown): void =>
+    line.socket.send(askedText({ number, method, text: JSON.stringify(args) }));
+  const { credential } = (await call("authorizeRead", null)) as { credential: unknown };
+  ask(1, "claimWaiting", [credential, { instance: "w", max: 1 }, 60_000]);
+  ask(2, "isSyncHalted", []);
+  ask(3, "endsOf", [null]);
+  await expect.poll(() => line.answers.length).toBeGreaterThan(1);
+  const answerTo = (number: number): Body => outcomesOf(line.answers.find((one) => one.number === number) as Answered);
+  expect(answerTo(2)).toEqual({ value: false });
+  await expect.poll(() => answerTo(3)).toMatchObject({ thrown: { message: expect.stringContaining("null") } });
 });
 
 it("sends no answer before it is stored: an object that ends in between has neither told nor kept anything", async () => {
@@ -93,9 +107,9 @@ it("ends with its object, so that nobody waits for an answer", async () => {
   await line.ended;
 });
 
-it("ends if a message is no group of calls", async () => {
+it("ends if a group is none", async () => {
   const line = await openLine();
-  line.socket.send(numberedText({ number: 1, text: "no JSON" }));
+  line.socket.send(askedText({ number: 1, method: GROUP, text: "no JSON" }));
   await line.ended;
   expect(line.answers).toEqual([]);
 });
@@ -116,6 +130,6 @@ it("takes a group as large as all bodies that go into one", async () => {
   const calls = await Promise.all(Array.from({ length: 40 }, () => newJob(prompt)));
   send(line, 1, calls);
   await expect.poll(() => line.answers.length).toBe(1);
-  const made = outcomesOf(line.answers[0] as Numbered);
+  const made = outcomesOf(line.answers[0] as Answered);
   expect(made.filter((outcome: Body) => outcome.value?.ok === true)).toHaveLength(40);
 });

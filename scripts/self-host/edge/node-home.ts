@@ -29,6 +29,7 @@ import { FairTurns } from "./fair-turns.ts";
 import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace } from "./object-namespace.ts";
+import { ObjectProcess } from "./object-process.ts";
 import { type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { PrivateLine } from "./private-line.ts";
 
@@ -48,7 +49,7 @@ export interface NodeHomePlan {
 interface Objects {
   readonly child: ChildServer;
   readonly edgeSocket: string;
-  readonly line: PrivateLine;
+  readonly process: ObjectProcess;
 }
 
 // The app uses the name that it has in workerd.
@@ -75,15 +76,15 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     takeTurn: (tenant, lane) => turns.take(tenant, lane),
   };
   /** An object's name begins with its tenant's. */
-  const lineTo = (name: string): PrivateLine => {
+  const processWith = (name: string): ObjectProcess => {
     const [tenant = ""] = name.split("/");
-    return (objects[shareOf(tenant, objects.length)] as Objects).line;
+    return (objects[shareOf(tenant, objects.length)] as Objects).process;
   };
   const env = {
     ...plan.project.vars,
     ...plan.environment,
     ...Object.fromEntries(
-      plan.project.durableObjects.map(({ binding }) => [binding, objectNamespace(binding, lineTo)]),
+      plan.project.durableObjects.map(({ binding }) => [binding, objectNamespace(binding, processWith)]),
     ),
     ...Object.fromEntries(historyLines.map(([binding, line]) => [binding, historyDatabase(line)])),
     ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
@@ -111,7 +112,8 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     stop: async () => {
       await closeServer(server, LAST_ANSWERS_MS);
       // First, because workerd waits for open connections before it ends.
-      for (const line of [...historyLines.map(([, line]) => line), ...objects.map(({ line }) => line)]) line.close();
+      for (const { process } of objects) process.close();
+      for (const [, line] of historyLines) line.close();
       await Promise.all(children.map((child) => child.stop()));
       watch.stop();
       rmSync(sockets, { recursive: true, force: true });
@@ -146,7 +148,7 @@ function startObjects(plan: NodeHomePlan, share: Share, folder: string, history:
     sockets: [edge, door],
     probePath: "/health",
   });
-  return { child, edgeSocket: edge, line: new PrivateLine(door, { authorization: secret }) };
+  return { child, edgeSocket: edge, process: new ObjectProcess(door, secret) };
 }
 
 const exchangeOf = (c: AppContext): Exchange => (c.env as Env & { exchange: Exchange }).exchange;

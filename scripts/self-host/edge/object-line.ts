@@ -1,16 +1,16 @@
-// One line to a tenant's object (`durable-objects/object-line.ts`): a WebSocket over our private connection. Several
-// groups may be under way; each gets its own answer. Invariant: when the line ends, whatever ended it, every group
-// without an answer fails at once.
+// One line to an object (`durable-objects/object-line.ts`): a WebSocket through the private door. Several calls may be
+// under way; each gets its own answer. Invariant: when the line ends, whatever ended it, every call without an answer
+// fails at once.
 
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import { numberedText, readNumbered } from "../../../durable-objects/object-line.ts";
+import { askedText, readAnswered } from "../../../durable-objects/object-line.ts";
 import { TextReader, textFrame } from "./websocket-frame.ts";
 
 const END_OF_HEAD = "\r\n\r\n";
 const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
 const KEY_BYTES = 16;
-const UPGRADE = ["upgrade: websocket", "connection: upgrade", "sec-websocket-version: 13"];
+const UPGRADE = { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" };
 
 interface Asked {
   readonly askedAt: number;
@@ -28,8 +28,7 @@ export class ObjectLine {
   /** The answer to the upgrade as far as it has come; null once the line is open. */
   #head: string | null = "";
 
-  /** `head`: the lines of the request that opens it. */
-  constructor(socketPath: string, head: string, onEnd: (line: ObjectLine) => void) {
+  constructor(socketPath: string, path: string, headers: Record<string, string>, onEnd: (line: ObjectLine) => void) {
     let failure = new Error("the object ended the line");
     this.#socket = connect(socketPath);
     this.#socket.on("data", (bytes: Buffer) => this.#hear(bytes));
@@ -40,22 +39,24 @@ export class ObjectLine {
       onEnd(this);
       for (const { reject } of this.#asked.values()) reject(failure);
     });
-    const key = `sec-websocket-key: ${randomBytes(KEY_BYTES).toString("base64")}`;
-    this.#socket.write(`${head}${[...UPGRADE, key].join("\r\n")}${END_OF_HEAD}`);
+    const key = randomBytes(KEY_BYTES).toString("base64");
+    const all = Object.entries({ ...headers, ...UPGRADE, "sec-websocket-key": key });
+    const lines = all.map(([name, value]) => `${name}: ${value}`);
+    this.#socket.write([`GET ${path} HTTP/1.1`, ...lines].join("\r\n") + END_OF_HEAD);
   }
 
   /** Sent at once, even before the line is open: workerd reads what follows the upgrade as its first messages. */
-  ask(text: string): Promise<string> {
+  ask(method: string, text: string): Promise<string> {
     this.#lastNumber += 1;
     const number = this.#lastNumber;
     this.#usedAt = performance.now();
     return new Promise((resolve, reject) => {
       this.#asked.set(number, { askedAt: this.#usedAt, resolve, reject });
-      this.#socket.write(textFrame(numberedText({ number, text })));
+      this.#socket.write(textFrame(askedText({ number, method, text })));
     });
   }
 
-  /** Whether a group is under way. */
+  /** Whether a call is under way. */
   get isBusy(): boolean {
     return this.#asked.size > 0;
   }
@@ -84,7 +85,7 @@ export class ObjectLine {
   }
 
   #take(message: string): void {
-    const { number, text } = readNumbered(message);
+    const { number, text } = readAnswered(message);
     const asked = this.#asked.get(number);
     if (asked === undefined) throw new Error("an answer that nobody asked for");
     this.#asked.delete(number);

@@ -4,7 +4,7 @@
 import type { ObjectLine } from "./object-line.ts";
 
 const IDLE_MS = 10_000;
-/** Longer than any turn takes: a process that is silent for longer hangs. */
+/** Longer than any wait of the API: a process that is silent for longer hangs. */
 const SILENT_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
 /** Their files are among those that `descriptors.ts` keeps free. */
@@ -20,11 +20,11 @@ export class ObjectLines {
     this.#open = open;
   }
 
-  ask(path: string, text: string): Promise<string> {
+  ask(path: string, method: string, text: string): Promise<string> {
     const line = this.#lines.get(path) ?? this.#openOne(path);
     this.#lines.delete(path);
     this.#lines.set(path, line);
-    return line.ask(text);
+    return line.ask(method, text);
   }
 
   close(): void {

@@ -1,23 +1,21 @@
-// A binding to Durable Objects for the app in Node: the objects live in workerd, behind the private connection. `call`
-// goes in groups, on the object's line; anything that may wait (a long poll) goes alone by HTTP, so that nothing waits
-// behind it.
+// A binding to Durable Objects for the app in Node: the objects live in workerd, behind the private door. `call` goes in
+// groups; anything that may wait (a long poll) goes alone, so that nothing waits behind it.
 
 import type { GroupedCall } from "../../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "./call-group.ts";
-import type { PrivateLine, Streamed, StreamedRequest } from "./private-line.ts";
+import type { ObjectProcess, Streamed, StreamedRequest } from "./object-process.ts";
 
 type Namespace = Pick<DurableObjectNamespace, "getByName" | "jurisdiction">;
 
-export const objectNamespace = (binding: string, lineTo: (name: string) => PrivateLine): Namespace => {
+export const objectNamespace = (binding: string, processOf: (name: string) => ObjectProcess): Namespace => {
   const groups = new Map<string, CallGroup>();
-  const pathOf = (name: string, method: string): string => `/${binding}/${encodeURIComponent(name)}/${method}`;
+  const pathOf = (name: string): string => `/${binding}/${encodeURIComponent(name)}`;
 
   const groupOf = (name: string): CallGroup => {
     const open = groups.get(name);
     if (open !== undefined) return open;
-    const path = pathOf(name, "fetch");
     const group = new CallGroup(
-      (calls) => lineTo(name).sendGroup(path, calls),
+      (calls) => processOf(name).sendGroup(pathOf(name), calls),
       () => groups.delete(name),
     );
     groups.set(name, group);
@@ -36,11 +34,11 @@ export const objectNamespace = (binding: string, lineTo: (name: string) => Priva
     }
 
     fetch(url: string, init?: StreamedRequest): Promise<Streamed> {
-      return lineTo(this.#name).fetch(pathOf(this.#name, "fetch"), url, init);
+      return processOf(this.#name).fetch(pathOf(this.#name), url, init);
     }
 
     callAlone(method: string, args: readonly unknown[]): Promise<unknown> {
-      return lineTo(this.#name).call(pathOf(this.#name, method), JSON.stringify(args));
+      return processOf(this.#name).call(pathOf(this.#name), method, args);
     }
   }
   Object.setPrototypeOf(Stub.prototype, otherMethods);

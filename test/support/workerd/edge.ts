@@ -4,10 +4,12 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { LINE_URL, numberedText, readNumbered } from "../../../durable-objects/object-line.ts";
+import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
+import { askedText, GROUP, LINE_URL, readAnswered } from "../../../durable-objects/object-line.ts";
 import { FairTurns } from "../../../scripts/self-host/edge/fair-turns.ts";
 import { historyDatabase } from "../../../scripts/self-host/edge/history-database.ts";
 import { objectNamespace } from "../../../scripts/self-host/edge/object-namespace.ts";
+import type { ObjectProcess } from "../../../scripts/self-host/edge/object-process.ts";
 import type { PrivateLine } from "../../../scripts/self-host/edge/private-line.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
@@ -26,28 +28,25 @@ const knock = (path: string, init: RequestInit): Promise<Response> => {
   return door.fetch(new Request(`http://workerd${path}`, { ...init, headers }));
 };
 
-/** A line of its own for each group: an open one would keep its object from sleeping. */
-const askOnLine = async (path: string, group: string): Promise<string> => {
+/** A line of its own for each call: an open one would keep its object from sleeping. */
+const askOnLine = async (path: string, method: string, text: string): Promise<string> => {
   const { webSocket } = await knock(path, { headers: { upgrade: "websocket", "x-signalbox-url": LINE_URL } });
   if (webSocket === null) throw new Error("the door opens no line");
   webSocket.accept();
   const answer = new Promise<string>((resolve, reject) => {
-    webSocket.addEventListener("message", ({ data }) => resolve(readNumbered(String(data)).text));
+    webSocket.addEventListener("message", ({ data }) => resolve(readAnswered(String(data)).text));
     webSocket.addEventListener("close", () => reject(new Error("the object ended the line")));
   });
-  webSocket.send(numberedText({ number: 1, text: group }));
+  webSocket.send(askedText({ number: 1, method, text }));
   return answer.finally(() => webSocket.close());
 };
 
-/** As `PrivateLine` calls the objects, without the Unix socket. */
-const doorLine = {
-  sendGroup: async (path: string, group: string): Promise<unknown> => JSON.parse(await askOnLine(path, group)),
-  call: async (path: string, body: string): Promise<unknown> => {
-    const outcome = (await (await knock(path, { method: "POST", body })).json()) as {
-      value?: unknown;
-      thrown?: { message: string };
-    };
-    if (outcome.thrown !== undefined) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
+/** As `ObjectProcess` calls the objects, without the Unix socket. */
+const objectProcess = {
+  sendGroup: async (path: string, group: string): Promise<unknown> => JSON.parse(await askOnLine(path, GROUP, group)),
+  call: async (path: string, method: string, args: readonly unknown[]): Promise<unknown> => {
+    const outcome = JSON.parse(await askOnLine(path, method, JSON.stringify(args))) as Outcome;
+    if ("thrown" in outcome) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
     return outcome.value;
   },
   fetch: (
@@ -55,7 +54,7 @@ const doorLine = {
     url: string,
     { method = "GET", body = null }: { method?: string; body?: BodyInit | null } = {},
   ) => knock(path, { method, body, headers: { "x-signalbox-url": url } }),
-} as unknown as PrivateLine;
+} as unknown as ObjectProcess;
 
 interface Asked {
   readonly sql: string;
@@ -90,8 +89,8 @@ const home: Home = {
 
 const nodeEnv = {
   ...(env as unknown as Env),
-  TENANT: objectNamespace("TENANT", () => doorLine),
-  RELAY: objectNamespace("RELAY", () => doorLine),
+  TENANT: objectNamespace("TENANT", () => objectProcess),
+  RELAY: objectNamespace("RELAY", () => objectProcess),
   DB: historyDatabase(historyLine),
   HOME: home,
 } as unknown as Env;

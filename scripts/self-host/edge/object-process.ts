@@ -1,0 +1,84 @@
+// One of our own workerd processes with objects, behind its private door: calls on a line to each object, streams by
+// HTTP.
+
+import { Agent, type IncomingMessage, request } from "node:http";
+import { pipeline, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
+import { GROUP, LINE_URL } from "../../../durable-objects/object-line.ts";
+import { ObjectLine } from "./object-line.ts";
+import { ObjectLines } from "./object-lines.ts";
+import { processAway, throwAway } from "./process-away.ts";
+
+export interface StreamedRequest {
+  readonly method?: string;
+  readonly body?: ReadableStream<Uint8Array> | null;
+}
+
+/** The parts of an answer that the app reads. */
+export interface Streamed {
+  readonly status: number;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly text: () => Promise<string>;
+}
+
+/** In each method, `path` is the object's: `/<binding>/<name>`. */
+export class ObjectProcess {
+  readonly #socketPath: string;
+  readonly #secret: string;
+  readonly #lines = new ObjectLines((path, onEnd) => this.#openLine(path, onEnd));
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(socketPath: string, secret: string) {
+    this.#socketPath = socketPath;
+    this.#secret = secret;
+  }
+
+  /** Sends a group of calls to a tenant. */
+  async sendGroup(path: string, group: string): Promise<readonly Outcome[]> {
+    return JSON.parse(await this.#ask(path, GROUP, group)) as readonly Outcome[];
+  }
+
+  /** Calls an object's method, which may wait before it answers. */
+  async call(path: string, method: string, args: readonly unknown[]): Promise<unknown> {
+    const outcome = JSON.parse(await this.#ask(path, method, JSON.stringify(args))) as Outcome;
+    if ("thrown" in outcome) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
+    return outcome.value;
+  }
+
+  /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
+  async fetch(path: string, url: string, { method = "GET", body }: StreamedRequest = {}): Promise<Streamed> {
+    const headers = this.#headers(url);
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const asked = request({ socketPath: this.#socketPath, agent: this.#agent, path, method, headers }, resolve);
+      asked.on("error", (error) => reject(processAway(error)));
+      if (body) pipeline(Readable.fromWeb(body as never), asked, () => undefined);
+      else asked.end();
+    });
+    // The reader gets the error; no other listener is needed.
+    answer.on("error", () => undefined);
+    return {
+      status: answer.statusCode ?? 0,
+      body: Readable.toWeb(answer) as unknown as ReadableStream<Uint8Array>,
+      text: () => text(answer),
+    };
+  }
+
+  close(): void {
+    this.#lines.close();
+    this.#agent.destroy();
+  }
+
+  #ask(path: string, method: string, text: string): Promise<string> {
+    return this.#lines.ask(path, method, text).catch(throwAway);
+  }
+
+  #openLine(path: string, onEnd: (line: ObjectLine) => void): ObjectLine {
+    return new ObjectLine(this.#socketPath, path, this.#headers(LINE_URL), onEnd);
+  }
+
+  /** `url`: what the object is asked. */
+  #headers(url: string): Record<string, string> {
+    return { host: "workerd", authorization: this.#secret, "x-signalbox-url": url };
+  }
+}

@@ -1,0 +1,104 @@
+// A sentence about the object, and what shows it: calls one after the other, without a fault, with a clock that only the
+// scene moves. So it can show what holds until an exact instant.
+
+import type { Refusal } from "../../domain/refusal.ts";
+import type { Result } from "../../domain/result.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
+import type { Credential } from "../../durable-objects/operations/keys.ts";
+import { TENANT } from "./shell.ts";
+import { World } from "./world.ts";
+
+export interface Shown {
+  readonly what: string;
+  readonly shown: (scene: Scene) => Promise<void>;
+}
+
+/** A tenant whose every call ends before the next, without a fault. */
+export class Scene {
+  readonly #world = new World(1);
+
+  static async of(shown: Shown["shown"]): Promise<void> {
+    const scene = new Scene();
+    try {
+      await scene.#world.begin();
+      await shown(scene);
+      const [surprise] = scene.#world.shell.surprises;
+      if (surprise !== undefined) throw new Error(surprise);
+    } finally {
+      scene.#world.shell.close();
+    }
+  }
+
+  readonly admin = this.#world.admin;
+
+  get nowAt(): number {
+    return this.#world.shell.clock.nowAt;
+  }
+
+  /** Time passes; what is due meanwhile is done. */
+  pass(ms: number): Promise<void> {
+    return this.#world.shell.advance(ms);
+  }
+
+  /** The object is unloaded: what it did not store is forgotten. */
+  sleep(): void {
+    this.#world.shell.crash("evicted");
+  }
+
+  async ask<Name extends OperationName>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name>,
+  ): Promise<Result<AnswerOf<Name>, Refusal>> {
+    const asking = this.#world.shell.call(credential, name, request);
+    await this.#world.shell.settle();
+    const answer = await asking;
+    if (answer === null) throw new Error(`${name} was not answered`);
+    return answer;
+  }
+
+  /** The answer to a request that must succeed. */
+  async done<Name extends OperationName>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name>,
+  ): Promise<AnswerOf<Name>> {
+    const answer = await this.ask(credential, name, request);
+    if (!answer.ok) throw new Error(`${name} was refused: ${JSON.stringify(answer.error)}`);
+    return answer.value;
+  }
+
+  /** The worker's stream has its first event. */
+  async firstWord(id: string, lease: number): Promise<void> {
+    const tenant = await this.#world.shell.tenant();
+    const telling = tenant.firstWord(id, lease);
+    await this.#world.shell.settle();
+    await telling;
+  }
+
+  /** A job as history has it. */
+  archived(id: string) {
+    const archived = this.#world.archived(id);
+    if (archived === null) throw new Error(`history has no job ${id}`);
+    return archived;
+  }
+
+  /** The details of what was audited under a name, once history has it. */
+  audited(action: string): Record<string, unknown>[] {
+    const rows = this.#world.shell.history.rows(
+      "SELECT detail FROM audit WHERE tenant = ? AND action = ?",
+      TENANT,
+      action,
+    );
+    return rows.map(({ detail }) => JSON.parse(detail as string));
+  }
+
+  /** The platform delays the alarm; nothing that is due is done. */
+  holdAlarm(isHeld: boolean): void {
+    this.#world.shell.isAlarmHeld = isHeld;
+  }
+
+  rows(query: string, ...values: (string | number)[]) {
+    return this.#world.shell.disk.rows(query, ...values);
+  }
+}

@@ -1,0 +1,140 @@
+// When a waiting, assigned or running job moves on by itself, to the millisecond.
+
+import assert from "node:assert/strict";
+import type { Scene, Shown } from "./scene.ts";
+import { ALIVE, configure, create, present, read, started } from "./scene-steps.ts";
+
+const statusOf = async (scene: Scene, id: string) => (await scene.done(scene.admin, "getJob", { id })).status;
+
+/** It has one state until then and another from then on; its worker stays alive meanwhile. */
+const changesAfter = async (scene: Scene, id: string, ms: number, [before, after]: readonly [string, string]) => {
+  await scene.pass(ms - 1);
+  assert.equal(await statusOf(scene, id), before);
+  await scene.pass(1);
+  assert.equal(await statusOf(scene, id), after);
+};
+
+export const SCENES_OF_JOBS: readonly Shown[] = [
+  {
+    what: "a job runs at its time",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const { id } = await create(scene, { runAt: scene.nowAt + 5_000 });
+      await changesAfter(scene, id, 5_000, ["pending", "assigned"]);
+    },
+  },
+  {
+    what: "a lease that is not started in time goes back",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, jobs: { accept_within_seconds: 7 } });
+      await present(scene);
+      const { id } = await create(scene);
+      await present(scene, { concurrency: 0 });
+      await changesAfter(scene, id, 7_000, ["assigned", "pending"]);
+    },
+  },
+  {
+    what: "a running job without heartbeats is taken back once the threshold has passed since the last",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, jobs: { reap_stale_after_seconds: 40 } });
+      await present(scene);
+      const { id, lease } = await started(scene);
+      await scene.pass(30_000);
+      await scene.done(scene.admin, "heartbeatJob", { id, lease });
+      await present(scene, { concurrency: 0 });
+      await changesAfter(scene, id, 40_000, ["running", "pending"]);
+    },
+  },
+  {
+    what: "a running job ends with its time, heartbeats or not",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, jobs: { reap_stale_after_seconds: null } });
+      await present(scene);
+      const { id } = await started(scene, { timeoutMs: 9_000, maxAttempts: 1 });
+      await changesAfter(scene, id, 9_000, ["running", "failed"]);
+    },
+  },
+  {
+    what: "a worker's pause ends at its time",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const untilAt = scene.nowAt + 6_000;
+      const pause = (at: number) => scene.ask(scene.admin, "pauseWorker", { instance: "w", reason: null, untilAt: at });
+      assert.ok(!(await pause(scene.nowAt)).ok);
+      assert.ok((await pause(untilAt)).ok);
+      const { id } = await create(scene);
+      await changesAfter(scene, id, 6_000, ["pending", "assigned"]);
+    },
+  },
+  {
+    what: "a provider that refused rests for as long as it asked",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, providers: { p: { rate_limit: { max_retries: 3 } } } });
+      await present(scene, { concurrency: 2 });
+      const { id, lease } = await started(scene);
+      const error = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
+      const spent = { usage: null, costUsd: null, model: null };
+      await scene.done(scene.admin, "failJob", { id, lease, error, retryAfterMs: 8_000, ...spent });
+      const { id: other } = await create(scene, { priority: "critical" });
+      const [rest] = scene.rows("SELECT until_at FROM backoffs");
+      const restMs = (rest?.until_at as number) - scene.nowAt;
+      assert.ok(restMs >= 8_000);
+      await changesAfter(scene, other, restMs, ["pending", "assigned"]);
+    },
+  },
+  {
+    what: "a worker is offline once it was silent for longer than it may be",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 45 } });
+      await present(scene);
+      const status = async () => (await scene.done(scene.admin, "getWorker", { instance: "w" })).status;
+      await scene.pass(45_000);
+      assert.equal(await status(), "idle");
+      await scene.pass(1);
+      assert.equal(await status(), "offline");
+    },
+  },
+  {
+    what: "what was read from history is believed for five seconds after the object said that it has no such job",
+    shown: async (scene) => {
+      const { id } = await create(scene);
+      await scene.done(scene.admin, "cancelJob", { id });
+      await scene.pass(20_000);
+      scene.sleep();
+      const absent = await scene.ask(scene.admin, "getJob", { id });
+      assert.ok(!absent.ok && absent.error.code === "not_found");
+      const archived = scene.archived(id);
+      const codeWith = async (absentAt: number) => {
+        const answer = await scene.ask(scene.admin, "cancelJob", { id, archived: { ...archived, absentAt } });
+        return answer.ok ? null : answer.error.code;
+      };
+      const absentAt = scene.nowAt;
+      assert.equal(await codeWith(absentAt), "job_state");
+      assert.equal(await codeWith(absentAt + 1), "not_found");
+      await scene.pass(4_999);
+      assert.equal(await codeWith(absentAt), "job_state");
+      await scene.pass(1);
+      assert.equal(await codeWith(absentAt), "not_found");
+    },
+  },
+  {
+    what: "a worker's expired lease is forgotten once it starts a job",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, jobs: { accept_within_seconds: 5, retry: { backoff_seconds: 1 } } });
+      await present(scene);
+      const expired = async () => {
+        const [row] = scene.rows("SELECT record FROM workers WHERE instance = 'w'");
+        return JSON.parse(row?.record as string).expiredLeases;
+      };
+      const { id } = await create(scene);
+      await scene.pass(5_000);
+      assert.equal(await expired(), 1);
+      await scene.pass(2_000);
+      const { lease } = await read(scene, id);
+      await scene.done(scene.admin, "startJob", { id, lease });
+      assert.equal(await expired(), 0);
+    },
+  },
+];

@@ -1,0 +1,55 @@
+// How long a request at the front door waits: in the queue, for the first word, for a worker whose socket is gone.
+
+import assert from "node:assert/strict";
+import type { Scene, Shown } from "./scene.ts";
+import { ALIVE, ANSWERS, asking, configure, present, read } from "./scene-steps.ts";
+
+const ask = (scene: Scene, id: string, more: Record<string, unknown> = {}) =>
+  scene.done(scene.admin, "ask", asking(id, more));
+
+export const SCENES_OF_THE_DOOR: readonly Shown[] = [
+  {
+    what: "a request waits in the queue for as long as it says",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene, { ...ANSWERS, concurrency: 0 });
+      await ask(scene, "r", { queueMs: 3_000 });
+      await scene.pass(2_999);
+      assert.equal((await read(scene, "r")).status, "pending");
+      await scene.pass(1);
+      const ended = await read(scene, "r");
+      assert.deepEqual([ended.status, ended.error?.code], ["failed", "queue_timeout"]);
+    },
+  },
+  {
+    what: "a stream waits for its first word for as long as the tenant says, then goes to another worker",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, front_door: { first_token_seconds: 6 } });
+      await present(scene, ANSWERS);
+      await ask(scene, "r", { stream: true });
+      const { lease } = await read(scene, "r");
+      await scene.pass(1_000);
+      await scene.done(scene.admin, "startJob", { id: "r", lease });
+      await present(scene, { ...ANSWERS, instance: "other" });
+      await scene.pass(5_999);
+      assert.deepEqual([(await read(scene, "r")).lease, (await read(scene, "r")).status], [lease, "running"]);
+      await scene.pass(1);
+      const moved = await read(scene, "r");
+      assert.deepEqual([moved.assigned_worker, moved.lease], ["other", lease + 1]);
+    },
+  },
+  {
+    what: "a stream that has said something is waited for",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, front_door: { first_token_seconds: 6 } });
+      await present(scene, ANSWERS);
+      await ask(scene, "r", { stream: true });
+      const { lease } = await read(scene, "r");
+      await scene.done(scene.admin, "startJob", { id: "r", lease });
+      await scene.pass(5_999);
+      await scene.firstWord("r", lease);
+      await scene.pass(10_000);
+      assert.deepEqual([(await read(scene, "r")).lease, (await read(scene, "r")).status], [lease, "running"]);
+    },
+  },
+];

@@ -1,0 +1,57 @@
+// In which order waiting jobs are given out.
+
+import assert from "node:assert/strict";
+import type { NewJob } from "../../domain/job.ts";
+import { PRIORITIES } from "../../domain/requirements.ts";
+import { Random } from "./random.ts";
+import type { Scene, Shown } from "./scene.ts";
+import { create, present, read } from "./scene-steps.ts";
+
+/** Jobs that ask for different things wait in different groups. */
+const WANTED: readonly Partial<NewJob>[] = [
+  {},
+  { provider: "p" },
+  { model: "m" },
+  { tags: ["a"] },
+  { tags: ["a", "b"] },
+];
+
+/** Which jobs have been given out. */
+const assigned = async (scene: Scene, ids: readonly string[]): Promise<string[]> => {
+  const given: string[] = [];
+  for (const id of ids) if ((await read(scene, id)).status === "assigned") given.push(id);
+  return given;
+};
+
+export const SCENES_OF_THE_QUEUE: readonly Shown[] = [
+  {
+    what: "jobs are given out by priority, then by age, whatever they ask for",
+    shown: async (scene) => {
+      const random = new Random(7);
+      const count = 30;
+      const jobs: { id: string; urgency: number }[] = [];
+      for (let at = 0; at < count; at += 1) {
+        const urgency = Math.floor(random.next() * PRIORITIES.length);
+        const wanted = WANTED[Math.floor(random.next() * WANTED.length)];
+        const { id } = await create(scene, { ...wanted, priority: PRIORITIES[urgency] ?? "normal" });
+        jobs.push({ id, urgency });
+      }
+      const order = jobs.toSorted((one, other) => other.urgency - one.urgency).map(({ id }) => id);
+      for (const places of [1, 4, 11, 12, 20, 29]) {
+        await present(scene, { tags: "a,b", concurrency: places });
+        assert.deepEqual(await assigned(scene, order), order.slice(0, places));
+      }
+    },
+  },
+  {
+    what: "a claim takes the jobs that have waited longest, as many as there are places",
+    shown: async (scene) => {
+      await present(scene, { concurrency: 3 });
+      await scene.done(scene.admin, "pauseWorker", { instance: "w", reason: null, untilAt: null });
+      const ids: string[] = [];
+      for (const wanted of [...WANTED.slice(0, 3), ...WANTED.slice(0, 3)]) ids.push((await create(scene, wanted)).id);
+      await scene.done(scene.admin, "resumeWorker", { instance: "w" });
+      assert.deepEqual(await assigned(scene, ids), ids.slice(0, 3));
+    },
+  },
+];
