@@ -64,7 +64,9 @@ const nobodyAskedTwice: Check = (before, now, { model }) => {
   return null;
 };
 
-const refusedLeavesNothing: Check = (_before, now, { model }) => {
+const refusedLeavesNothing: Check = (before, now, { model }) => {
+  if (before !== now && before.prompts === now.prompts && model.refused.size === model.refusedCount) return null;
+  model.refusedCount = model.refused.size;
   for (const [id, prompt] of now.prompts) {
     if (model.refused.has(prompt)) return `job ${id} was refused, and is here`;
   }
@@ -148,11 +150,12 @@ const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =
  * have the platform's clock.
  */
 const theSilentAreGivenNothing: Check = (before, now, { model, shell, workers, isShared }) => {
-  if (isShared) return null;
+  const given = isShared ? [] : newLeases(before, now);
+  if (given.length === 0) return null;
   const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
   const { elapsedAt, heededAt, nowAt } = shell.clock;
   const offlineAfterMs = Math.max(...[before, now].map(({ config }) => config.presence.offlineAfterMs));
-  for (const { id, assignedAt, assignedWorker } of newLeases(before, now)) {
+  for (const { id, assignedAt, assignedWorker } of given) {
     if (assignedWorker === null || open.has(assignedWorker)) continue;
     const heardAt = Math.max(model.heardAt.get(assignedWorker) ?? 0, heededAt);
     const silentMs = (assignedAt ?? nowAt) + elapsedAt - nowAt - heardAt;

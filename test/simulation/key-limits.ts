@@ -19,8 +19,11 @@ const noteMade = (model: Model, at: number): void => {
   model.minute = { fromAt: count === 1 ? at : model.minute.fromAt, count };
 };
 
-const openOf = (now: Snapshot): number =>
-  [...now.jobs.values()].filter(({ job }) => job.keyId === LIMITED.id && isOpen(job)).length;
+const openOf = (now: Snapshot): number => {
+  let count = 0;
+  for (const { job } of now.jobs.values()) if (job.keyId === LIMITED.id && isOpen(job)) count += 1;
+  return count;
+};
 
 /** New jobs of the key, in the order of their creation. */
 export const keyLimitsHold = (before: Snapshot, now: Snapshot, { model, isShared }: World): string | null => {
@@ -36,8 +39,9 @@ export const keyLimitsHold = (before: Snapshot, now: Snapshot, { model, isShared
     if (!isShared && Math.min(spentBefore, spent(createdAt)) >= LIMITS.dayNanoUsd)
       return `job ${id} was created by a key that has spent ${spentBefore} today`;
   }
+  if (made.length === 0 || isShared) return null;
   const open = openOf(now);
-  if (made.length > 0 && !isShared && open > LIMITS.concurrent)
+  if (open > LIMITS.concurrent)
     return `the limited key has ${open} open jobs, and may create while it has fewer than ${LIMITS.concurrent}`;
   return null;
 };

@@ -10,6 +10,7 @@ import type { Store } from "../../durable-objects/store/open.ts";
 import { closedByMoney } from "./money.ts";
 import { FAILED_SWEEP_RETRY_MS } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
+import type { JobRow } from "./stored-jobs.ts";
 import type { World } from "./world.ts";
 
 export const indexesEqualTables = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
@@ -45,12 +46,17 @@ const dueEquals = (store: Store, now: Snapshot): string | null => {
 };
 
 const openCountsEqual = (memory: Memory, now: Snapshot): string | null => {
-  for (const status of ["pending", "assigned", "running"] as const) {
-    const count = [...now.jobs.values()].filter(({ job }) => job.status === status).length;
-    if (memory.open[status] !== count) return `memory counts ${memory.open[status]} ${status} jobs, and ${count} are`;
+  const counts = { pending: 0, assigned: 0, running: 0 };
+  for (const { job } of now.jobs.values()) if (!isFinal(job.status)) counts[job.status as keyof typeof counts] += 1;
+  for (const [status, count] of Object.entries(counts)) {
+    const known = memory.open[status as keyof typeof counts];
+    if (known !== count) return `memory counts ${known} ${status} jobs, and ${count} are`;
   }
   return null;
 };
+
+const isAhead = (one: JobRow, other: JobRow): boolean =>
+  one.orderKey === other.orderKey ? one.job.id < other.job.id : (one.orderKey ?? 0) < (other.orderKey ?? 0);
 
 const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
   const waiting = [...now.jobs.values()].filter(({ orderKey }) => orderKey !== null);
@@ -61,11 +67,10 @@ const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
     const group = queue.groups.get(key);
     if (group?.count !== members.length)
       return `memory has ${group?.count} jobs in group ${key}, not ${members.length}`;
-    const [head] = members.sort(
-      (one, other) => (one.orderKey ?? 0) - (other.orderKey ?? 0) || (one.job.id < other.job.id ? -1 : 1),
-    );
-    if (group.head !== null && group.head.id !== head?.job.id)
-      return `memory has ${group.head.id} at the head of group ${key}, and it is ${head?.job.id}`;
+    if (group.head === null) continue;
+    const head = members.reduce((one, other) => (isAhead(other, one) ? other : one));
+    if (group.head.id !== head.job.id)
+      return `memory has ${group.head.id} at the head of group ${key}, and it is ${head.job.id}`;
     const oldest = members.map(({ job }) => job.id).sort()[0];
     if (group.oldest !== null && group.oldest !== oldest)
       return `memory has ${group.oldest} as the oldest of group ${key}, and it is ${oldest}`;
@@ -76,13 +81,16 @@ const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
 const loadsEqual = ({ fleet }: Memory, now: Snapshot): string | null => {
   if (fleet.size !== now.workers.size) return `memory has ${fleet.size} workers, and ${now.workers.size} are`;
   const byProvider = new Map<string, number>();
-  for (const { job } of now.jobs.values()) {
-    const provider = isLeased(job) ? job.workerProvider : null;
+  const byWorker = new Map<string, number>();
+  for (const { job, worker } of now.jobs.values()) {
+    if (!isLeased(job)) continue;
+    if (worker !== null) byWorker.set(worker, (byWorker.get(worker) ?? 0) + 1);
+    const provider = job.workerProvider;
     if (provider !== null) byProvider.set(provider, (byProvider.get(provider) ?? 0) + 1);
   }
   for (const [instance, { provider, concurrency }] of now.workers) {
     const member = fleet.get(instance);
-    const load = [...now.jobs.values()].filter((row) => isLeased(row.job) && row.worker === instance).length;
+    const load = byWorker.get(instance) ?? 0;
     if (member?.load !== load) return `memory has ${member?.load} jobs with ${instance}, and it holds ${load}`;
     if (member.worker.concurrency !== concurrency || member.worker.provider !== provider)
       return `memory has another offer of ${instance}`;

@@ -38,6 +38,8 @@ export class Model {
   readonly schedulePrompts = new Set<string>();
   /** Prompts of creations that were refused, and never answered otherwise. */
   readonly refused = new Set<string>();
+  /** How many there were when they were last looked for. */
+  refusedCount = 0;
   /** The worker that each lease was given to, by `job/lease`. */
   readonly holders = new Map<string, string>();
   /** The job and lease that each result was reported for, by the number in it. */

@@ -80,7 +80,9 @@ export const budgetsHold = (before: Snapshot, now: Snapshot, world: World): stri
   const closedBefore = model.closedByMoney;
   model.closedByMoney = closed;
   const { onReached } = now.config.budget;
-  if (onReached === "killswitch" && now.killswitch.level === 0 && isTenantsReached(world, now) && !world.isShared)
+  // A clock that was set back into a day that was over halts nobody; the providers that cost are closed again.
+  const mustHalt = onReached === "killswitch" && world.shell.clock.setBackFromAt <= now.nowAt && !world.isShared;
+  if (mustHalt && now.killswitch.level === 0 && isTenantsReached(world, now))
     return "the budget is reached, and its killswitch is not on";
   for (const { job } of now.changed) {
     if (!isLeased(job) || before.jobs.get(job.id)?.job.lease === job.lease) continue;

@@ -404,6 +404,44 @@ export const REGRESSIONS: readonly Regression[] = [
     },
   },
   {
+    found: "the simulation: a clock set back into a day whose budget was reached was expected to halt the tenant",
+    plan: {
+      seed: 3103633,
+      steps: [
+        step("make a schedule", 0.59607228, 0.92241587, 0.67677423, 0.5210462, 0.3138145),
+        joined("let time pass", 0.85525866, 0.43616006, 0.64970979, 0.70672289, 0.31978463),
+        step("let time pass", 0.87590277, 0.21323975, 0.3804658, 0.43401043, 0.22823369),
+        step("report presence", 0.00764542, 0.06177523, 0.35244731, 0.24695111, 0.57430424),
+        joined("create", 0.97328066, 0.50023669, 0.95491064, 0.61225762, 0.61430454),
+        step("let time pass", 0.99674928, 0.75396426, 0.63034194, 0.28417096, 0.77631763),
+        step("claim", 0.04229345, 0.04637041, 0.7464883, 0.59259322, 0.74809858),
+        step("let time pass", 0.87743829, 0.06626927, 0.29622753, 0.27842867, 0.12482551),
+        joined("create", 0.74578207, 0.45921324, 0.42013635, 0.85086532, 0.26388717),
+        step("complete", 0.12963854, 0.30926274, 0.53652202, 0.62601753, 0.73362454),
+        step("complete", 0.062211, 0.79503021, 0.49767522, 0.60967219, 0.87160072),
+        step("configure", 0.40197734, 0.24714383, 0.66773349, 0.55111105, 0.79016182),
+        step("repeat a creation a day later", 0.67658012, 0.26091859, 0.96039019, 0.11836178, 0.92719372),
+        step("clear the killswitch", 0.09369398, 0.77721003, 0.98093669, 0.16579799, 0.71521998),
+        step("set the clock back", 0.9201872, 0.00622159, 0.32699172, 0.36414305, 0.10057404),
+        step("claim", 0.05782837, 0.26051025, 0.59739, 0.96010917, 0.41220173),
+      ],
+    },
+  },
+  {
+    found: "the rare mutants: half of a key's requests were free, and all were refused after the clock was set back",
+    plan: {
+      seed: 1,
+      steps: [
+        step("configure", 0.8),
+        step("ask often", 0.99, 0),
+        step("set the clock back", 0.9),
+        step("ask often", 0.99, 0),
+        step("let time pass", 0.7),
+        step("ask often", 0.1, 0),
+      ],
+    },
+  },
+  {
     found: "the rare mutant: a storage that had room once had it for ever",
     plan: {
       seed: 1,

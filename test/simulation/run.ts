@@ -49,6 +49,8 @@ const take = async (world: World, { kind, chances, isJoined }: Step): Promise<vo
   if (!isJoined) await world.shell.settle();
 };
 
+const CHECKS = Object.entries(INVARIANTS);
+
 /** Shows whether anything can have changed since the last check. */
 const signsOf = ({ shell }: World): string =>
   `${shell.handle.workCount} ${shell.handle.isDead} ${shell.history.appliedCount} ${shell.disk.writeCount} ${shell.disk.alarmAt}`;
@@ -81,7 +83,7 @@ const inspector = (world: World) => {
     hearAudit(world, now);
     const [news] = world.model.violations;
     if (news !== undefined) return news;
-    for (const [name, check] of Object.entries(INVARIANTS)) {
+    for (const [name, check] of CHECKS) {
       const wrong = check(before ?? now, now, world);
       if (wrong !== null) return `${name}: ${wrong}`;
     }
