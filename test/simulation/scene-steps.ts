@@ -6,7 +6,7 @@ import type { NewJob } from "../../domain/job.ts";
 import type { Scene } from "./scene.ts";
 
 /** A job that any worker may have. */
-const JOB: NewJob = {
+export const JOB: NewJob = {
   prompt: "hello",
   input: {},
   provider: null,
@@ -28,8 +28,8 @@ export const ALIVE = { presence: { offline_after_seconds: 3600 } };
 export const configure = (scene: Scene, document: Record<string, unknown>) =>
   scene.done(scene.admin, "replaceConfig", { document: configDocument.parse(document), etag: "e", ifMatch: null });
 
-export const present = (scene: Scene, more: Record<string, unknown> = {}) =>
-  scene.done(scene.admin, "reportPresence", { ...toPresence({ ...WORKER, ...more }), viaSocket: false });
+export const present = (scene: Scene, more: Record<string, unknown> = {}, credential = scene.admin) =>
+  scene.done(credential, "reportPresence", { ...toPresence({ ...WORKER, ...more }), viaSocket: false });
 
 export const create = (scene: Scene, wanted: Partial<NewJob> = {}, idempotencyKey: string | null = null) =>
   scene.done(scene.admin, "createJob", {

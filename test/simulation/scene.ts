@@ -6,6 +6,7 @@ import type { Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import { TENANT } from "./shell.ts";
+import { connect } from "./workers.ts";
 import { World } from "./world.ts";
 
 export interface Shown {
@@ -33,6 +34,10 @@ export class Scene {
 
   get nowAt(): number {
     return this.#world.shell.clock.nowAt;
+  }
+
+  get alarmCount(): number {
+    return this.#world.shell.alarmCount;
   }
 
   /** Time passes; what is due meanwhile is done. */
@@ -66,6 +71,16 @@ export class Scene {
     const answer = await this.ask(credential, name, request);
     if (!answer.ok) throw new Error(`${name} was refused: ${JSON.stringify(answer.error)}`);
     return answer.value;
+  }
+
+  /** Connects `worker-0` by a socket; what it is told comes into the list. */
+  async connect(): Promise<readonly string[]> {
+    const [worker] = this.#world.workers;
+    if (worker === undefined) throw new Error("no worker");
+    const connecting = connect(this.#world, worker, [0, 0, 0, 0, 0]);
+    await this.#world.shell.settle();
+    await connecting;
+    return worker.socket?.inbox ?? [];
   }
 
   /** The worker's stream has its first event. */

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import type { KeyLimits } from "../../domain/key-limits.ts";
+import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Scene, Shown } from "./scene.ts";
-import { ANSWERS, asking, complete, create, present, read } from "./scene-steps.ts";
+import { ANSWERS, asking, complete, create, present, read, started } from "./scene-steps.ts";
 import { keyOf } from "./world.ts";
 
 const MINUTE_MS = 60_000;
@@ -36,6 +37,9 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
     shown: async (scene) => {
       const session = { kind: "session", id: "s", hash: "of a cookie" } as const;
       await scene.done(scene.admin, "createSession", { id: session.id, hash: session.hash });
+      const endsAt = new Date(scene.nowAt + 12 * HOUR_MS).toISOString();
+      assert.equal((await scene.done(session, "readSession", { id: session.id })).expires_at, endsAt);
+      assert.equal((await scene.done(scene.admin, "readSession", { id: null })).expires_at, null);
       await scene.pass(12 * HOUR_MS - 1);
       assert.ok((await scene.ask(session, "readKillswitch", null)).ok);
       scene.holdAlarm(true);
@@ -140,6 +144,50 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
       await scene.pass(1);
       assert.ok(!(await scene.ask(old, "readKillswitch", null)).ok);
       assert.deepEqual(scene.audited("key.rotated"), [{ name: "rotating", grace_seconds: 90 }]);
+    },
+  },
+  {
+    what: "the audit says which limits a key has from now on, or that it has none",
+    shown: async (scene) => {
+      await withLimits(scene, { concurrent: 3 });
+      await scene.done(scene.admin, "patchKey", { id: "limited", name: "renamed", limits: undefined });
+      await scene.done(scene.admin, "patchKey", { id: "limited", name: null, limits: null });
+      await scene.pass(1_000);
+      const [renamed, freed] = scene.audited("key.changed") as {
+        name: string;
+        limits: { concurrent: number } | null;
+      }[];
+      assert.deepEqual([renamed?.name, renamed?.limits?.concurrent], ["renamed", 3]);
+      assert.deepEqual([freed?.name, freed?.limits], ["renamed", null]);
+    },
+  },
+  {
+    what: "an answer tells the state of the requests a minute to a key that has such a limit",
+    shown: async (scene) => {
+      await present(scene, { ...ANSWERS, concurrency: 0 });
+      await withLimits(scene, { requestsPerMinute: 5 });
+      const asked = await scene.done(keyOf("limited"), "ask", asking("a"));
+      assert.deepEqual(asked.limits, { limit: 5, remaining: 4, resetMs: MINUTE_MS });
+      await scene.done(scene.admin, "patchKey", { id: "limited", name: null, limits: { ...NO_LIMITS, concurrent: 9 } });
+      assert.equal((await scene.done(keyOf("limited"), "ask", asking("b"))).limits, null);
+    },
+  },
+  {
+    what: "what an attempt that was taken back had cost counts if its own worker's key tells, or an operator's",
+    shown: async (scene) => {
+      const own = keyOf("worker-key-0");
+      await present(scene, { concurrency: 2 }, own);
+      const spentUsd = async () => (await scene.done(scene.admin, "readBudget", null)).day_spent_usd;
+      const [one, two] = [await started(scene), await started(scene)];
+      for (const { id } of [one, two]) await scene.done(scene.admin, "cancelJob", { id });
+      const late = (credential: Credential, { id, lease }: typeof one) =>
+        scene.ask(credential, "completeJob", { id, lease, result: 1, usage: null, costUsd: 1, model: null });
+      await late(keyOf("worker-key-1"), one);
+      assert.equal(await spentUsd(), 0);
+      await late(own, one);
+      assert.equal(await spentUsd(), 1);
+      await late(scene.admin, two);
+      assert.equal(await spentUsd(), 2);
     },
   },
 ];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, ANSWERS, asking, configure, present, read } from "./scene-steps.ts";
+import { ALIVE, ANSWERS, asking, configure, present, read, started } from "./scene-steps.ts";
 
 const ask = (scene: Scene, id: string, more: Record<string, unknown> = {}) =>
   scene.done(scene.admin, "ask", asking(id, more));
@@ -50,6 +50,24 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
       await scene.firstWord("r", lease);
       await scene.pass(10_000);
       assert.deepEqual([(await read(scene, "r")).lease, (await read(scene, "r")).status], [lease, "running"]);
+    },
+  },
+  {
+    what: "only a stream has a time for its first word; without a time limit a job runs for as long as its worker beats",
+    shown: async (scene) => {
+      const settings = { front_door: { first_token_seconds: 6 }, jobs: { timeout_seconds: null } };
+      await configure(scene, { ...ALIVE, ...settings });
+      await present(scene, { ...ANSWERS, concurrency: 3 });
+      await ask(scene, "r");
+      const { lease } = await read(scene, "r");
+      await scene.done(scene.admin, "startJob", { id: "r", lease });
+      const plain = [await started(scene), await started(scene, { stream: true })];
+      for (let beats = 0; beats < 10; beats += 1) {
+        await scene.pass(10_000);
+        for (const id of ["r", ...plain.map((job) => job.id)])
+          await scene.done(scene.admin, "heartbeatJob", { id, lease: 1 });
+      }
+      assert.ok(scene.alarmCount < 30, `${scene.alarmCount} alarms`);
     },
   },
 ];

@@ -1,7 +1,7 @@
 // The D1 binding for the app in Node: sends the requests of workerd's own binding to the process with the database.
 // Only the parts that the app uses: prepared statements and batches.
 
-import type { PrivateLine } from "./private-line.ts";
+import type { TextConnections } from "./text-connections.ts";
 
 type Value = string | number | null;
 
@@ -15,22 +15,22 @@ interface Answer {
 type Row = Record<string, Value>;
 
 class Statement {
-  readonly #line: PrivateLine;
+  readonly #connections: TextConnections;
   readonly sql: string;
   readonly params: readonly Value[];
 
-  constructor(line: PrivateLine, sql: string, params: readonly Value[] = []) {
-    this.#line = line;
+  constructor(connections: TextConnections, sql: string, params: readonly Value[] = []) {
+    this.#connections = connections;
     this.sql = sql;
     this.params = params;
   }
 
   bind(...params: readonly Value[]): Statement {
-    return new Statement(this.#line, this.sql, params);
+    return new Statement(this.#connections, this.sql, params);
   }
 
   async all(): Promise<Answer> {
-    const [answer] = await ask(this.#line, [this]);
+    const [answer] = await ask(this.#connections, [this]);
     if (answer === undefined) throw new Error("D1_ERROR: no answer to the statement");
     return answer;
   }
@@ -50,17 +50,17 @@ class Statement {
   }
 }
 
-const ask = async (line: PrivateLine, statements: readonly Statement[]): Promise<readonly Answer[]> => {
+const ask = async (connections: TextConnections, statements: readonly Statement[]): Promise<readonly Answer[]> => {
   const body = JSON.stringify(statements.map(({ sql, params }) => ({ sql, params })));
-  const answer = JSON.parse(await line.post("/query?resultsFormat=ARRAY_OF_OBJECTS", body)) as Answer | Answer[];
+  const answer = JSON.parse(await connections.post("/query?resultsFormat=ARRAY_OF_OBJECTS", body)) as Answer | Answer[];
   const answers = Array.isArray(answer) ? answer : [answer];
   const failed = answers.find(({ success }) => !success);
   if (failed !== undefined) throw new Error(`D1_ERROR: ${failed.error ?? "unknown"}`);
   return answers;
 };
 
-export const historyDatabase = (line: PrivateLine): D1Database =>
+export const historyDatabase = (connections: TextConnections): D1Database =>
   ({
-    prepare: (sql: string) => new Statement(line, sql),
-    batch: (statements: readonly Statement[]) => ask(line, statements),
+    prepare: (sql: string) => new Statement(connections, sql),
+    batch: (statements: readonly Statement[]) => ask(connections, statements),
   }) as unknown as D1Database;

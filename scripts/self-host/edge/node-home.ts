@@ -31,7 +31,7 @@ import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace } from "./object-namespace.ts";
 import { ObjectProcess } from "./object-process.ts";
 import { type Exchange, passOn, tunnel } from "./pass-on.ts";
-import { PrivateLine } from "./private-line.ts";
+import { TextConnections } from "./text-connections.ts";
 
 const SECRET_BYTES = 32;
 /** Requests in progress may finish within this time when the server stops. */
@@ -62,8 +62,8 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
   const objects = shares.map((share) => startObjects(plan, share, sockets, history.sockets));
   const children = [history.child, ...objects.map(({ child }) => child)];
   const watch = watchDisk(plan.dir.root);
-  const historyLines = Object.entries(history.sockets).map(
-    ([binding, socket]) => [binding, new PrivateLine(socket)] as const,
+  const databases = Object.entries(history.sockets).map(
+    ([binding, socket]) => [binding, new TextConnections(socket)] as const,
   );
 
   const turns = new FairTurns();
@@ -86,7 +86,7 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
     ...Object.fromEntries(
       plan.project.durableObjects.map(({ binding }) => [binding, objectNamespace(binding, processWith)]),
     ),
-    ...Object.fromEntries(historyLines.map(([binding, line]) => [binding, historyDatabase(line)])),
+    ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
     ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
     HOME: home,
   };
@@ -113,7 +113,7 @@ export async function startNodeHome(plan: NodeHomePlan, address: Address): Promi
       await closeServer(server, LAST_ANSWERS_MS);
       // First, because workerd waits for open connections before it ends.
       for (const { process } of objects) process.close();
-      for (const [, line] of historyLines) line.close();
+      for (const [, connections] of databases) connections.close();
       await Promise.all(children.map((child) => child.stop()));
       watch.stop();
       rmSync(sockets, { recursive: true, force: true });

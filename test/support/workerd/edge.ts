@@ -10,7 +10,7 @@ import { FairTurns } from "../../../scripts/self-host/edge/fair-turns.ts";
 import { historyDatabase } from "../../../scripts/self-host/edge/history-database.ts";
 import { objectNamespace } from "../../../scripts/self-host/edge/object-namespace.ts";
 import type { ObjectProcess } from "../../../scripts/self-host/edge/object-process.ts";
-import type { PrivateLine } from "../../../scripts/self-host/edge/private-line.ts";
+import type { TextConnections } from "../../../scripts/self-host/edge/text-connections.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
 import type { Home } from "../../../src/http/home.ts";
@@ -62,7 +62,7 @@ interface Asked {
 }
 
 /** As the history process answers. */
-const historyLine = {
+const historyConnections = {
   post: async (_path: string, body: string): Promise<string> => {
     const statements = (JSON.parse(body) as Asked[]).map(({ sql, params }) => env.DB.prepare(sql).bind(...params));
     try {
@@ -71,7 +71,7 @@ const historyLine = {
       return JSON.stringify({ success: false, error: (error as Error).message });
     }
   },
-} as unknown as PrivateLine;
+} as unknown as TextConnections;
 
 const turns = new FairTurns();
 const home: Home = {
@@ -91,7 +91,7 @@ const nodeEnv = {
   ...(env as unknown as Env),
   TENANT: objectNamespace("TENANT", () => objectProcess),
   RELAY: objectNamespace("RELAY", () => objectProcess),
-  DB: historyDatabase(historyLine),
+  DB: historyDatabase(historyConnections),
   HOME: home,
 } as unknown as Env;
 

@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { PrivateLine } from "../../scripts/self-host/edge/private-line.ts";
 import { ProcessAway } from "../../scripts/self-host/edge/process-away.ts";
+import { TextConnections } from "../../scripts/self-host/edge/text-connections.ts";
 
 let folder = "";
-let line: PrivateLine;
+let connections: TextConnections;
 let server: Server;
-let connections = 0;
+let opened = 0;
 /** How the process answers a request. */
 let answer: (socket: Socket, request: string) => unknown;
 
@@ -23,20 +23,20 @@ const textAnswer = (text: string): Buffer =>
   );
 
 beforeEach(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), "private-line-"));
-  connections = 0;
+  folder = mkdtempSync(path.join(tmpdir(), "text-connections-"));
+  opened = 0;
   server = createServer((socket) => {
-    connections += 1;
+    opened += 1;
     socket.on("error", () => undefined);
     socket.on("data", (bytes) => answer(socket, String(bytes)));
   });
   server.listen(path.join(folder, "door.sock"));
   await once(server, "listening");
-  line = new PrivateLine(path.join(folder, "door.sock"));
+  connections = new TextConnections(path.join(folder, "door.sock"));
 });
 
 afterEach(async () => {
-  line.close();
+  connections.close();
   server.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -44,8 +44,8 @@ afterEach(async () => {
 describe("a call", () => {
   it("is a request with its body and the body's length in bytes", async () => {
     answer = (socket, request) => socket.write(textAnswer(request));
-    expect((await line.post("/TENANT/t/call", "größe")).split("\r\n")).toEqual([
-      "POST /TENANT/t/call HTTP/1.1",
+    expect((await connections.post("/query", "größe")).split("\r\n")).toEqual([
+      "POST /query HTTP/1.1",
       "host: workerd",
       "content-length: 7",
       "",
@@ -61,22 +61,22 @@ describe("a call", () => {
         await pause(1);
         socket.write(bytes.subarray(cut));
       };
-      expect(await line.post("/", "")).toBe("größe 10 €");
+      expect(await connections.post("/", "")).toBe("größe 10 €");
     }
-    expect(connections).toBe(1);
+    expect(opened).toBe(1);
   });
 
   it("takes no connection that the process may be about to close: workerd ends idle ones after 15 seconds", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
       answer = (socket) => socket.write(textAnswer("ok"));
-      await line.post("/", "");
+      await connections.post("/", "");
       vi.advanceTimersByTime(9_000);
-      await line.post("/", "");
-      expect(connections).toBe(1);
+      await connections.post("/", "");
+      expect(opened).toBe(1);
       vi.advanceTimersByTime(14_999);
-      await line.post("/", "");
-      expect(connections).toBe(2);
+      await connections.post("/", "");
+      expect(opened).toBe(2);
     } finally {
       vi.useRealTimers();
     }
@@ -87,11 +87,11 @@ describe("a call", () => {
       if (request.endsWith("slow")) await pause(20);
       socket.write(textAnswer(request.slice(-4)));
     };
-    const both = [line.post("/", "slow"), line.post("/", "fast")];
+    const both = [connections.post("/", "slow"), connections.post("/", "fast")];
     expect(await Promise.race(both)).toBe("fast");
     expect(await Promise.all(both)).toEqual(["slow", "fast"]);
-    expect(await line.post("/", "next")).toBe("next");
-    expect(connections).toBe(2);
+    expect(await connections.post("/", "next")).toBe("next");
+    expect(opened).toBe(2);
   });
 
   it.each([
@@ -101,31 +101,31 @@ describe("a call", () => {
     ["answers more than it was asked", (socket: Socket) => socket.write(`${textAnswer("one")}${textAnswer("two")}`)],
   ])("to a process that %s may be tried again, on a new connection", async (_, behave) => {
     answer = behave;
-    await expect(line.post("/", "")).rejects.toMatchObject({ retryable: true });
+    await expect(connections.post("/", "")).rejects.toMatchObject({ retryable: true });
     answer = (socket) => socket.write(textAnswer("again"));
-    expect(await line.post("/", "")).toBe("again");
-    expect(connections).toBe(2);
+    expect(await connections.post("/", "")).toBe("again");
+    expect(opened).toBe(2);
   });
 
   it("to a process that has restarted meanwhile opens a new connection", async () => {
     answer = (socket) => socket.end(textAnswer("last"));
-    expect(await line.post("/", "")).toBe("last");
+    expect(await connections.post("/", "")).toBe("last");
     await pause(20);
     answer = (socket) => socket.write(textAnswer("first"));
-    expect(await line.post("/", "")).toBe("first");
+    expect(await connections.post("/", "")).toBe("first");
   });
 
   it("to a process that is not there may be tried again", async () => {
-    const nobody = new PrivateLine(path.join(folder, "nobody.sock"));
+    const nobody = new TextConnections(path.join(folder, "nobody.sock"));
     await expect(nobody.post("/", "")).rejects.toBeInstanceOf(ProcessAway);
     nobody.close();
   });
 
-  it("that still waits when the line closes is told so", async () => {
+  it("that still waits when the server stops is told so", async () => {
     answer = () => undefined;
-    const waiting = line.post("/", "");
+    const waiting = connections.post("/", "");
     await pause(5);
-    line.close();
+    connections.close();
     await expect(waiting).rejects.toMatchObject({ retryable: true });
   });
 });

@@ -1,13 +1,14 @@
-// Calls by HTTP to one of our own workerd processes, over a Unix socket, on connections of their own.
+// Texts by HTTP to one of our own workerd processes and back, over a Unix socket: each on a connection of its own, which
+// the next one uses again.
 
-import { LineConnection } from "./line-connection.ts";
 import { throwAway } from "./process-away.ts";
+import { TextConnection } from "./text-connection.ts";
 
-export class PrivateLine {
+export class TextConnections {
   readonly #socketPath: string;
-  readonly #connections = new Set<LineConnection>();
+  readonly #connections = new Set<TextConnection>();
   /** Connections without a request, the last used at the end. */
-  readonly #idle: LineConnection[] = [];
+  readonly #idle: TextConnection[] = [];
 
   constructor(socketPath: string) {
     this.#socketPath = socketPath;
@@ -25,7 +26,7 @@ export class PrivateLine {
   }
 
   /** The connection that was used last; if it is stale, so are all older ones. */
-  #reusable(): LineConnection | null {
+  #reusable(): TextConnection | null {
     const last = this.#idle.pop();
     if (last === undefined || last.isFresh()) return last ?? null;
     last.close();
@@ -33,8 +34,8 @@ export class PrivateLine {
     return null;
   }
 
-  #open(): LineConnection {
-    const connection = new LineConnection(this.#socketPath, (closed) => {
+  #open(): TextConnection {
+    const connection = new TextConnection(this.#socketPath, (closed) => {
       this.#connections.delete(closed);
       const at = this.#idle.indexOf(closed);
       if (at >= 0) this.#idle.splice(at, 1);

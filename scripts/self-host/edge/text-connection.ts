@@ -1,12 +1,12 @@
 // One connection to one of our own workerd processes: a request, its whole answer, the next request. It reads what
 // workerd sends for a text (a head with Content-Length, then the body) and takes a third of a general client's time,
-// which every call pays. Anything else ends the connection. Invariant: each request gets its own answer, or an error.
+// which every query of history pays. Anything else ends the connection. Invariant: each request gets its own answer, or an error.
 
 import { connect, type Socket } from "node:net";
 
 const END_OF_HEAD = "\r\n\r\n";
 const CONTENT_LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
-/** Longer than any wait of the API; a process that is silent for longer hangs. An idle connection is closed then. */
+/** Longer than any query takes; a process that is silent for longer hangs. An idle connection is closed then. */
 const SILENT_MS = 60_000;
 /** workerd closes an idle connection after 15 s: a request sent at that moment would be lost. */
 const REUSED_WITHIN_MS = 10_000;
@@ -16,7 +16,7 @@ interface Asked {
   readonly reject: (error: Error) => void;
 }
 
-export class LineConnection {
+export class TextConnection {
   readonly #socket: Socket;
   #asked: Asked | null = null;
   #received: Buffer[] = [];
@@ -25,7 +25,7 @@ export class LineConnection {
   #bodyAt = 0;
   #answeredAt = 0;
 
-  constructor(socketPath: string, onClose: (connection: LineConnection) => void) {
+  constructor(socketPath: string, onClose: (connection: TextConnection) => void) {
     let failure = new Error("the process closed the connection");
     this.#socket = connect(socketPath);
     this.#socket.setTimeout(SILENT_MS, () => this.#socket.destroy(new Error("the process does not answer")));
