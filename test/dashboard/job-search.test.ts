@@ -73,6 +73,16 @@ describe("a live job", () => {
     expect(matches(job({ usage, cost_usd: null }), { unpriced: "true" })).toBe(true);
     expect(matches(job({ usage, cost_usd: 0.5 }), { unpriced: "true" })).toBe(false);
     expect(matches(job({ usage: null, cost_usd: null }), { unpriced: "true" })).toBe(false);
+    const ended = job({
+      usage,
+      cost_usd: null,
+      created_at: "2026-01-01T23:59:00.000Z",
+      finished_at: "2026-01-02T00:01:00.000Z",
+    });
+    const day = { unpriced_since: "2026-01-02T00:00:00.000Z", unpriced_until: "2026-01-03T00:00:00.000Z" };
+    expect(matches(ended, day)).toBe(true);
+    expect(matches(ended, { since: day.unpriced_since })).toBe(false);
+    expect(matches(job({ usage, cost_usd: null, finished_at: null }), day)).toBe(false);
     expect(parseSearch("unpriced:true draft")).toEqual({ unpriced: "true", q: "draft" });
   });
 });

@@ -45,6 +45,8 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     const { page, faults } = await world.open("cost");
     await page.getByRole("link", { name: "1 job of unknown price" }).click();
     await page.getByRole("link", { name: "priceless" }).waitFor();
+    await page.getByLabel("Counted in the cost").selectOption({ label: "at any time" });
+    await page.waitForURL((url) => !url.hash.includes("unpriced_since"));
     expect(await page.getByRole("table", { name: "Jobs" }).locator("tbody tr").count()).toBe(1);
     expect(faults()).toEqual([]);
   });

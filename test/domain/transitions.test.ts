@@ -249,36 +249,6 @@ const expectForward = (before: Job, { job, events }: Decision, nowAt: number): v
   if (isLeased(before)) for (const event of events) expect(event.worker).toBe(before.assignedWorker);
 };
 
-describe("a job of the front door whose client has heard the first word", () => {
-  const facts = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false, isSessionHit: null };
-  const spoken = (): Job =>
-    decided(speakFirst(runningJob({ api: "messages", stream: true, frontDoor: facts }), 1, NOON)).job;
-  const endOf = (decision: Decision): (string | undefined)[] => [decision.job.status, decision.job.error?.code];
-
-  test.each([
-    [
-      "a retryable failure",
-      () => decided(failJob(spoken(), 1, failure(RETRYABLE), { ...NO_POLICY, ...CHAIN }, LATER)),
-      "provider_error",
-    ],
-    [
-      "a rate limit",
-      () => decided(failJob(spoken(), 1, failure(RATE_LIMITED), { ...NO_POLICY, rateLimit: RATE_LIMIT }, LATER)),
-      "provider_error",
-    ],
-    ["a release", () => decided(releaseJob(spoken(), 1, "shutting down", LATER)), "worker_lost"],
-    ["a worker that has lost it", () => loseJob(spoken(), 5, LATER), "worker_lost"],
-    ["a silent worker", () => reapJob(spoken(), 5, LATER), "worker_lost"],
-  ])("is never run again after %s", (_, end, code) => {
-    expect(endOf(end())).toEqual(["failed", code]);
-  });
-
-  test("goes to another worker while nothing was said", () => {
-    const silent = runningJob({ api: "messages", stream: true, frontDoor: facts });
-    expect(loseJob(silent, 5, LATER).job).toMatchObject({ status: "pending", queueUntilAt: LATER + 30_000 });
-  });
-});
-
 describe("the table", () => {
   test("has a column for every status, one more for a pending job that is not to run yet, and one for repeats", () => {
     expect([...STATES].sort()).toEqual([...JOB_STATUSES, "delayed"].sort());

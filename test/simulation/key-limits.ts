@@ -26,9 +26,8 @@ const openOf = (now: Snapshot): number => {
 };
 
 /** New jobs of the key, in the order of their creation. */
-export const keyLimitsHold = (before: Snapshot, now: Snapshot, { model, isShared }: World): string | null => {
-  const isNew = (id: string): boolean => !before.jobs.has(id) && !model.seen.has(id);
-  const made = now.changed.filter(({ job }) => job.keyId === LIMITED.id && isNew(job.id)).map(({ job }) => job);
+export const keyLimitsHold = (_before: Snapshot, now: Snapshot, { model, isShared }: World): string | null => {
+  const made = now.changed.map(({ job }) => job).filter(({ id, keyId }) => keyId === LIMITED.id && !model.seen.has(id));
   const spent = (at: number): number => model.spentByLimited.get(dayOf(at)) ?? 0;
   const spentBefore = model.spentBefore;
   model.spentBefore = spent(now.nowAt);

@@ -28,8 +28,12 @@ export const ALIVE = { presence: { offline_after_seconds: 3600 } };
 export const configure = (scene: Scene, document: Record<string, unknown>) =>
   scene.done(scene.admin, "replaceConfig", { document: configDocument.parse(document), etag: "e", ifMatch: null });
 
-export const present = (scene: Scene, more: Record<string, unknown> = {}, credential = scene.admin) =>
-  scene.done(credential, "reportPresence", { ...toPresence({ ...WORKER, ...more }), viaSocket: false });
+export const present = (
+  scene: Scene,
+  more: Record<string, unknown> = {},
+  credential = scene.admin,
+  viaSocket = false,
+) => scene.done(credential, "reportPresence", { ...toPresence({ ...WORKER, ...more }), viaSocket });
 
 export const create = (scene: Scene, wanted: Partial<NewJob> = {}, idempotencyKey: string | null = null) =>
   scene.done(scene.admin, "createJob", {

@@ -83,6 +83,12 @@ export class Scene {
     return worker.socket?.inbox ?? [];
   }
 
+  /** The socket of `worker-0` is gone. */
+  async disconnect(): Promise<void> {
+    this.#world.workers[0]?.socket?.close();
+    await this.#world.shell.settle();
+  }
+
   /** The worker's stream has its first event. */
   async firstWord(id: string, lease: number): Promise<void> {
     const tenant = await this.#world.shell.tenant();
