@@ -5,7 +5,7 @@ import type { NewJob } from "../../domain/job.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
 import { Random } from "./random.ts";
 import type { Scene, Shown } from "./scene.ts";
-import { create, present, read } from "./scene-steps.ts";
+import { configure, create, present, read } from "./scene-steps.ts";
 
 /** Jobs that ask for different things wait in different groups. */
 const WANTED: readonly Partial<NewJob>[] = [
@@ -72,6 +72,19 @@ export const SCENES_OF_THE_QUEUE: readonly Shown[] = [
       for (const wanted of [...WANTED.slice(0, 3), ...WANTED.slice(0, 3)]) ids.push((await create(scene, wanted)).id);
       await scene.done(scene.admin, "resumeWorker", { instance: "w" });
       assert.deepEqual(await assigned(scene, ids), ids.slice(0, 3));
+    },
+  },
+  {
+    what: "a provider has as many jobs at a time as its limit says, and each place that gets free is given at once",
+    shown: async (scene) => {
+      await configure(scene, { providers: { p: { rate_limit: { max_concurrent: 2 } } } });
+      await present(scene, { concurrency: 5 });
+      const ids: string[] = [];
+      for (let made = 0; made < 4; made += 1) ids.push((await create(scene)).id);
+      assert.deepEqual(await assigned(scene, ids), ids.slice(0, 2));
+      const [first = "", ...others] = ids;
+      await scene.done(scene.admin, "cancelJob", { id: first });
+      assert.deepEqual(await assigned(scene, others), others.slice(0, 2));
     },
   },
 ];
