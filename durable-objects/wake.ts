@@ -34,7 +34,8 @@ export class Wake {
     // If the clock was set back, the back-off does not get longer.
     const nowAt = Date.now();
     const at = Math.min(Math.max(dueAt, Math.min(this.#notBeforeAt, nowAt + this.#backOffMs)), nowAt + FARTHEST_MS);
-    if (this.#armedAt !== null && this.#armedAt <= at) return;
+    // An alarm that is due already fires no sooner if it is set to an earlier time; on a full disk that fails.
+    if (this.#armedAt !== null && this.#armedAt <= Math.max(at, nowAt)) return;
     this.#armedAt = at;
     this.#state.waitUntil(this.#state.storage.setAlarm(at));
   }

@@ -23,23 +23,43 @@ const assigned = async (scene: Scene, ids: readonly string[]): Promise<string[]>
   return given;
 };
 
+/** Thirty jobs that want different things, in the order in which they are due. */
+const mixedJobs = async (scene: Scene): Promise<string[]> => {
+  const random = new Random(7);
+  const jobs: { id: string; urgency: number }[] = [];
+  for (let made = 0; made < 30; made += 1) {
+    const urgency = Math.floor(random.next() * PRIORITIES.length);
+    const wanted = WANTED[Math.floor(random.next() * WANTED.length)];
+    const { id } = await create(scene, { ...wanted, priority: PRIORITIES[urgency] ?? "normal" });
+    jobs.push({ id, urgency });
+  }
+  return jobs.toSorted((one, other) => other.urgency - one.urgency).map(({ id }) => id);
+};
+
+const PLACES = [1, 4, 11, 12, 20, 29];
+
 export const SCENES_OF_THE_QUEUE: readonly Shown[] = [
   {
-    what: "jobs are given out by priority, then by age, whatever they ask for",
+    what: "a worker with more and more places gets jobs by priority, then by age, whatever they ask for",
     shown: async (scene) => {
-      const random = new Random(7);
-      const count = 30;
-      const jobs: { id: string; urgency: number }[] = [];
-      for (let at = 0; at < count; at += 1) {
-        const urgency = Math.floor(random.next() * PRIORITIES.length);
-        const wanted = WANTED[Math.floor(random.next() * WANTED.length)];
-        const { id } = await create(scene, { ...wanted, priority: PRIORITIES[urgency] ?? "normal" });
-        jobs.push({ id, urgency });
-      }
-      const order = jobs.toSorted((one, other) => other.urgency - one.urgency).map(({ id }) => id);
-      for (const places of [1, 4, 11, 12, 20, 29]) {
+      const order = await mixedJobs(scene);
+      for (const places of PLACES) {
         await present(scene, { tags: "a,b", concurrency: places });
         assert.deepEqual(await assigned(scene, order), order.slice(0, places));
+      }
+    },
+  },
+  {
+    what: "in that order they are given out after a halt, too",
+    shown: async (scene) => {
+      const halted = { level: 1, reason: "drill" };
+      await scene.done(scene.admin, "activateKillswitch", halted);
+      const order = await mixedJobs(scene);
+      for (const places of PLACES) {
+        await present(scene, { tags: "a,b", concurrency: places, jobs: [] });
+        await scene.done(scene.admin, "clearKillswitch", { resumeAll: true });
+        assert.deepEqual(await assigned(scene, order), order.slice(0, places));
+        await scene.done(scene.admin, "activateKillswitch", halted);
       }
     },
   },

@@ -35,3 +35,13 @@ test("a back-off after a failed sweep is no longer for a clock that is set back 
   wake.arm(NOON - TEN_MINUTES_MS);
   expect(alarms.at(-1)).toBe(NOON - TEN_MINUTES_MS + BACK_OFF_MS);
 });
+
+test("an alarm that is due already is not set again for something that was due before it", async () => {
+  vi.useFakeTimers({ now: NOON });
+  const { wake, alarms } = await newWake();
+  wake.arm(NOON + BACK_OFF_MS);
+  wake.arm(NOON);
+  vi.setSystemTime(NOON + TEN_MINUTES_MS);
+  wake.arm(NOON - BACK_OFF_MS);
+  expect(alarms).toEqual([NOON + BACK_OFF_MS, NOON]);
+});

@@ -1,0 +1,85 @@
+// What a worker's report changes besides its job: its sign of life, the money, its record, the next provider.
+
+import assert from "node:assert/strict";
+import type { JobError } from "../../domain/job.ts";
+import type { Scene, Shown } from "./scene.ts";
+import { ALIVE, configure, present, read, started } from "./scene-steps.ts";
+
+const BROKE: JobError = { code: "provider_error", message: "broke", retryable: false };
+const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
+const NOTHING_SPENT = { usage: null, costUsd: null, model: null };
+
+type Held = { readonly id: string; readonly lease: number };
+
+const fail = (scene: Scene, held: Held, error: JobError, spent: Record<string, unknown> = {}) =>
+  scene.done(scene.admin, "failJob", { ...held, error, retryAfterMs: null, ...NOTHING_SPENT, ...spent });
+
+const spentUsd = async (scene: Scene) => (await scene.done(scene.admin, "readBudget", null)).day_spent_usd;
+
+export const SCENES_OF_REPORTS: readonly Shown[] = [
+  {
+    what: "a report on a job is a sign of its worker's life",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 30 } });
+      await present(scene);
+      const held = await started(scene);
+      await scene.pass(25_000);
+      await scene.done(scene.admin, "heartbeatJob", held);
+      await scene.pass(25_000);
+      assert.equal((await scene.done(scene.admin, "getWorker", { instance: "w" })).status, "busy");
+    },
+  },
+  {
+    what: "a failed attempt costs what it reports, with or without tokens, and nothing if it reports nothing",
+    shown: async (scene) => {
+      const pricing = { "*": { input_per_mtok: 1_000_000, output_per_mtok: 1_000_000 } };
+      await configure(scene, { ...ALIVE, providers: { p: { pricing } } });
+      await present(scene, { concurrency: 3 });
+      const costly = await started(scene);
+      await fail(scene, costly, BROKE, { costUsd: 1 });
+      assert.equal(await spentUsd(scene), 1);
+      assert.equal((await read(scene, costly.id)).cost_usd, 1);
+      await fail(scene, await started(scene), BROKE, { usage: { inputTokens: 1, outputTokens: 1 } });
+      assert.equal(await spentUsd(scene), 3);
+      const silent = await started(scene);
+      await fail(scene, silent, BROKE);
+      assert.equal(await spentUsd(scene), 3);
+      assert.equal((await read(scene, silent.id)).cost_usd, null);
+    },
+  },
+  {
+    what: "a job that a provider refuses goes to the next of the chain that somebody offers",
+    shown: async (scene) => {
+      const rate_limit = { max_retries: 0 };
+      await configure(scene, {
+        ...ALIVE,
+        routing: { strategy: "fallback", chain: ["p", "nobody", "q", "r"] },
+        providers: { p: { rate_limit }, q: { rate_limit }, r: { rate_limit } },
+      });
+      for (const provider of ["r", "q", "p"]) await present(scene, { instance: `of-${provider}`, provider });
+      const { id } = await started(scene);
+      for (const next of ["of-q", "of-r"]) {
+        const { lease } = await read(scene, id);
+        await fail(scene, { id, lease }, REFUSED);
+        await scene.pass(60_000);
+        const moved = await read(scene, id);
+        assert.equal(moved.assigned_worker, next);
+        await scene.done(scene.admin, "startJob", { id, lease: moved.lease });
+      }
+    },
+  },
+  {
+    what: "a worker that fails job after job is paused, once, and the audit says why",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene, { concurrency: 20 });
+      const held: Held[] = [];
+      for (let count = 0; count < 20; count += 1) held.push(await started(scene));
+      for (const one of held) await fail(scene, one, BROKE);
+      await scene.pass(1_000);
+      const paused = scene.audited("worker.paused");
+      assert.equal(paused.length, 1);
+      assert.match(String(paused[0]?.reason), /\w/);
+    },
+  },
+];
