@@ -442,6 +442,10 @@ export const REGRESSIONS: readonly Regression[] = [
     },
   },
   {
+    found: "the rare mutant: a move that was cancelled ended an operator's halt",
+    plan: { seed: 1, steps: [step("throw the killswitch", 0.3), step("leave and stay", 0.1)] },
+  },
+  {
     found: "the rare mutant: a storage that had room once had it for ever",
     plan: {
       seed: 1,
