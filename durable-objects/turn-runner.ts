@@ -168,9 +168,7 @@ export class TurnRunner {
     }
     for (const instance of claimingInstances()) memory.fleet.noteReach(instance, { isClaiming: true });
     this.#memory = memory;
-    // A lost alarm is set again by the first turn.
-    wake.note(nextWakeAt(this.newTurn(SERVICE)));
-    wake.note(drainDueAt());
+    for (const dueAt of [nextWakeAt(this.newTurn(SERVICE)), drainDueAt()]) wake.restore(dueAt);
     return memory;
   }
 
