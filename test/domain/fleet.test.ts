@@ -315,6 +315,14 @@ describe("the fleet", () => {
     );
   });
 
+  test("is found by the APIs that a worker answers now, and not by those that it answered before", () => {
+    const fleet = fleetOf([{ apis: ["messages"] }]);
+    const known = fleet.get("w1") as Member;
+    fleet.put({ ...known.worker, apis: ["responses"] }, NOON);
+    const answering = (["messages", "responses"] as const).map((api) => namesIn(fleet, fleet.answering(api)));
+    expect(answering).toEqual([[], ["w1"]]);
+  });
+
   test("a worker without a place, or with more jobs than places, is used in full", () => {
     const fleet = fleetOf([
       { concurrency: 0 },
