@@ -168,7 +168,9 @@ export class TurnRunner {
     }
     for (const instance of claimingInstances()) memory.fleet.noteReach(instance, { isClaiming: true });
     this.#memory = memory;
-    for (const dueAt of [nextWakeAt(this.newTurn(SERVICE)), drainDueAt()]) wake.restore(dueAt);
+    // A lost alarm is set again by the first turn.
+    wake.note(nextWakeAt(this.newTurn(SERVICE)));
+    wake.note(drainDueAt());
     return memory;
   }
 

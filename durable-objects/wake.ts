@@ -3,8 +3,6 @@
 
 /** The platform sets no alarm centuries ahead; the sweep of one that comes early sets the next. */
 const FARTHEST_MS = 365 * 86_400_000;
-/** Longer than the answers to the calls that woke the object are on their way. */
-const FIRST_ANSWERS_MS = 50;
 
 export class Wake {
   readonly #state: DurableObjectState;
@@ -40,15 +38,6 @@ export class Wake {
     if (this.#armedAt !== null && this.#armedAt <= Math.max(at, nowAt)) return;
     this.#armedAt = at;
     this.#state.waitUntil(this.#state.storage.setAlarm(at));
-  }
-
-  /**
-   * Sets an alarm that was lost, after the first answers: on a full disk it fails, and with it the object and all that
-   * is under way there.
-   */
-  restore(dueAt: number | null): void {
-    const isSet = dueAt === null || (this.#armedAt !== null && this.#armedAt <= dueAt);
-    if (!isSet) setTimeout(() => this.arm(dueAt), FIRST_ANSWERS_MS);
   }
 
   /** The alarm has fired, so none is set. */

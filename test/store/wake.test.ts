@@ -45,12 +45,3 @@ test("an alarm that is due already is not set again for something that was due b
   wake.arm(NOON - BACK_OFF_MS);
   expect(alarms).toEqual([NOON + BACK_OFF_MS, NOON]);
 });
-
-test("a lost alarm is set after the first answers, which it would take along if it failed", async () => {
-  vi.useFakeTimers({ now: NOON });
-  const { wake, alarms } = await newWake();
-  wake.restore(NOON + TEN_MINUTES_MS);
-  expect(alarms).toEqual([]);
-  vi.advanceTimersByTime(1_000);
-  expect(alarms).toEqual([NOON + TEN_MINUTES_MS]);
-});
