@@ -137,4 +137,21 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
       assert.equal(await expired(), 0);
     },
   },
+  {
+    what: "a job that failed, and that history has, runs again with its prompt",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const { id, lease } = await started(scene, { maxAttempts: 1 });
+      const error = { code: "provider_failed", message: "no", retryable: false };
+      const spent = { usage: null, costUsd: null, model: null };
+      await scene.done(scene.admin, "failJob", { id, lease, error, retryAfterMs: null, ...spent });
+      await scene.pass(1_000);
+      assert.equal(scene.archived(id).job.status, "failed");
+      await scene.done(scene.admin, "retryJob", { id });
+      scene.sleep();
+      const { status, prompt } = await read(scene, id);
+      assert.deepEqual({ status, prompt }, { status: "assigned", prompt: "hello" });
+    },
+  },
 ];
