@@ -1,6 +1,18 @@
 // A running server, whichever process its edge is in.
 
+import type { Project } from "../build/project.ts";
+import type { DataDir } from "./data-dir.ts";
 import type { Exit } from "./supervised.ts";
+
+/** What a server is started with. */
+export interface HomePlan {
+  readonly project: Project;
+  readonly dir: DataDir;
+  readonly environment: Record<string, string>;
+  readonly processCount: number;
+  /** `<tenant>/<instance>` of the worker that GET /health waits for at first. */
+  readonly awaited: string | undefined;
+}
 
 export interface Served {
   readonly url: string;

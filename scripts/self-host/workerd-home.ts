@@ -3,14 +3,12 @@
 
 import { rmSync, writeFileSync } from "node:fs";
 import { WHOLE } from "../../domain/share.ts";
-import type { Project } from "../build/project.ts";
 import { ExitError } from "../exit-error.ts";
 import { untilUp } from "./child-server.ts";
-import type { DataDir } from "./data-dir.ts";
 import { startHistory } from "./history-process.ts";
 import { keepRunning, type Pace } from "./keep-running.ts";
 import { storageOf } from "./processes.ts";
-import type { Address, Served } from "./served.ts";
+import type { Address, HomePlan, Served } from "./served.ts";
 import { wholeConfig } from "./serving-config.ts";
 import { makeSocketFolder } from "./sockets.ts";
 import type { Exit } from "./supervised.ts";
@@ -21,15 +19,7 @@ const STOP_GRACE_MS = 2_000;
 /** A process that died sooner than this never served. */
 const EARLY_MS = 1_000;
 
-export interface WorkerdHomePlan {
-  readonly project: Project;
-  readonly dir: DataDir;
-  readonly environment: Record<string, string>;
-  readonly processCount: number;
-  readonly awaited: string | undefined;
-}
-
-export async function startWorkerdHome(plan: WorkerdHomePlan, address: Address): Promise<Served> {
+export async function startWorkerdHome(plan: HomePlan, address: Address): Promise<Served> {
   const { project, dir } = plan;
   if (plan.processCount > 1) throw new ExitError("SERVICE_PROCESSES needs the edge in Node: remove --edge workerd.");
   const environment: Record<string, string> =

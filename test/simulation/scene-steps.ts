@@ -2,23 +2,12 @@
 
 import { configDocument } from "../../contract/config.ts";
 import { toPresence } from "../../contract/worker.ts";
-import type { NewJob } from "../../domain/job.ts";
+import type { JobError, NewJob } from "../../domain/job.ts";
+import { REQUEST } from "../domain/sample-jobs.ts";
 import type { Scene } from "./scene.ts";
 
 /** A job that any worker may have. */
-export const JOB: NewJob = {
-  prompt: "hello",
-  input: {},
-  provider: null,
-  model: null,
-  tags: [],
-  priority: "normal",
-  tier: null,
-  timeoutMs: null,
-  maxAttempts: null,
-  runAt: null,
-  schedule: null,
-};
+export const JOB: NewJob = { ...REQUEST, prompt: "hello", input: {}, tags: [] };
 
 const WORKER = { instance: "w", provider: "p", tags: "", concurrency: 1 };
 
@@ -50,9 +39,17 @@ export const started = async (scene: Scene, wanted: Partial<NewJob> = {}) => {
   return { id, lease };
 };
 
+const NOTHING_SPENT = { usage: null, costUsd: null, model: null };
+
+export type Held = { readonly id: string; readonly lease: number };
+
+/** `more`: what the worker reports beside the error. */
+export const fail = (scene: Scene, held: Held, error: JobError, more: Record<string, unknown> = {}) =>
+  scene.done(scene.admin, "failJob", { ...held, error, retryAfterMs: null, ...NOTHING_SPENT, ...more });
+
 /** `costUsd`: what the worker reports that it cost. */
-export const complete = (scene: Scene, { id, lease }: { id: string; lease: number }, costUsd: number | null = null) =>
-  scene.done(scene.admin, "completeJob", { id, lease, result: "done", usage: null, costUsd, model: null });
+export const complete = (scene: Scene, held: Held, costUsd: number | null = null) =>
+  scene.done(scene.admin, "completeJob", { ...held, result: "done", ...NOTHING_SPENT, costUsd });
 
 /** A request at the front door, with its own id. */
 export const asking = (id: string, more: Record<string, unknown> = {}) => ({

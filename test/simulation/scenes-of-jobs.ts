@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, configure, create, present, read, started } from "./scene-steps.ts";
+import { ALIVE, configure, create, fail, present, read, started } from "./scene-steps.ts";
 
 const statusOf = async (scene: Scene, id: string) => (await scene.done(scene.admin, "getJob", { id })).status;
 
@@ -73,10 +73,9 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, { ...ALIVE, providers: { p: { rate_limit: { max_retries: 3 } } } });
       await present(scene, { concurrency: 2 });
-      const { id, lease } = await started(scene);
+      const held = await started(scene);
       const error = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
-      const spent = { usage: null, costUsd: null, model: null };
-      await scene.done(scene.admin, "failJob", { id, lease, error, retryAfterMs: 8_000, ...spent });
+      await fail(scene, held, error, { retryAfterMs: 8_000 });
       const { id: other } = await create(scene, { priority: "critical" });
       const [rest] = scene.rows("SELECT until_at FROM backoffs");
       const restMs = (rest?.until_at as number) - scene.nowAt;
@@ -142,10 +141,9 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await present(scene);
-      const { id, lease } = await started(scene, { maxAttempts: 1 });
-      const error = { code: "provider_failed", message: "no", retryable: false };
-      const spent = { usage: null, costUsd: null, model: null };
-      await scene.done(scene.admin, "failJob", { id, lease, error, retryAfterMs: null, ...spent });
+      const held = await started(scene, { maxAttempts: 1 });
+      const { id } = held;
+      await fail(scene, held, { code: "provider_failed", message: "no", retryable: false });
       await scene.pass(1_000);
       assert.equal(scene.archived(id).job.status, "failed");
       await scene.done(scene.admin, "retryJob", { id });

@@ -3,16 +3,10 @@
 import assert from "node:assert/strict";
 import type { JobError } from "../../domain/job.ts";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, configure, present, read, started } from "./scene-steps.ts";
+import { ALIVE, configure, fail, type Held, present, read, started } from "./scene-steps.ts";
 
 const BROKE: JobError = { code: "provider_error", message: "broke", retryable: false };
 const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
-const NOTHING_SPENT = { usage: null, costUsd: null, model: null };
-
-type Held = { readonly id: string; readonly lease: number };
-
-const fail = (scene: Scene, held: Held, error: JobError, spent: Record<string, unknown> = {}) =>
-  scene.done(scene.admin, "failJob", { ...held, error, retryAfterMs: null, ...NOTHING_SPENT, ...spent });
 
 const spentUsd = async (scene: Scene) => (await scene.done(scene.admin, "readBudget", null)).day_spent_usd;
 

@@ -13,12 +13,10 @@ import type { Env } from "../../../src/env.ts";
 import { type AppContext, authenticateCaller } from "../../../src/http/auth.ts";
 import type { Home } from "../../../src/http/home.ts";
 import { noteConnected } from "../../../src/http/readiness.ts";
-import type { Project } from "../../build/project.ts";
 import { type ChildServer, startChildServer, untilUp } from "../child-server.ts";
-import type { DataDir } from "../data-dir.ts";
 import { startHistory } from "../history-process.ts";
 import { storageOf } from "../processes.ts";
-import type { Address, Served } from "../served.ts";
+import type { Address, HomePlan, Served } from "../served.ts";
 import { type HistorySockets, objectsConfig } from "../serving-config.ts";
 import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
@@ -37,15 +35,6 @@ const SECRET_BYTES = 32;
 /** Requests in progress may finish within this time when the server stops. */
 const LAST_ANSWERS_MS = 2_000;
 
-export interface NodeHomePlan {
-  readonly project: Project;
-  readonly dir: DataDir;
-  readonly environment: Record<string, string>;
-  readonly processCount: number;
-  /** `<tenant>/<instance>` of the worker that GET /health waits for at first. */
-  readonly awaited: string | undefined;
-}
-
 interface Objects {
   readonly child: ChildServer;
   readonly edgeSocket: string;
@@ -55,7 +44,7 @@ interface Objects {
 // The app uses the name that it has in workerd.
 Object.assign(globalThis, { scheduler });
 
-export async function startNodeHome(plan: NodeHomePlan, address: Address): Promise<Served> {
+export async function startNodeHome(plan: HomePlan, address: Address): Promise<Served> {
   const sockets = makeSocketFolder(plan.dir);
   const history = startHistory(plan, sockets);
   const shares = Array.from({ length: plan.processCount }, (_, index) => ({ index, count: plan.processCount }));
@@ -129,7 +118,7 @@ const CONTEXT = {
   props: {},
 } as unknown as ExecutionContext;
 
-function startObjects(plan: NodeHomePlan, share: Share, folder: string, history: HistorySockets): Objects {
+function startObjects(plan: HomePlan, share: Share, folder: string, history: HistorySockets): Objects {
   const { project, dir } = plan;
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
   const environment = { ...plan.environment, SERVICE_SHARE: shareText(share), SERVICE_PRIVATE_SECRET: secret };
