@@ -1,17 +1,11 @@
 // Signalbox as `npm start` serves it, with the inspector of the process that has the tenants.
 
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { Inspector } from "./inspector.ts";
 import { freePort, type Served } from "./processes.ts";
 import { startSignalbox } from "./signalbox.ts";
 
 /** The config's name for the service with the app and the objects. */
 const SERVICE = "edge";
-
-/** The code that it runs, as the build wrote it. */
-export const bundleText = (): string =>
-  readFileSync(path.resolve(import.meta.dirname, "../dist/worker/index.js"), "utf8");
 
 export interface Inspected extends Served {
   inspector: Inspector;
