@@ -102,9 +102,9 @@ export function sharesOf({ nodes, samples }: CpuProfile, bundle: Bundle): Share[
   return [...shares.values()].sort((one, other) => other.self - one.self);
 }
 
-const BUILT_IN = -1;
-
-function nameOf({ functionName, lineNumber, columnNumber }: ProfileNode["callFrame"], bundle: Bundle): string {
-  if (lineNumber <= BUILT_IN || (lineNumber === 0 && columnNumber <= 0)) return functionName || "(native)";
-  return `${functionName || "(anonymous)"} ${bundle.placeAt(lineNumber, columnNumber) ?? ""}`;
+/** Of our code by its place in the source; the platform's own by its name alone. */
+function nameOf({ functionName, url, lineNumber, columnNumber }: ProfileNode["callFrame"], bundle: Bundle): string {
+  const name = functionName || "(anonymous)";
+  const place = url.endsWith("index.js") ? bundle.placeAt(lineNumber, columnNumber) : null;
+  return place === null ? name : `${name} ${place}`;
 }
