@@ -84,10 +84,12 @@ async function prepareState({ project, dir }: Plan): Promise<void> {
 
 /** `awaited` is the worker that GET /health waits for at first. */
 async function serve(plan: Plan, address: Address, awaited?: string): Promise<Served> {
-  if (plan.settings.edge === "workerd") return startWorkerdHome({ ...plan, awaited }, address);
+  const { edge, inspectorPort } = plan.settings;
+  const homePlan = { ...plan, awaited, inspectorPort };
+  if (edge === "workerd") return startWorkerdHome(homePlan, address);
   // The app takes time to load, so it is loaded only if it is served here.
   const { startNodeHome } = await import("./self-host/edge/node-home.ts");
-  return startNodeHome({ ...plan, awaited }, address);
+  return startNodeHome(homePlan, address);
 }
 
 /** Creates missing keys while serving on a private port, so that they exist when the service first answers publicly. */
