@@ -22,9 +22,11 @@ const requireUpgrade = (c: AppContext): void => {
 const upgrade = async (c: AppContext, token: TokenFacts, instance: string | null): Promise<Response> => {
   const credential = credentialOf(token);
   const home = c.env.HOME;
-  return home === undefined
-    ? upgradeAtObject(c, token, credential, instance)
-    : unwrap(await withTenant(c.env, token, false, () => home.openSocket(c, token.tenant, { credential, instance })));
+  if (home === undefined) return upgradeAtObject(c, token, credential, instance);
+  const opening = { credential, instance };
+  const opened = unwrap(await withTenant(c.env, token, false, () => home.openSocket(c, token.tenant, opening)));
+  c.set("sentStatus", SWITCHING_PROTOCOLS);
+  return opened;
 };
 
 const upgradeAtObject = async (

@@ -39,6 +39,8 @@ interface Line {
   readonly unsentBytes: () => number;
 }
 
+type Opened = Result<null, Refusal>;
+
 interface Seat {
   /** Null until the handshake is complete. */
   socket: ClientSocket | null;
@@ -72,22 +74,24 @@ export class ClientSockets {
   }
 
   /** Opens a socket if the tenant accepts it; `upgrade` completes the handshake, or returns null if the client left. */
-  async open(
-    { credential, instance }: SocketOpening,
-    upgrade: () => ClientSocket | null,
-  ): Promise<Result<null, Refusal>> {
+  async open({ credential, instance }: SocketOpening, upgrade: () => ClientSocket | null): Promise<Opened> {
     this.#lastNumber += 1;
     const number = this.#lastNumber;
     const seat: Seat = { socket: null, early: [] };
     this.#seats.set(number, seat);
+    const opened = await this.#ask([number, credential, instance]);
+    if (opened.ok) this.#begin(number, seat, upgrade);
+    return opened;
+  }
+
+  async #ask(asked: SocketAsked): Promise<Opened> {
+    let isAccepted = false;
     try {
-      const asked: SocketAsked = [number, credential, instance];
-      const opened = (await this.#line.call(OPEN_SOCKET, asked)) as Result<null, Refusal>;
-      if (opened.ok) seat.socket = upgrade();
+      const opened = (await this.#line.call(OPEN_SOCKET, asked)) as Opened;
+      isAccepted = opened.ok;
       return opened;
     } finally {
-      if (seat.socket === null) this.#left(number, ABNORMAL_CLOSURE, "");
-      else this.#begin(number, seat.socket, seat.early);
+      if (!isAccepted) this.#seats.delete(asked[0]);
     }
   }
 
@@ -115,7 +119,14 @@ export class ClientSockets {
     this.#seats.clear();
   }
 
-  #begin(number: number, socket: ClientSocket, early: Seat["early"]): void {
+  #begin(number: number, seat: Seat, upgrade: () => ClientSocket | null): void {
+    try {
+      seat.socket = upgrade();
+    } finally {
+      if (seat.socket === null) this.#left(number, ABNORMAL_CLOSURE, "");
+    }
+    const { socket, early } = seat;
+    if (socket === null) return;
     socket.listen(
       (text) => this.#hear(number, socket, text),
       (code, reason) => this.#left(number, code, reason),

@@ -7,7 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { scheduler } from "node:timers/promises";
 import { log } from "../../../contract/log.ts";
-import { ok } from "../../../domain/result.ts";
+import { err, ok } from "../../../domain/result.ts";
 import { type Share, shareOf, shareText } from "../../../domain/share.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
@@ -60,7 +60,10 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
   const home: Home = {
     passOn: (c) => passOnTo(objects, c),
     openSocket: async (c, tenant, opening) => {
-      const upgrade = () => upgradeClient(exchangeOf(c), c.get("requestId"), opening.instance === null);
+      const exchange = exchangeOf(c);
+      // Without `Connection: upgrade` it is a plain request.
+      if (exchange.head === undefined) return err({ code: "upgrade_required" });
+      const upgrade = () => upgradeClient(exchange, c.get("requestId"), opening.instance === null);
       const opened = await processWith(tenant).openSocket(objectPath("TENANT", tenant), opening, upgrade);
       return opened.ok ? ok(alreadySent()) : opened;
     },

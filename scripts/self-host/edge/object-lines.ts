@@ -8,7 +8,7 @@ const IDLE_MS = 10_000;
 /** Longer than any wait of the API: a process that is silent for longer hangs. */
 const SILENT_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
-/** Their files are among those that `descriptors.ts` keeps free; lines with sockets come on top. */
+/** Their files are among those that `descriptors.ts` keeps free; a line with sockets has one of its sockets' two. */
 const MAX_LINES = 200;
 
 export class ObjectLines {
