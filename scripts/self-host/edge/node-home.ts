@@ -145,6 +145,7 @@ function startObjects(plan: HomePlan, share: Share, folder: string, history: His
     environment,
     sockets: [edge, door],
     probePath: "/health",
+    inspectorPort: share.index === 0 ? plan.inspectorPort : undefined,
   });
   return { child, edgeSocket: edge, process: new ObjectProcess(door, secret) };
 }
