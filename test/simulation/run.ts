@@ -11,6 +11,7 @@ import { INVARIANTS } from "./invariants.ts";
 import { KEY_LIMIT_ACTIONS } from "./key-limits.ts";
 import { LIMIT_ACTIONS } from "./limits.ts";
 import type { Plan, Step } from "./plan.ts";
+import { breatheOut } from "./platform.ts";
 import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { VIEWER_ACTIONS } from "./viewers.ts";
 import { VISITOR_ACTIONS } from "./visitors.ts";
@@ -112,6 +113,7 @@ export const runPlan = async (plan: Plan): Promise<Violation | null> => {
     const wrong = await calm(world, inspect);
     return wrong === null ? null : { what: wrong, step: plan.steps.length };
   } finally {
+    await breatheOut();
     world.shell.close();
   }
 };
