@@ -1,6 +1,5 @@
 // The object's memory compared with its tables; and whether the router left a job waiting without reason.
 
-import { isDeepStrictEqual } from "node:util";
 import { isLeased } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
@@ -8,6 +7,7 @@ import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import { closedByMoney } from "./money.ts";
+import { isSameJson } from "./same-json.ts";
 import { FAILED_SWEEP_RETRY_MS } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { JobRow } from "./stored-jobs.ts";
@@ -28,7 +28,7 @@ export const wakingChangesNothing = (before: Snapshot, now: Snapshot, { shell }:
   for (const row of now.changed) {
     const { id } = row.job;
     const known = store.jobs.find(id);
-    if (known === null || !isDeepStrictEqual({ ...known }, { ...row.job }))
+    if (known === null || !isSameJson(known, row.job))
       return `job ${id} is ${known?.status} at version ${known?.version}, and would be ${row.job.status} at ${row.job.version}`;
     const isWhereItWas = before.jobs.get(id)?.isJournaled === row.isJournaled;
     if (isWhereItWas && !isFinal(row.job.status) && !now.isWhole) continue;

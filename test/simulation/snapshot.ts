@@ -109,7 +109,6 @@ export const takeSnapshot = (
   const isWhole = before === null || written === null;
   const index = isWhole ? new JobIndex(disk, model.parsed) : before.index;
   const stored = isWhole ? index.readAll(before) : index.readWritten(before, written);
-  const { jobs, prompts, results } = stored;
   const workers = (): Map<string, Worker> =>
     new Map(
       records<Worker>("workers").map((worker) => [
@@ -131,10 +130,8 @@ export const takeSnapshot = (
     index,
     isWhole,
     nowAt: shell.clock.nowAt,
-    jobs,
+    ...stored,
     changed: changedRows(before, stored, isWhole),
-    prompts,
-    results,
     workers: isUnchanged && before !== null ? before.workers : workers(),
     schedules: kept("schedules", before?.schedules, () => records<Schedule>("schedules")),
     killswitch,
@@ -161,17 +158,23 @@ export const takeSnapshot = (
 const older = (one: OutboxRow | null, other: OutboxRow): OutboxRow =>
   one === null || other.seq < one.seq ? other : one;
 
-const changedRows = (before: Snapshot | null, { jobs }: StoredJobs, isWhole: boolean): readonly JobRow[] => {
-  if (before?.jobs === jobs) return [];
-  const rows = [...jobs.values()];
-  return isWhole ? rows : rows.filter((row) => before?.jobs.get(row.job.id) !== row);
+const changedRows = (before: Snapshot | null, { jobs, reread }: StoredJobs, isWhole: boolean): readonly JobRow[] => {
+  if (isWhole) return [...jobs.values()];
+  const rows: JobRow[] = [];
+  for (const id of reread) {
+    const row = jobs.get(id);
+    if (row !== undefined && row !== before?.jobs.get(id)) rows.push(row);
+  }
+  return rows;
 };
 
 /** Keeps a snapshot's content after it was checked. */
 export const remember = ({ model }: World, before: Snapshot | null, now: Snapshot): void => {
   for (const { job } of now.changed) model.seen.set(job.id, { job, isHere: true });
-  if (before?.jobs !== now.jobs)
-    for (const [id, { job }] of before?.jobs ?? []) if (!now.jobs.has(id)) model.seen.set(id, { job, isHere: false });
+  for (const id of now.reread) {
+    const was = before?.jobs.get(id);
+    if (was !== undefined && !now.jobs.has(id)) model.seen.set(id, { job: was.job, isHere: false });
+  }
   model.newlyAccepted = [];
   model.lastSeq = Math.max(model.lastSeq, now.drainedSeq, now.outbox.at(-1)?.seq ?? 0);
 };
