@@ -53,8 +53,14 @@ const take = async (world: World, { kind, chances, isJoined }: Step): Promise<vo
 const CHECKS = Object.entries(INVARIANTS);
 
 /** Shows whether anything can have changed since the last check. */
-const signsOf = ({ shell }: World): string =>
-  `${shell.handle.workCount} ${shell.handle.isDead} ${shell.history.appliedCount} ${shell.disk.writeCount} ${shell.disk.alarmAt}`;
+const signsOf = ({ shell: { handle, history, disk } }: World): readonly unknown[] => [
+  handle,
+  handle.workCount,
+  handle.isDead,
+  history.appliedCount,
+  disk.writeCount,
+  disk.alarmAt,
+];
 
 /** Most checks look at what was written; every so often, and when nothing moves any more, one looks at everything. */
 const LOOKS_TO_WHOLE = 100;
@@ -65,14 +71,14 @@ const LOOKS_TO_WHOLE = 100;
  */
 const inspector = (world: World) => {
   let before: Snapshot | null = null;
-  let signs = "";
+  let signs: readonly unknown[] = [];
   let looks = 0;
   return (isCertain = false): string | null => {
-    const [heard] = [...world.shell.surprises, ...world.model.violations];
+    const heard = world.shell.surprises[0] ?? world.model.violations[0];
     if (heard !== undefined) return heard;
     const last = signs;
     signs = signsOf(world);
-    if (before !== null && signs === last && !isCertain) {
+    if (before !== null && signs.every((sign, index) => sign === last[index]) && !isCertain) {
       before = { ...before, nowAt: world.shell.clock.nowAt, changed: [], outbox: [] };
       return null;
     }

@@ -139,9 +139,9 @@ export const takeSnapshot = (
     config: kept("settings", before?.config, config),
     backoffs: kept("backoffs", before?.backoffs, backoffs),
     drainedSeq: kept("settings", before?.drainedSeq, () => setting<number>("drained_seq") ?? 0),
-    outbox: [...index.outbox.values()].filter(({ seq }) => seq > model.lastSeq),
+    outbox: outboxSince(index, model.lastSeq),
     outboxCount: index.outbox.size,
-    outboxOldestAt: [...index.outbox.values()].reduce<OutboxRow | null>(older, null)?.at ?? null,
+    outboxOldestAt: oldestAtOf(index),
     webhooks: kept("webhooks", before?.webhooks, () => records<Webhook>("webhooks")),
     deliveries: kept("deliveries", before?.deliveries, () => deliveriesOf(shell, isWhole ? null : before, written)),
     budgetEndsAt: kept("settings", before?.budgetEndsAt, budgetEndsAt),
@@ -155,8 +155,17 @@ export const takeSnapshot = (
   };
 };
 
-const older = (one: OutboxRow | null, other: OutboxRow): OutboxRow =>
-  one === null || other.seq < one.seq ? other : one;
+const outboxSince = ({ outbox }: JobIndex, lastSeq: number): OutboxRow[] => {
+  const rows: OutboxRow[] = [];
+  for (const row of outbox.values()) if (row.seq > lastSeq) rows.push(row);
+  return rows;
+};
+
+const oldestAtOf = ({ outbox }: JobIndex): number | null => {
+  let oldest: OutboxRow | null = null;
+  for (const row of outbox.values()) if (oldest === null || row.seq < oldest.seq) oldest = row;
+  return oldest?.at ?? null;
+};
 
 const changedRows = (before: Snapshot | null, { jobs, reread }: StoredJobs, isWhole: boolean): readonly JobRow[] => {
   if (isWhole) return [...jobs.values()];
