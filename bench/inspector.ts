@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import WebSocket from "ws";
+import type { Bundle } from "./bundle.ts";
 
 export interface ProfileNode {
   id: number;
@@ -62,31 +63,6 @@ export class Inspector {
     return profile as CpuProfile;
   }
 
-  /** How often each of the functions was called during `work`: exact, by breakpoints that count and continue. */
-  async entriesInto(functions: readonly Place[], work: () => Promise<void>): Promise<Map<string, number>> {
-    const counts = new Map(functions.map(({ name }) => [name, 0]));
-    const hear = (frame: WebSocket.RawData) => {
-      const { method, params } = JSON.parse(String(frame));
-      if (method !== "Runtime.consoleAPICalled" || params.args[0]?.value !== COUNTED) return;
-      const name = params.args[1].value;
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    };
-    await this.send("Runtime.enable");
-    await this.send("Debugger.enable");
-    for (const { name, line } of functions) {
-      const condition = `(console.debug(${JSON.stringify(COUNTED)}, ${JSON.stringify(name)}), false)`;
-      const where = { lineNumber: line, urlRegex: "index\\.js$", condition };
-      const { locations } = (await this.send("Debugger.setBreakpointByUrl", where)) as { locations: unknown[] };
-      if (locations.length === 0) throw new Error(`there is no way to count calls of ${name}`);
-    }
-    this.#socket.on("message", hear);
-    await work();
-    await this.send("Debugger.disable");
-    await this.send("Runtime.disable");
-    this.#socket.off("message", hear);
-    return counts;
-  }
-
   /** The JavaScript heap in use, in bytes, including garbage. */
   async heapBytes(): Promise<number> {
     return (await this.send("Runtime.getHeapUsage")).usedSize as number;
@@ -97,27 +73,6 @@ export class Inspector {
   }
 }
 
-export interface Place {
-  name: string;
-  /** The first line of its body, counted from 0. */
-  line: number;
-}
-
-const COUNTED = "bench: entered";
-
-/** The methods of a class in the bundle. */
-export function methodsOf(className: string, source: string): Place[] {
-  const lines = source.split("\n");
-  const from = lines.findIndex((line) => line.startsWith(`var ${className} = class`));
-  const to = lines.findIndex((line, index) => index > from && line === "};");
-  const places = lines.slice(from, to).flatMap((line, index) => {
-    const name = /^ {2}(?:async )?(#?\w+)\(.*\) \{$/.exec(line)?.[1];
-    return name === undefined ? [] : [{ name: `${className}.${name}`, line: from + index + 1 }];
-  });
-  if (from === -1 || places.length === 0) throw new Error(`the bundle has no class ${className}`);
-  return places;
-}
-
 export interface Share {
   name: string;
   self: number;
@@ -125,8 +80,7 @@ export interface Share {
 }
 
 /** Each function's share of the samples, alone and with what it calls, greatest first. */
-export function sharesOf({ nodes, samples }: CpuProfile, source: string): Share[] {
-  const lines = source.split("\n");
+export function sharesOf({ nodes, samples }: CpuProfile, bundle: Bundle): Share[] {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const parentOf = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
   const shares = new Map<string, Share>();
@@ -139,7 +93,7 @@ export function sharesOf({ nodes, samples }: CpuProfile, source: string): Share[
     const seen = new Set<string>();
     for (let id: number | undefined = sample; id !== undefined; id = parentOf.get(id)) {
       const frame = byId.get(id)?.callFrame;
-      const name = frame === undefined ? "?" : nameOf(frame, lines);
+      const name = frame === undefined ? "?" : nameOf(frame, bundle);
       if (id === sample) shareOf(name).self += 1 / samples.length;
       if (!seen.has(name)) shareOf(name).total += 1 / samples.length;
       seen.add(name);
@@ -148,14 +102,9 @@ export function sharesOf({ nodes, samples }: CpuProfile, source: string): Share[
   return [...shares.values()].sort((one, other) => other.self - one.self);
 }
 
-const BUILT_IN = -1;
-
-/** The bundler names functions by a call around them, which the profiler does not see; the line identifies them. */
-function nameOf(
-  { functionName, lineNumber, columnNumber }: ProfileNode["callFrame"],
-  lines: readonly string[],
-): string {
-  if (lineNumber <= BUILT_IN || (lineNumber === 0 && columnNumber <= 0)) return functionName || "(native)";
-  const named = functionName || /([\w$#]+)\s*[=:(]/.exec(lines[lineNumber] ?? "")?.[1] || "(anonymous)";
-  return `${named} :${lineNumber + 1}`;
+/** Of our code by its place in the source; the platform's own by its name alone. */
+function nameOf({ functionName, url, lineNumber, columnNumber }: ProfileNode["callFrame"], bundle: Bundle): string {
+  const name = functionName || "(anonymous)";
+  const place = url.endsWith("index.js") ? bundle.placeAt(lineNumber, columnNumber) : null;
+  return place === null ? name : `${name} ${place}`;
 }

@@ -10,7 +10,7 @@ export interface Usage {
   cpuByProcess: () => ReadonlyMap<string, number>;
   /** Bytes written to disk so far: the kernel counts whole pages, once each time they become dirty. */
   writtenBytes: () => number | null;
-  /** Resident memory of the workerd processes among them, in bytes. */
+  /** Resident memory of all of them, in bytes. */
   residentBytes: () => number | null;
 }
 
@@ -64,9 +64,6 @@ function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MICROSECONDS;
 }
 
-function residentOf(pid: number): number {
-  const isWorkerd = readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("workerd");
-  return isWorkerd ? numberIn(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB/m) * KIB : 0;
-}
+const residentOf = (pid: number): number => numberIn(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB/m) * KIB;
 
 const numberIn = (file: string, pattern: RegExp): number => Number(pattern.exec(readFileSync(file, "utf8"))?.[1] ?? 0);

@@ -168,9 +168,8 @@ export class TurnRunner {
     }
     for (const instance of claimingInstances()) memory.fleet.noteReach(instance, { isClaiming: true });
     this.#memory = memory;
-    // A lost alarm is set again by the first turn.
-    wake.note(nextWakeAt(this.newTurn(SERVICE)));
-    wake.note(drainDueAt());
+    wake.restore(nextWakeAt(this.newTurn(SERVICE)));
+    wake.restore(drainDueAt());
     return memory;
   }
 

@@ -24,6 +24,14 @@ export class Wake {
     if (at !== null && at < this.#notedAt) this.#notedAt = at;
   }
 
+  /**
+   * A lost alarm is set again after the answers of the turn that found it: on a full disk this fails and ends the
+   * object, and a read must be answered all the same.
+   */
+  restore(at: number | null): void {
+    setTimeout(() => this.arm(at), 0);
+  }
+
   armNoted(): void {
     if (Number.isFinite(this.#notedAt)) this.arm(this.#notedAt);
     this.#notedAt = Number.POSITIVE_INFINITY;

@@ -7,9 +7,8 @@ import path from "node:path";
 import { loadProject, type Project } from "./build/project.ts";
 import { buildAll } from "./build.ts";
 import { ExitError, runScript } from "./exit-error.ts";
-import { ROOT } from "./run-command.ts";
 import { applyMigrations } from "./self-host/d1-migrations.ts";
-import { type DataDir, dataDirAt, lockDataDir, makeStateFolders } from "./self-host/data-dir.ts";
+import { type DataDir, dataDirAt, dataRoot, lockDataDir, makeStateFolders } from "./self-host/data-dir.ts";
 import {
   ensureDefaultTenant,
   ensureWorkerKey,
@@ -84,10 +83,12 @@ async function prepareState({ project, dir }: Plan): Promise<void> {
 
 /** `awaited` is the worker that GET /health waits for at first. */
 async function serve(plan: Plan, address: Address, awaited?: string): Promise<Served> {
-  if (plan.settings.edge === "workerd") return startWorkerdHome({ ...plan, awaited }, address);
+  const { edge, inspectorPort } = plan.settings;
+  const homePlan = { ...plan, awaited, inspectorPort };
+  if (edge === "workerd") return startWorkerdHome(homePlan, address);
   // The app takes time to load, so it is loaded only if it is served here.
   const { startNodeHome } = await import("./self-host/edge/node-home.ts");
-  return startNodeHome({ ...plan, awaited }, address);
+  return startNodeHome(homePlan, address);
 }
 
 /** Creates missing keys while serving on a private port, so that they exist when the service first answers publicly. */
@@ -198,7 +199,7 @@ async function explained(): Promise<number> {
   try {
     return await main();
   } catch (error) {
-    throw fullDiskError(error, path.resolve(process.env.SERVICE_DATA_DIR || path.join(ROOT, ".data"))) ?? error;
+    throw fullDiskError(error, dataRoot(process.env)) ?? error;
   }
 }
 

@@ -1,15 +1,16 @@
-// What an idle fleet costs: CPU, bytes written and calls of JavaScript while it only sends the protocol's ping, which
+// What an idle fleet costs: CPU, bytes written and time in JavaScript while it only sends the protocol's ping, which
 // the platform answers while the object sleeps; and the same when each worker also reports its presence, as `npm run
 // worker` does.
 
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { BeatingSockets } from "../beating-sockets.ts";
+import { Bundle } from "../bundle.ts";
 import { Connection } from "../connection.ts";
 import { ensureDescriptors } from "../descriptors.ts";
 import { figure } from "../figures.ts";
-import { bundleText, type Inspected, startInspected } from "../inspected.ts";
-import { methodsOf } from "../inspector.ts";
+import { type Inspected, startInspected } from "../inspected.ts";
+import { sharesOf } from "../inspector.ts";
 import type { Bench, Scale } from "../plan.ts";
 import { betweenMinutes, spentIn, untilQuiet } from "../quiet.ts";
 import { createTenant, type Tenant } from "../signalbox.ts";
@@ -19,7 +20,7 @@ const WINDOW_MS: Readonly<Record<Scale, number>> = { quick: 5_000, usual: 15_000
 /** The coordinator's default. */
 const INTERVAL_MS = 15_000;
 const TICK_MS = 10;
-const SHOWN_CALLS = 4;
+const SHOWN = 4;
 const MIB = 1024 * 1024;
 
 /** A presence report after half of the time to offline is stored: every second one, with the defaults. */
@@ -69,34 +70,26 @@ interface Measured extends Pick<Bench, "say"> {
 }
 
 async function measureWay({ served, way, windowMs, count, pulse, say }: Measured): Promise<void> {
-  const bundle = bundleText();
-  // All entry points of the object, and its timers.
-  const entries = ["Tenant", "TurnQueue", "Live"].flatMap((name) => methodsOf(name, bundle));
+  const bundle = new Bundle();
   pulse?.start();
   try {
     const spent = await spentIn(served, windowMs);
-    // Counting slows down what it counts, so it has a window of its own.
-    const countMs = Math.min(windowMs, INTERVAL_MS);
-    await betweenMinutes(countMs);
-    const calls = await served.inspector.entriesInto(entries, () => pause(countMs));
+    // Sampling slows down what it watches, so it has a window of its own.
+    const profileMs = Math.min(windowMs, INTERVAL_MS);
+    await betweenMinutes(profileMs);
+    const taken = await served.inspector.profiled(() => pause(profileMs));
+    const ran = sharesOf(taken, bundle).filter(({ name }) => name.includes("durable-objects/"));
     const of = (what: string, unit: string, value: number | null, note = "") =>
       say(figure({ part: "idle", what: `${count} workers, ${way}: ${what}`, unit, signalbox: value, note }));
     of("CPU", "ms/s", spent.cpuMs === null ? null : spent.cpuMs / spent.seconds);
     of("written", "B/s", spent.writtenBytes === null ? null : spent.writtenBytes / spent.seconds);
-    const total = [...calls.values()].reduce((sum, one) => sum + one, 0);
-    of("calls of the object's JavaScript", "1/s", total / (countMs / 1000), mostOf(calls));
+    const samples = ran.reduce((sum, { self }) => sum + self, 0) * taken.samples.length;
+    const most = ran.slice(0, SHOWN).map(({ name }) => name);
+    of("samples in the object's JavaScript", "1/s", (samples * 1000) / profileMs, most.join(", "));
   } finally {
     await pulse?.stop();
   }
 }
-
-const mostOf = (calls: ReadonlyMap<string, number>): string =>
-  [...calls]
-    .filter(([, times]) => times > 0)
-    .sort(([, one], [, other]) => other - one)
-    .slice(0, SHOWN_CALLS)
-    .map(([name, times]) => `${name} ${times}`)
-    .join(", ");
 
 async function firstCallMs({ port, authorization }: Tenant): Promise<number> {
   const connection = await Connection.open(port, authorization);

@@ -5,7 +5,8 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { bundleText, startInspected } from "../inspected.ts";
+import { Bundle } from "../bundle.ts";
+import { startInspected } from "../inspected.ts";
 import { type Share, sharesOf } from "../inspector.ts";
 import { httpJobs, socketJobs } from "../jobs.ts";
 import type { Bench } from "../plan.ts";
@@ -17,7 +18,7 @@ const SHOWN = 45;
 export async function profile({ folder, pace }: Bench): Promise<void> {
   const dataDir = path.join(folder, "profile");
   const served = await startInspected(dataDir);
-  const bundle = bundleText();
+  const bundle = new Bundle();
   const kept = mkdtempSync(path.join(tmpdir(), "signalbox-profiles-"));
   const longer = { ...pace, measureMs: Math.max(pace.measureMs, 3_000) };
   try {

@@ -61,7 +61,7 @@ const UNITS: Readonly<Record<keyof Span, readonly [what: string, unit: string]>>
   p99Ms: ["create, p99", "ms"],
   jobsPerSecond: ["jobs done", "jobs/s"],
   writtenKibPerJob: ["written a job", "KiB"],
-  residentMib: ["memory of workerd", "MiB"],
+  residentMib: ["memory of all processes", "MiB"],
   heapMib: ["JavaScript heap", "MiB"],
   objectMib: ["databases of the objects", "MiB"],
 };

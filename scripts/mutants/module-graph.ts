@@ -1,5 +1,6 @@
-// Loads parts of the tree again and again in one thread, each time with another change to one file. What depends on
-// that file is evaluated again, so that no state or constant of an earlier load is left; all else stays loaded.
+// Loads parts of the tree again and again in one thread, each time with another change to one file. All modules of the
+// tree are evaluated again, not only those that depend on that file: a test that a change broke off may have left
+// something in any of them.
 
 import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
@@ -17,23 +18,14 @@ export const urlOf = (file: string): string => pathToFileURL(path.join(ROOT, fil
 const isOurs = (url: string): boolean => url.startsWith(ROOT_URL) && !url.includes("/node_modules/");
 export const withoutQuery = (url: string): string => url.split("?")[0] ?? url;
 
-/** Who imports a module, by its address. */
-const importers = new Map<string, Set<string>>();
 /** JavaScript by address; types are replaced by spaces, so that positions stay. */
 const codes = new Map<string, string>();
 
 let loads = 0;
 let changed = { url: "", code: "" };
-/** What is evaluated again at this load. */
-let affected: ReadonlySet<string> = new Set();
 
-const dependentsOf = (url: string): Set<string> => {
-  const found = new Set([url]);
-  for (const one of found) for (const importer of importers.get(one) ?? []) found.add(importer);
-  return found;
-};
-
-const addressOf = (url: string): string => (affected.has(url) ? `${url}?load=${loads}` : url);
+/** One instance collects the tests of all loads. */
+const addressOf = (url: string): string => (loads === 0 || url === QUICK_VITEST ? url : `${url}?load=${loads}`);
 
 const codeOf = (url: string): string => {
   if (url === changed.url) return changed.code;
@@ -51,12 +43,9 @@ const standInFor = (specifier: string, from: string): string | null => {
 
 registerHooks({
   resolve: (specifier, context, next) => {
-    const from = withoutQuery(context.parentURL ?? "");
-    const standIn = standInFor(specifier, from);
+    const standIn = standInFor(specifier, withoutQuery(context.parentURL ?? ""));
     const found = standIn === null ? next(specifier, context) : { url: standIn, shortCircuit: true };
-    if (!isOurs(found.url)) return found;
-    importers.set(found.url, (importers.get(found.url) ?? new Set()).add(from));
-    return { ...found, url: addressOf(found.url) };
+    return isOurs(found.url) ? { ...found, url: addressOf(withoutQuery(found.url)) } : found;
   },
   load: (url, context, next) => {
     const plain = withoutQuery(url);
@@ -65,17 +54,16 @@ registerHooks({
   },
 });
 
-/** From now on these files and what depends on them are loaded again, as they are. */
-export const loadAgain = (files: Iterable<string>): void => {
+/** From now on modules are loaded again, as they are. */
+export const loadAgain = (): void => {
   loads += 1;
-  affected = new Set([...files].flatMap((file) => [...dependentsOf(urlOf(file))]));
   changed = { url: "", code: "" };
 };
 
-/** From now on modules are loaded with this text in place of the file's own. */
+/** From now on modules are loaded again, with this text in place of the file's own. */
 export const change = (file: string, text: string): void => {
-  loadAgain([file]);
+  loadAgain();
   changed = { url: urlOf(file), code: stripTypeScriptTypes(text) };
 };
 
-export const load = (file: string): Promise<unknown> => import(addressOf(urlOf(file)));
+export const load = (file: string): Promise<unknown> => import(urlOf(file));

@@ -113,12 +113,11 @@ const measureTest = async (test: Test, file: string, index: number, atLoad: read
 };
 
 const measure = async (): Promise<Measured> => {
-  const sources = new Set(places.map(({ file }) => file));
   const measured: Measured = { checks: [], leftOut: [] };
   startWatching();
   for (const file of testFiles) {
     // What runs while modules are loaded counts for each file that loads them.
-    loadAgain(sources);
+    loadAgain();
     await load(file);
     const atLoad = takeReached(places);
     for (const [index, test] of takeTests().entries())

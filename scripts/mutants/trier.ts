@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 250;
 const PATIENCE_MS = 5_000;
 const PATIENCE_FACTOR = 20;
 /** Each trial leaves the modules that it loaded in memory. */
-const TRIALS_A_THREAD = 100;
+const TRIALS_A_THREAD = 50;
 /** How many tests show that what is loaded again still passes. */
 const SANE_CHECKS = 10;
 

@@ -31,6 +31,7 @@ interface Child {
   readonly sockets: readonly string[];
   /** The path that is polled until it answers; on the first of its sockets. */
   readonly probePath: string;
+  readonly inspectorPort?: number | undefined;
 }
 
 export function startChildServer(child: Child): ChildServer {
@@ -54,7 +55,7 @@ export function startChildServer(child: Child): ChildServer {
   };
   const kept: Kept = keepRunning(child.what, PACE, () => {
     clearSockets(...child.sockets);
-    const running = startWorkerd(child.config, child.environment);
+    const running = startWorkerd(child.config, child.environment, child.inspectorPort);
     void watch(running);
     return running;
   });

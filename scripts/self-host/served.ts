@@ -12,6 +12,8 @@ export interface HomePlan {
   readonly processCount: number;
   /** `<tenant>/<instance>` of the worker that GET /health waits for at first. */
   readonly awaited: string | undefined;
+  /** Where the first process with tenants can be inspected; undefined: nowhere. */
+  readonly inspectorPort: number | undefined;
 }
 
 export interface Served {

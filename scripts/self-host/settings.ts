@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { logProblem } from "../../contract/log.ts";
 import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
+import { dataRoot } from "./data-dir.ts";
 import { readProcessCount } from "./processes.ts";
 
 const DEFAULT_PORT = 8787;
@@ -30,6 +31,8 @@ export interface Settings {
   edge: "node" | "workerd";
   /** How many processes share the tenants of a new data folder; undefined: as the folder has it. */
   processCount: number | undefined;
+  /** Where workerd serves the DevTools protocol; undefined: nowhere. */
+  inspectorPort: number | undefined;
 }
 
 export const USAGE = `Usage: npm start [-- <options>]
@@ -38,6 +41,7 @@ Serves the coordinator and its dashboard until SIGINT or SIGTERM.
 
   --no-worker           starts no local worker
   --edge node|workerd   the process that serves HTTP: Node (the default) in front of workerd, or workerd alone
+  --inspect <port>      lets DevTools inspect the process with the tenants, on 127.0.0.1; for profiles
   --help                prints this text
 
 Environment:
@@ -61,21 +65,24 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
   const wrongLog = logProblem(env);
   if (wrongLog !== null) throw new ExitError(wrongLog);
   return {
-    dataDir: path.resolve(ROOT, env.SERVICE_DATA_DIR || ".data"),
+    dataDir: dataRoot(env),
     host: env.SERVICE_HOST || DEFAULT_HOST,
-    port: readPort(env.PORT),
+    port: env.PORT ? readPort("PORT", env.PORT) : DEFAULT_PORT,
     runsWorker: !flags["no-worker"],
     edge: readEdge(flags.edge),
     processCount: readProcessCount(env.SERVICE_PROCESSES),
+    inspectorPort: flags.inspect === undefined ? undefined : readPort("--inspect", flags.inspect),
     workerInstance: `local-${hostname().replace(/[^A-Za-z0-9._:-]/g, "-")}`.slice(0, 128),
   };
 }
 
 export const isHelpAsked = (args: string[]): boolean => args.some((one) => one === "--help" || one === "-h");
 
-function readFlags(args: string[]): { "no-worker"?: boolean; edge?: string } {
+const FLAGS = { "no-worker": { type: "boolean" }, edge: { type: "string" }, inspect: { type: "string" } } as const;
+
+function readFlags(args: string[]): { "no-worker"?: boolean; edge?: string; inspect?: string } {
   try {
-    return parseArgs({ args, options: { "no-worker": { type: "boolean" }, edge: { type: "string" } } }).values;
+    return parseArgs({ args, options: FLAGS }).values;
   } catch (error) {
     throw new ExitError(`${(error as Error).message}\n${USAGE}`, 2);
   }
@@ -87,11 +94,10 @@ function readEdge(text: string | undefined): Settings["edge"] {
   throw new ExitError(`--edge is "${text}": use node or workerd.`, 2);
 }
 
-function readPort(text: string | undefined): number {
-  if (!text) return DEFAULT_PORT;
+function readPort(name: string, text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
-  throw new ExitError(`PORT is "${text}": use a number from 0 to ${MAX_PORT}; 0 means any free port.`, 2);
+  throw new ExitError(`${name} is "${text}": use a number from 0 to ${MAX_PORT}; 0 means any free port.`, 2);
 }
 
 /** The operator's variables that the edge gets unchanged: declared vars, catalog switch, provider keys, vault. */

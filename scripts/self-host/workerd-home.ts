@@ -34,7 +34,7 @@ export async function startWorkerdHome(plan: HomePlan, address: Address): Promis
   const history = folder === null ? null : startHistory(plan, folder);
   writeFileSync(dir.servingConfig, wholeConfig(serving, history?.sockets ?? dir, address), { mode: 0o600 });
   if (history !== null) await untilUp([history.child]);
-  const { kept, earlyExit } = keepServing(dir.servingConfig, environment);
+  const { kept, earlyExit } = keepServing(dir.servingConfig, environment, plan.inspectorPort);
   return {
     url: address.url,
     earlyExit: () => earlyExit() ?? history?.child.earlyExit() ?? null,
@@ -54,11 +54,11 @@ export async function startWorkerdHome(plan: HomePlan, address: Address): Promis
   };
 }
 
-function keepServing(config: string, environment: Record<string, string>) {
+function keepServing(config: string, environment: Record<string, string>, inspectorPort: number | undefined) {
   const startedAt = performance.now();
   let early: Exit | null = null;
   const kept = keepRunning("workerd", PACE, () => {
-    const running = startWorkerd(config, environment);
+    const running = startWorkerd(config, environment, inspectorPort);
     running.exited
       .then((exit) => {
         if (performance.now() - startedAt < EARLY_MS) early ??= exit;

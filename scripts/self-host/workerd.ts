@@ -54,10 +54,11 @@ export async function claimPort(host: string, port: number): Promise<number> {
 }
 
 /** Its working directory is the data folder, so that its process can be identified. */
-export function startWorkerd(config: string, environment: Record<string, string>): Supervised {
+export function startWorkerd(config: string, environment: Record<string, string>, inspectorPort?: number): Supervised {
   const system = SYSTEM_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...Object.fromEntries(system), ...environment };
-  return supervise(WORKERD, ["serve", "--experimental", config], env, path.dirname(config));
+  const inspector = inspectorPort === undefined ? [] : [`-i127.0.0.1:${inspectorPort}`];
+  return supervise(WORKERD, ["serve", "--experimental", ...inspector, config], env, path.dirname(config));
 }
 
 /**

@@ -44,7 +44,12 @@ const ballast = (): string => path.join(mount, "ballast");
 const leave = (bytes: number): void => {
   const { bavail, bsize } = statfsSync(mount);
   const count = Math.max(0, bavail * bsize - bytes);
-  writeFileSync(ballast(), Buffer.alloc(count), { flag: "a" });
+  try {
+    writeFileSync(ballast(), Buffer.alloc(count), { flag: "a" });
+  } catch (error) {
+    // The server wrote meanwhile: the disk is as full as it gets.
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  }
 };
 const free = (): void => truncateSync(ballast(), 0);
 

@@ -39,7 +39,7 @@ export const started = async (scene: Scene, wanted: Partial<NewJob> = {}) => {
   return { id, lease };
 };
 
-const NOTHING_SPENT = { usage: null, costUsd: null, model: null };
+export const NOTHING_SPENT = { usage: null, costUsd: null, model: null };
 
 export type Held = { readonly id: string; readonly lease: number };
 

@@ -5,8 +5,9 @@ import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Tenant } from "../../durable-objects/tenant.ts";
 import { TENANT } from "./shell.ts";
-import { connect } from "./workers.ts";
+import { connect, say } from "./workers.ts";
 import { World } from "./world.ts";
 
 export interface Shown {
@@ -83,18 +84,26 @@ export class Scene {
     return worker.socket?.inbox ?? [];
   }
 
+  /** A message of `worker-0` on its socket. */
+  async say(message: Record<string, unknown>): Promise<void> {
+    const [worker] = this.#world.workers;
+    if (worker === undefined) throw new Error("no worker");
+    const saying = say(this.#world, worker, message);
+    await this.#world.shell.settle();
+    await saying;
+  }
+
   /** The socket of `worker-0` is gone. */
   async disconnect(): Promise<void> {
     this.#world.workers[0]?.socket?.close();
     await this.#world.shell.settle();
   }
 
-  /** The worker's stream has its first event. */
-  async firstWord(id: string, lease: number): Promise<void> {
-    const tenant = await this.#world.shell.tenant();
-    const telling = tenant.firstWord(id, lease);
-    await this.#world.shell.settle();
-    await telling;
+  /** A call that is no operation: of a relay, or of the operator's command. */
+  async tell<Answer>(call: (tenant: Tenant) => Promise<Answer>): Promise<Answer> {
+    const calling = call(await this.#world.shell.tenant());
+    await this.pass(0);
+    return calling;
   }
 
   /** A job as history has it. */
@@ -106,12 +115,12 @@ export class Scene {
 
   /** The details of what was audited under a name, once history has it. */
   audited(action: string): Record<string, unknown>[] {
-    const rows = this.#world.shell.history.rows(
-      "SELECT detail FROM audit WHERE tenant = ? AND action = ?",
-      TENANT,
-      action,
-    );
+    const rows = this.archivedRows("SELECT detail FROM audit WHERE tenant = ? AND action = ?", TENANT, action);
     return rows.map(({ detail }) => JSON.parse(detail as string));
+  }
+
+  archivedRows(query: string, ...values: (string | number)[]) {
+    return this.#world.shell.history.rows(query, ...values);
   }
 
   /** The platform delays the alarm; nothing that is due is done. */

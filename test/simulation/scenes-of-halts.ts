@@ -140,4 +140,33 @@ export const SCENES_OF_HALTS: readonly Shown[] = [
       assert.match(String(scene.audited("worker.paused")[0]?.reason), /let leases expire \d+ times in a row/);
     },
   },
+  {
+    what: "a move that is cancelled gives out what waited; a halt of before stays, and the audit says which",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const { id } = await create(scene, { runAt: scene.nowAt + 5_000 });
+      const move = async () => {
+        await scene.tell((tenant) => tenant.leave("https://elsewhere.example"));
+        await scene.pass(6_000);
+        await scene.tell((tenant) => tenant.stay());
+        await scene.pass(1_000);
+        const { level, reason } = await scene.done(scene.admin, "readKillswitch", null);
+        return [level, reason];
+      };
+      assert.deepEqual(await move(), [0, null]);
+      assert.equal((await read(scene, id)).status, "assigned");
+      const { length } = scene.audited("killswitch.activated");
+      assert.deepEqual([length, scene.audited("killswitch.cleared").length], [1, 1]);
+      await halt(scene);
+      assert.deepEqual(await move(), [1, "drill"]);
+      assert.deepEqual(
+        scene
+          .audited("killswitch.activated")
+          .map(({ reason }) => reason)
+          .slice(length),
+        ["drill", "the tenant moves to https://elsewhere.example", "drill"],
+      );
+    },
+  },
 ];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, ANSWERS, asking, configure, present, read, started } from "./scene-steps.ts";
+import { ALIVE, ANSWERS, asking, complete, configure, create, present, read, started } from "./scene-steps.ts";
 
 const ask = (scene: Scene, id: string, more: Record<string, unknown> = {}) =>
   scene.done(scene.admin, "ask", asking(id, more));
@@ -48,7 +48,7 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
       const { lease } = await read(scene, "r");
       await scene.done(scene.admin, "startJob", { id: "r", lease });
       await scene.pass(5_999);
-      await scene.firstWord("r", lease);
+      await scene.tell((tenant) => tenant.firstWord("r", lease));
       await scene.pass(10_000);
       assert.deepEqual([(await read(scene, "r")).lease, (await read(scene, "r")).status], [lease, "running"]);
     },
@@ -69,6 +69,40 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
           await scene.done(scene.admin, "heartbeatJob", { id, lease: 1 });
       }
       assert.ok(scene.alarmCount < 30, `${scene.alarmCount} alarms`);
+    },
+  },
+  {
+    what: "a request shows its texts while it is open, and then those that the tenant keeps; any other job shows its own",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, front_door: { store: "none" } });
+      await present(scene, { ...ANSWERS, concurrency: 2 });
+      await ask(scene, "r");
+      const { lease, prompt } = await read(scene, "r");
+      await scene.done(scene.admin, "startJob", { id: "r", lease });
+      const plain = await started(scene);
+      for (const held of [{ id: "r", lease }, plain]) await complete(scene, held);
+      const texts = async (id: string) => {
+        const job = await read(scene, id);
+        return [job.prompt, job.result];
+      };
+      assert.equal(prompt, "r");
+      assert.deepEqual(await texts("r"), ["", null]);
+      assert.deepEqual(await texts(plain.id), ["hello", "done"]);
+    },
+  },
+  {
+    what: "what an operator asked for is told with the id of that request; what the service does by itself has none",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      const { id } = await create(scene);
+      await scene.done({ ...scene.admin, requestId: "asked-1" }, "cancelJob", { id });
+      await scene.pass(1_000);
+      const events = scene.archivedRows("SELECT type, detail FROM events WHERE job_id = ? ORDER BY version", id);
+      const requests = events.map(({ type, detail }) => [type, JSON.parse(String(detail))?.request_id]);
+      assert.deepEqual(requests, [
+        ["job.created", undefined],
+        ["job.cancelled", "asked-1"],
+      ]);
     },
   },
 ];

@@ -45,3 +45,16 @@ test("an alarm that is due already is not set again for something that was due b
   wake.arm(NOON - BACK_OFF_MS);
   expect(alarms).toEqual([NOON + BACK_OFF_MS, NOON]);
 });
+
+test("a lost alarm is set again only after what is answered at once, and not if an alarm is set by then", async () => {
+  vi.useFakeTimers({ now: NOON });
+  const { wake, alarms } = await newWake();
+  wake.restore(NOON);
+  expect(alarms).toEqual([]);
+  vi.runAllTimers();
+  expect(alarms).toEqual([NOON]);
+  wake.restore(NOON + BACK_OFF_MS);
+  wake.restore(null);
+  vi.runAllTimers();
+  expect(alarms).toEqual([NOON]);
+});

@@ -1,0 +1,2 @@
+/** Tests make it smaller. */
+export const ROOM = { size: 8 };
