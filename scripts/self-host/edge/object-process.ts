@@ -4,7 +4,7 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
+import { linesOf, type Outcome } from "../../../durable-objects/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../../durable-objects/object-line.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";
@@ -34,9 +34,9 @@ export class ObjectProcess {
     this.#secret = secret;
   }
 
-  /** Sends a group of calls to a tenant. */
-  async sendGroup(path: string, group: string): Promise<readonly Outcome[]> {
-    return JSON.parse(await this.#ask(path, GROUP, group)) as readonly Outcome[];
+  /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
+  async sendGroup(path: string, group: string): Promise<readonly string[]> {
+    return linesOf(await this.#ask(path, GROUP, group));
   }
 
   /** Calls an object's method, which may wait before it answers. */
