@@ -17,6 +17,13 @@ const OF_THE_API = [
   "test/http/**/*.workers.test.ts",
   "test/front-door/requests.workers.test.ts",
   "test/front-door/keys-and-origins.workers.test.ts",
+  "test/tenant/worker-socket.workers.test.ts",
+  "test/tenant/ended-sockets.workers.test.ts",
+  "test/tenant/live.workers.test.ts",
+  "test/tenant/killswitch.workers.test.ts",
+  "test/tenant/killswitch-confirmation.workers.test.ts",
+  "test/tenant/attempts.workers.test.ts",
+  "test/tenant/retention.workers.test.ts",
 ];
 
 const inWorkerd = async (name: string, home: "node" | "workerd", include: string[]) => ({

@@ -5,7 +5,8 @@ import { type LiveMessage, MAX_LIVE_RESOURCES } from "../contract/live.ts";
 import type { Effects } from "./operations/effects.ts";
 import { type LiveChanges, liveSnapshot, liveUpdates } from "./operations/live.ts";
 import type { Turn } from "./operations/turn.ts";
-import { attachmentOf, type Sockets, send } from "./sockets.ts";
+import type { Sockets } from "./sockets.ts";
+import type { TenantSocket } from "./tenant-socket.ts";
 
 const FRAME_EVERY_MS = 100;
 /** How often the queue's groups are read while anything changes. */
@@ -32,14 +33,14 @@ export class Live {
   /** The last sent queue, minutes and fleet, so that equal ones are not sent again. */
   readonly #lastSent = new Map<string, string>();
   /** Viewers that have not had their snapshot yet. */
-  #newcomers: WebSocket[] = [];
+  #newcomers: TenantSocket[] = [];
 
   constructor(sockets: Sockets, read: <T>(read: (turn: Turn) => T) => Promise<T>) {
     this.#sockets = sockets;
     this.#read = read;
   }
 
-  welcome(viewer: WebSocket): void {
+  welcome(viewer: TenantSocket): void {
     this.#newcomers.push(viewer);
     // The new viewer has not seen the last values.
     this.#lastSent.clear();
@@ -141,13 +142,13 @@ const split = (names: ReadonlySet<string>): [Set<string>, Set<string>] => {
 };
 
 /** Serialises once; only `seq` differs per viewer. It lives in the attachment to survive hibernation. */
-const sendNumbered = (viewers: readonly WebSocket[], messages: readonly LiveMessage[]): void => {
+const sendNumbered = (viewers: readonly TenantSocket[], messages: readonly LiveMessage[]): void => {
   const texts = messages.map((message) => JSON.stringify(message).slice(0, -1));
   for (const viewer of viewers) {
-    const attachment = attachmentOf(viewer);
+    const { attachment } = viewer;
     if (attachment === null) continue;
     const numbered = texts.map((text, index) => `${text},"seq":${attachment.seq + index + 1}}`);
-    viewer.serializeAttachment({ ...attachment, seq: attachment.seq + texts.length });
-    send(viewer, numbered.length === 1 ? (numbered[0] ?? "") : `[${numbered.join(",")}]`);
+    viewer.attach({ ...attachment, seq: attachment.seq + texts.length });
+    viewer.send(numbered.length === 1 ? (numbered[0] ?? "") : `[${numbered.join(",")}]`);
   }
 };

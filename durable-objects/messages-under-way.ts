@@ -1,6 +1,8 @@
 // Messages of each socket that are not answered yet. A worker has at most some thousand jobs, so a socket with more
 // messages than this does not wait for its acks, and they would fill the memory.
 
+import type { TenantSocket } from "./tenant-socket.ts";
+
 const MAX_MESSAGES = 4_000;
 const MAX_CHARS = 16 * 1024 * 1024;
 
@@ -10,10 +12,10 @@ interface Count {
 }
 
 export class MessagesUnderWay {
-  readonly #counts = new WeakMap<WebSocket, Count>();
+  readonly #counts = new WeakMap<TenantSocket, Count>();
 
   /** Call the result to end these messages; null if there are too many. */
-  enter(socket: WebSocket, messages: number, chars: number): (() => void) | null {
+  enter(socket: TenantSocket, messages: number, chars: number): (() => void) | null {
     const count = this.#counts.get(socket) ?? { messages: 0, chars: 0 };
     if (count.messages + messages > MAX_MESSAGES || count.chars + chars > MAX_CHARS) return null;
     this.#counts.set(socket, count);

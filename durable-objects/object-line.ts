@@ -1,18 +1,28 @@
 // The line from the edge in Node to an object, self-hosted: a WebSocket on which each message is a call, or a group of
-// calls, and its answer a message with the same number. It does not hibernate and is none of the tenant's sockets
-// (`sockets.ts`); the edge closes an idle line, so that the object may sleep. Invariant: the platform holds an answer,
-// like all that an object sends, until what it tells is stored.
+// calls, and its answer a message with the same number; what needs no answer has none. It does not hibernate; the edge
+// closes an idle line, so that the object may sleep. Invariant: the platform holds all that an object sends until what
+// it tells is stored.
 
 import { type Outcome, thrownOf } from "./grouped-calls.ts";
-import { close, send } from "./sockets.ts";
+import { close, send } from "./hibernating-sockets.ts";
+import type { Credential } from "./operations/keys.ts";
+import { INTERNAL_ERROR } from "./tenant-socket.ts";
 
 /** The way to it within an object's `fetch`. */
 export const LINE_URL = "https://object/line";
 /** The method that takes a group of calls (`grouped-calls.ts`). */
 export const GROUP = "group";
 
+/** The method that opens a client's socket. */
+export const OPEN_SOCKET = "openSocket";
+/** Its arguments: the edge numbers the sockets of a line; `instance` is null for a viewer. */
+export type SocketAsked = [number: number, credential: Credential, instance: string | null];
+/** The method of a group of what sockets said (`socket-group.ts`). */
+export const SOCKETS = "sockets";
+/** The number of a message without an answer. */
+export const NO_ANSWER = 0;
+
 const STATUS_SWITCHING = 101;
-const INTERNAL_ERROR = 1011;
 
 /** `text`: a method's arguments as a JSON array, or a group. */
 export interface Asked {
@@ -41,17 +51,30 @@ export const readAnswered = (message: string): Answered => {
   return { number: Number(message.slice(0, end)), text: message.slice(end + 1) };
 };
 
-/** Calls may be under way side by side; if one has no answer, the line ends. */
-export const openLine = (answer: (method: string, text: string) => Promise<string>): Response => {
+/** What an object does on a line. */
+export interface LineEnd {
+  readonly answer: (method: string, text: string) => Promise<string>;
+  /** Takes what needs no answer. */
+  readonly hear?: (text: string) => void;
+  readonly ended?: () => void;
+}
+
+/**
+ * Calls may be under way side by side; if one has no answer, the line ends. `begin` gets what sends the edge a text
+ * that answers nothing.
+ */
+export const openLine = (begin: (tell: (text: string) => void) => LineEnd): Response => {
   const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
   server.accept();
+  const say = (number: number, text: string): void => send(server, answeredText({ number, text }));
+  const fail = (): void => close(server, INTERNAL_ERROR, "a call has no answer");
+  const end = begin((text) => say(NO_ANSWER, text));
   server.addEventListener("message", ({ data }) => {
     const { number, method, text } = readAsked(String(data));
-    answer(method, text).then(
-      (answered) => send(server, answeredText({ number, text: answered })),
-      () => close(server, INTERNAL_ERROR, "a call has no answer"),
-    );
+    if (number === NO_ANSWER) end.hear?.(text);
+    else end.answer(method, text).then((answered) => say(number, answered), fail);
   });
+  server.addEventListener("close", () => end.ended?.());
   return new Response(null, { status: STATUS_SWITCHING, webSocket: client });
 };
 

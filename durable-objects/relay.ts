@@ -7,13 +7,14 @@ import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../contract/data-line.ts";
 import { closeCodes } from "../contract/values.ts";
 import { HeldBody } from "./held-body.ts";
+import { answerClose, close, send } from "./hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "./object-line.ts";
 import { type Jurisdiction, objectNamed } from "./object-name.ts";
 import type { AttemptEnd } from "./operations/abandon.ts";
 import { type ReadRequest, readRequestOf } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream, streamLost, wholeEventsOf } from "./relayed-stream.ts";
-import { answerClose, close, PING, PONG, send } from "./sockets.ts";
 import { Reader } from "./stream-reader.ts";
+import { PING, PONG } from "./tenant-socket.ts";
 
 interface RelayEnv {
   readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner>;
@@ -66,7 +67,7 @@ export class Relay extends DurableObject<RelayEnv> {
   }
 
   override async fetch(request: Request): Promise<Response> {
-    if (request.url === LINE_URL) return openLine((method, args) => callMethod(this, method, args));
+    if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
     if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
     const asked = readRequestOf(request);
     this.#jurisdiction = asked.jurisdiction;

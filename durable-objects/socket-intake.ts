@@ -15,8 +15,9 @@ import { movedRefusal } from "./operations/moving.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import type { Caller } from "./operations/turn.ts";
 import { absentJobOf, acknowledge, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
-import { type Attachment, answerClose, close, type Sockets } from "./sockets.ts";
+import type { Sockets } from "./sockets.ts";
 import type { Store } from "./store/open.ts";
+import { type Attachment, NORMAL_CLOSURE, type TenantSocket } from "./tenant-socket.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";
 
 const FULL_RETRY_SECONDS = 30;
@@ -45,7 +46,7 @@ export class SocketIntake {
   }
 
   /** Accepts a worker's socket, or a viewer's if `instance` is null. */
-  open(socket: WebSocket, credential: Credential, instance: string | null): Promise<Result<null, Refusal>> {
+  open(socket: TenantSocket, credential: Credential, instance: string | null): Promise<Result<null, Refusal>> {
     const { store, sockets, turns } = this.#parts;
     return turns.run((): Result<null, Refusal> => {
       const caller = identify(store, credential, Date.now());
@@ -62,7 +63,7 @@ export class SocketIntake {
     });
   }
 
-  #accept(socket: WebSocket, caller: Caller, instance: string | null, sessionId: string | null): void {
+  #accept(socket: TenantSocket, caller: Caller, instance: string | null, sessionId: string | null): void {
     const { sockets, live, turns } = this.#parts;
     const attachment: Attachment = {
       kind: instance === null ? "viewer" : "worker",
@@ -84,24 +85,24 @@ export class SocketIntake {
       });
   }
 
-  #say(socket: WebSocket, message: CoordinatorMessage): void {
+  #say(socket: TenantSocket, message: CoordinatorMessage): void {
     this.#parts.turns.afterCommit(() => this.#parts.sockets.queue(socket, message));
   }
 
-  /** Handles a worker's frame; a viewer sends nothing. */
-  async hear(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
-    const attachment = this.#parts.sockets.attachmentOf(socket);
+  /** Handles a worker's frame, null if it is not text; a viewer sends nothing. */
+  async hear(socket: TenantSocket, frame: string | null): Promise<void> {
+    const { attachment } = socket;
     if (attachment === null || attachment.kind === "viewer") return;
-    if (typeof frame !== "string" || frame.length > MAX_FRAME_BYTES)
-      return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
+    if (frame === null || frame.length > MAX_FRAME_BYTES)
+      return socket.close(closeCodes.badFrame, `a frame is text of at most ${MAX_FRAME_BYTES} bytes`);
     // Messages that were in transit when the socket was closed are ignored.
-    if (socket.readyState !== WebSocket.OPEN) return;
+    if (!socket.isOpen) return;
     const parsed = parseFrame(frame);
     if (!parsed.ok)
-      return close(socket, closeCodes.badFrame, "detail" in parsed.error ? parsed.error.detail : "bad frame");
+      return socket.close(closeCodes.badFrame, "detail" in parsed.error ? parsed.error.detail : "bad frame");
     const leave = this.#underWay.enter(socket, parsed.value.length, frame.length);
     if (leave === null)
-      return close(socket, closeCodes.tooManyMessages, "more messages in progress than allowed: wait for their acks");
+      return socket.close(closeCodes.tooManyMessages, "more messages in progress than allowed: wait for their acks");
     try {
       // A broadcast is a halt or its end. Thousands confirm it at once, and the last worker must not wait for that.
       if (this.#parts.sockets.isTelling) await this.#parts.sockets.allTold();
@@ -112,7 +113,7 @@ export class SocketIntake {
   }
 
   /** Handles a frame; reports on jobs that have left are checked against history, as over HTTP, in one query. */
-  async #hearMessages(socket: WebSocket, attachment: Attachment, messages: readonly Incoming[]): Promise<void> {
+  async #hearMessages(socket: TenantSocket, attachment: Attachment, messages: readonly Incoming[]): Promise<void> {
     const { database, tenant, turns } = this.#parts;
     const hear = async (incoming: Incoming, archived?: Brought | null): Promise<Unsettled[]> => {
       const absent = await turns.run(() => this.#handle(socket, attachment, incoming, archived));
@@ -135,7 +136,7 @@ export class SocketIntake {
     }
   }
 
-  #refuseAll(socket: WebSocket, unsettled: readonly Unsettled[], refused: Result<never, Refusal>): Promise<void> {
+  #refuseAll(socket: TenantSocket, unsettled: readonly Unsettled[], refused: Result<never, Refusal>): Promise<void> {
     return this.#parts.turns.run(() => {
       for (const { incoming } of unsettled) this.#say(socket, acknowledge(incoming.id, refused));
     });
@@ -143,14 +144,14 @@ export class SocketIntake {
 
   /** Returns the job that must be looked up in history; `archived` is null if history does not have it. */
   #handle(
-    socket: WebSocket,
+    socket: TenantSocket,
     { keyId, name, role, instance, openedWith }: Attachment,
     { id, message }: Incoming,
     archived?: Brought | null,
   ): Absent | null {
     const { store, turns } = this.#parts;
     if (!authenticate(store.keys.find(keyId), openedWith, Date.now()).ok) {
-      turns.afterCommit(() => close(socket, closeCodes.keyEnded, "the key has ended"));
+      turns.afterCommit(() => socket.close(closeCodes.keyEnded, "the key has ended"));
       return null;
     }
     let absent: Absent | null = null;
@@ -165,9 +166,9 @@ export class SocketIntake {
   }
 
   /** A socket has closed; its worker may come back within the grace period. */
-  async ended(socket: WebSocket): Promise<void> {
+  async ended(socket: TenantSocket): Promise<void> {
     const { sockets, turns } = this.#parts;
-    answerClose(socket);
+    socket.close(NORMAL_CLOSURE, "");
     const left = sockets.forget(socket);
     if (left === null) return;
     const { instance, signAt } = left;

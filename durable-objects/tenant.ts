@@ -17,10 +17,12 @@ import { ClaimWaits } from "./claim-waits.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
 import { answerGroup, answerText } from "./grouped-calls.ts";
+import { HibernatingSockets } from "./hibernating-sockets.ts";
 import { HistoryWriter } from "./history-writer.ts";
 import { counted, KeyRates } from "./key-rates.ts";
+import { LineSockets, SocketLine } from "./line-sockets.ts";
 import { Live } from "./live.ts";
-import { callMethod, GROUP, LINE_URL, openLine } from "./object-line.ts";
+import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./object-line.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
@@ -73,6 +75,8 @@ const webhookFetch = ({ LOCAL_NETWORK: network, SERVICE_WEBHOOKS_PRIVATE }: Tena
 
 export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   readonly #store: Store;
+  readonly #hibernating: HibernatingSockets;
+  readonly #lineSockets = new LineSockets();
   readonly #sockets: Sockets;
   readonly #wake: Wake;
   readonly #relays: Relays;
@@ -99,7 +103,8 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     const tenant = state.id.name ?? "";
     const waitUntil = (work: Promise<unknown>): void => state.waitUntil(work);
     const store = openStore(storage);
-    const sockets = new Sockets(state);
+    const hibernating = new HibernatingSockets(state);
+    const sockets = new Sockets([hibernating, this.#lineSockets]);
     const wake = new Wake(state);
     const turns: TurnRunner = new TurnRunner({
       tenant,
@@ -125,6 +130,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
       fetch: webhookFetch(env),
     });
     this.#store = store;
+    this.#hibernating = hibernating;
     this.#sockets = sockets;
     this.#wake = wake;
     this.#turns = turns;
@@ -230,7 +236,17 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return answerText(text, (credential, name, request) => this.call(credential, name, request));
   }
 
-  /** What the edge in Node asks on its line. */
+  /** What the edge in Node asks and tells on its line. */
+  #onLine(tell: (text: string) => void): LineEnd {
+    const sockets = new SocketLine(tell, { intake: this.#intake, turns: this.#turns, table: this.#lineSockets });
+    return {
+      answer: (method, text) =>
+        method === OPEN_SOCKET ? callMethod(sockets, "open", text) : this.#answer(method, text),
+      hear: (text) => sockets.hear(text),
+      ended: () => sockets.ended(),
+    };
+  }
+
   #answer(method: string, text: string): Promise<string> {
     if (method !== GROUP) return callMethod(this, method, text);
     return answerGroup(
@@ -317,25 +333,25 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   override async fetch(request: Request): Promise<Response> {
-    if (request.url === LINE_URL) return openLine((method, text) => this.#answer(method, text));
+    if (request.url === LINE_URL) return openLine((tell) => this.#onLine(tell));
     const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
     const instance = request.headers.get("x-signalbox-instance");
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    const accepted = await this.#intake.open(server, credential, instance);
+    const accepted = await this.#intake.open(this.#hibernating.of(server), credential, instance);
     if (!accepted.ok) return Response.json(accepted.error, { status: 403 });
     return new Response(null, { status: STATUS_SWITCHING, webSocket: client });
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
-    await this.#intake.hear(socket, frame);
+    await this.#intake.hear(this.#hibernating.of(socket), typeof frame === "string" ? frame : null);
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
-    await this.#intake.ended(socket);
+    await this.#intake.ended(this.#hibernating.of(socket));
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
-    await this.#intake.ended(socket);
+    await this.#intake.ended(this.#hibernating.of(socket));
   }
 
   /** Runs the timetable; never throws, always sets the next alarm. */

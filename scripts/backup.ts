@@ -4,23 +4,17 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { writeArchive } from "./backup/archive.ts";
 import { copyData } from "./backup/copy-data.ts";
-import { ExitError, runScript } from "./exit-error.ts";
-import { ROOT } from "./run-command.ts";
-import { dataDirAt } from "./self-host/data-dir.ts";
+import { runOnArchive } from "./backup/run-on-archive.ts";
+import { ExitError } from "./exit-error.ts";
+import { dataDirAt, dataRoot } from "./self-host/data-dir.ts";
 
 const USAGE = `Usage: npm run backup -- <file.tar>
 
 Copies the data folder (SERVICE_DATA_DIR, default .data) into a new archive that only its owner can read. A running
 server pauses for a moment. The archive contains the keys: protect it like them.`;
 
-async function main(): Promise<number> {
-  const [file, ...more] = process.argv.slice(2);
-  if (file === undefined || more.length > 0 || file.startsWith("-")) {
-    const isAsked = file === "--help" || file === "-h";
-    (isAsked ? console.log : console.error)(USAGE);
-    return isAsked ? 0 : 2;
-  }
-  const dir = dataDirAt(path.resolve(ROOT, process.env.SERVICE_DATA_DIR || ".data"));
+async function backup(file: string): Promise<void> {
+  const dir = dataDirAt(dataRoot(process.env));
   const target = path.resolve(file);
   if (!existsSync(dir.state)) throw new ExitError(`${dir.root} is not a data folder: set SERVICE_DATA_DIR.`);
   if (existsSync(target)) throw new ExitError(`${target} already exists: choose another name.`);
@@ -35,10 +29,9 @@ async function main(): Promise<number> {
     for (const name of ["SERVICE_SIGNING_SECRET", "SERVICE_ROOT_KEY"])
       if (process.env[name])
         console.log(`${name} comes from the environment and is not in the archive: keep it separately.`);
-    return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-await runScript(main);
+await runOnArchive(USAGE, backup);

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } fro
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { readArchive } from "./backup/archive.ts";
-import { ExitError, runScript } from "./exit-error.ts";
-import { ROOT } from "./run-command.ts";
-import { dataDirAt } from "./self-host/data-dir.ts";
+import { runOnArchive } from "./backup/run-on-archive.ts";
+import { ExitError } from "./exit-error.ts";
+import { dataDirAt, dataRoot } from "./self-host/data-dir.ts";
 import { refuseNewerState } from "./self-host/written-by.ts";
 
 const USAGE = `Usage: npm run restore -- <file.tar>
@@ -22,14 +22,8 @@ const refuseDamaged = (root: string, name: string): void => {
   if (row.integrity_check !== "ok") throw new ExitError(`${name} in the archive is damaged: ${row.integrity_check}`);
 };
 
-async function main(): Promise<number> {
-  const [file, ...more] = process.argv.slice(2);
-  if (file === undefined || more.length > 0 || file.startsWith("-")) {
-    const isAsked = file === "--help" || file === "-h";
-    (isAsked ? console.log : console.error)(USAGE);
-    return isAsked ? 0 : 2;
-  }
-  const root = path.resolve(ROOT, process.env.SERVICE_DATA_DIR || ".data");
+async function restore(file: string): Promise<void> {
+  const root = dataRoot(process.env);
   if (!existsSync(file)) throw new ExitError(`${file} does not exist.`);
   if (existsSync(root) && readdirSync(root).length > 0)
     throw new ExitError(`${root} is not empty: move it away, or set SERVICE_DATA_DIR to another folder.`);
@@ -45,10 +39,9 @@ async function main(): Promise<number> {
     renameSync(draft, root);
     console.log(`${root}: ${databases.length} databases and ${names.length - databases.length} files.`);
     console.log("Start the server with npm start.");
-    return 0;
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
 }
 
-await runScript(main);
+await runOnArchive(USAGE, restore);

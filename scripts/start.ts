@@ -7,9 +7,8 @@ import path from "node:path";
 import { loadProject, type Project } from "./build/project.ts";
 import { buildAll } from "./build.ts";
 import { ExitError, runScript } from "./exit-error.ts";
-import { ROOT } from "./run-command.ts";
 import { applyMigrations } from "./self-host/d1-migrations.ts";
-import { type DataDir, dataDirAt, lockDataDir, makeStateFolders } from "./self-host/data-dir.ts";
+import { type DataDir, dataDirAt, dataRoot, lockDataDir, makeStateFolders } from "./self-host/data-dir.ts";
 import {
   ensureDefaultTenant,
   ensureWorkerKey,
@@ -200,7 +199,7 @@ async function explained(): Promise<number> {
   try {
     return await main();
   } catch (error) {
-    throw fullDiskError(error, path.resolve(process.env.SERVICE_DATA_DIR || path.join(ROOT, ".data"))) ?? error;
+    throw fullDiskError(error, dataRoot(process.env)) ?? error;
   }
 }
 

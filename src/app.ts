@@ -81,12 +81,12 @@ const portableRoutes: readonly Endpoint[] = [
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,
+  ...socketRoutes,
 ];
 
 /** Endpoints that need a binding or the runtime's guarded network. Self-hosted, Node passes them on to workerd. */
 const boundRoutes: readonly Endpoint[] = [
   ...streamRoutes,
-  ...socketRoutes,
   ...catalogRoutes,
   ...webhookRoutes,
   ...packageRoutes,

@@ -6,6 +6,7 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { ExitError } from "../exit-error.ts";
+import { ROOT } from "../run-command.ts";
 
 /** How long a start waits for the previous server, which may still be giving back its worker's jobs. */
 const LOCK_WAIT_MS = 15_000;
@@ -33,6 +34,9 @@ export interface DataDir {
   /** Exists from before the first start until the admin key is kept. */
   firstStart: string;
 }
+
+/** SERVICE_DATA_DIR; a relative one is below the checkout. */
+export const dataRoot = (env: NodeJS.ProcessEnv): string => path.resolve(ROOT, env.SERVICE_DATA_DIR || ".data");
 
 export function dataDirAt(root: string): DataDir {
   const state = path.join(root, "state");

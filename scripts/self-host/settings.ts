@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { logProblem } from "../../contract/log.ts";
 import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
+import { dataRoot } from "./data-dir.ts";
 import { readProcessCount } from "./processes.ts";
 
 const DEFAULT_PORT = 8787;
@@ -64,7 +65,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
   const wrongLog = logProblem(env);
   if (wrongLog !== null) throw new ExitError(wrongLog);
   return {
-    dataDir: path.resolve(ROOT, env.SERVICE_DATA_DIR || ".data"),
+    dataDir: dataRoot(env),
     host: env.SERVICE_HOST || DEFAULT_HOST,
     port: env.PORT ? readPort("PORT", env.PORT) : DEFAULT_PORT,
     runsWorker: !flags["no-worker"],

@@ -17,6 +17,8 @@ export interface Variables {
   refusalCode?: RefusalCode;
   /** Whether another process answers it. */
   isPassedOn?: boolean;
+  /** The status that the home has sent itself. */
+  sentStatus?: number;
 }
 
 export type AppContext = Context<{ Bindings: Env; Variables: Variables }>;

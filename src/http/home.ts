@@ -2,11 +2,16 @@
 // workerd. On Cloudflare, and where workerd serves alone, there is none.
 
 import type { Context } from "hono";
+import type { Refusal } from "../../domain/refusal.ts";
+import type { Result } from "../../domain/result.ts";
+import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Lane } from "./lanes.ts";
 
 export interface Home {
   /** Has the app in workerd answer the request, for bindings that Node lacks. */
   readonly passOn: (c: Context) => Promise<Response>;
+  /** Opens the client's WebSocket if the tenant accepts it. */
+  readonly openSocket: (c: Context, tenant: string, opening: SocketOpening) => Promise<Result<Response, Refusal>>;
   /** Whether all processes that hold tenants answer. */
   readonly isWhole: () => boolean;
   readonly disk: () => Disk;
@@ -16,6 +21,12 @@ export interface Home {
   readonly addressOf: (c: Context) => string;
   /** Resolves when it is the tenant's turn; call the returned function to end the turn. Null if nothing waits here. */
   readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void> | null;
+}
+
+export interface SocketOpening {
+  readonly credential: Credential;
+  /** Null for a viewer. */
+  readonly instance: string | null;
 }
 
 /** The file system that contains the data. */

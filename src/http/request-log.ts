@@ -17,7 +17,7 @@ const levelOf = (status: number): LogLevel => {
 };
 
 export const logRequest = (c: AppContext, startedAt: number): void => {
-  const { status } = c.res;
+  const status = c.get("sentStatus") ?? c.res.status;
   const isLogged = status >= SERVER_ERROR || LOGGED_STATUSES.has(status) || c.env.SERVICE_LOG_REQUESTS === "1";
   if (!isLogged || c.get("isPassedOn") === true || c.req.path === HEALTH) return;
   const caller = c.get("caller");

@@ -3,13 +3,14 @@
 
 import { instanceParam } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
+import type { Credential } from "../../durable-objects/operations/keys.ts";
 import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { noteConnected } from "../http/readiness.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, credentialOf, tenantObject } from "../http/tenant.ts";
+import { callTenant, credentialOf, tenantObject, withTenant } from "../http/tenant.ts";
 
 const SWITCHING_PROTOCOLS = 101;
 
@@ -17,9 +18,25 @@ const requireUpgrade = (c: AppContext): void => {
   if (c.req.header("upgrade")?.toLowerCase() !== "websocket") throw new Refused({ code: "upgrade_required" });
 };
 
+/** The frames then go between the client and the tenant's object; self-hosted they pass through Node. */
 const upgrade = async (c: AppContext, token: TokenFacts, instance: string | null): Promise<Response> => {
+  const credential = credentialOf(token);
+  const home = c.env.HOME;
+  if (home === undefined) return upgradeAtObject(c, token, credential, instance);
+  const opening = { credential, instance };
+  const opened = unwrap(await withTenant(c.env, token, false, () => home.openSocket(c, token.tenant, opening)));
+  c.set("sentStatus", SWITCHING_PROTOCOLS);
+  return opened;
+};
+
+const upgradeAtObject = async (
+  c: AppContext,
+  token: TokenFacts,
+  credential: Credential,
+  instance: string | null,
+): Promise<Response> => {
   const headers = new Headers({ upgrade: "websocket" });
-  headers.set("x-signalbox-credential", JSON.stringify(credentialOf(token)));
+  headers.set("x-signalbox-credential", JSON.stringify(credential));
   if (instance !== null) headers.set("x-signalbox-instance", instance);
   const response = await tenantObject(c.env, token).fetch("https://tenant/", { headers });
   if (response.status !== SWITCHING_PROTOCOLS) throw new Refused((await response.json()) as Refusal);

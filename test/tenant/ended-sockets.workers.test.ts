@@ -1,9 +1,17 @@
 // Section 4 of the contract: how a worker's socket ends, and what becomes of its worker's leases.
 
-import { evictDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { ageJobs, alarm, type Body, connect, connectWorker, ORIGIN } from "../support/workerd/client.ts";
+import {
+  ageJobs,
+  alarm,
+  type Body,
+  connect,
+  connectWorker,
+  ORIGIN,
+  restart,
+  sleep,
+} from "../support/workerd/client.ts";
 import { create, read, world } from "../support/workerd/own-tenant.ts";
 import {
   acked,
@@ -98,7 +106,7 @@ describe("a socket that ends", () => {
       await connectWorker(doomed.key ?? "", offer("w2")),
     ];
     const other = await worker("w3");
-    await evictDurableObject(world.stub);
+    await sleep(world);
     await world.delete(`/api/keys/${doomed.keyId}`);
     expect([(await first.closed).code, (await second.closed).code]).toEqual([4401, 4401]);
     const rotated = await world.withKey("worker");
@@ -135,7 +143,7 @@ describe("a socket that ends", () => {
     await assigned(socket, waiting.id);
     socket.send({ type: "job.started", id: "1", job_id: running.id, lease: 1 });
     await acked(socket, "1");
-    await evictDurableObject(world.stub, { webSockets: "close" });
+    await restart(world);
     const again = await worker("w1", { concurrency: 2, jobs: [running.id] });
     expect((await acked(again, "hello")).halted).toEqual([]);
     again.send({ type: "job.completed", id: "2", job_id: running.id, lease: 1, result: 1 });

@@ -6,9 +6,11 @@ import {
   type Body,
   type Client,
   connect,
+  isOnLines,
   newWorld,
   ORIGIN,
   type Socket,
+  sleep,
   type World,
 } from "../support/workerd/client.ts";
 import { signIn } from "../support/workerd/sign-in.ts";
@@ -53,7 +55,7 @@ describe("the live socket", () => {
     await told("worker.updated", (message) => message.worker.instance === "w");
     const job = await world.ok("POST", "/dispatch", { prompt: "x" });
     await told("job.updated", (message) => message.job.id === job.id && message.job.status === "assigned");
-    await evictDurableObject(world.stub);
+    await sleep(world);
     await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1, cost_usd: 0.25 });
     await told("job.updated", (message) => message.job.id === job.id && message.job.status === "completed");
     expect(await told("cost.updated")).toMatchObject({ today_usd: 0.25, budget_reached: null });
@@ -70,22 +72,25 @@ describe("the live socket", () => {
     expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
   });
 
-  it("counts jobs by status, like the list: a job that failed, was retried and failed again is one", async () => {
-    const world = await newWorld();
-    await present(world);
-    const { id } = await world.ok("POST", "/dispatch", { prompt: "x" });
-    const error = { code: "boom", message: "x", status: 400 };
-    await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 1, error });
-    await world.ok("POST", `/api/jobs/${id}/retry`);
-    const counts = async () => (await watch(world)).messages[0].counts;
-    expect(await counts()).toMatchObject({ failed: 0, assigned: 1 });
-    await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 2, error });
-    expect(await counts()).toMatchObject({ failed: 1, assigned: 0 });
-    expect((await world.ok("GET", "/api/jobs?status=failed")).total).toBe(1);
-    await world.stub.drain();
-    await evictDurableObject(world.stub);
-    expect(await counts()).toMatchObject({ failed: 1 });
-  });
+  it.skipIf(isOnLines)(
+    "counts jobs by status, like the list: a job that failed, was retried and failed again is one",
+    async () => {
+      const world = await newWorld();
+      await present(world);
+      const { id } = await world.ok("POST", "/dispatch", { prompt: "x" });
+      const error = { code: "boom", message: "x", status: 400 };
+      await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 1, error });
+      await world.ok("POST", `/api/jobs/${id}/retry`);
+      const counts = async () => (await watch(world)).messages[0].counts;
+      expect(await counts()).toMatchObject({ failed: 0, assigned: 1 });
+      await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 2, error });
+      expect(await counts()).toMatchObject({ failed: 1, assigned: 0 });
+      expect((await world.ok("GET", "/api/jobs?status=failed")).total).toBe(1);
+      await world.stub.drain();
+      await evictDurableObject(world.stub);
+      expect(await counts()).toMatchObject({ failed: 1 });
+    },
+  );
 
   it("shows the whole fleet in sums by provider, and tells of them when they change", async () => {
     const world = await newWorld();
@@ -113,34 +118,37 @@ describe("the live socket", () => {
     expect(jobs[0].prompt_start).toBe("a".repeat(199));
   });
 
-  it("shows what waits, and what happened minute by minute, and tells of both when they change", async () => {
-    const world = await newWorld();
-    await world.ok("POST", "/api/jobs", { prompt: "x", provider: "openai", tags: ["gpu"] });
-    const viewer = await watch(world);
-    const snapshot = await viewer.next((message) => message.type === "snapshot");
-    expect(snapshot.queue).toMatchObject({
-      total: 1,
-      groups: [{ provider: "openai", tags: ["gpu"], count: 1, reason: "no worker is registered" }],
-    });
-    expect(snapshot.minutes.at(-1)).toMatchObject({ created: 1, completed: 0, failed: 0, cancelled: 0 });
-    await present(world);
-    await viewer.next(
-      (message) => message.type === "queue.updated" && message.queue.groups[0]?.reason !== "no worker is registered",
-    );
-    const job = await world.ok("POST", "/dispatch", { prompt: "x" });
-    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1 });
-    const told = await viewer.next(
-      (message) =>
-        message.type === "activity.updated" &&
-        message.minutes.reduce((sum: number, { completed }: Body) => sum + completed, 0) === 1,
-    );
-    expect(told.minutes.reduce((sum: number, { created }: Body) => sum + created, 0)).toBe(2);
-    await world.ok("GET", "/api/jobs");
-    await evictDurableObject(world.stub);
-    const later = await watch(world);
-    const again = await later.next((message) => message.type === "snapshot");
-    expect(again.minutes.reduce((sum: number, { created }: Body) => sum + created, 0)).toBe(2);
-  });
+  it.skipIf(isOnLines)(
+    "shows what waits, and what happened minute by minute, and tells of both when they change",
+    async () => {
+      const world = await newWorld();
+      await world.ok("POST", "/api/jobs", { prompt: "x", provider: "openai", tags: ["gpu"] });
+      const viewer = await watch(world);
+      const snapshot = await viewer.next((message) => message.type === "snapshot");
+      expect(snapshot.queue).toMatchObject({
+        total: 1,
+        groups: [{ provider: "openai", tags: ["gpu"], count: 1, reason: "no worker is registered" }],
+      });
+      expect(snapshot.minutes.at(-1)).toMatchObject({ created: 1, completed: 0, failed: 0, cancelled: 0 });
+      await present(world);
+      await viewer.next(
+        (message) => message.type === "queue.updated" && message.queue.groups[0]?.reason !== "no worker is registered",
+      );
+      const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+      await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1 });
+      const told = await viewer.next(
+        (message) =>
+          message.type === "activity.updated" &&
+          message.minutes.reduce((sum: number, { completed }: Body) => sum + completed, 0) === 1,
+      );
+      expect(told.minutes.reduce((sum: number, { created }: Body) => sum + created, 0)).toBe(2);
+      await world.ok("GET", "/api/jobs");
+      await evictDurableObject(world.stub);
+      const later = await watch(world);
+      const again = await later.next((message) => message.type === "snapshot");
+      expect(again.minutes.reduce((sum: number, { created }: Body) => sum + created, 0)).toBe(2);
+    },
+  );
 
   it("under load sends the latest state of each job, all of them, in at most ten frames a second", async () => {
     const world = await newWorld();

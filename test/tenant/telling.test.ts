@@ -1,15 +1,14 @@
-// A broadcast to thousands of sockets, with the platform's sockets replaced by ones that note what they are sent.
+// A broadcast to thousands of sockets, with the sockets replaced by ones that note what they are sent.
 
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Live } from "../../durable-objects/live.ts";
 import { SocketIntake } from "../../durable-objects/socket-intake.ts";
-import { type Attachment, Sockets } from "../../durable-objects/sockets.ts";
+import { Sockets } from "../../durable-objects/sockets.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
+import type { Attachment, TenantSocket } from "../../durable-objects/tenant-socket.ts";
 import type { TurnRunner } from "../../durable-objects/turn-runner.ts";
 
 const WORKERS = 1_700;
-
-vi.stubGlobal("WebSocketRequestResponsePair", class {});
 
 const attachmentOf = (instance: string): Attachment => ({
   kind: "worker",
@@ -26,14 +25,9 @@ const attachmentOf = (instance: string): Attachment => ({
 function fleetOfSockets(log: string[]) {
   const accepted = Array.from({ length: WORKERS }, (_, index) => {
     const attachment = attachmentOf(`w${index}`);
-    return {
-      readyState: WebSocket.OPEN,
-      deserializeAttachment: () => attachment,
-      send: () => log.push(attachment.instance),
-    } as unknown as WebSocket;
+    return { isOpen: true, attachment, send: () => log.push(attachment.instance) } as unknown as TenantSocket;
   });
-  const state = { getWebSockets: () => accepted, setWebSocketAutoResponse: () => {} };
-  return { accepted, sockets: new Sockets(state as unknown as DurableObjectState) };
+  return { accepted, sockets: new Sockets([{ size: WORKERS, all: () => accepted }]) };
 }
 
 describe("a broadcast", () => {
@@ -55,12 +49,12 @@ describe("a broadcast", () => {
     });
     sockets.queueForAll({ type: "worker.paused", reason: "killswitch" });
     setTimeout(() => log.push("another turn"), 0);
-    await intake.hear(accepted[0] as WebSocket, JSON.stringify({ type: "presence", instance: "w0" }));
+    await intake.hear(accepted[0] as TenantSocket, JSON.stringify({ type: "presence", instance: "w0" }));
     expect(log.filter((line) => line.startsWith("w"))).toHaveLength(WORKERS);
     expect(log.at(-1)).toBe("a message is handled");
     expect(log.indexOf("another turn")).toBeLessThan(WORKERS);
     expect(sockets.isTelling).toBe(false);
-    await intake.hear(accepted[1] as WebSocket, JSON.stringify({ type: "presence", instance: "w1" }));
+    await intake.hear(accepted[1] as TenantSocket, JSON.stringify({ type: "presence", instance: "w1" }));
     expect(log.filter((line) => line === "a message is handled")).toHaveLength(2);
   });
 });

@@ -5,7 +5,7 @@ import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { closeCodes } from "../../contract/values.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
-import { ageJob, alarm, connect, connectWorker, inStorage } from "../support/workerd/client.ts";
+import { ageJob, alarm, connect, connectWorker, inStorage, isOnLines } from "../support/workerd/client.ts";
 import { create, read, world } from "../support/workerd/own-tenant.ts";
 import {
   acked,
@@ -117,7 +117,7 @@ describe("a worker's socket", () => {
     await assigned(socket, second.id, 2);
   });
 
-  it("is answered as over HTTP where a report comes after its job has left for history", async () => {
+  it.skipIf(isOnLines)("is answered as over HTTP where a report comes after its job has left for history", async () => {
     const socket = await worker("w1");
     const { id } = await create();
     await assigned(socket, id);
@@ -250,7 +250,7 @@ describe("a worker's socket", () => {
     expect((await socket.next((message) => message.type === "killswitch")).killswitch).toMatchObject({ level: 1 });
   });
 
-  it("keeps its worker alive with pings, also while the object sleeps", async () => {
+  it.skipIf(isOnLines)("keeps its worker alive with pings, also while the object sleeps", async () => {
     const socket = await worker("w1");
     const long = 120_000;
     await runInDurableObject(world.stub, (_object: Tenant, state: DurableObjectState) => {

@@ -1,6 +1,7 @@
 // How many connections the limit of open files allows. Node raises the soft limit to the hard one, and its children
-// inherit it. A WebSocket or a long poll takes two files in each process. Without files nothing could even be logged,
-// so further connections are refused at once and the open ones continue.
+// inherit it. A connection takes one file, and another in each process if it is passed on (a stream, a data line); the
+// first socket of a tenant may take one for its line. Without files nothing could even be logged, so further
+// connections are refused at once and the open ones continue.
 
 import { readFileSync } from "node:fs";
 

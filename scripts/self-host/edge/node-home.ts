@@ -7,12 +7,12 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { scheduler } from "node:timers/promises";
 import { log } from "../../../contract/log.ts";
+import { err, ok } from "../../../domain/result.ts";
 import { type Share, shareOf, shareText } from "../../../domain/share.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
 import { type AppContext, authenticateCaller } from "../../../src/http/auth.ts";
 import type { Home } from "../../../src/http/home.ts";
-import { noteConnected } from "../../../src/http/readiness.ts";
 import { type ChildServer, startChildServer, untilUp } from "../child-server.ts";
 import { startHistory } from "../history-process.ts";
 import { storageOf } from "../processes.ts";
@@ -21,14 +21,15 @@ import { type HistorySockets, objectsConfig } from "../serving-config.ts";
 import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { arrivedBody } from "./arrived-body.ts";
+import { upgradeClient } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { watchDisk } from "./disk-watch.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
-import { objectNamespace } from "./object-namespace.ts";
+import { objectNamespace, objectPath } from "./object-namespace.ts";
 import { ObjectProcess } from "./object-process.ts";
-import { type Exchange, passOn, tunnel } from "./pass-on.ts";
+import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { TextConnections } from "./text-connections.ts";
 
 const SECRET_BYTES = 32;
@@ -58,6 +59,14 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
   const turns = new FairTurns();
   const home: Home = {
     passOn: (c) => passOnTo(objects, c),
+    openSocket: async (c, tenant, opening) => {
+      const exchange = exchangeOf(c);
+      // Without `Connection: upgrade` it is a plain request.
+      if (exchange.head === undefined) return err({ code: "upgrade_required" });
+      const upgrade = () => upgradeClient(exchange, c.get("requestId"), opening.instance === null);
+      const opened = await processWith(tenant).openSocket(objectPath("TENANT", tenant), opening, upgrade);
+      return opened.ok ? ok(alreadySent()) : opened;
+    },
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk: watch.disk,
     arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
@@ -153,14 +162,5 @@ async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Res
   const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
-  const answer = await tunnel(c, exchange, edgeSocket);
-  noteWorker(c);
-  return answer;
-}
-
-/** The connection may belong to the worker that GET /health waits for. */
-function noteWorker(c: AppContext): void {
-  const instance = c.req.param("instance");
-  if (instance === undefined) return;
-  CONTEXT.waitUntil(authenticateCaller(c).then((token) => noteConnected(c.env, token, instance)));
+  return tunnel(c, exchange, edgeSocket);
 }

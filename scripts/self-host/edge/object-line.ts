@@ -1,10 +1,13 @@
 // One line to an object (`durable-objects/object-line.ts`): a WebSocket through the private door. Several calls may be
-// under way; each gets its own answer. Invariant: when the line ends, whatever ended it, every call without an answer
-// fails at once.
+// under way; each gets its own answer. Beside them go the frames of clients' sockets. Invariant: when the line ends,
+// whatever ended it, every call without an answer fails at once, and the sockets end.
 
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import { askedText, readAnswered } from "../../../durable-objects/object-line.ts";
+import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
+import { askedText, NO_ANSWER, readAnswered } from "../../../durable-objects/object-line.ts";
+import { ClientSockets } from "./client-sockets.ts";
+import { processAway } from "./process-away.ts";
 import { TextReader, textFrame } from "./websocket-frame.ts";
 
 const END_OF_HEAD = "\r\n\r\n";
@@ -20,6 +23,7 @@ interface Asked {
 
 export class ObjectLine {
   readonly #socket: Socket;
+  readonly sockets: ClientSockets = new ClientSockets(this);
   readonly #texts = new TextReader();
   /** In the order in which they were asked. */
   readonly #asked = new Map<number, Asked>();
@@ -35,9 +39,11 @@ export class ObjectLine {
     this.#socket.on("error", (error) => {
       failure = error;
     });
+    this.#socket.on("drain", () => this.sockets.resume());
     this.#socket.on("close", () => {
       onEnd(this);
-      for (const { reject } of this.#asked.values()) reject(failure);
+      this.sockets.end();
+      for (const { reject } of this.#asked.values()) reject(processAway(failure));
     });
     const key = randomBytes(KEY_BYTES).toString("base64");
     const all = Object.entries({ ...headers, ...UPGRADE, "sec-websocket-key": key });
@@ -56,9 +62,26 @@ export class ObjectLine {
     });
   }
 
-  /** Whether a call is under way. */
+  /** Calls an object's method, which may wait before it answers. */
+  async call(method: string, args: readonly unknown[]): Promise<unknown> {
+    const outcome = JSON.parse(await this.ask(method, JSON.stringify(args))) as Outcome;
+    if ("thrown" in outcome) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
+    return outcome.value;
+  }
+
+  /** Sends what has no answer. */
+  tell(method: string, text: string): void {
+    this.#socket.write(textFrame(askedText({ number: NO_ANSWER, method, text })));
+  }
+
+  /** What the object has not read. */
+  unsentBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /** Whether a call is under way, or a socket open. */
   get isBusy(): boolean {
-    return this.#asked.size > 0;
+    return this.#asked.size > 0 || this.sockets.size > 0;
   }
 
   /** How long ago it was last used. */
@@ -86,6 +109,11 @@ export class ObjectLine {
 
   #take(message: string): void {
     const { number, text } = readAnswered(message);
+    if (number === NO_ANSWER) this.sockets.take(text);
+    else this.#takeAnswer(number, text);
+  }
+
+  #takeAnswer(number: number, text: string): void {
     const asked = this.#asked.get(number);
     if (asked === undefined) throw new Error("an answer that nobody asked for");
     this.#asked.delete(number);

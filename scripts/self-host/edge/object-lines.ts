@@ -1,5 +1,6 @@
 // The lines to the objects of one process. A line keeps its object in memory and a file open at both ends, so lines
 // that are idle are closed, and so is the one that has been idle for longest where there are many: a call opens another.
+// A line with sockets is not idle.
 
 import type { ObjectLine } from "./object-line.ts";
 
@@ -7,7 +8,7 @@ const IDLE_MS = 10_000;
 /** Longer than any wait of the API: a process that is silent for longer hangs. */
 const SILENT_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
-/** Their files are among those that `descriptors.ts` keeps free. */
+/** Their files are among those that `descriptors.ts` keeps free; a line with sockets has one of its sockets' two. */
 const MAX_LINES = 200;
 
 export class ObjectLines {
@@ -20,11 +21,12 @@ export class ObjectLines {
     this.#open = open;
   }
 
-  ask(path: string, method: string, text: string): Promise<string> {
+  /** The line to use now. */
+  to(path: string): ObjectLine {
     const line = this.#lines.get(path) ?? this.#openOne(path);
     this.#lines.delete(path);
     this.#lines.set(path, line);
-    return line.ask(method, text);
+    return line;
   }
 
   close(): void {

@@ -5,11 +5,14 @@ import type { GroupedCall } from "../../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "./call-group.ts";
 import type { ObjectProcess, Streamed, StreamedRequest } from "./object-process.ts";
 
+/** Where a process has the object. */
+export const objectPath = (binding: string, name: string): string => `/${binding}/${encodeURIComponent(name)}`;
+
 type Namespace = Pick<DurableObjectNamespace, "getByName" | "jurisdiction">;
 
 export const objectNamespace = (binding: string, processOf: (name: string) => ObjectProcess): Namespace => {
   const groups = new Map<string, CallGroup>();
-  const pathOf = (name: string): string => `/${binding}/${encodeURIComponent(name)}`;
+  const pathOf = (name: string): string => objectPath(binding, name);
 
   const groupOf = (name: string): CallGroup => {
     const open = groups.get(name);

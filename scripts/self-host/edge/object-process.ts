@@ -1,14 +1,18 @@
-// One of our own workerd processes with objects, behind its private door: calls on a line to each object, streams by
-// HTTP.
+// One of our own workerd processes with objects, behind its private door: calls and clients' sockets on a line to each
+// object, streams by HTTP.
 
 import { Agent, type IncomingMessage, request } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { linesOf, type Outcome } from "../../../durable-objects/grouped-calls.ts";
+import type { Refusal } from "../../../domain/refusal.ts";
+import type { Result } from "../../../domain/result.ts";
+import { linesOf } from "../../../durable-objects/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../../durable-objects/object-line.ts";
+import type { SocketOpening } from "../../../src/http/home.ts";
+import type { ClientSocket } from "./client-sockets.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";
-import { processAway, throwAway } from "./process-away.ts";
+import { processAway } from "./process-away.ts";
 
 export interface StreamedRequest {
   readonly method?: string;
@@ -36,14 +40,17 @@ export class ObjectProcess {
 
   /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
   async sendGroup(path: string, group: string): Promise<readonly string[]> {
-    return linesOf(await this.#ask(path, GROUP, group));
+    return linesOf(await this.#lines.to(path).ask(GROUP, group));
   }
 
   /** Calls an object's method, which may wait before it answers. */
-  async call(path: string, method: string, args: readonly unknown[]): Promise<unknown> {
-    const outcome = JSON.parse(await this.#ask(path, method, JSON.stringify(args))) as Outcome;
-    if ("thrown" in outcome) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
-    return outcome.value;
+  call(path: string, method: string, args: readonly unknown[]): Promise<unknown> {
+    return this.#lines.to(path).call(method, args);
+  }
+
+  /** Opens a client's socket to a tenant (`client-sockets.ts`). */
+  openSocket(path: string, opening: SocketOpening, upgrade: () => ClientSocket | null): Promise<Result<null, Refusal>> {
+    return this.#lines.to(path).sockets.open(opening, upgrade);
   }
 
   /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
@@ -67,10 +74,6 @@ export class ObjectProcess {
   close(): void {
     this.#lines.close();
     this.#agent.destroy();
-  }
-
-  #ask(path: string, method: string, text: string): Promise<string> {
-    return this.#lines.ask(path, method, text).catch(throwAway);
   }
 
   #openLine(path: string, onEnd: (line: ObjectLine) => void): ObjectLine {

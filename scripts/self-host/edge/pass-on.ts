@@ -26,7 +26,8 @@ export interface Exchange {
   readonly head?: Buffer;
 }
 
-const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREADY_SENT]: "true" } });
+/** The answer to a request whose client has its answer, or its connection, already. */
+export const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREADY_SENT]: "true" } });
 
 const away = (): Refused => new Refused({ code: "tenant_unavailable", retryAfterSeconds: 1 });
 

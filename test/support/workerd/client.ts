@@ -2,7 +2,7 @@
 // deployed. Time passes by rewriting what the object stored, never by waiting.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env, exports } from "cloudflare:workers";
+import { env } from "cloudflare:workers";
 import type { Role } from "../../../domain/key.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import { edgeFetch } from "./edge.ts";
@@ -104,6 +104,20 @@ export const newWorld = async (): Promise<World> => {
   return Object.assign(client, { tenant, stub, withKey });
 };
 
+/** Sockets end in the edge in Node. Those keep their objects awake. */
+export const isOnLines = env.TEST_HOME === "node";
+
+/** The object sleeps, if it can. */
+export const sleep = async (world: World): Promise<void> => {
+  if (!isOnLines) await evictDurableObject(world.stub);
+};
+
+/** The service starts again: its sockets are cut. */
+export const restart = async (world: World): Promise<void> => {
+  if (!isOnLines) return evictDurableObject(world.stub, { webSockets: "close" });
+  await runInDurableObject(world.stub, (_tenant, state) => state.abort("restart")).catch(() => undefined);
+};
+
 /** Fires the tenant's alarm as if its time had come. */
 export const alarm = (world: World): Promise<boolean> => runDurableObjectAlarm(world.stub);
 
@@ -184,7 +198,7 @@ export const connect = async (
   path: string,
   headers: Record<string, string>,
 ): Promise<{ status: number; body: Body; socket: Socket | null }> => {
-  const response = await exports.default.fetch(`${ORIGIN}${path}`, { headers: { upgrade: "websocket", ...headers } });
+  const response = await edgeFetch(`${ORIGIN}${path}`, { headers: { upgrade: "websocket", ...headers } });
   if (response.webSocket === null) return { status: response.status, body: await response.json(), socket: null };
   return { status: response.status, body: null, socket: listen(response.webSocket) };
 };

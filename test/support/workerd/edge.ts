@@ -1,20 +1,22 @@
 // Where the tests' requests go: to the worker as deployed, or to the same app with its bindings in Node, self-hosted:
-// objects behind the private connection, calls in groups, D1 as messages, and the rest passed on. The project of
+// objects behind the private connection, calls in groups, sockets on lines, D1 as messages, and the rest passed on. The project of
 // vitest.config.ts decides which.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
+import { ok } from "../../../domain/result.ts";
 import { linesOf, type Outcome } from "../../../durable-objects/grouped-calls.ts";
 import { askedText, GROUP, LINE_URL, readAnswered } from "../../../durable-objects/object-line.ts";
 import { FairTurns } from "../../../scripts/self-host/edge/fair-turns.ts";
 import { historyDatabase } from "../../../scripts/self-host/edge/history-database.ts";
-import { objectNamespace } from "../../../scripts/self-host/edge/object-namespace.ts";
+import { objectNamespace, objectPath } from "../../../scripts/self-host/edge/object-namespace.ts";
 import type { ObjectProcess } from "../../../scripts/self-host/edge/object-process.ts";
 import type { TextConnections } from "../../../scripts/self-host/edge/text-connections.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
 import type { Home } from "../../../src/http/home.ts";
 import { PrivateDoor } from "../../../src/private-door.ts";
+import { newClient, socketsOf } from "./line-sockets.ts";
 
 const SECRET = "secret-of-the-private-door";
 const ROOM = 1024 ** 4;
@@ -79,6 +81,11 @@ const home: Home = {
     const headers = new Headers(c.req.raw.headers);
     headers.set("x-request-id", c.get("requestId"));
     return exports.default.fetch(new Request(c.req.raw, { headers }));
+  },
+  openSocket: async (_c, tenant, opening) => {
+    const { answer, socket } = newClient();
+    const opened = await (await socketsOf(objectPath("TENANT", tenant), knock)).open(opening, () => socket);
+    return opened.ok ? ok(answer) : opened;
   },
   isWhole: () => true,
   disk: () => ({ freeBytes: ROOM, totalBytes: ROOM, state: "ok" }),

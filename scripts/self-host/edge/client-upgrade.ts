@@ -1,0 +1,67 @@
+// The WebSockets of clients end here: handshake, frames, compression, and the end of a connection whose client does not
+// answer a close.
+
+import type { Socket } from "node:net";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+import { MAX_FRAME_BYTES } from "../../../contract/socket.ts";
+import { invalid } from "../../../domain/refusal.ts";
+import { Refused } from "../../../src/http/refused.ts";
+import type { ClientSocket } from "./client-sockets.ts";
+import type { Exchange } from "./pass-on.ts";
+
+/** The object counts characters, and says what is too long; nothing longer is read. */
+const MAX_BYTES_A_CHAR = 3;
+/** How long a client whose connection we end may take to send its own close frame. */
+const LAST_FRAME_MS = 2_000;
+const REQUEST_ID = "x-request-id";
+
+const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}): WebSocketServer => {
+  const options: ServerOptions & { closeTimeout: number } = {
+    noServer: true,
+    clientTracking: false,
+    maxPayload: MAX_FRAME_BYTES * MAX_BYTES_A_CHAR,
+    closeTimeout: LAST_FRAME_MS,
+    // None is spoken, so none is chosen.
+    handleProtocols: () => false,
+    perMessageDeflate,
+  };
+  const server = new WebSocketServer(options);
+  server.on("headers", (headers, request) => headers.push(`${REQUEST_ID}: ${request.headers[REQUEST_ID]}`));
+  server.on("wsClientError", (error) => {
+    throw new Refused(invalid("", `this is no WebSocket handshake: ${error.message}`));
+  });
+  return server;
+};
+
+/** A viewer's frames are alike, and a tenth as long compressed. A worker's frames are short, and workers are many. */
+const forViewers = webSockets({ zlibDeflateOptions: { level: 3, memLevel: 7 } });
+const forWorkers = webSockets(false);
+
+/** Completes the handshake; null if the client has left. */
+export const upgradeClient = (exchange: Exchange, requestId: string, isViewer: boolean): ClientSocket | null => {
+  const { incoming, outgoing, head = Buffer.alloc(0) } = exchange;
+  const socket = incoming.socket as Socket;
+  const server = isViewer ? forViewers : forWorkers;
+  incoming.headers[REQUEST_ID] = requestId;
+  const upgraded: WebSocket[] = [];
+  server.handleUpgrade(incoming, socket, head, (webSocket) => upgraded.push(webSocket));
+  const [webSocket] = upgraded;
+  if (webSocket === undefined) return null;
+  outgoing.detachSocket(socket);
+  return clientSocket(webSocket);
+};
+
+const clientSocket = (socket: WebSocket): ClientSocket => ({
+  listen: (onText, onClose) => {
+    socket.on("message", (data, isBinary) => onText(isBinary ? null : String(data)));
+    socket.on("close", (code, reason) => onClose(code, String(reason)));
+    // A close follows.
+    socket.on("error", () => undefined);
+  },
+  send: (text) => socket.send(text, { binary: false }),
+  close: (code, reason) => socket.close(code, reason),
+  cut: () => socket.terminate(),
+  unreadBytes: () => socket.bufferedAmount,
+  pause: () => socket.pause(),
+  resume: () => socket.resume(),
+});

@@ -1,0 +1,121 @@
+// The WebSockets of workers and dashboards of a whole self-hosted server: many of them, several tenants, and the death
+// of the process behind them.
+
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import WebSocket from "ws";
+import { killChild } from "../support/child-processes.ts";
+import { type Answer, send } from "../support/requests.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const ROOT_KEY = "root-key-of-the-sockets-0123456789";
+const MANY = 300;
+
+let dataDir = "";
+let server: SelfHosted;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+  server = await startSelfHosted(dataDir, { env: { SERVICE_ROOT_KEY: ROOT_KEY } });
+});
+afterAll(async () => {
+  await server.kill();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const call = (key: string, method: string, route: string, body?: unknown): Promise<Answer> =>
+  send({ url: server.url, key }, method, route, body);
+
+class Client {
+  readonly #socket: WebSocket;
+  readonly messages: Record<string, unknown>[] = [];
+  readonly closed: Promise<number>;
+
+  constructor(key: string, route: string) {
+    this.#socket = new WebSocket(`${server.url.replace("http", "ws")}${route}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    this.#socket.on("error", () => undefined);
+    this.#socket.on("message", (frame) => this.messages.push(...[JSON.parse(String(frame))].flat()));
+    this.closed = once(this.#socket, "close").then(([code]) => code as number);
+  }
+
+  say(message: unknown): void {
+    this.#socket.send(JSON.stringify(message));
+  }
+
+  hears(part: Record<string, unknown>): Promise<void> {
+    return expect.poll(() => this.messages).toContainEqual(expect.objectContaining(part)) as unknown as Promise<void>;
+  }
+
+  leave(): void {
+    this.#socket.terminate();
+  }
+}
+
+const worker = async (key: string, instance: string): Promise<Client> => {
+  const client = new Client(key, `/api/workers/${instance}/connect`);
+  await client.hears({ type: "welcome" });
+  client.say({ type: "presence", id: "hello", instance, provider: "p", tags: "", concurrency: 5 });
+  await client.hears({ type: "ack", id: "hello", ok: true });
+  return client;
+};
+
+test("many workers that connect at once are all welcomed, and all hear of a halt", async () => {
+  const key = server.adminKey;
+  const workers = await Promise.all(Array.from({ length: MANY }, (_, index) => worker(key, `many-${index}`)));
+  expect((await call(key, "POST", "/killswitch", { level: 1, reason: "drill" })).status).toBe(200);
+  for (const one of workers) await one.hears({ type: "killswitch" });
+  expect((await call(key, "DELETE", "/killswitch")).status).toBe(200);
+  for (const one of workers) one.leave();
+  const connected = async () => {
+    const { body } = await call(key, "GET", "/api/workers?limit=200");
+    return (body.workers as { connected: boolean }[]).filter((one) => one.connected).length;
+  };
+  await expect.poll(connected).toBe(0);
+}, 60_000);
+
+test("the sockets of two tenants are apart, also under the same names and with the same numbers", async () => {
+  const keys: string[] = [];
+  for (const tenant of ["first", "second"])
+    keys.push(String((await call(ROOT_KEY, "POST", "/admin/tenants", { tenant })).body.admin_key));
+  const workers = await Promise.all(keys.map((key) => worker(key, "same")));
+  for (const [index, key] of keys.entries()) await call(key, "POST", "/api/jobs", { prompt: `of ${index}` });
+  for (const [index, one] of workers.entries()) {
+    const prompts = () =>
+      one.messages.filter(({ type }) => type === "job.assigned").map(({ job }) => (job as { prompt: string }).prompt);
+    await expect.poll(prompts).toEqual([`of ${index}`]);
+  }
+  expect((await call(ROOT_KEY, "DELETE", "/admin/tenants/first")).status).toBeLessThan(300);
+  expect(await workers[0]?.closed).toBe(4401);
+  await call(keys[1] ?? "", "POST", "/api/workers/same/pause", { reason: "still there" });
+  await workers[1]?.hears({ type: "worker.paused" });
+}, 60_000);
+
+test("the death of the tenants' process ends every socket at once, and a worker that comes back has its job", async () => {
+  const key = server.adminKey;
+  const [first, viewer] = [await worker(key, "back"), new Client(key, "/live")];
+  await viewer.hears({ type: "snapshot" });
+  const { body: job } = await call(key, "POST", "/dispatch", { prompt: "survives" });
+  await first.hears({ type: "job.assigned" });
+  expect(killChild(dataDir, "serving")).toBe(true);
+  expect([await first.closed, await viewer.closed]).toEqual([1006, 1006]);
+  await expect.poll(async () => (await call(key, "GET", "/health")).status).toBe(200);
+  const again = await worker(key, "back");
+  await again.hears({ type: "job.assigned", job: expect.objectContaining({ id: job.id, lease: 1 }) });
+  again.say({ type: "job.completed", id: "done", job_id: job.id, lease: 1, result: "yes" });
+  await again.hears({ type: "ack", id: "done", ok: true });
+  expect((await call(key, "GET", `/api/jobs/${job.id}`)).body).toMatchObject({ status: "completed" });
+}, 60_000);
+
+test("a request that names a WebSocket but asks for no upgrade is refused, and opens nothing", async () => {
+  const headers = { authorization: `Bearer ${server.adminKey}`, upgrade: "websocket", connection: "close" };
+  const asked = request(`${server.url}/api/workers/plain/connect`, { headers }).end();
+  const [answer] = await once(asked, "response");
+  expect(answer.statusCode).toBe(426);
+  answer.resume();
+});
