@@ -7,7 +7,7 @@ import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/a
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { TENANT } from "./shell.ts";
-import { connect } from "./workers.ts";
+import { connect, say } from "./workers.ts";
 import { World } from "./world.ts";
 
 export interface Shown {
@@ -82,6 +82,15 @@ export class Scene {
     await this.#world.shell.settle();
     await connecting;
     return worker.socket?.inbox ?? [];
+  }
+
+  /** A message of `worker-0` on its socket. */
+  async say(message: Record<string, unknown>): Promise<void> {
+    const [worker] = this.#world.workers;
+    if (worker === undefined) throw new Error("no worker");
+    const saying = say(this.#world, worker, message);
+    await this.#world.shell.settle();
+    await saying;
   }
 
   /** The socket of `worker-0` is gone. */

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { JobError } from "../../domain/job.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, configure, fail, type Held, NOTHING_SPENT, present, read, started } from "./scene-steps.ts";
+import { keyOf } from "./world.ts";
 
 const BROKE: JobError = { code: "provider_error", message: "broke", retryable: false };
 const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
@@ -57,6 +58,24 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
       await scene.done(scene.admin, "completeJob", { ...untold, ...report, firstTokenMs: 2_000 });
       assert.deepEqual(await read(scene, untold.id), before);
       assert.equal(await spentUsd(scene), 2);
+    },
+  },
+  {
+    what: "what a worker spent on an attempt that was taken back counts, once, even while the next one runs; of its own it reports at the end",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await scene.connect();
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
+      const { id, lease } = await started(scene);
+      const spent = { type: "job.spent", job_id: id, cost_usd: 1 };
+      await scene.say({ ...spent, lease });
+      assert.equal(await spentUsd(scene), 0);
+      await scene.done(scene.admin, "activateKillswitch", { level: 1, reason: "drill" });
+      await scene.done(scene.admin, "clearKillswitch", { resumeAll: true });
+      const again = await read(scene, id);
+      assert.deepEqual([again.status, again.lease], ["assigned", lease + 1]);
+      for (let times = 0; times < 2; times += 1) await scene.say({ ...spent, lease });
+      assert.equal(await spentUsd(scene), 1);
     },
   },
   {

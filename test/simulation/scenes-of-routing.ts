@@ -4,22 +4,12 @@ import assert from "node:assert/strict";
 import type { JobError, NewJob } from "../../domain/job.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, ANSWERS, asking, configure, create, fail, JOB, present, read, started } from "./scene-steps.ts";
+import { metrics } from "./scenes-of-numbers.ts";
 
 const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
 const BROKE: JobError = { code: "provider_error", message: "broke", retryable: true };
 
 const reasonOf = async (scene: Scene, id: string) => (await read(scene, id)).waiting_reason;
-
-/** The value of a sample of the tenant's metrics. */
-const metric = async (scene: Scene, sample: string): Promise<number> => {
-  const text = await scene.done(scene.admin, "readMetrics", null);
-  return Number(
-    text
-      .split("\n")
-      .find((line) => line.startsWith(`${sample} `))
-      ?.split(" ")[1],
-  );
-};
 
 /** The provider `p` is at its limit: `big` holds two jobs, then falls silent. */
 const atItsLimit = async (scene: Scene) => {
@@ -110,8 +100,10 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
       const sessions = ["one", "one", "other", "one", "one"];
       for (const [index, session] of sessions.entries())
         await scene.done(scene.admin, "ask", asking(`r${index}`, { session }));
-      assert.equal(await metric(scene, 'signalbox_affinity_total{outcome="hit"}'), 3);
-      assert.equal(await metric(scene, 'signalbox_affinity_total{outcome="miss"}'), 2);
+      assert.deepEqual(await metrics(scene, "signalbox_affinity_total"), {
+        '{outcome="hit"}': 3,
+        '{outcome="miss"}': 2,
+      });
     },
   },
   {

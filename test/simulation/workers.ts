@@ -91,7 +91,7 @@ export const reportPresence: WorkerAction = async (world, worker, chances) => {
 };
 
 /** Sends a message over the socket. */
-const say = async (world: World, worker: WorkerActor, message: Record<string, unknown>): Promise<void> => {
+export const say = async (world: World, worker: WorkerActor, message: Record<string, unknown>): Promise<void> => {
   const { socket } = worker;
   if (socket === null || !socket.isOpen) return;
   const tenant = await world.shell.tenantAt(socket);
