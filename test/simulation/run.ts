@@ -10,6 +10,7 @@ import { FAULTS } from "./faults.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { KEY_LIMIT_ACTIONS } from "./key-limits.ts";
 import { LIMIT_ACTIONS } from "./limits.ts";
+import { MOVES } from "./moves.ts";
 import type { Plan, Step } from "./plan.ts";
 import { breatheOut } from "./platform.ts";
 import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
@@ -35,7 +36,7 @@ const ACTORS: Readonly<Record<string, Action>> = {
 };
 
 /** They move the world on. */
-const CONTROLLERS: Readonly<Record<string, Action>> = { ...FAULTS, ...ERRANDS, ...DEPARTURES };
+const CONTROLLERS: Readonly<Record<string, Action>> = { ...FAULTS, ...ERRANDS, ...DEPARTURES, ...MOVES };
 
 const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {
   world.shell.history.answer();

@@ -85,14 +85,11 @@ const EXPIRIES = {
   keys: "SELECT MIN(record ->> 'previousUntilAt') FROM keys",
 } as const;
 
-/** Only what was written since `before` is read; everything if there is none. */
-export const takeSnapshot = (
-  world: World,
-  before: Snapshot | null = null,
-  written: Written | null = null,
-): Snapshot => {
+/** Only what was written since `before` is read; everything if there is none, or if that was on another disk. */
+export const takeSnapshot = (world: World, before: Snapshot | null = null, noted: Written | null = null): Snapshot => {
   const { shell, model } = world;
   const { disk } = shell;
+  const written = before?.index.isOf(disk) ? noted : null;
   const kept = <T>(table: string, last: T | undefined, read: () => T): T =>
     last !== undefined && written !== null && !written.hasTable(table) ? last : read();
   const setting = <T>(name: string): T | null => {

@@ -93,6 +93,10 @@ export class JobIndex {
     return this.#rows.outbox;
   }
 
+  isOf(disk: Disk): boolean {
+    return disk === this.#disk;
+  }
+
   /** Reads every row. An unchanged job is the same object as in `before`. */
   readAll(before: StoredJobs | null): StoredJobs {
     for (const table of TABLES) for (const row of this.#disk.rows(QUERIES[table].all)) this.#keep(table, row);
