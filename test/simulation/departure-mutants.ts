@@ -11,8 +11,8 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a tenant that has left is served",
-    "durable-objects/tenant.ts",
-    "const moved = movedRefusal(this.#turns.memory.movedTo);",
+    "durable-objects/operation-caller.ts",
+    "const moved = movedRefusal(movedTo);",
     "const moved = movedRefusal(null);",
   ),
   mutant(
