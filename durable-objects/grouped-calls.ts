@@ -1,9 +1,10 @@
-// Calls as text, JSON in and JSON out: the platform copies text at once, but an object property by property, and keeps
-// an answered object until its caller lets go of it. Self-hosted, the edge in Node sends the waiting calls of a tenant
-// as a group. Each call is authenticated, decided and answered separately; a call of a group that throws fails alone.
+// Calls as text: the platform copies text at once, but an object property by property, and keeps an answered object
+// until its caller lets go of it. The edge passes most answers on as the object wrote them. Self-hosted, the edge in
+// Node sends the waiting calls of a tenant as a group. Each call is authenticated, decided and answered separately; a
+// call of a group that throws fails alone.
 
 import type { Refusal } from "../domain/refusal.ts";
-import type { Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { OperationName } from "./api.ts";
 import type { Credential } from "./operations/keys.ts";
 
@@ -13,7 +14,7 @@ export interface GroupedCall {
   readonly request: unknown;
 }
 
-/** The result of a call; `thrown` is the platform's error or a bug, never a refusal. */
+/** The outcome of a method's call; `thrown` is the platform's error or a bug, never a refusal. */
 export type Outcome = { readonly value: unknown } | { readonly thrown: Thrown };
 
 export interface Thrown {
@@ -33,23 +34,57 @@ export const thrownOf = (error: unknown): Thrown => {
 
 type Call = (credential: Credential, name: OperationName, request: never) => Promise<Result<unknown, Refusal>>;
 
-/** Runs one call. */
+/** A value as the object wrote it. */
+export class Written<T> {
+  /** Its JSON, in one line. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  read(): T {
+    return JSON.parse(this.text) as T;
+  }
+}
+
+/** What begins the line of an outcome; JSON follows, which has no line breaks. */
+const VALUE = "+";
+const REFUSAL = "-";
+const THROWN = "!";
+
+const lineOf = (result: Result<unknown, Refusal>): string =>
+  result.ok ? `${VALUE}${JSON.stringify(result.value)}` : `${REFUSAL}${JSON.stringify(result.error)}`;
+
+/** Reads the line of one outcome; throws what the call threw. */
+export const readLine = <T>(line: string): Result<Written<T>, Refusal> => {
+  const json = line.slice(1);
+  if (line.startsWith(VALUE)) return ok(new Written<T>(json));
+  if (line.startsWith(REFUSAL)) return err(JSON.parse(json) as Refusal);
+  const thrown = JSON.parse(json) as Thrown;
+  throw Object.assign(new Error(thrown.message), thrown);
+};
+
+/** Runs one call; answers with the line of its outcome. */
 export const answerText = async (text: string, call: Call): Promise<string> => {
   const { credential, name, request } = JSON.parse(text) as GroupedCall;
-  return JSON.stringify(await call(credential, name, request as never));
+  return lineOf(await call(credential, name, request as never));
 };
 
 /** Runs the turns that `begin` queues together, at once. */
 type Together = <T>(begin: () => T) => T;
 
-/** Runs a group. Its calls become turns together, so they share a commit. */
+/** Runs a group; answers with a line for each outcome. Its calls become turns together, so they share a commit. */
 export const answerGroup = async (group: string, together: Together, call: Call): Promise<string> => {
   const calls = JSON.parse(group) as readonly GroupedCall[];
   const settled = await Promise.allSettled(
     together(() => calls.map((one) => call(one.credential, one.name, one.request as never))),
   );
-  const outcomes = settled.map(
-    (one): Outcome => (one.status === "fulfilled" ? { value: one.value } : { thrown: thrownOf(one.reason) }),
+  const lines = settled.map((one) =>
+    one.status === "fulfilled" ? lineOf(one.value) : `${THROWN}${JSON.stringify(thrownOf(one.reason))}`,
   );
-  return JSON.stringify(outcomes);
+  return lines.join("\n");
 };
+
+/** The lines in the answer to a group. */
+export const linesOf = (answered: string): string[] => answered.split("\n");

@@ -15,7 +15,7 @@ import { operationIdOf } from "../http/openapi.ts";
 import { unwrap } from "../http/refused.ts";
 import { dropHeldBody, holdBody } from "../http/relay.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant, callTenantForText } from "../http/tenant.ts";
 import { answerPlain } from "./plain.ts";
 import { type DoorRequest, MAX_DOOR_BODY_BYTES, readDoorRequest } from "./request.ts";
 import { answerStream } from "./stream.ts";
@@ -102,7 +102,7 @@ const models = endpoint(
     answers: { 200: { description: "The models and aliases.", schema: modelList } },
   },
   async (c, { token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "listModels", null)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "listModels", null)));
   },
 );
 
@@ -125,7 +125,7 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
     },
     async (c, { params: named, token }) => {
       const model = "owner" in named ? `${named.owner}/${named.model}` : named.model;
-      return answer(c, unwrap(await callTenant(c.env, token, "getModel", { model })));
+      return answer(c, unwrap(await callTenantForText(c.env, token, "getModel", { model })));
     },
   );
 

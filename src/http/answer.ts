@@ -1,5 +1,6 @@
 // Answers of the API: JSON with the headers that every response has.
 
+import { Written } from "../../durable-objects/grouped-calls.ts";
 import type { AppContext } from "./auth.ts";
 import { completeResponse } from "./headers.ts";
 
@@ -9,4 +10,7 @@ export const answer = (
   status = 200,
   more: Readonly<Record<string, string>> = {},
 ): Response =>
-  completeResponse(JSON.stringify(value), status, c.get("requestId"), { "content-type": "application/json", ...more });
+  completeResponse(value instanceof Written ? value.text : JSON.stringify(value), status, c.get("requestId"), {
+    "content-type": "application/json",
+    ...more,
+  });

@@ -8,7 +8,7 @@ import type { TableRows } from "../../domain/moved-rows.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
-import type { GroupedCall } from "../../durable-objects/grouped-calls.ts";
+import { type GroupedCall, readLine, type Written } from "../../durable-objects/grouped-calls.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { Asked, Asking, AskWait, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { Credential, NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
@@ -103,13 +103,25 @@ const firstCredentialOf = (token: TokenFacts): Credential => {
 };
 
 /** Calls one operation of the token's tenant. */
-export const callTenant = <Name extends OperationName>(
+export const callTenant = async <Name extends OperationName>(
   env: Env,
   token: TokenFacts,
   name: Name,
   request: RequestOf<Name>,
   isRepeatable: boolean = OPERATIONS[name].isRepeatable,
 ): Promise<Result<AnswerOf<Name>, Refusal>> => {
+  const written = await callTenantForText(env, token, name, request, isRepeatable);
+  return written.ok ? ok(written.value.read()) : written;
+};
+
+/** The same, for an answer that is passed on as the object wrote it. */
+export const callTenantForText = <Name extends OperationName>(
+  env: Env,
+  token: TokenFacts,
+  name: Name,
+  request: RequestOf<Name>,
+  isRepeatable: boolean = OPERATIONS[name].isRepeatable,
+): Promise<Result<Written<AnswerOf<Name>>, Refusal>> => {
   const credential = firstCredentialOf(token);
   if (OPERATIONS[name].needsRoom && isDiskFull(env))
     return refuseForRoom(env, token, credential, OPERATIONS[name].needs);
@@ -117,15 +129,12 @@ export const callTenant = <Name extends OperationName>(
 };
 
 /** Node sends the call in a group; here it goes as text of its own. */
-const callObject = <T>(env: Env, stub: DurableObjectStub<Tenant>, call: GroupedCall): Promise<Result<T, Refusal>> => {
-  const { credential, name, request } = call;
-  return env.HOME === undefined
-    ? callByText(stub, call)
-    : (remote(stub).call(credential, name, request as never) as Promise<Result<T, Refusal>>);
-};
-
-const callByText = async <T>(stub: DurableObjectStub<Tenant>, call: GroupedCall): Promise<Result<T, Refusal>> =>
-  JSON.parse(await stub.callText(JSON.stringify(call))) as Result<T, Refusal>;
+const callObject = async <T>(
+  env: Env,
+  stub: DurableObjectStub<Tenant>,
+  call: GroupedCall,
+): Promise<Result<Written<T>, Refusal>> =>
+  readLine(await (env.HOME === undefined ? stub.callText(JSON.stringify(call)) : remote(stub).callInGroup(call)));
 
 const AUTHORIZATION = {
   work: "authorizeWork",
@@ -248,23 +257,28 @@ export const learnCatalog = async (env: Env, name: TenantName, report: CatalogRe
 
 export const isSyncHalted = (env: Env, name: TenantName): Promise<boolean> => tenantObject(env, name).isSyncHalted();
 
-type Remote = Pick<
-  Tenant,
-  | "leave"
-  | "stay"
-  | "readTable"
-  | "makeRoom"
-  | "writeTable"
-  | "settleIn"
-  | "ask"
-  | "watch"
-  | "call"
-  | "getJobWaiting"
-  | "claimWaiting"
-  | "create"
-  | "addAdminKey"
-  | "learnCatalog"
->;
+/** Only the edge in Node has it. */
+interface Grouped {
+  readonly callInGroup: (call: GroupedCall) => Promise<string>;
+}
+
+type Remote = Grouped &
+  Pick<
+    Tenant,
+    | "leave"
+    | "stay"
+    | "readTable"
+    | "makeRoom"
+    | "writeTable"
+    | "settleIn"
+    | "ask"
+    | "watch"
+    | "getJobWaiting"
+    | "claimWaiting"
+    | "create"
+    | "addAdminKey"
+    | "learnCatalog"
+  >;
 
 /** The result is plain data; the stub's own types wrap every answer a second time. */
 const remote = (stub: DurableObjectStub<Tenant>): Remote => stub as unknown as Remote;

@@ -8,7 +8,7 @@ import { asks } from "../http/asks.ts";
 import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant, callTenantForText } from "../http/tenant.ts";
 import { traced } from "../http/traced.ts";
 
 const TAG = "Jobs";
@@ -62,7 +62,7 @@ const explain = endpoint(
         ...(query.worker === undefined ? {} : { instance: query.worker }),
       },
     };
-    return answer(c, unwrap(await callTenant(c.env, token, "explain", request)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "explain", request)));
   },
 );
 

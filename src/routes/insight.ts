@@ -9,7 +9,7 @@ import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, drainTenant } from "../http/tenant.ts";
+import { callTenant, callTenantForText, drainTenant } from "../http/tenant.ts";
 
 const TAG = "Jobs";
 
@@ -24,7 +24,7 @@ const queue = endpoint(
       "Waiting jobs grouped by requirements, read from the live state; the group with the oldest job comes first.",
     answers: { 200: { description: "At most 200 groups, and the number of waiting jobs.", schema: queueView } },
   },
-  async (c, { token }) => answer(c, unwrap(await callTenant(c.env, token, "readQueue", null))),
+  async (c, { token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readQueue", null))),
 );
 
 const failures = endpoint(

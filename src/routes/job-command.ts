@@ -1,12 +1,13 @@
 // Commands on one job, by its owner or its worker.
 
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
+import type { Written } from "../../durable-objects/grouped-calls.ts";
 import { findArchived } from "../history/jobs.ts";
 import { withArchived } from "../history/with-archived.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenantForText } from "../http/tenant.ts";
 
 type JobCommandName =
   | "getJob"
@@ -26,9 +27,9 @@ export const commandJob = async <Name extends JobCommandName & OperationName>(
   token: TokenFacts,
   name: Name,
   request: RequestOf<Name> & { id: string },
-): Promise<AnswerOf<Name>> => {
-  const answer = await withArchived<AnswerOf<Name>>(
-    (archived) => callTenant(c.env, token, name, archived === undefined ? request : { ...request, archived }),
+): Promise<Written<AnswerOf<Name>>> => {
+  const answer = await withArchived<Written<AnswerOf<Name>>>(
+    (archived) => callTenantForText(c.env, token, name, archived === undefined ? request : { ...request, archived }),
     () => findArchived(c.env.DB, token.tenant, request.id),
   );
   return unwrap(answer);

@@ -23,7 +23,7 @@ import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempote
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, drainTenant, waitForJob } from "../http/tenant.ts";
+import { callTenant, callTenantForText, drainTenant, waitForJob } from "../http/tenant.ts";
 import { traced } from "../http/traced.ts";
 import { commandJob } from "./job-command.ts";
 
@@ -43,9 +43,10 @@ const createJob = endpoint(
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
     const request = { job: traced(c, toNewJob(body)), idempotency };
-    const created = unwrap(await callTenant(c.env, token, "createJob", request, idempotency !== null));
-    const { replayed: _replayed, ...job } = created;
-    return answer(c, job, 201, replayHeader(created));
+    const created = unwrap(await callTenantForText(c.env, token, "createJob", request, idempotency !== null));
+    if (idempotency === null) return answer(c, created, 201);
+    const { replayed = false, ...job } = created.read();
+    return answer(c, job, 201, replayHeader({ replayed }));
   },
 );
 

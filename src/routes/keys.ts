@@ -16,7 +16,7 @@ import { signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant, callTenantForText } from "../http/tenant.ts";
 
 const KEYS = "Keys";
 
@@ -75,7 +75,7 @@ const patch = endpoint(
   async (c, { params, body, token }) => {
     const limits = body.limits == null ? body.limits : toKeyLimits(body.limits);
     const request = { id: params.id, name: body.name ?? null, limits };
-    return answer(c, unwrap(await callTenant(c.env, token, "patchKey", request)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "patchKey", request)));
   },
 );
 

@@ -5,7 +5,7 @@ import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenantForText } from "../http/tenant.ts";
 
 const BASE = { path: "/killswitch", tag: "Killswitch" } as const;
 const answers = { 200: { description: "The killswitch's state.", schema: killswitchResource } } as const;
@@ -22,14 +22,14 @@ const activate = endpoint(
     answers,
   },
   async (c, { body, token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "activateKillswitch", body)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "activateKillswitch", body)));
   },
 );
 
 const read = endpoint(
   { ...BASE, ...asks("readKillswitch"), method: "get", summary: "Read the killswitch", answers },
   async (c, { token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "readKillswitch", null)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "readKillswitch", null)));
   },
 );
 
@@ -46,7 +46,7 @@ const clear = endpoint(
   },
   async (c, { query, token }) => {
     const request = { resumeAll: query.resume_all === "true" };
-    return answer(c, unwrap(await callTenant(c.env, token, "clearKillswitch", request)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "clearKillswitch", request)));
   },
 );
 

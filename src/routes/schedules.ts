@@ -24,7 +24,7 @@ import { asks } from "../http/asks.ts";
 import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, drainTenant } from "../http/tenant.ts";
+import { callTenant, callTenantForText, drainTenant } from "../http/tenant.ts";
 
 const BASE = { tag: "Schedules" } as const;
 const ONE = { ...BASE, path: "/api/schedules/{name}", params: scheduleNameParam } as const;
@@ -42,7 +42,7 @@ const create = endpoint(
     answers: { 201: { description: "The schedule.", schema: scheduleResource } },
   },
   async (c, { body, token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "createSchedule", toNewSchedule(body))), 201);
+    return answer(c, unwrap(await callTenantForText(c.env, token, "createSchedule", toNewSchedule(body))), 201);
   },
 );
 
@@ -90,7 +90,7 @@ const get = endpoint(
   },
   async (c, { params, query, token }) => {
     const request = { ...params, preview: query.preview ?? null };
-    return answer(c, unwrap(await callTenant(c.env, token, "getSchedule", request)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "getSchedule", request)));
   },
 );
 
@@ -109,7 +109,7 @@ const edit = endpoint(
       throw new Refused(invalid("name", "a schedule cannot be renamed: create a new one and delete this one"));
     }
     const request = { ...params, patch: toSchedulePatch(body) };
-    return answer(c, unwrap(await callTenant(c.env, token, "editSchedule", request)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "editSchedule", request)));
   },
 );
 

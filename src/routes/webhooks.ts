@@ -19,7 +19,7 @@ import { asks } from "../http/asks.ts";
 import { randomSecret } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant, callTenantForText } from "../http/tenant.ts";
 
 const BASE = { tag: "Webhooks" } as const;
 const ONE = { ...BASE, path: "/api/webhooks/{id}", params: webhookIdParam } as const;
@@ -63,7 +63,7 @@ const create = endpoint(
       tags: body.tags ?? [],
       description: body.description ?? "",
     };
-    return answer(c, unwrap(await callTenant(c.env, token, "createWebhook", request)), 201);
+    return answer(c, unwrap(await callTenantForText(c.env, token, "createWebhook", request)), 201);
   },
 );
 
@@ -76,12 +76,12 @@ const list = endpoint(
     summary: "List all webhooks, newest first",
     answers: { 200: { description: "The webhooks, without their secrets.", schema: webhookList } },
   },
-  async (c, { token }) => answer(c, unwrap(await callTenant(c.env, token, "listWebhooks", null))),
+  async (c, { token }) => answer(c, unwrap(await callTenantForText(c.env, token, "listWebhooks", null))),
 );
 
 const get = endpoint(
   { ...ONE, ...asks("getWebhook"), method: "get", summary: "Read a webhook", answers },
-  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "getWebhook", params))),
+  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "getWebhook", params))),
 );
 
 const patch = endpoint(
@@ -104,7 +104,7 @@ const patch = endpoint(
       ...(description === undefined ? {} : { description: description ?? "" }),
       ...(enabled === undefined ? {} : { enabled }),
     };
-    return answer(c, unwrap(await callTenant(c.env, token, "patchWebhook", { ...params, patch: change })));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "patchWebhook", { ...params, patch: change })));
   },
 );
 
@@ -134,7 +134,7 @@ const rotate = endpoint(
   },
   async (c, { params, token }) => {
     const { secret } = randomSecret();
-    return answer(c, unwrap(await callTenant(c.env, token, "rotateWebhook", { ...params, secret })));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "rotateWebhook", { ...params, secret })));
   },
 );
 
@@ -148,7 +148,7 @@ const test = endpoint(
     description: "Sends a delivery of type `webhook.test`, whatever events the webhook selects.",
     answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
   },
-  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "testWebhook", params))),
+  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "testWebhook", params))),
 );
 
 const deliveries = endpoint(
@@ -181,7 +181,7 @@ const redeliver = endpoint(
     description: "With the same `webhook-id`; the schedule of tries starts again.",
     answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
   },
-  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "redeliver", params))),
+  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "redeliver", params))),
 );
 
 export const webhookRoutes: readonly Endpoint[] = [

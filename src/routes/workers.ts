@@ -36,7 +36,7 @@ import { asks } from "../http/asks.ts";
 import { notePresent } from "../http/readiness.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, claimWaiting } from "../http/tenant.ts";
+import { callTenant, callTenantForText, claimWaiting } from "../http/tenant.ts";
 import { commandJob } from "./job-command.ts";
 
 const FLEET = "Workers";
@@ -65,7 +65,7 @@ const report = endpoint(
   },
   async (c, { body, token }) => {
     const presence = { ...toPresence(body), viaSocket: false };
-    const heard = unwrap(await callTenant(c.env, token, "reportPresence", presence));
+    const heard = unwrap(await callTenantForText(c.env, token, "reportPresence", presence));
     notePresent(c.env, token, body.instance);
     return answer(c, heard);
   },
@@ -83,7 +83,7 @@ const present = endpoint(
     query: presenceListQuery,
     answers: { 200: { description: "The workers that are not offline.", schema: presenceList } },
   },
-  async (c, { token, query }) => answer(c, unwrap(await callTenant(c.env, token, "listPresent", query))),
+  async (c, { token, query }) => answer(c, unwrap(await callTenantForText(c.env, token, "listPresent", query))),
 );
 
 const list = endpoint(
@@ -116,7 +116,7 @@ const get = endpoint(
     answers: { 200: { description: "The worker, its open jobs and its recent outcomes.", schema: workerDetail } },
   },
   async (c, { params, token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "getWorker", params)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "getWorker", params)));
   },
 );
 
@@ -151,7 +151,7 @@ const pause = endpoint(
     answers: { 200: { description: "The paused worker.", schema: workerResource } },
   },
   async (c, { params, body, token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
   },
 );
 
@@ -168,7 +168,7 @@ const resume = endpoint(
     answers: { 200: { description: "The resumed worker.", schema: workerResource } },
   },
   async (c, { params, token }) => {
-    return answer(c, unwrap(await callTenant(c.env, token, "resumeWorker", params)));
+    return answer(c, unwrap(await callTenantForText(c.env, token, "resumeWorker", params)));
   },
 );
 
@@ -192,8 +192,8 @@ const claim = endpoint(
     const claimed =
       query.wait > 0
         ? await claimWaiting(c.env, token, request, query.wait * 1000)
-        : await callTenant(c.env, token, "claim", { ...request, isWaiting: false });
-    return answer(c, unwrap(claimed));
+        : await callTenantForText(c.env, token, "claim", { ...request, isWaiting: false });
+    return answer(c, unwrap<unknown>(claimed));
   },
 );
 

@@ -2,7 +2,8 @@
 
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Outcome } from "../../durable-objects/grouped-calls.ts";
+import { err, ok } from "../../domain/result.ts";
+import { answerGroup, linesOf, readLine } from "../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "../../scripts/self-host/edge/call-group.ts";
 
 const call = (id: string) => ({
@@ -18,9 +19,9 @@ test("what arrives in one tick is one message, and what arrives while it is unde
   const sent: string[][] = [];
   const answers: (() => void)[] = [];
   const send = (group: string) =>
-    new Promise<readonly Outcome[]>((resolve) => {
+    new Promise<readonly string[]>((resolve) => {
       sent.push(idsIn(group));
-      answers.push(() => resolve(idsIn(group).map((id) => ({ value: id }))));
+      answers.push(() => resolve(idsIn(group)));
     });
   const group = new CallGroup(send, () => undefined);
 
@@ -51,7 +52,7 @@ test("the next message goes out before the callers of the last one are told", as
     (calls) =>
       new Promise((resolve) => {
         told.push(`sent ${idsIn(calls)}`);
-        answers.push(() => resolve(idsIn(calls).map((id) => ({ value: id }))));
+        answers.push(() => resolve(idsIn(calls)));
       }),
     () => undefined,
   );
@@ -71,11 +72,28 @@ test("a message without an answer fails its own calls, and the next goes out all
   const group = new CallGroup(
     async (calls) => {
       if (isBroken) throw new Error("away");
-      return idsIn(calls).map((id) => ({ value: id }));
+      return idsIn(calls);
     },
     () => undefined,
   );
   await expect(group.add(call("1"))).rejects.toThrow("away");
   isBroken = false;
   expect(await group.add(call("2"))).toBe("2");
+});
+
+test("each call of a group has an outcome of its own: a value as it was written, a refusal, or what it threw", async () => {
+  const group = JSON.stringify([call("a\nb"), call("none"), call("broken")]);
+  const answered = await answerGroup(
+    group,
+    (begin) => begin(),
+    async (_credential, _name, { id }: { id: string }) => {
+      if (id === "broken") throw Object.assign(new Error("overloaded"), { overloaded: true });
+      return id === "none" ? err({ code: "not_found", kind: "job", id }) : ok({ id });
+    },
+  );
+  const [value, refusal, thrown] = linesOf(answered);
+  const read = readLine<{ id: string }>(value ?? "");
+  expect(read.ok && [read.value.text, read.value.read()]).toEqual(['{"id":"a\\nb"}', { id: "a\nb" }]);
+  expect(readLine(refusal ?? "")).toEqual(err({ code: "not_found", kind: "job", id: "none" }));
+  expect(() => readLine(thrown ?? "")).toThrow(expect.objectContaining({ message: "overloaded", overloaded: true }));
 });

@@ -100,7 +100,7 @@ describe("groups of calls", () => {
           const calls = JSON.parse(text) as GroupedCall[];
           sent.push({
             names: calls.map(({ name }) => name),
-            answer: () => resolve(calls.map(({ name }) => ({ value: name }))),
+            answer: () => resolve(calls.map(({ name }) => name)),
           });
         }),
       () => undefined,

@@ -69,6 +69,7 @@ export class Disk {
   #plate = spare.pop() ?? null;
   readonly #db = this.#plate?.db ?? new Database();
   #notes = new Notes();
+  #isFollowed = false;
   alarmAt: number | null = null;
   /** The size that the platform reports: the real one never comes near the limit. */
   bytes = 0;
@@ -95,6 +96,8 @@ export class Disk {
 
   /** Once the tables are there: from now on their written rows are noted. */
   follow(): void {
+    if (this.#isFollowed) return;
+    this.#isFollowed = true;
     this.#plate ??= newPlate(this.#db);
     this.#plate.heard = (table, key) => this.#notes.rowsOf(table as FollowedTable).add(key);
     this.#db.beginRun();

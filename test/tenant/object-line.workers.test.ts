@@ -3,8 +3,10 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
 import { newJobRequest, toNewJob } from "../../contract/job.ts";
+import { linesOf, readLine } from "../../durable-objects/grouped-calls.ts";
 import { type Answered, askedText, GROUP, LINE_URL, readAnswered } from "../../durable-objects/object-line.ts";
 import { read } from "../../src/http/key-format.ts";
+import { unwrap } from "../../src/http/refused.ts";
 import { credentialOf } from "../../src/http/tenant.ts";
 import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 
@@ -45,17 +47,19 @@ const openLine = async (): Promise<Line> => {
 const send = (line: Line, number: number, calls: readonly unknown[]): void =>
   line.socket.send(askedText({ number, method: GROUP, text: JSON.stringify(calls) }));
 
-const outcomesOf = ({ text }: Answered): Body => JSON.parse(text);
+const outcomesOf = ({ text }: Answered) => linesOf(text).map((line) => readLine<Body>(line));
+
+const answerTo = (line: Line, number: number): Answered =>
+  line.answers.find((one) => one.number === number) as Answered;
 
 it("answers each group under its number, also when several are under way", async () => {
   const line = await openLine();
   send(line, 7, [await newJob("one"), await newJob("two")]);
   send(line, 8, [await call("getJob", { id: "nobody's" })]);
   await expect.poll(() => line.answers.length).toBe(2);
-  const answerTo = (number: number): Body => outcomesOf(line.answers.find((one) => one.number === number) as Answered);
-  const made = answerTo(7).map((outcome: Body) => outcome.value.value.id);
-  expect(answerTo(8)).toMatchObject([{ value: { ok: false } }]);
-  expect(await Promise.all(made.map((id: string) => world.ok("GET", `/api/jobs/${id}`)))).toMatchObject([
+  const made = outcomesOf(answerTo(line, 7)).map((outcome) => unwrap(outcome).read().id);
+  expect(outcomesOf(answerTo(line, 8))).toMatchObject([{ ok: false, error: { code: "not_found" } }]);
+  expect(await Promise.all(made.map((id) => world.ok("GET", `/api/jobs/${id}`)))).toMatchObject([
     { prompt: "one" },
     { prompt: "two" },
   ]);
@@ -70,9 +74,9 @@ it("calls any method beside the groups, and tells what it threw", async () => {
   ask(2, "isSyncHalted", []);
   ask(3, "endsOf", [null]);
   await expect.poll(() => line.answers.length).toBeGreaterThan(1);
-  const answerTo = (number: number): Body => outcomesOf(line.answers.find((one) => one.number === number) as Answered);
-  expect(answerTo(2)).toEqual({ value: false });
-  await expect.poll(() => answerTo(3)).toMatchObject({ thrown: { message: expect.stringContaining("null") } });
+  const outcomeOf = (number: number): unknown => JSON.parse(answerTo(line, number).text);
+  expect(outcomeOf(2)).toEqual({ value: false });
+  await expect.poll(() => outcomeOf(3)).toMatchObject({ thrown: { message: expect.stringContaining("null") } });
 });
 
 it("sends no answer before it is stored: an object that ends in between has neither told nor kept anything", async () => {
@@ -131,5 +135,5 @@ it("takes a group as large as all bodies that go into one", async () => {
   send(line, 1, calls);
   await expect.poll(() => line.answers.length).toBe(1);
   const made = outcomesOf(line.answers[0] as Answered);
-  expect(made.filter((outcome: Body) => outcome.value?.ok === true)).toHaveLength(40);
+  expect(made.filter(({ ok }) => ok)).toHaveLength(40);
 });

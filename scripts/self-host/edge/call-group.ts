@@ -5,7 +5,7 @@
 
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { OPERATIONS } from "../../../durable-objects/api.ts";
-import type { GroupedCall, Outcome } from "../../../durable-objects/grouped-calls.ts";
+import type { GroupedCall } from "../../../durable-objects/grouped-calls.ts";
 
 /** As many turns as one commit takes. */
 const MAX_CALLS_A_GROUP = 256;
@@ -16,26 +16,28 @@ const PATIENCE_MS = 20;
 
 interface Waiting {
   readonly text: string;
-  readonly resolve: (value: unknown) => void;
+  readonly resolve: (outcome: string) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const isVital = ({ name }: GroupedCall): boolean => "isVital" in OPERATIONS[name];
 
 export class CallGroup {
-  readonly #send: (group: string) => Promise<readonly Outcome[]>;
+  readonly #send: (group: string) => Promise<readonly string[]>;
   readonly #onIdle: () => void;
   #vital: Waiting[] = [];
   #waiting: Waiting[] = [];
   #underWay = 0;
   #impatience: NodeJS.Timeout | null = null;
 
-  constructor(send: (group: string) => Promise<readonly Outcome[]>, onIdle: () => void) {
+  /** `send` resolves to the line of each call's outcome. */
+  constructor(send: (group: string) => Promise<readonly string[]>, onIdle: () => void) {
     this.#send = send;
     this.#onIdle = onIdle;
   }
 
-  add(call: GroupedCall): Promise<unknown> {
+  /** Resolves to the line of the call's outcome. */
+  add(call: GroupedCall): Promise<string> {
     const text = JSON.stringify(call);
     return new Promise((resolve, reject) => {
       (isVital(call) ? this.#vital : this.#waiting).push({ text, resolve, reject });
@@ -99,12 +101,11 @@ export class CallGroup {
   }
 }
 
-const tellAll = (group: readonly Waiting[], outcomes: readonly Outcome[]): void => {
+const tellAll = (group: readonly Waiting[], outcomes: readonly string[]): void => {
   for (const [index, { resolve, reject }] of group.entries()) {
     const outcome = outcomes[index];
     if (outcome === undefined) reject(new Error("the group's answer is incomplete"));
-    else if ("thrown" in outcome) reject(Object.assign(new Error(outcome.thrown.message), outcome.thrown));
-    else resolve(outcome.value);
+    else resolve(outcome);
   }
 };
 

@@ -1,5 +1,5 @@
-// A binding to Durable Objects for the app in Node: the objects live in workerd, behind the private door. `call` goes in
-// groups; anything that may wait (a long poll) goes alone, so that nothing waits behind it.
+// A binding to Durable Objects for the app in Node: the objects live in workerd, behind the private door. Calls of
+// operations go in groups; anything that may wait (a long poll) goes alone, so that nothing waits behind it.
 
 import type { GroupedCall } from "../../../durable-objects/grouped-calls.ts";
 import { CallGroup } from "./call-group.ts";
@@ -32,8 +32,8 @@ export const objectNamespace = (binding: string, processOf: (name: string) => Ob
       this.#name = name;
     }
 
-    call(credential: GroupedCall["credential"], name: GroupedCall["name"], request: unknown): Promise<unknown> {
-      return groupOf(this.#name).add({ credential, name, request });
+    callInGroup(call: GroupedCall): Promise<string> {
+      return groupOf(this.#name).add(call);
     }
 
     fetch(url: string, init?: StreamedRequest): Promise<Streamed> {

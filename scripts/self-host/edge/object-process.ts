@@ -6,7 +6,7 @@ import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { Refusal } from "../../../domain/refusal.ts";
 import type { Result } from "../../../domain/result.ts";
-import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
+import { linesOf } from "../../../durable-objects/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../../durable-objects/object-line.ts";
 import type { SocketOpening } from "../../../src/http/home.ts";
 import type { ClientSocket } from "./client-sockets.ts";
@@ -38,9 +38,9 @@ export class ObjectProcess {
     this.#secret = secret;
   }
 
-  /** Sends a group of calls to a tenant. */
-  async sendGroup(path: string, group: string): Promise<readonly Outcome[]> {
-    return JSON.parse(await this.#lines.to(path).ask(GROUP, group)) as readonly Outcome[];
+  /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
+  async sendGroup(path: string, group: string): Promise<readonly string[]> {
+    return linesOf(await this.#lines.to(path).ask(GROUP, group));
   }
 
   /** Calls an object's method, which may wait before it answers. */
