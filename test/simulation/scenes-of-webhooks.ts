@@ -1,0 +1,49 @@
+// Webhooks as an operator keeps them.
+
+import assert from "node:assert/strict";
+import type { Scene, Shown } from "./scene.ts";
+
+const MOST_WEBHOOKS = 50;
+
+const create = (scene: Scene, id: string) =>
+  scene.ask(scene.admin, "createWebhook", {
+    id,
+    secret: "c2VjcmV0",
+    url: "https://hooks.example/",
+    origin: "https://signalbox.example",
+    events: ["job.failed"],
+    tags: [],
+    description: "",
+  });
+
+export const SCENES_OF_WEBHOOKS: readonly Shown[] = [
+  {
+    what: "a webhook is disabled since it was first switched off, with the reason, until it is switched on",
+    shown: async (scene) => {
+      assert.ok((await create(scene, "h")).ok);
+      const patch = async (change: Record<string, unknown>) => {
+        const webhook = await scene.done(scene.admin, "patchWebhook", { id: "h", patch: change });
+        return [webhook.enabled, webhook.disabled_at, webhook.disabled_reason];
+      };
+      const on = [true, null, null];
+      assert.deepEqual(await patch({ enabled: true }), on);
+      assert.deepEqual(await patch({ description: "renamed" }), on);
+      const off = [false, new Date(scene.nowAt).toISOString(), "disabled by an operator"];
+      assert.deepEqual(await patch({ enabled: false }), off);
+      await scene.pass(1_000);
+      assert.deepEqual(await patch({ enabled: false }), off);
+      assert.deepEqual(await patch({ description: "again" }), off);
+      assert.deepEqual(await patch({ enabled: true }), on);
+    },
+  },
+  {
+    what: "a tenant has at most fifty webhooks, and one more for each that it deletes",
+    shown: async (scene) => {
+      for (let made = 0; made < MOST_WEBHOOKS; made += 1) assert.ok((await create(scene, `h${made}`)).ok);
+      const refused = await create(scene, "more");
+      assert.ok(!refused.ok && refused.error.code === "invalid_request");
+      await scene.done(scene.admin, "deleteWebhook", { id: "h7" });
+      assert.ok((await create(scene, "more")).ok);
+    },
+  },
+];
