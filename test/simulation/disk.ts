@@ -11,7 +11,14 @@ export class SimulatedFault extends Error {
 }
 
 /** The tables whose rows are noted one by one, and their key. */
-const FOLLOWED = { jobs: "id", payloads: "job_id", results: "job_id", outbox: "seq", deliveries: "id" } as const;
+const FOLLOWED = {
+  settings: "name",
+  jobs: "id",
+  payloads: "job_id",
+  results: "job_id",
+  outbox: "seq",
+  deliveries: "id",
+} as const;
 
 export type FollowedTable = keyof typeof FOLLOWED;
 

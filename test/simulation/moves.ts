@@ -15,8 +15,8 @@ interface Part {
   readonly rows: TableRows;
 }
 
-/** From one row a page to all of them. */
-const pageCharsOf = (chance: number): number => Math.ceil(10 ** (chance * 6));
+/** From a few rows a page to all of them. */
+const pageCharsOf = (chance: number): number => Math.ceil(10 ** (3 + chance * 3));
 
 /** Everything that the tenant takes along; null if a fault hit the reading. */
 const readAll = async (world: World, { tables }: Departure, pageChars: number): Promise<Part[] | null> => {

@@ -92,9 +92,10 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
   const written = before?.index.isOf(disk) ? noted : null;
   const kept = <T>(table: string, last: T | undefined, read: () => T): T =>
     last !== undefined && written !== null && !written.hasTable(table) ? last : read();
-  const setting = <T>(name: string): T | null => {
+  const setting = <T, S>(name: string, last: S | undefined, read: (value: T | null) => S): S => {
+    if (last !== undefined && written !== null && !written.rowsOf("settings").has(name)) return last;
     const [row] = disk.rows("SELECT value FROM settings WHERE name = ?", name);
-    return row === undefined ? null : model.parsed.of<T>(row.value as string);
+    return read(row === undefined ? null : model.parsed.of<T>(row.value as string));
   };
   const number = (query: string): number | null => {
     const value = Object.values(disk.rows(query)[0] ?? {})[0];
@@ -102,7 +103,7 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
   };
   const records = <T>(table: string): T[] =>
     disk.rows(`SELECT record FROM ${table}`).map((row) => model.parsed.of<T>(row.record as string));
-  const killswitch = kept("settings", before?.killswitch, () => setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF);
+  const killswitch = setting("killswitch", before?.killswitch, (known: Killswitch | null) => known ?? KILLSWITCH_OFF);
   const isWhole = before === null || written === null;
   const index = isWhole ? new JobIndex(disk, model.parsed) : before.index;
   const stored = isWhole ? index.readAll(before) : index.readWritten(before, written);
@@ -113,35 +114,32 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
         { ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) },
       ]),
     );
-  const config = () => configOf(setting<{ document: ConfigDocument }>("config")?.document ?? DEFAULT_CONFIG_DOCUMENT);
-  const budgetEndsAt = () =>
-    (setting<BudgetNotice[]>("budget_notices") ?? []).reduce<number | null>(
-      (earliest, { resetsAt }) => Math.min(earliest ?? resetsAt, resetsAt),
-      null,
-    );
+  const config = (known: { document: ConfigDocument } | null) => configOf(known?.document ?? DEFAULT_CONFIG_DOCUMENT);
+  const budgetEndsAt = (notices: BudgetNotice[] | null) =>
+    (notices ?? []).reduce<number | null>((earliest, { resetsAt }) => Math.min(earliest ?? resetsAt, resetsAt), null);
   const backoffs = () =>
     new Map(disk.rows("SELECT provider, until_at FROM backoffs").map((row) => Object.values(row) as [string, number]));
   const expiry = (table: keyof typeof EXPIRIES) => kept(table, before?.expiries[table], () => number(EXPIRIES[table]));
-  const isUnchanged = written !== null && !written.hasTable("workers") && !written.hasTable("settings");
+  const isUnchanged = killswitch === before?.killswitch && written !== null && !written.hasTable("workers");
   return {
     index,
     isWhole,
     nowAt: shell.clock.nowAt,
     ...stored,
     changed: changedRows(before, stored, isWhole),
-    workers: isUnchanged && before !== null ? before.workers : workers(),
+    workers: isUnchanged ? before.workers : workers(),
     schedules: kept("schedules", before?.schedules, () => records<Schedule>("schedules")),
     killswitch,
-    isMoved: kept("settings", before?.isMoved, () => setting<string>("moved_to") !== null),
-    config: kept("settings", before?.config, config),
+    isMoved: setting("moved_to", before?.isMoved, (to: string | null) => to !== null),
+    config: setting("config", before?.config, config),
     backoffs: kept("backoffs", before?.backoffs, backoffs),
-    drainedSeq: kept("settings", before?.drainedSeq, () => setting<number>("drained_seq") ?? 0),
+    drainedSeq: setting("drained_seq", before?.drainedSeq, (seq: number | null) => seq ?? 0),
     outbox: outboxSince(index, model.lastSeq),
     outboxCount: index.outbox.size,
     outboxOldestAt: oldestAtOf(index),
     webhooks: kept("webhooks", before?.webhooks, () => records<Webhook>("webhooks")),
     deliveries: kept("deliveries", before?.deliveries, () => deliveriesOf(shell, isWhole ? null : before, written)),
-    budgetEndsAt: kept("settings", before?.budgetEndsAt, budgetEndsAt),
+    budgetEndsAt: setting("budget_notices", before?.budgetEndsAt, budgetEndsAt),
     spentNanoUsd: kept("spending", before?.spentNanoUsd, () => number("SELECT SUM(nano_usd) FROM spending") ?? 0),
     expiries: {
       idempotency: expiry("idempotency"),

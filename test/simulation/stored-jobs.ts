@@ -116,7 +116,7 @@ export class JobIndex {
         const named = this.#drop(table, key as string | number);
         for (const id of row === undefined ? named : [...named, ...this.#keep(table, row)]) ids.add(id);
       }
-    if (written.hasTable("settings")) for (const id of this.#noteSpilled()) ids.add(id);
+    if (written.rowsOf("settings").has("spilled_seq")) for (const id of this.#noteSpilled()) ids.add(id);
     return this.#derive(ids, before);
   }
 
