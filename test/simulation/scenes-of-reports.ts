@@ -79,6 +79,26 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
     },
   },
   {
+    what: "what an attempt reported counts once, also where it is reported again after the job has gone on",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const held = await started(scene, { maxAttempts: 1 });
+      await fail(scene, held, BROKE, { costUsd: 1 });
+      await scene.done(scene.admin, "retryJob", { id: held.id });
+      assert.equal((await read(scene, held.id)).lease, held.lease + 1);
+      const late = await scene.ask(scene.admin, "failJob", {
+        ...held,
+        ...NOTHING_SPENT,
+        error: BROKE,
+        retryAfterMs: null,
+        costUsd: 1,
+      });
+      assert.ok(!late.ok && late.error.code === "lease_lost");
+      assert.equal(await spentUsd(scene), 1);
+    },
+  },
+  {
     what: "a first word is never later than the report of it",
     shown: async (scene) => {
       await configure(scene, ALIVE);

@@ -75,7 +75,9 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
       const jobs: string[] = [];
       for (let made = 0; made < 3; made += 1) jobs.push((await create(scene)).id);
       assert.deepEqual(idsOf((await claim(scene, 2)).jobs), jobs.slice(0, 2));
-      await scene.pass(4_999);
+      await scene.pass(1_000);
+      await present(scene, { concurrency: 4, jobs: jobs.slice(0, 2) });
+      await scene.pass(3_999);
       await create(scene, { provider: "x" });
       const next = await claim(scene);
       assert.deepEqual([idsOf(next.jobs), next.skipped], [jobs.slice(2), {}]);
@@ -84,6 +86,20 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
       await scene.done(scene.admin, "startJob", { id: jobs[0] ?? "", lease: 1 });
       await scene.pass(5_000);
       assert.deepEqual(idsOf((await claim(scene)).jobs), jobs.slice(1));
+    },
+  },
+  {
+    what: "a job that comes back to a worker is brought at once, however short ago it was brought before",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const { id } = await create(scene);
+      assert.deepEqual(idsOf((await claim(scene)).jobs), [id]);
+      await scene.done(scene.admin, "releaseJob", { id, lease: 1, reason: "busy" });
+      assert.deepEqual(
+        (await claim(scene)).jobs.map((job) => [job.id, job.lease]),
+        [[id, 2]],
+      );
     },
   },
   {
