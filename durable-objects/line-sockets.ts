@@ -9,28 +9,26 @@ import type { SocketIntake } from "./socket-intake.ts";
 import { type Attachment, INTERNAL_ERROR, PING, type SocketTable, type TenantSocket, tagsOf } from "./tenant-socket.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 
+const KINDS: readonly Attachment["kind"][] = ["worker", "viewer"];
+
 /** The accepted sockets of all lines. */
 export class LineSockets implements SocketTable {
   readonly #tagged = new Map<string, Set<TenantSocket>>();
-  #size = 0;
 
   get size(): number {
-    return this.#size;
+    return KINDS.reduce((sum, kind) => sum + (this.#tagged.get(kind)?.size ?? 0), 0);
   }
 
   all(tag?: string): TenantSocket[] {
-    if (tag !== undefined) return [...(this.#tagged.get(tag) ?? [])];
-    return [...new Set([...this.#tagged.values()].flatMap((sockets) => [...sockets]))];
+    return tag === undefined ? KINDS.flatMap((kind) => this.all(kind)) : [...(this.#tagged.get(tag) ?? [])];
   }
 
   add(socket: TenantSocket, attachment: Attachment): void {
-    this.#size += 1;
     for (const tag of tagsOf(attachment)) this.#tagged.set(tag, (this.#tagged.get(tag) ?? new Set()).add(socket));
   }
 
   delete(socket: TenantSocket): void {
     if (socket.attachment === null) return;
-    this.#size -= 1;
     for (const tag of tagsOf(socket.attachment)) {
       const sockets = this.#tagged.get(tag);
       sockets?.delete(socket);
@@ -123,10 +121,15 @@ export class SocketLine implements Pick<LineEnd, "hear" | "ended"> {
     });
   }
 
-  /** What is written in one stretch of the object's work goes as one message. */
+  /** What is written in one stretch of the object's work goes as one message, unless it is long. */
   write(write: (group: SocketGroupWriter) => void): void {
-    if (this.#group.isEmpty) queueMicrotask(() => this.#tell(this.#group.take()));
+    if (this.#group.isEmpty) queueMicrotask(() => this.#send());
     write(this.#group);
+    if (this.#group.isFull) this.#send();
+  }
+
+  #send(): void {
+    if (!this.#group.isEmpty) this.#tell(this.#group.take());
   }
 
   #hear(number: number, text: string | null): void {

@@ -25,6 +25,8 @@ interface Head {
 }
 
 const NOT_TEXT = -1;
+/** A group with this much text is sent before more is added. */
+const FULL_CHARS = 1_000_000;
 
 export const readSocketGroup = (message: string): SocketGroup => {
   const end = message.indexOf("\n");
@@ -42,11 +44,14 @@ export const readSocketGroup = (message: string): SocketGroup => {
 export class SocketGroupWriter {
   #texts: { text: string | null; sockets: number[] }[] = [];
   #closes: SocketClose[] = [];
-  /** How much text it has. */
-  chars = 0;
+  #chars = 0;
 
   get isEmpty(): boolean {
     return this.#texts.length === 0 && this.#closes.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#chars >= FULL_CHARS;
   }
 
   /** A text that several sockets have in a row is written once. */
@@ -55,7 +60,7 @@ export class SocketGroupWriter {
     if (last?.text === text) last.sockets.push(socket);
     else {
       this.#texts.push({ text, sockets: [socket] });
-      this.chars += text?.length ?? 0;
+      this.#chars += text?.length ?? 0;
     }
   }
 
@@ -72,7 +77,7 @@ export class SocketGroupWriter {
     const message = `${JSON.stringify(head)}\n${this.#texts.map(({ text }) => text ?? "").join("")}`;
     this.#texts = [];
     this.#closes = [];
-    this.chars = 0;
+    this.#chars = 0;
     return message;
   }
 }

@@ -4,74 +4,50 @@
 import { DurableObject } from "cloudflare:workers";
 import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
-import { configureLog, type LogSettings, log } from "../contract/log.ts";
+import { configureLog, log } from "../contract/log.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { isFinal, type JobStatus } from "../domain/job-status.ts";
-import { authorize } from "../domain/key.ts";
-import { FULL_HALT, permit } from "../domain/killswitch.ts";
+import { FULL_HALT } from "../domain/killswitch.ts";
 import type { TablePage, TableRows } from "../domain/moved-rows.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import { err, ok, type Result } from "../domain/result.ts";
-import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
+import { ok, type Result } from "../domain/result.ts";
+import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
 import { ClaimWaits } from "./claim-waits.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
 import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HibernatingSockets } from "./hibernating-sockets.ts";
 import { HistoryWriter } from "./history-writer.ts";
-import { counted, KeyRates } from "./key-rates.ts";
+import { counted } from "./key-rates.ts";
 import { LineSockets, SocketLine } from "./line-sockets.ts";
 import { Live } from "./live.ts";
 import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./object-line.ts";
-import type { Jurisdiction } from "./object-name.ts";
+import { OperationCaller } from "./operation-caller.ts";
 import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
-import {
-  addAdminKey,
-  type Credential,
-  createTenant,
-  identify,
-  type NewKey,
-  type NewTenant,
-} from "./operations/keys.ts";
+import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
-import { type Departure, movedRefusal } from "./operations/moving.ts";
+import type { Departure } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
-import type { Caller, Turn } from "./operations/turn.ts";
-import type { Relay, StreamOwner } from "./relay.ts";
+import type { Caller } from "./operations/turn.ts";
+import type { StreamOwner } from "./relay.ts";
 import { Relays } from "./relays.ts";
 import { Relocation } from "./relocation.ts";
 import { SocketIntake } from "./socket-intake.ts";
 import { Sockets } from "./sockets.ts";
-import { type OtlpSettings, SpanExporter } from "./span-exporter.ts";
+import { SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
+import { jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
 import { SERVICE, TurnRunner } from "./turn-runner.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
-
-/** The platform's bindings that the object needs. */
-interface TenantEnv extends LogSettings, OtlpSettings {
-  readonly RELAY: DurableObjectNamespace<Relay>;
-  /** `1` allows webhooks to private addresses. */
-  readonly SERVICE_WEBHOOKS_PRIVATE?: string;
-}
 
 const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 /** After a failed sweep the alarm fires again after this time. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
 const STATUS_SWITCHING = 101;
-
-/** Self-hosted, a tenant and its relays have no jurisdiction. */
-const jurisdictionOf = (env: TenantEnv, store: Store): Jurisdiction | null =>
-  env.LOCAL_NETWORK === undefined ? ((store.settings.identity()?.jurisdiction ?? null) as Jurisdiction | null) : null;
-
-/** Webhooks reach private addresses only if the operator of a self-hosted service allows it. */
-const webhookFetch = ({ LOCAL_NETWORK: network, SERVICE_WEBHOOKS_PRIVATE }: TenantEnv): typeof fetch =>
-  SERVICE_WEBHOOKS_PRIVATE === "1" && network !== undefined
-    ? (url, init) => network.fetch(url, init)
-    : (url, init) => fetch(url, init);
 
 export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   readonly #store: Store;
@@ -81,11 +57,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   readonly #wake: Wake;
   readonly #relays: Relays;
   readonly #turns: TurnRunner;
+  readonly #operations: OperationCaller;
   readonly #history: HistoryWriter;
   readonly #intake: SocketIntake;
   readonly #relocation: Relocation;
   readonly #waiters = new Waiters();
-  readonly #rates = new KeyRates();
   readonly #claims = new ClaimWaits(this.#waiters, (instance, isClaiming) => {
     this.#turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
   });
@@ -134,6 +110,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     this.#sockets = sockets;
     this.#wake = wake;
     this.#turns = turns;
+    this.#operations = new OperationCaller(store, turns);
     this.#history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
     this.#relocation = new Relocation({
       tenant,
@@ -209,26 +186,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     name: Name,
     request: RequestOf<Name>,
   ): Promise<Result<AnswerOf<Name>, Refusal>> {
-    const operation = OPERATIONS[name];
-    const run = operation.run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>;
-    return this.#turns.run(
-      () => {
-        const caller = identify(this.#store, credential, Date.now());
-        if (!caller.ok) return caller;
-        const authorized = authorize(caller.value.role, operation.needs);
-        if (!authorized.ok) return authorized;
-        const { requestLimits } = this.#turns.memory.config;
-        const within = this.#rates.take(requestLimits, caller.value, credential, Date.now());
-        if (!within.ok) return within;
-        const permitted =
-          "isPermittedByVerb" in operation ? ok(null) : permit(this.#turns.memory.killswitch, operation.kind);
-        if (!permitted.ok) return permitted;
-        const moved = movedRefusal(this.#turns.memory.movedTo);
-        if (moved !== null) return err(moved);
-        return this.#turns.inTurn(caller.value, (turn) => run(turn, request));
-      },
-      "isVital" in operation,
-    );
+    return this.#operations.call(credential, name, request);
   }
 
   /** One call as text (`grouped-calls.ts`). */

@@ -22,7 +22,7 @@ const TESTS_OF_RULES = [
 /** Most of them are for the platform; here they run in plain Node (`mutants/platform`). */
 const TESTS_OF_THE_SERVICE = [
   "test/{tenant,http,front-door,webhooks}/*.workers.test.ts",
-  "test/store/{claim-waits,drain,turns,*.workers}.test.ts",
+  "test/store/{claim-waits,door-waits,drain,turns,*.workers}.test.ts",
 ];
 /** Some tests of the service wait for seconds. */
 const SLOWEST_MS = 1_500;

@@ -11,6 +11,8 @@ import { ROOT } from "../run-command.ts";
 const QUICK_VITEST = new URL("./quick-vitest.ts", import.meta.url).href;
 const BASE_CLASSES = new URL("./platform/base-classes.ts", import.meta.url).href;
 const SERVICE = new URL("./platform/service.ts", import.meta.url).href;
+/** One instance collects the tests of all loads, and the platform's globals replace Node's. */
+const LOADED_ONCE = new Set([QUICK_VITEST, new URL("./platform/globals.ts", import.meta.url).href]);
 const ROOT_URL = `${pathToFileURL(ROOT).href}/`;
 
 export const urlOf = (file: string): string => pathToFileURL(path.join(ROOT, file)).href;
@@ -24,8 +26,7 @@ const codes = new Map<string, string>();
 let loads = 0;
 let changed = { url: "", code: "" };
 
-/** One instance collects the tests of all loads. */
-const addressOf = (url: string): string => (loads === 0 || url === QUICK_VITEST ? url : `${url}?load=${loads}`);
+const addressOf = (url: string): string => (loads === 0 || LOADED_ONCE.has(url) ? url : `${url}?load=${loads}`);
 
 const codeOf = (url: string): string => {
   if (url === changed.url) return changed.code;

@@ -34,8 +34,13 @@ export interface Trial {
 }
 
 export type Answer =
-  /** `leftOut`: tests that fail without a change. */
-  | { readonly kind: "ready"; readonly checks: readonly Check[]; readonly leftOut: readonly string[] }
+  /** `tests`: the names of all. `leftOut`: those that fail without a change. */
+  | {
+      readonly kind: "ready";
+      readonly tests: readonly string[];
+      readonly checks: readonly Check[];
+      readonly leftOut: readonly string[];
+    }
   /** By which test the change was noticed, and how; null if by none. */
   | { readonly kind: "tried"; readonly by: string | null };
 
@@ -162,4 +167,5 @@ port.on("message", async (trial: Trial) => {
 
 await loadAll();
 const { checks, leftOut } = places.length === 0 ? { checks: [], leftOut: [] } : await measure();
-answer({ kind: "ready", checks, leftOut });
+const tests = [...original.values()].flatMap((ofFile) => ofFile.map(({ name }) => name));
+answer({ kind: "ready", tests, checks, leftOut });

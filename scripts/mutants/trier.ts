@@ -3,6 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Worker } from "node:worker_threads";
 import { ROOT } from "../run-command.ts";
 import type { Place } from "./reach.ts";
@@ -16,6 +17,9 @@ const PATIENCE_FACTOR = 20;
 const TRIALS_A_THREAD = 50;
 /** How many tests show that what is loaded again still passes. */
 const SANE_CHECKS = 10;
+
+/** A check is known by its number. */
+const OTHER_TESTS = "The tests have changed since they were measured: run this where nobody edits them.";
 
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
@@ -37,6 +41,8 @@ export class Trier {
   #thread: Worker | null = null;
   #trials = 0;
   #checks: readonly Check[] = [];
+  /** As they were when the first thread loaded them. */
+  #tests: readonly string[] | null = null;
   /** How many changes each check noticed. */
   readonly #noticed = new Map<Check, number>();
 
@@ -82,6 +88,8 @@ export class Trier {
     this.#thread = new Worker(new URL("./thread.ts", import.meta.url), { workerData });
     const answer = await answerOf(this.#thread);
     if (answer.kind !== "ready") throw new Error(answer.kind === "ended" ? answer.why : "the thread answers nothing");
+    this.#tests ??= answer.tests;
+    if (!isDeepStrictEqual(answer.tests, this.#tests)) throw new Error(OTHER_TESTS);
     return answer;
   }
 

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { survivorsOf } from "../../scripts/mutants/survivors.ts";
+import { Trier } from "../../scripts/mutants/trier.ts";
 
 const FILE = "test/house/door/door.ts";
 const TESTS = ["test/house/door/door-tests.ts"];
@@ -25,4 +26,18 @@ test("what a test leaves behind that a change broke off hides no other change", 
   const brokenOff = change("nobody finds room in a room for one", "(ROOM.size === 1 ? 0 : Math.min(crowd, ROOM.size))");
   const hidden = change("half of the usual room is full", "Math.min(crowd, ROOM.size, 4)");
   expect(await survivors(brokenOff, hidden)).toEqual([]);
+});
+
+test("a run ends when the tests change under it, because it would run others than it measured", async () => {
+  const trier = new Trier(TESTS, Number.POSITIVE_INFINITY);
+  const none = change("nobody finds room", "crowd * ROOM.size * 0");
+  try {
+    await trier.measure([none]);
+    await trier.stop();
+    process.env.DOOR_TEST = "a crowd fills another room";
+    await expect(trier.noticedBy(0, none)).rejects.toThrow("run this where nobody edits them");
+  } finally {
+    delete process.env.DOOR_TEST;
+    await trier.stop();
+  }
 });

@@ -1,5 +1,5 @@
 // The sockets of clients on one line, with an object that says what the test wants: what goes on the line, and what
-// becomes of clients that read or write too much.
+// becomes of clients that write too much.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -12,7 +12,6 @@ const MANY_BYTES = 64 * 1024 * 1024;
 
 class FakeClient implements ClientSocket {
   readonly got: string[] = [];
-  unread = 0;
   isPaused = false;
   say: (text: string | null) => void = () => undefined;
   leave: (code: number, reason: string) => void = () => undefined;
@@ -24,7 +23,6 @@ class FakeClient implements ClientSocket {
   send = (text: Uint8Array): void => void this.got.push(new TextDecoder().decode(text));
   close = (code: number, reason: string): void => void this.got.push(`closed ${code} ${reason}`);
   cut = (): void => void this.got.push("cut");
-  unreadBytes = (): number => this.unread;
   pause = (): void => {
     this.isPaused = true;
   };
@@ -159,13 +157,6 @@ describe("what the object says", () => {
     client.leave(1000, "");
     sockets.take(group((writer) => writer.add(1, "late")));
     expect(client.got).toEqual([]);
-  });
-
-  it("cuts off a client that leaves too much of it unread, and no other", async () => {
-    const [slow, quick] = [await opened(), await opened()];
-    slow.unread = MANY_BYTES;
-    sockets.take(group((writer) => [1, 2].forEach((socket) => void writer.add(socket, "more"))));
-    expect([slow.got, quick.got]).toEqual([["more", "cut"], ["more"]]);
   });
 });
 

@@ -6,17 +6,35 @@ import type { Row, SqlValue } from "../../durable-objects/store/sql.ts";
 
 export type { Row, SqlValue };
 
+/** A prepared statement, and what makes a row of the values that it returns. */
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly toRow: (values: readonly SqlValue[]) => Row;
+}
+
+/** Objects of one shape: those that SQLite's binding makes name their columns row by row. */
+const rowMaker = (columns: readonly string[]): Prepared["toRow"] => {
+  const entries = columns.map((column, index) => `${JSON.stringify(column)}: values[${index}]`);
+  return new Function("values", `return { ${entries.join(", ")} }`) as Prepared["toRow"];
+};
+
 export class Database {
   readonly #db = new DatabaseSync(":memory:");
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #prepared = new Map<string, Prepared>();
 
   rows(query: string, ...bindings: readonly SqlValue[]): Row[] {
-    let statement = this.#statements.get(query);
-    if (statement === undefined) {
-      statement = this.#db.prepare(query);
-      this.#statements.set(query, statement);
-    }
-    return statement.all(...bindings) as Row[];
+    const { statement, toRow } = this.#prepared.get(query) ?? this.#prepare(query);
+    const found = statement.all(...bindings) as unknown as SqlValue[][];
+    for (let at = 0; at < found.length; at += 1) found[at] = toRow(found[at] as SqlValue[]) as never;
+    return found as unknown as Row[];
+  }
+
+  #prepare(query: string): Prepared {
+    const statement = this.#db.prepare(query);
+    statement.setReturnArrays(true);
+    const prepared = { statement, toRow: rowMaker(statement.columns().map(({ name }) => name)) };
+    this.#prepared.set(query, prepared);
+    return prepared;
   }
 
   exec(statements: string): void {

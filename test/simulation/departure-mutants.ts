@@ -11,8 +11,8 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a tenant that has left is served",
-    "durable-objects/tenant.ts",
-    "const moved = movedRefusal(this.#turns.memory.movedTo);",
+    "durable-objects/operation-caller.ts",
+    "const moved = movedRefusal(movedTo);",
     "const moved = movedRefusal(null);",
   ),
   mutant(
@@ -20,6 +20,30 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
     "durable-objects/tenant.ts",
     "if (stayed.ok) await this.alarm();",
     "if (stayed.ok) this.#wake.clear();",
+  ),
+  mutant(
+    "a tenant that has arrived stays halted",
+    "durable-objects/operations/moving.ts",
+    'endHalt(turn);\n  turn.audit("tenant.arrived", "");',
+    'turn.audit("tenant.arrived", "");',
+  ),
+  mutant(
+    "idempotency keys stay behind in a move",
+    "durable-objects/store/table-rows.ts",
+    'new Set(["schema_steps", "sessions"])',
+    'new Set(["schema_steps", "sessions", "idempotency"])',
+  ),
+  mutant(
+    "each page of a move skips a row",
+    "domain/moved-rows.ts",
+    "isLast ? null : from + rows.length",
+    "isLast ? null : from + rows.length + 1",
+  ),
+  mutant(
+    "an arriving tenant takes only its first rows",
+    "durable-objects/relocation.ts",
+    "store.settings.putMovedTo(ARRIVING);",
+    "void ARRIVING;",
   ),
   mutant(
     "the deletion of a tenant does not wait for what is on its way to history",

@@ -9,10 +9,10 @@ import { TENANT } from "./shell.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { Action, World } from "./world.ts";
 
-const ELSEWHERE = "https://elsewhere.example";
+export const ELSEWHERE = "https://elsewhere.example";
 
 /** The answer by the time that nothing moves any more; null if a fault hit the call. */
-const heard = async <T>({ shell }: World, call: Promise<T>): Promise<T | null> => {
+export const heard = async <T>({ shell }: World, call: Promise<T>, look = shell.atRest): Promise<T | null> => {
   let answer: T | null = null;
   call.then(
     (value) => {
@@ -21,39 +21,45 @@ const heard = async <T>({ shell }: World, call: Promise<T>): Promise<T | null> =
     () => {},
   );
   await shell.settle();
-  shell.atRest();
+  look();
   shell.history.answer("fine");
   await shell.settle();
   return answer;
 };
 
 /** One fault strikes a call, and its repetition. */
-const MOST_FAULTS = 3;
+export const MOST_FAULTS = 3;
+
+/** The move is cancelled. */
+export const stay = async (world: World): Promise<Result<null, Refusal> | null> => {
+  let stayed: Result<null, Refusal> | null = null;
+  for (let time = 0; time < MOST_FAULTS && stayed === null; time += 1)
+    stayed = await heard(world, (await world.shell.tenant()).stay());
+  return stayed;
+};
 
 /** Nobody is served meanwhile, and afterwards an operator's halt is what it was. */
 const leaveAndStay: Action = async (world, [away]) => {
   const { admin, model, shell } = world;
   // What was asked in the same commit comes first.
   await shell.settle();
-  const before = takeSnapshot(world);
+  const { killswitch } = takeSnapshot(world);
   const left = await heard(world, (await shell.tenant()).leave(ELSEWHERE));
   const served = await heard(world, shell.call(admin, "readKillswitch", null));
   if (left?.ok && served !== null && (served.ok || served.error.code !== "tenant_moved"))
     model.violate("a tenant that has left is served");
   await shell.advance(Math.ceil(away * MOST_AWAY_MS));
-  let stayed: Result<null, Refusal> | null = null;
-  for (let time = 0; time < MOST_FAULTS && stayed === null; time += 1)
-    stayed = await heard(world, (await shell.tenant()).stay());
-  if (!left?.ok || !stayed?.ok) return;
-  const now = takeSnapshot(world);
-  if (!isSameHalt(before.killswitch, now.killswitch) && !isTenantsReached(world, now))
-    model.violate(
-      `the killswitch was at ${before.killswitch.level} before the move, and is at ${now.killswitch.level}`,
-    );
+  const stayed = await stay(world);
+  if (left?.ok && stayed?.ok) checkHalt(world, killswitch);
 };
 
-const isSameHalt = (one: Killswitch, other: Killswitch): boolean =>
-  one.level === other.level && one.reason === other.reason;
+/** The halt for a move ends with it, and an operator's does not. */
+export const checkHalt = (world: World, before: Killswitch): void => {
+  const now = takeSnapshot(world);
+  const { level, reason } = now.killswitch;
+  if ((level !== before.level || reason !== before.reason) && !isTenantsReached(world, now))
+    world.model.violate(`the killswitch was at ${before.level} before the move, and is at ${level}`);
+};
 
 const MOST_AWAY_MS = 20_000;
 const DRAINED_AFTER_MS = 400;

@@ -11,7 +11,14 @@ export class SimulatedFault extends Error {
 }
 
 /** The tables whose rows are noted one by one, and their key. */
-const FOLLOWED = { jobs: "id", payloads: "job_id", results: "job_id", outbox: "seq", deliveries: "id" } as const;
+const FOLLOWED = {
+  settings: "name",
+  jobs: "id",
+  payloads: "job_id",
+  results: "job_id",
+  outbox: "seq",
+  deliveries: "id",
+} as const;
 
 export type FollowedTable = keyof typeof FOLLOWED;
 
@@ -69,6 +76,7 @@ export class Disk {
   #plate = spare.pop() ?? null;
   readonly #db = this.#plate?.db ?? new Database();
   #notes = new Notes();
+  #isFollowed = false;
   alarmAt: number | null = null;
   /** The size that the platform reports: the real one never comes near the limit. */
   bytes = 0;
@@ -95,6 +103,8 @@ export class Disk {
 
   /** Once the tables are there: from now on their written rows are noted. */
   follow(): void {
+    if (this.#isFollowed) return;
+    this.#isFollowed = true;
     this.#plate ??= newPlate(this.#db);
     this.#plate.heard = (table, key) => this.#notes.rowsOf(table as FollowedTable).add(key);
     this.#db.beginRun();

@@ -7,11 +7,6 @@ import { TENANT } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";
 
-const resultIn = ({ shell }: World, id: string): string => {
-  const [row] = shell.history.rows("SELECT result FROM results WHERE tenant = ? AND job_id = ?", TENANT, id);
-  return (row?.result as string | undefined) ?? "null";
-};
-
 const projections = new WeakMap<Job, string>();
 
 /** Without the changes that are not sent to history. */
@@ -51,7 +46,10 @@ const columnsOf = (job: Job): Record<string, string | number | null> => ({
 const differenceOf = (world: World, job: Job, result: string | null): string | null => {
   const { model, shell } = world;
   const [row] = shell.history.rows(
-    `SELECT jobs.*, prompt FROM jobs JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
+    `SELECT jobs.*, prompt, result
+     FROM jobs
+     JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
+     LEFT JOIN results ON results.tenant = jobs.tenant AND results.job_id = jobs.id
      WHERE jobs.tenant = ? AND jobs.id = ?`,
     TENANT,
     job.id,
@@ -60,12 +58,13 @@ const differenceOf = (world: World, job: Job, result: string | null): string | n
   const archived = model.parsed.of<Job>(row.record as string);
   if (archived !== job && projected(archived) !== projected(job))
     return `job ${job.id} is ${job.status} (version ${job.version}), and in history ${archived.status} (version ${archived.version})`;
-  const column = Object.entries(columnsOf(archived)).find(([name, value]) => row[name] !== value);
-  if (column !== undefined)
-    return `history has ${row[column[0]]} as ${column[0]} of job ${job.id}, and its record has ${column[1]}`;
+  const columns = columnsOf(archived);
+  for (const name in columns)
+    if (row[name] !== columns[name])
+      return `history has ${row[name]} as ${name} of job ${job.id}, and its record has ${columns[name]}`;
   const accepted = model.accepted.get(job.id);
   if (accepted !== undefined && row.prompt !== accepted) return `history has another prompt for job ${job.id}`;
-  const kept = resultIn(world, job.id);
+  const kept = (row.result as string | null) ?? "null";
   if (result !== null && kept !== result) return `history has another result for job ${job.id}`;
   if (job.status !== "completed") return null;
   const report = (JSON.parse(kept) as { report: number } | null)?.report;
@@ -77,9 +76,7 @@ const differenceOf = (world: World, job: Job, result: string | null): string | n
 /** Jobs that were written, here or in history, since they last agreed. */
 const noteWritten = (before: Snapshot, now: Snapshot, { model, shell }: World): void => {
   for (const id of shell.history.takeTouched()) model.uncompared.add(id);
-  if (before.jobs === now.jobs) return;
-  for (const [id, { job }] of now.jobs) if (before.jobs.get(id)?.job !== job) model.uncompared.add(id);
-  for (const id of before.jobs.keys()) if (!now.jobs.has(id)) model.uncompared.add(id);
+  for (const id of now.reread) if (before.jobs.get(id)?.job !== now.jobs.get(id)?.job) model.uncompared.add(id);
 };
 
 export const historyKeepsWhatLeft = (before: Snapshot, now: Snapshot, world: World): string | null => {

@@ -50,25 +50,25 @@ const acceptedIsDurable: Check = (_before, now, { model }) => {
   return lost === undefined ? null : `job ${lost} was answered and never seen`;
 };
 
-const nobodyAskedTwice: Check = (before, now, { model }) => {
-  if (before !== now && before.prompts === now.prompts && before.jobs === now.jobs) return null;
-  const prompts = new Map<string, string>();
-  for (const [id, prompt] of now.prompts) {
+const nobodyAskedTwice: Check = (_before, now, { model }) => {
+  for (const id of now.reread) {
+    const prompt = now.prompts.get(id);
+    if (prompt === undefined) continue;
     if (!now.jobs.has(id)) return `payload of job ${id} outlives it`;
     if (model.schedulePrompts.has(prompt) || model.askedAgain.has(prompt)) continue;
-    const other = prompts.get(prompt);
-    if (other !== undefined) return `one request made jobs ${other} and ${id}`;
-    prompts.set(prompt, id);
+    const other = model.madeOf.get(prompt) ?? id;
+    if (other !== id && now.prompts.get(other) === prompt) return `one request made jobs ${other} and ${id}`;
+    model.madeOf.set(prompt, id);
     if (!model.asked.has(prompt)) return `job ${id} was never asked for`;
   }
   return null;
 };
 
-const refusedLeavesNothing: Check = (before, now, { model }) => {
-  if (before !== now && before.prompts === now.prompts && model.refused.size === model.refusedCount) return null;
+const refusedLeavesNothing: Check = (_before, now, { model }) => {
+  const isNews = model.refused.size !== model.refusedCount;
   model.refusedCount = model.refused.size;
-  for (const [id, prompt] of now.prompts) {
-    if (model.refused.has(prompt)) return `job ${id} was refused, and is here`;
+  for (const id of isNews ? now.prompts.keys() : now.reread) {
+    if (model.refused.has(now.prompts.get(id) ?? "")) return `job ${id} was refused, and is here`;
   }
   return null;
 };

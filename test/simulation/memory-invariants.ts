@@ -1,6 +1,5 @@
 // The object's memory compared with its tables; and whether the router left a job waiting without reason.
 
-import { isDeepStrictEqual } from "node:util";
 import { isLeased } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
@@ -8,6 +7,7 @@ import type { Memory } from "../../durable-objects/operations/memory.ts";
 import { routeRequest } from "../../durable-objects/operations/routing.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import { closedByMoney } from "./money.ts";
+import { isSameJson } from "./same-json.ts";
 import { FAILED_SWEEP_RETRY_MS } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { JobRow } from "./stored-jobs.ts";
@@ -28,7 +28,7 @@ export const wakingChangesNothing = (before: Snapshot, now: Snapshot, { shell }:
   for (const row of now.changed) {
     const { id } = row.job;
     const known = store.jobs.find(id);
-    if (known === null || !isDeepStrictEqual({ ...known }, { ...row.job }))
+    if (known === null || !isSameJson(known, row.job))
       return `job ${id} is ${known?.status} at version ${known?.version}, and would be ${row.job.status} at ${row.job.version}`;
     const isWhereItWas = before.jobs.get(id)?.isJournaled === row.isJournaled;
     if (isWhereItWas && !isFinal(row.job.status) && !now.isWhole) continue;
@@ -55,25 +55,41 @@ const openCountsEqual = (memory: Memory, now: Snapshot): string | null => {
   return null;
 };
 
+/** The waiting jobs of one group. */
+interface Line {
+  count: number;
+  head: JobRow;
+  oldest: string;
+}
+
 const isAhead = (one: JobRow, other: JobRow): boolean =>
   one.orderKey === other.orderKey ? one.job.id < other.job.id : (one.orderKey ?? 0) < (other.orderKey ?? 0);
 
 const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
-  const waiting = [...now.jobs.values()].filter(({ orderKey }) => orderKey !== null);
-  if (queue.count !== waiting.length) return `memory has ${queue.count} waiting jobs, and ${waiting.length} wait`;
-  const groups = Map.groupBy(waiting, ({ job }) => job.groupKey);
+  let count = 0;
+  const groups = new Map<string, Line>();
+  for (const row of now.jobs.values()) {
+    if (row.orderKey === null) continue;
+    count += 1;
+    const { id, groupKey } = row.job;
+    const line = groups.get(groupKey);
+    if (line === undefined) groups.set(groupKey, { count: 1, head: row, oldest: id });
+    else {
+      line.count += 1;
+      if (isAhead(row, line.head)) line.head = row;
+      if (id < line.oldest) line.oldest = id;
+    }
+  }
+  if (queue.count !== count) return `memory has ${queue.count} waiting jobs, and ${count} wait`;
   if (groups.size !== queue.groups.size) return `memory has ${queue.groups.size} groups, and ${groups.size} are`;
-  for (const [key, members] of groups) {
+  for (const [key, line] of groups) {
     const group = queue.groups.get(key);
-    if (group?.count !== members.length)
-      return `memory has ${group?.count} jobs in group ${key}, not ${members.length}`;
+    if (group?.count !== line.count) return `memory has ${group?.count} jobs in group ${key}, not ${line.count}`;
     if (group.head === null) continue;
-    const head = members.reduce((one, other) => (isAhead(other, one) ? other : one));
-    if (group.head.id !== head.job.id)
-      return `memory has ${group.head.id} at the head of group ${key}, and it is ${head.job.id}`;
-    const oldest = members.map(({ job }) => job.id).sort()[0];
-    if (group.oldest !== null && group.oldest !== oldest)
-      return `memory has ${group.oldest} as the oldest of group ${key}, and it is ${oldest}`;
+    if (group.head.id !== line.head.job.id)
+      return `memory has ${group.head.id} at the head of group ${key}, and it is ${line.head.job.id}`;
+    if (group.oldest !== null && group.oldest !== line.oldest)
+      return `memory has ${group.oldest} as the oldest of group ${key}, and it is ${line.oldest}`;
   }
   return null;
 };
@@ -106,9 +122,10 @@ const loadsEqual = ({ fleet }: Memory, now: Snapshot): string | null => {
 const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
   if (memory.killswitch.level !== now.killswitch.level) return "memory has another level of the killswitch";
   if (memory.drainedSeq !== now.drainedSeq) return `memory has history at ${memory.drainedSeq}, not ${now.drainedSeq}`;
-  const backoffs = JSON.stringify([...memory.backoffs].sort());
-  if (backoffs !== JSON.stringify([...now.backoffs].sort())) return `memory has the back-offs ${backoffs}`;
-  return null;
+  const isKnown = [...now.backoffs].every(([provider, untilAt]) => memory.backoffs.get(provider) === untilAt);
+  return isKnown && memory.backoffs.size === now.backoffs.size
+    ? null
+    : `memory has the back-offs ${JSON.stringify([...memory.backoffs])}`;
 };
 
 /** Counters may lose what a crash took, and never count what did not happen. */
@@ -131,8 +148,14 @@ export const countersEqualEvents = (_before: Snapshot, _now: Snapshot, { model, 
  */
 export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World): string | null => {
   const { memory } = world.shell;
-  if (memory === null || now.killswitch.level > 0) return null;
+  if (memory === null || now.killswitch.level > 0 || memory.queue.count === 0) return null;
   const { config, fleet } = memory;
+  const heard = [...fleet.members()].filter(({ worker }) => {
+    // The object may take a sign from before the clock was set back for a later one.
+    const silentMs = world.shell.clock.elapsedAt - (world.model.heardAt.get(worker.instance) ?? 0);
+    return silentMs <= config.presence.offlineAfterMs;
+  });
+  if (heard.length === 0) return null;
   const budgetedAt = Math.min(now.nowAt, (now.budgetEndsAt ?? Number.POSITIVE_INFINITY) - 1);
   const policy: RoutePolicy = {
     // A clock that was set back does not make a worker alive again.
@@ -152,11 +175,8 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     if (orderKey === null || asked.has(job.groupKey)) continue;
     asked.add(job.groupKey);
     const request = routeRequest({ memory, nowAt: now.nowAt }, job);
-    for (const member of fleet.members()) {
+    for (const member of heard) {
       const { instance, pause } = member.worker;
-      // The object may take a sign from before the clock was set back for a later one.
-      const silentMs = world.shell.clock.elapsedAt - (world.model.heardAt.get(instance) ?? 0);
-      if (silentMs > config.presence.offlineAfterMs) continue;
       const isPauseOver = (pause?.untilAt ?? Number.POSITIVE_INFINITY) <= policy.nowAt;
       if (isPauseOver || firstRefusal(member, request, policy, fleet) !== null) continue;
       if (!(job.avoidedWorkers.includes(instance) && isLookedAtSoon(memory, now, world)))

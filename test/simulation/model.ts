@@ -36,6 +36,8 @@ export class Model {
   /** Those sent again after their key was forgotten: they may make two jobs. */
   readonly askedAgain = new Set<string>();
   readonly schedulePrompts = new Set<string>();
+  /** The job that each prompt was last seen in. */
+  readonly madeOf = new Map<string, string>();
   /** Prompts of creations that were refused, and never answered otherwise. */
   readonly refused = new Set<string>();
   /** How many there were when they were last looked for. */

@@ -76,6 +76,7 @@ export const STEP_WEIGHTS = {
   "a late batch lands": 3,
   "another tenant has the same ids": 0.3,
   "leave and stay": 0.3,
+  "move elsewhere": 0.3,
 } as const;
 
 export type StepKind = keyof typeof STEP_WEIGHTS;

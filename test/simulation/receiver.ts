@@ -84,6 +84,7 @@ const isSame = (one: Webhook | undefined, other: Webhook): boolean =>
 
 /** Final events of this step, and the deliveries of this step: each needs the other. */
 export const eventsAreDelivered = (before: Snapshot, now: Snapshot, { shell, model }: World): string | null => {
+  if (before !== now && before.deliveries === now.deliveries && now.outbox.length === 0) return null;
   const fresh = [...now.deliveries.values()].filter(({ id }) => !model.deliveries.has(id));
   for (const { id } of fresh) model.deliveries.add(id);
   const events = now.outbox.flatMap(({ entries }) => entries.events);
@@ -166,6 +167,7 @@ const isFine = ({ url, disabledAt, failingSinceAt }: Webhook, receiver: Receiver
 export const silenceIsToldOnce = (before: Snapshot, now: Snapshot, { shell, model }: World): string | null => {
   const { elapsedAt, heededAt } = shell.clock;
   if (before.config.presence.offlineAfterMs !== now.config.presence.offlineAfterMs) model.toldSilent.clear();
+  if (before !== now && before.deliveries === now.deliveries) return null;
   for (const { id, event, instance, webhookId } of now.deliveries.values()) {
     if (event !== "worker.offline" || instance === null || model.silences.has(id)) continue;
     const signs = [model.heardAt.get(instance) ?? 0, model.triedAt.get(instance) ?? 0, heededAt];

@@ -10,7 +10,9 @@ import { FAULTS } from "./faults.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { KEY_LIMIT_ACTIONS } from "./key-limits.ts";
 import { LIMIT_ACTIONS } from "./limits.ts";
+import { MOVES } from "./moves.ts";
 import type { Plan, Step } from "./plan.ts";
+import { breatheOut } from "./platform.ts";
 import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { VIEWER_ACTIONS } from "./viewers.ts";
 import { VISITOR_ACTIONS } from "./visitors.ts";
@@ -34,7 +36,7 @@ const ACTORS: Readonly<Record<string, Action>> = {
 };
 
 /** They move the world on. */
-const CONTROLLERS: Readonly<Record<string, Action>> = { ...FAULTS, ...ERRANDS, ...DEPARTURES };
+const CONTROLLERS: Readonly<Record<string, Action>> = { ...FAULTS, ...ERRANDS, ...DEPARTURES, ...MOVES };
 
 const take = async (world: World, { kind, chances, isJoined }: Step): Promise<void> => {
   world.shell.history.answer();
@@ -52,8 +54,14 @@ const take = async (world: World, { kind, chances, isJoined }: Step): Promise<vo
 const CHECKS = Object.entries(INVARIANTS);
 
 /** Shows whether anything can have changed since the last check. */
-const signsOf = ({ shell }: World): string =>
-  `${shell.handle.workCount} ${shell.handle.isDead} ${shell.history.appliedCount} ${shell.disk.writeCount} ${shell.disk.alarmAt}`;
+const signsOf = ({ shell: { handle, history, disk } }: World): readonly unknown[] => [
+  handle,
+  handle.workCount,
+  handle.isDead,
+  history.appliedCount,
+  disk.writeCount,
+  disk.alarmAt,
+];
 
 /** Most checks look at what was written; every so often, and when nothing moves any more, one looks at everything. */
 const LOOKS_TO_WHOLE = 100;
@@ -64,14 +72,14 @@ const LOOKS_TO_WHOLE = 100;
  */
 const inspector = (world: World) => {
   let before: Snapshot | null = null;
-  let signs = "";
+  let signs: readonly unknown[] = [];
   let looks = 0;
   return (isCertain = false): string | null => {
-    const [heard] = [...world.shell.surprises, ...world.model.violations];
+    const heard = world.shell.surprises[0] ?? world.model.violations[0];
     if (heard !== undefined) return heard;
     const last = signs;
     signs = signsOf(world);
-    if (before !== null && signs === last && !isCertain) {
+    if (before !== null && signs.every((sign, index) => sign === last[index]) && !isCertain) {
       before = { ...before, nowAt: world.shell.clock.nowAt, changed: [], outbox: [] };
       return null;
     }
@@ -112,6 +120,7 @@ export const runPlan = async (plan: Plan): Promise<Violation | null> => {
     const wrong = await calm(world, inspect);
     return wrong === null ? null : { what: wrong, step: plan.steps.length };
   } finally {
+    await breatheOut();
     world.shell.close();
   }
 };

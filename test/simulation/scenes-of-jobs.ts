@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, configure, create, fail, present, read, started } from "./scene-steps.ts";
+import { ALIVE, configure, create, fail, JOB, present, read, started } from "./scene-steps.ts";
 
 const statusOf = async (scene: Scene, id: string) => (await scene.done(scene.admin, "getJob", { id })).status;
 
@@ -150,6 +150,52 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
       scene.sleep();
       const { status, prompt } = await read(scene, id);
       assert.deepEqual({ status, prompt }, { status: "assigned", prompt: "hello" });
+    },
+  },
+  {
+    what: "a job's events are numbered from one, without a gap, however many belong to one change",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const asked = { job: JOB, mayQueue: false, idempotency: null };
+      const { job } = await scene.done(scene.admin, "dispatch", asked);
+      await scene.done(scene.admin, "startJob", { id: job.id, lease: 1 });
+      await scene.pass(1_000);
+      const events = scene.archivedRows("SELECT type, version FROM events WHERE job_id = ? ORDER BY version", job.id);
+      assert.deepEqual(
+        events.map(({ type, version }) => [type, version]),
+        [
+          ["job.created", 1],
+          ["job.assigned", 2],
+          ["job.started", 3],
+        ],
+      );
+    },
+  },
+  {
+    what: "a change of many jobs counts what was changed, what was refused and why, and what only history has",
+    shown: async (scene) => {
+      const waiting = [await create(scene), await create(scene)];
+      const over = [await create(scene), await create(scene)];
+      for (const { id } of over) await scene.done(scene.admin, "cancelJob", { id });
+      const jobs = [...waiting, ...over, { id: "elsewhere" }].map(({ id }) => ({ id }));
+      const portion = await scene.done(scene.admin, "changeJobs", { action: "cancel", jobs });
+      const { refused, goneIds, changed } = portion;
+      assert.deepEqual(
+        { refused, goneIds, changed },
+        { refused: { job_state: 2 }, goneIds: ["elsewhere"], changed: 2 },
+      );
+      const finish = (count: number) =>
+        scene.done(scene.admin, "finishBulk", {
+          action: "cancel",
+          filter: { status: "pending" },
+          report: { matched: count, changed: count, refused: {}, remaining: 0 },
+          idempotency: null,
+        });
+      await finish(0);
+      await finish(1);
+      await scene.pass(1_000);
+      assert.deepEqual(scene.audited("jobs.bulk_cancel"), [{ filter: { status: "pending" }, changed: 1 }]);
     },
   },
 ];

@@ -75,6 +75,15 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
       const usage = { inputTokens: 10, outputTokens: 20 };
       await scene.done(scene.admin, "completeJob", { ...done, result: 1, usage, costUsd: 2, model: null });
       await fail(scene, failed, BROKE);
+      await scene.pass(1_000);
+      const rows = scene.archivedRows(
+        "SELECT job_id, worker, outcome, cached_input_tokens, reasoning_tokens FROM attempts",
+      );
+      const known = { worker: "w", cached_input_tokens: 0, reasoning_tokens: 0 };
+      assert.deepEqual(
+        rows.map((row) => ({ ...row })),
+        [{ ...known, job_id: done.id, outcome: "completed" }],
+      );
       const ofM = 'provider="p",model="m"';
       const unnamed = 'provider="p",model=""';
       assert.deepEqual(await metrics(scene, "signalbox_attempts_total"), {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { toPresence } from "../../contract/worker.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, configure, create, JOB, NOTHING_SPENT, present } from "./scene-steps.ts";
+import { ALIVE, complete, configure, create, JOB, NOTHING_SPENT, present, started } from "./scene-steps.ts";
 import { keyOf } from "./world.ts";
 
 const [OWN, OTHER] = [keyOf("worker-key-0"), keyOf("worker-key-1")];
@@ -142,6 +142,25 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
       assert.ok((await scene.ask(scene.admin, "getWorker", { instance: "w" })).ok);
       await scene.pass(1);
       assert.ok(!(await scene.ask(scene.admin, "getWorker", { instance: "w" })).ok);
+    },
+  },
+  {
+    what: "what became of a worker's jobs outlives a sleep",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      for (const instance of ["w", "other"]) await present(scene, { instance, concurrency: 2 });
+      for (let made = 0; made < 4; made += 1) await complete(scene, await started(scene));
+      const outcomes = async () => {
+        const records: unknown[] = [];
+        for (const instance of ["w", "other"])
+          records.push((await scene.done(scene.admin, "getWorker", { instance })).recent_outcomes);
+        return records;
+      };
+      const before = await outcomes();
+      assert.equal(before.flat().length, 4);
+      await scene.pass(1_000);
+      scene.sleep();
+      assert.deepEqual(await outcomes(), before);
     },
   },
 ];

@@ -4,6 +4,7 @@ import type { Shown } from "./scene.ts";
 import { SCENES_OF_HALTS } from "./scenes-of-halts.ts";
 import { SCENES_OF_JOBS } from "./scenes-of-jobs.ts";
 import { SCENES_OF_KEYS } from "./scenes-of-keys.ts";
+import { SCENES_OF_MODELS } from "./scenes-of-models.ts";
 import { SCENES_OF_NUMBERS } from "./scenes-of-numbers.ts";
 import { SCENES_OF_REPORTS } from "./scenes-of-reports.ts";
 import { SCENES_OF_ROUTING } from "./scenes-of-routing.ts";
@@ -11,6 +12,7 @@ import { SCENES_OF_SETTINGS } from "./scenes-of-settings.ts";
 import { SCENES_OF_THE_DOOR } from "./scenes-of-the-door.ts";
 import { SCENES_OF_THE_QUEUE } from "./scenes-of-the-queue.ts";
 import { SCENES_OF_THE_SWEEP } from "./scenes-of-the-sweep.ts";
+import { SCENES_OF_WEBHOOKS } from "./scenes-of-webhooks.ts";
 import { SCENES_OF_WORKERS } from "./scenes-of-workers.ts";
 
 export const SCENES: readonly Shown[] = [
@@ -22,6 +24,8 @@ export const SCENES: readonly Shown[] = [
   ...SCENES_OF_SETTINGS,
   ...SCENES_OF_WORKERS,
   ...SCENES_OF_NUMBERS,
+  ...SCENES_OF_MODELS,
+  ...SCENES_OF_WEBHOOKS,
   ...SCENES_OF_THE_DOOR,
   ...SCENES_OF_THE_SWEEP,
   ...SCENES_OF_HALTS,

@@ -44,7 +44,7 @@ export type Heard<T> = Result<T, Refusal> | null;
 
 export class Shell {
   readonly clock = new Clock(START_AT);
-  readonly disk = new Disk();
+  #disk = new Disk();
   readonly history = new History();
   sockets = new SocketTable();
   /** Unexpected errors of the code under test, which nobody injected. */
@@ -88,6 +88,10 @@ export class Shell {
         this.store = turn.store;
       },
     });
+  }
+
+  get disk(): Disk {
+    return this.#disk;
   }
 
   get handle(): DiskHandle {
@@ -136,7 +140,7 @@ export class Shell {
       SERVICE_LOG_LEVEL: "warn",
     });
     await started;
-    if (this.lifeCount === 1) this.disk.follow();
+    this.disk.follow();
     return tenant;
   }
 
@@ -217,6 +221,15 @@ export class Shell {
     this.receiver.open.clear();
     this.history.orphan();
     if (kind === "deployed") this.sockets.cutAll();
+  }
+
+  /** The next object starts on an empty disk: the tenant's next deployment. */
+  moveOut(): void {
+    this.crash("deployed");
+    this.store = null;
+    this.fill(0);
+    this.#disk.close();
+    this.#disk = new Disk();
   }
 
   /** Delivers the alarm if it is due; an alarm whose handler died comes again. */

@@ -85,19 +85,17 @@ const EXPIRIES = {
   keys: "SELECT MIN(record ->> 'previousUntilAt') FROM keys",
 } as const;
 
-/** Only what was written since `before` is read; everything if there is none. */
-export const takeSnapshot = (
-  world: World,
-  before: Snapshot | null = null,
-  written: Written | null = null,
-): Snapshot => {
+/** Only what was written since `before` is read; everything if there is none, or if that was on another disk. */
+export const takeSnapshot = (world: World, before: Snapshot | null = null, noted: Written | null = null): Snapshot => {
   const { shell, model } = world;
   const { disk } = shell;
+  const written = before?.index.isOf(disk) ? noted : null;
   const kept = <T>(table: string, last: T | undefined, read: () => T): T =>
     last !== undefined && written !== null && !written.hasTable(table) ? last : read();
-  const setting = <T>(name: string): T | null => {
+  const setting = <T, S>(name: string, last: S | undefined, read: (value: T | null) => S): S => {
+    if (last !== undefined && written !== null && !written.rowsOf("settings").has(name)) return last;
     const [row] = disk.rows("SELECT value FROM settings WHERE name = ?", name);
-    return row === undefined ? null : model.parsed.of<T>(row.value as string);
+    return read(row === undefined ? null : model.parsed.of<T>(row.value as string));
   };
   const number = (query: string): number | null => {
     const value = Object.values(disk.rows(query)[0] ?? {})[0];
@@ -105,11 +103,10 @@ export const takeSnapshot = (
   };
   const records = <T>(table: string): T[] =>
     disk.rows(`SELECT record FROM ${table}`).map((row) => model.parsed.of<T>(row.record as string));
-  const killswitch = kept("settings", before?.killswitch, () => setting<Killswitch>("killswitch") ?? KILLSWITCH_OFF);
+  const killswitch = setting("killswitch", before?.killswitch, (known: Killswitch | null) => known ?? KILLSWITCH_OFF);
   const isWhole = before === null || written === null;
   const index = isWhole ? new JobIndex(disk, model.parsed) : before.index;
   const stored = isWhole ? index.readAll(before) : index.readWritten(before, written);
-  const { jobs, prompts, results } = stored;
   const workers = (): Map<string, Worker> =>
     new Map(
       records<Worker>("workers").map((worker) => [
@@ -117,37 +114,32 @@ export const takeSnapshot = (
         { ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) },
       ]),
     );
-  const config = () => configOf(setting<{ document: ConfigDocument }>("config")?.document ?? DEFAULT_CONFIG_DOCUMENT);
-  const budgetEndsAt = () =>
-    (setting<BudgetNotice[]>("budget_notices") ?? []).reduce<number | null>(
-      (earliest, { resetsAt }) => Math.min(earliest ?? resetsAt, resetsAt),
-      null,
-    );
+  const config = (known: { document: ConfigDocument } | null) => configOf(known?.document ?? DEFAULT_CONFIG_DOCUMENT);
+  const budgetEndsAt = (notices: BudgetNotice[] | null) =>
+    (notices ?? []).reduce<number | null>((earliest, { resetsAt }) => Math.min(earliest ?? resetsAt, resetsAt), null);
   const backoffs = () =>
     new Map(disk.rows("SELECT provider, until_at FROM backoffs").map((row) => Object.values(row) as [string, number]));
   const expiry = (table: keyof typeof EXPIRIES) => kept(table, before?.expiries[table], () => number(EXPIRIES[table]));
-  const isUnchanged = written !== null && !written.hasTable("workers") && !written.hasTable("settings");
+  const isUnchanged = killswitch === before?.killswitch && written !== null && !written.hasTable("workers");
   return {
     index,
     isWhole,
     nowAt: shell.clock.nowAt,
-    jobs,
+    ...stored,
     changed: changedRows(before, stored, isWhole),
-    prompts,
-    results,
-    workers: isUnchanged && before !== null ? before.workers : workers(),
+    workers: isUnchanged ? before.workers : workers(),
     schedules: kept("schedules", before?.schedules, () => records<Schedule>("schedules")),
     killswitch,
-    isMoved: kept("settings", before?.isMoved, () => setting<string>("moved_to") !== null),
-    config: kept("settings", before?.config, config),
+    isMoved: setting("moved_to", before?.isMoved, (to: string | null) => to !== null),
+    config: setting("config", before?.config, config),
     backoffs: kept("backoffs", before?.backoffs, backoffs),
-    drainedSeq: kept("settings", before?.drainedSeq, () => setting<number>("drained_seq") ?? 0),
-    outbox: [...index.outbox.values()].filter(({ seq }) => seq > model.lastSeq),
+    drainedSeq: setting("drained_seq", before?.drainedSeq, (seq: number | null) => seq ?? 0),
+    outbox: outboxSince(index, model.lastSeq),
     outboxCount: index.outbox.size,
-    outboxOldestAt: [...index.outbox.values()].reduce<OutboxRow | null>(older, null)?.at ?? null,
+    outboxOldestAt: oldestAtOf(index),
     webhooks: kept("webhooks", before?.webhooks, () => records<Webhook>("webhooks")),
     deliveries: kept("deliveries", before?.deliveries, () => deliveriesOf(shell, isWhole ? null : before, written)),
-    budgetEndsAt: kept("settings", before?.budgetEndsAt, budgetEndsAt),
+    budgetEndsAt: setting("budget_notices", before?.budgetEndsAt, budgetEndsAt),
     spentNanoUsd: kept("spending", before?.spentNanoUsd, () => number("SELECT SUM(nano_usd) FROM spending") ?? 0),
     expiries: {
       idempotency: expiry("idempotency"),
@@ -158,20 +150,35 @@ export const takeSnapshot = (
   };
 };
 
-const older = (one: OutboxRow | null, other: OutboxRow): OutboxRow =>
-  one === null || other.seq < one.seq ? other : one;
+const outboxSince = ({ outbox }: JobIndex, lastSeq: number): OutboxRow[] => {
+  const rows: OutboxRow[] = [];
+  for (const row of outbox.values()) if (row.seq > lastSeq) rows.push(row);
+  return rows;
+};
 
-const changedRows = (before: Snapshot | null, { jobs }: StoredJobs, isWhole: boolean): readonly JobRow[] => {
-  if (before?.jobs === jobs) return [];
-  const rows = [...jobs.values()];
-  return isWhole ? rows : rows.filter((row) => before?.jobs.get(row.job.id) !== row);
+const oldestAtOf = ({ outbox }: JobIndex): number | null => {
+  let oldest: OutboxRow | null = null;
+  for (const row of outbox.values()) if (oldest === null || row.seq < oldest.seq) oldest = row;
+  return oldest?.at ?? null;
+};
+
+const changedRows = (before: Snapshot | null, { jobs, reread }: StoredJobs, isWhole: boolean): readonly JobRow[] => {
+  if (isWhole) return [...jobs.values()];
+  const rows: JobRow[] = [];
+  for (const id of reread) {
+    const row = jobs.get(id);
+    if (row !== undefined && row !== before?.jobs.get(id)) rows.push(row);
+  }
+  return rows;
 };
 
 /** Keeps a snapshot's content after it was checked. */
 export const remember = ({ model }: World, before: Snapshot | null, now: Snapshot): void => {
   for (const { job } of now.changed) model.seen.set(job.id, { job, isHere: true });
-  if (before?.jobs !== now.jobs)
-    for (const [id, { job }] of before?.jobs ?? []) if (!now.jobs.has(id)) model.seen.set(id, { job, isHere: false });
+  for (const id of now.reread) {
+    const was = before?.jobs.get(id);
+    if (was !== undefined && !now.jobs.has(id)) model.seen.set(id, { job: was.job, isHere: false });
+  }
   model.newlyAccepted = [];
   model.lastSeq = Math.max(model.lastSeq, now.drainedSeq, now.outbox.at(-1)?.seq ?? 0);
 };

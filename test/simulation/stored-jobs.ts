@@ -7,6 +7,7 @@ import type { OutboxEntries, OutboxRow } from "../../durable-objects/store/outbo
 import type { Row } from "../../durable-objects/store/sql.ts";
 import type { Disk, FollowedTable, Written } from "./disk.ts";
 import type { Parsed } from "./parsed.ts";
+import { VersionedMap } from "./versioned-map.ts";
 
 export interface JobRow {
   readonly job: Job;
@@ -18,11 +19,20 @@ export interface JobRow {
 }
 
 export interface StoredJobs {
-  readonly jobs: ReadonlyMap<string, JobRow>;
+  readonly jobs: VersionedMap<JobRow>;
   /** By job; results as JSON. */
-  readonly prompts: ReadonlyMap<string, string>;
-  readonly results: ReadonlyMap<string, string>;
+  readonly prompts: VersionedMap<string>;
+  readonly results: VersionedMap<string>;
+  /** The jobs that were read again: no other one can differ from what was read before. */
+  readonly reread: ReadonlySet<string>;
 }
+
+const nothing = (): StoredJobs => ({
+  jobs: new VersionedMap(),
+  prompts: new VersionedMap(),
+  results: new VersionedMap(),
+  reread: new Set(),
+});
 
 /** What one outbox row contains of a job. */
 interface Change {
@@ -41,11 +51,19 @@ interface Columns {
 
 type Table = keyof Columns & FollowedTable;
 
-const QUERIES: Readonly<Record<Table, { readonly key: string; readonly query: string }>> = {
-  jobs: { key: "id", query: "SELECT id, order_key, worker, due_at, record FROM jobs" },
-  payloads: { key: "job_id", query: "SELECT job_id, prompt FROM payloads" },
-  results: { key: "job_id", query: "SELECT job_id, result FROM results" },
-  outbox: { key: "seq", query: "SELECT seq, at, chars, body, jobs FROM outbox" },
+interface Queries {
+  readonly key: string;
+  readonly all: string;
+  readonly one: string;
+}
+
+const queriesOf = (key: string, all: string): Queries => ({ key, all, one: `${all} WHERE ${key} = ?` });
+
+const QUERIES: Readonly<Record<Table, Queries>> = {
+  jobs: queriesOf("id", "SELECT id, order_key, worker, due_at, record FROM jobs"),
+  payloads: queriesOf("job_id", "SELECT job_id, prompt FROM payloads"),
+  results: queriesOf("job_id", "SELECT job_id, result FROM results"),
+  outbox: queriesOf("seq", "SELECT seq, at, chars, body, jobs FROM outbox"),
 };
 
 const TABLES = Object.keys(QUERIES) as Table[];
@@ -75,12 +93,18 @@ export class JobIndex {
     return this.#rows.outbox;
   }
 
+  isOf(disk: Disk): boolean {
+    return disk === this.#disk;
+  }
+
   /** Reads every row. An unchanged job is the same object as in `before`. */
   readAll(before: StoredJobs | null): StoredJobs {
-    for (const table of TABLES) for (const row of this.#disk.rows(QUERIES[table].query)) this.#keep(table, row);
+    for (const table of TABLES) for (const row of this.#disk.rows(QUERIES[table].all)) this.#keep(table, row);
     this.#noteSpilled();
-    const ids = [...this.#rows.jobs.keys(), ...this.#rows.payloads.keys(), ...this.#changes.keys()];
-    return this.#derive(new Set(ids as string[]), before, { jobs: new Map(), prompts: new Map(), results: new Map() });
+    const last = before ?? nothing();
+    const { jobs, payloads, results } = this.#rows;
+    const maps = [jobs, payloads, results, this.#changes, last.jobs, last.prompts, last.results];
+    return this.#derive(new Set(maps.flatMap((map) => [...map.keys()] as string[])), last);
   }
 
   /** Reads the written rows. */
@@ -88,15 +112,12 @@ export class JobIndex {
     const ids = new Set<string>();
     for (const table of TABLES)
       for (const key of written.rowsOf(table)) {
-        const { key: column, query } = QUERIES[table];
-        const [row] = this.#disk.rows(`${query} WHERE ${column} = ?`, key);
+        const [row] = this.#disk.rows(QUERIES[table].one, key);
         const named = this.#drop(table, key as string | number);
         for (const id of row === undefined ? named : [...named, ...this.#keep(table, row)]) ids.add(id);
       }
-    if (written.hasTable("settings")) for (const id of this.#noteSpilled()) ids.add(id);
-    if (ids.size === 0) return before;
-    const { jobs, prompts, results } = before;
-    return this.#derive(ids, before, { jobs: new Map(jobs), prompts: new Map(prompts), results: new Map(results) });
+    if (written.rowsOf("settings").has("spilled_seq")) for (const id of this.#noteSpilled()) ids.add(id);
+    return this.#derive(ids, before);
   }
 
   /** Returns the jobs that the row is about. */
@@ -153,36 +174,41 @@ export class JobIndex {
     };
   }
 
-  #derive(
-    ids: ReadonlySet<string>,
-    before: StoredJobs | null,
-    into: { jobs: Map<string, JobRow>; prompts: Map<string, string>; results: Map<string, string> },
-  ): StoredJobs {
+  #derive(ids: ReadonlySet<string>, before: StoredJobs): StoredJobs {
+    const jobs: [string, JobRow | undefined][] = [];
+    const prompts: [string, string | undefined][] = [];
+    const results: [string, string | undefined][] = [];
     for (const id of ids) {
-      const inTable = this.#rows.jobs.get(id);
-      const changes = inTable === undefined ? this.#changesOf(id) : [];
-      const last = changes.at(-1);
-      const next = inTable ?? (last === undefined ? undefined : rowOf(last));
-      const known = before?.jobs.get(id);
-      put(into.jobs, id, known !== undefined && next !== undefined && isSameRow(known, next) ? known : next);
-      const payload = changes.findLast((change) => change.payload !== undefined)?.payload;
-      put(into.prompts, id, payload?.prompt ?? this.#rows.payloads.get(id));
-      const result = changes.findLast((change) => change.result !== null)?.result;
-      put(into.results, id, result === undefined ? this.#rows.results.get(id) : JSON.stringify(result));
+      const { last, prompt, result } = this.#journaled(id);
+      const next = this.#rows.jobs.get(id) ?? (last === null ? undefined : rowOf(last));
+      const known = before.jobs.get(id);
+      jobs.push([id, known !== undefined && next !== undefined && isSameRow(known, next) ? known : next]);
+      prompts.push([id, prompt ?? this.#rows.payloads.get(id)]);
+      results.push([id, result === null ? this.#rows.results.get(id) : JSON.stringify(result)]);
     }
-    return into;
+    return {
+      jobs: before.jobs.with(jobs),
+      prompts: before.prompts.with(prompts),
+      results: before.results.with(results),
+      reread: ids,
+    };
   }
 
-  #changesOf(id: string): Change[] {
-    const read = [...(this.#changes.get(id) ?? [])].filter(([seq]) => seq > this.#spilledSeq);
-    return read.sort(([one], [other]) => one - other).map(([, change]) => change);
+  /** The latest that the outbox has of a job; nothing if a table has the job. */
+  #journaled(id: string): { last: Change | null; prompt: string | null; result: unknown } {
+    const found = { last: null as Change | null, prompt: null as string | null, result: null as unknown };
+    const changes = this.#rows.jobs.has(id) ? undefined : this.#changes.get(id);
+    for (const [seq, change] of [...(changes ?? [])].sort(bySeq)) {
+      if (seq <= this.#spilledSeq) continue;
+      found.last = change;
+      found.prompt = change.payload?.prompt ?? found.prompt;
+      found.result = change.result ?? found.result;
+    }
+    return found;
   }
 }
 
-const put = <T>(map: Map<string, T>, key: string, value: T | undefined): void => {
-  if (value === undefined) map.delete(key);
-  else map.set(key, value);
-};
+const bySeq = ([one]: [number, Change], [other]: [number, Change]): number => one - other;
 
 /** A final job there waits for history, not for a time. */
 const rowOf = ({ job, dueAt }: Change): JobRow => ({

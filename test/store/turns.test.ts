@@ -13,14 +13,15 @@ const queueThatCounts = () => {
     return work();
   };
   const storage = { transactionSync } as unknown as TenantStorage;
-  const hooks = { close: () => (closed += 1), tell: () => undefined, undo: () => undefined };
+  const undone: unknown[] = [];
+  const hooks = { close: () => (closed += 1), tell: () => undefined, undo: (error: unknown) => undone.push(error) };
   const turns = new TurnQueue(storage, hooks);
   const turn = (): Promise<number> =>
     turns.run(() => {
       commits[commits.length - 1] = (commits.at(-1) ?? 0) + 1;
       return commits.length;
     });
-  return { turns, turn, commits, closedCount: () => closed };
+  return { turns, turn, commits, undone, closedCount: () => closed };
 };
 
 test("turns asked for together run at once, in one commit with those that waited", async () => {
@@ -43,8 +44,40 @@ test("the timer that the waiting ones had set commits nothing more", async () =>
 
 test("more turns than a commit takes follow in the next ones", async () => {
   const { turns, turn, commits } = queueThatCounts();
-  const all = turns.together(() => Array.from({ length: 600 }, turn));
+  const all = turns.together(() => Array.from({ length: 513 }, turn));
   expect(commits).toEqual([256]);
   await Promise.all(all);
-  expect(commits).toEqual([256, 256, 88]);
+  expect(commits).toEqual([256, 256, 1]);
+});
+
+test("a turn that fails rolls its commit back and fails alone: only it is to blame, and the others run again", async () => {
+  const { turns, turn, commits, undone } = queueThatCounts();
+  const broken = new Error("it breaks");
+  const failing = () =>
+    turns.run(() => {
+      throw broken;
+    });
+  const asked = turns.together(() => [turn(), failing(), turn()]);
+  const [first, second, third] = await Promise.allSettled(asked);
+  expect([first, third].map((one) => one?.status)).toEqual(["fulfilled", "fulfilled"]);
+  expect(second).toEqual({ status: "rejected", reason: broken });
+  expect(undone).toEqual([null, broken]);
+  expect(commits).toEqual([1, 1, 0, 1]);
+  await expect(turns.together(failing)).rejects.toBe(broken);
+  expect(undone).toEqual([null, broken, broken]);
+});
+
+test("vital turns go first, and leave room for a quarter of the others in each commit", async () => {
+  const { turns } = queueThatCounts();
+  const order: string[] = [];
+  const queue = (name: string, isVital: boolean) =>
+    Array.from({ length: 300 }, () => turns.run(() => void order.push(name), isVital));
+  await Promise.all(turns.together(() => [...queue("other", false), ...queue("vital", true)]));
+  const parts = order.flatMap((name, index) => (name === order[index - 1] ? [] : [[name, index]]));
+  expect(parts).toEqual([
+    ["vital", 0],
+    ["other", 192],
+    ["vital", 256],
+    ["other", 364],
+  ]);
 });

@@ -104,6 +104,18 @@ it("a broadcast is one message with one text for all sockets", async () => {
   expect(texts.map(({ sockets }) => sockets)).toEqual([[1, 2, 3]]);
 });
 
+it("many large jobs go in several messages, none of them much longer than a worker's frame", async () => {
+  const line = await Line.open();
+  await line.connectWorkers(["a"], { concurrency: 100 });
+  await world.ok("POST", "/api/workers/a/pause");
+  const prompt = "x".repeat(190_000);
+  const jobs = await Promise.all(Array.from({ length: 30 }, () => create({ prompt })));
+  await world.ok("POST", "/api/workers/a/resume");
+  for (const { id } of jobs) await line.hears(1, id);
+  const lengths = line.groups.map(({ texts }) => texts.reduce((sum, { text }) => sum + (text?.length ?? 0), 0));
+  expect(Math.max(...lengths)).toBeLessThan(2_500_000);
+});
+
 it("a worker is told of its job before the killswitch that follows", async () => {
   const line = await Line.open();
   await line.connectWorkers(["a"]);

@@ -13,6 +13,7 @@ import {
   sleep,
   type World,
 } from "../support/workerd/client.ts";
+import { CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 import { signIn } from "../support/workerd/sign-in.ts";
 
 const present = (world: World, instance = "w") =>
@@ -116,6 +117,30 @@ describe("the live socket", () => {
     const viewer = await watch(world);
     const { jobs } = await viewer.next((message) => message.type === "snapshot");
     expect(jobs[0].prompt_start).toBe("a".repeat(199));
+  });
+
+  it("shows a request's text while it is open, and afterwards only if history may keep it", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { store: "none" } });
+    const worker = await fakeWorker(world);
+    const viewer = await watch(world);
+    const answering = post(world.key, CHAT, chat());
+    const { id } = await worker.nextJob();
+    const ofJob = (status: string) => (message: Body) =>
+      message.type === "job.updated" && message.job.id === id && message.job.status === status;
+    expect((await viewer.next(ofJob("assigned"))).job.prompt_start).toBe("say hello");
+    const plain = await world.ok("POST", "/api/jobs", { prompt: "kept", provider: "x" });
+    await world.ok("POST", `/api/jobs/${plain.id}/cancel`);
+    worker.complete({ id, lease: 1 }, chatAnswer("hello"));
+    await answering;
+    expect((await viewer.next(ofJob("completed"))).job.prompt_start).toBe("");
+    const later = await watch(world);
+    const { jobs } = await later.next((message) => message.type === "snapshot");
+    const texts = jobs.map((job: Body) => [job.id === id, job.prompt_start]);
+    expect(texts).toEqual([
+      [false, "kept"],
+      [true, ""],
+    ]);
   });
 
   it.skipIf(isOnLines)(

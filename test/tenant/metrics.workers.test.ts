@@ -2,7 +2,7 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { type Body, newWorld, request, type World } from "../support/workerd/client.ts";
+import { alarm, type Body, inStorage, newWorld, request, type World } from "../support/workerd/client.ts";
 import { age, start } from "../support/workerd/job-steps.ts";
 
 const present = (world: World, instance = "w") =>
@@ -64,6 +64,25 @@ describe("metrics", () => {
     const labels = new Set(samples.flatMap((one) => Object.keys(one.labels)));
     expect([...labels].sort()).toEqual(["excluded_providers", "le", "model", "outcome", "provider", "status", "tags"]);
     expect(answer.text).not.toContain("drill");
+  });
+
+  it("count each time that a periodic task fails, while the others are done", async () => {
+    const world = await newWorld();
+    await present(world);
+    await world.ok("POST", "/api/schedules", { name: "torn", interval: "1h", prompt: "x" });
+    const { id } = await start(world, await world.ok("POST", "/dispatch", { prompt: "x", timeout_seconds: 60 }));
+    await inStorage(world, ({ sql }) => sql.exec("UPDATE schedules SET record = 'torn', next_run_at = 1").toArray());
+    await age(world, { id }, 61);
+    let counted = 0;
+    for (let times = 0; times < 2; times += 1) {
+      await alarm(world);
+      const { samples } = parse((await world.get("/metrics")).text);
+      const failures = samples.filter(({ name }) => name === "signalbox_sweep_failures_total");
+      expect(failures.map(({ labels }) => labels)).toEqual([{ row: "schedules create the jobs that are due" }]);
+      expect(failures[0]?.value).toBeGreaterThan(counted);
+      counted = failures[0]?.value ?? 0;
+    }
+    expect(await world.ok("GET", `/api/jobs/${id}`)).toMatchObject({ error: { code: "timeout" } });
   });
 
   it("say how long attempts took, in seconds, by the provider and model that ran them", async () => {

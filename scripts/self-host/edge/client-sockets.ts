@@ -1,6 +1,6 @@
 // The WebSockets of workers and viewers on one line to an object. What they say in one tick goes as one message, and
 // what they are told comes as one (`durable-objects/socket-group.ts`); the object decides everything. Only pings are
-// answered here. Invariants: a socket ends with its line; no client makes this process keep more than a bound for it.
+// answered here. Invariants: a socket ends with its line; clients are read no faster than the object reads.
 
 import type { Refusal } from "../../../domain/refusal.ts";
 import type { Result } from "../../../domain/result.ts";
@@ -11,22 +11,18 @@ import type { SocketOpening } from "../../../src/http/home.ts";
 
 /** How late the object may hear of a ping. */
 const PINGS_TOLD_WITHIN_MS = 250;
-/** Bounds a message: the next one begins when it has this much text. */
-const MAX_CHARS_A_GROUP = 1_000_000;
-/** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */
-const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 /** Clients that speak are not read while the object is this far behind. */
 const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
 
 /** A client's WebSocket. */
 export interface ClientSocket {
-  /** `onText` gets null for a frame that is not text; `onClose` is called once. */
+  /** `onText` gets null for a frame that is not text; `onClose` is called once, whoever ended it. */
   readonly listen: (onText: (text: string | null) => void, onClose: (code: number, reason: string) => void) => void;
+  /** Cuts off a client that leaves too much unread. */
   readonly send: (text: Uint8Array) => void;
   readonly close: (code: number, reason: string) => void;
   /** Ends it at once. */
   readonly cut: () => void;
-  readonly unreadBytes: () => number;
   readonly pause: () => void;
   readonly resume: () => void;
 }
@@ -51,7 +47,8 @@ interface Seat {
 /** There was no close frame (RFC 6455, 7.1.5). */
 const ABNORMAL_CLOSURE = 1006;
 
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const encoder = new TextEncoder();
+const bytesOf = (text: string): Uint8Array => encoder.encode(text);
 const PONG_BYTES = bytesOf(PONG);
 
 export class ClientSockets {
@@ -100,7 +97,7 @@ export class ClientSockets {
     const { texts, closes } = readSocketGroup(message);
     for (const { text, sockets } of texts) {
       const bytes = bytesOf(text ?? "");
-      for (const number of sockets) this.#do(number, (socket) => send(socket, bytes));
+      for (const number of sockets) this.#do(number, (socket) => socket.send(bytes));
     }
     for (const { socket: number, code, reason } of closes) this.#do(number, (socket) => socket.close(code, reason));
   }
@@ -155,7 +152,7 @@ export class ClientSockets {
   }
 
   #answerPing(number: number, socket: ClientSocket): void {
-    send(socket, PONG_BYTES);
+    socket.send(PONG_BYTES);
     this.#pinged.add(number);
     this.#pingTimer ??= setTimeout(() => this.#tellPings(), PINGS_TOLD_WITHIN_MS);
   }
@@ -178,7 +175,7 @@ export class ClientSockets {
   }
 
   #tellSoon(): void {
-    if (this.#group.chars > MAX_CHARS_A_GROUP) this.#tell();
+    if (this.#group.isFull) this.#tell();
     if (this.#isTellScheduled) return;
     this.#isTellScheduled = true;
     setImmediate(() => {
@@ -191,8 +188,3 @@ export class ClientSockets {
     if (!this.#group.isEmpty && !this.#isOver) this.#line.tell(SOCKETS, this.#group.take());
   }
 }
-
-const send = (socket: ClientSocket, text: Uint8Array): void => {
-  socket.send(text);
-  if (socket.unreadBytes() > MAX_UNREAD_BYTES) socket.cut();
-};

@@ -1,5 +1,5 @@
-// The WebSockets of clients end here: handshake, frames, compression, and the end of a connection whose client does not
-// answer a close.
+// The WebSockets of clients end here: handshake, frames, compression. Invariant: no client makes this process keep more
+// than a bound for it, whether it sends too much, reads too little, or does not answer a close.
 
 import type { Socket } from "node:net";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
@@ -13,6 +13,8 @@ import type { Exchange } from "./pass-on.ts";
 const MAX_BYTES_A_CHAR = 3;
 /** How long a client whose connection we end may take to send its own close frame. */
 const LAST_FRAME_MS = 2_000;
+/** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 const REQUEST_ID = "x-request-id";
 
 const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}): WebSocketServer => {
@@ -51,17 +53,26 @@ export const upgradeClient = (exchange: Exchange, requestId: string, isViewer: b
   return clientSocket(webSocket);
 };
 
-const clientSocket = (socket: WebSocket): ClientSocket => ({
-  listen: (onText, onClose) => {
-    socket.on("message", (data, isBinary) => onText(isBinary ? null : String(data)));
-    socket.on("close", (code, reason) => onClose(code, String(reason)));
-    // A close follows.
-    socket.on("error", () => undefined);
-  },
-  send: (text) => socket.send(text, { binary: false }),
-  close: (code, reason) => socket.close(code, reason),
-  cut: () => socket.terminate(),
-  unreadBytes: () => socket.bufferedAmount,
-  pause: () => socket.pause(),
-  resume: () => socket.resume(),
-});
+const clientSocket = (socket: WebSocket): ClientSocket => {
+  const cutIfSlow = (): void => {
+    if (socket.bufferedAmount > MAX_UNREAD_BYTES) socket.terminate();
+  };
+  return {
+    listen: (onText, onClose) => {
+      socket.on("message", (data, isBinary) => onText(isBinary ? null : String(data)));
+      socket.on("close", (code, reason) => onClose(code, String(reason)));
+      // It has been answered with a pong.
+      socket.on("ping", cutIfSlow);
+      // A close follows.
+      socket.on("error", () => undefined);
+    },
+    send: (text) => {
+      socket.send(text, { binary: false });
+      cutIfSlow();
+    },
+    close: (code, reason) => socket.close(code, reason),
+    cut: () => socket.terminate(),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  };
+};

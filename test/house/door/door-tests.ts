@@ -12,7 +12,8 @@ test("one of two finds room in a room for one", () => {
   ROOM.size = USUAL;
 });
 
-test("a crowd fills the usual room", () => {
+/** A test of another name stands for tests that somebody edits. */
+test(process.env.DOOR_TEST ?? "a crowd fills the usual room", () => {
   ROOM.size = USUAL;
   expect(admitted(USUAL)).toBe(USUAL);
 });

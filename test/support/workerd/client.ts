@@ -104,7 +104,7 @@ export const newWorld = async (): Promise<World> => {
   return Object.assign(client, { tenant, stub, withKey });
 };
 
-/** Sockets end in the edge in Node. Those keep their objects awake. */
+/** Sockets end in the edge in Node: an object that has some never sleeps. */
 export const isOnLines = env.TEST_HOME === "node";
 
 /** The object sleeps, if it can. */

@@ -60,7 +60,6 @@ export const newClient = (): { readonly answer: Response; readonly socket: Clien
     send: (text) => server.send(new TextDecoder().decode(text)),
     close: (code, reason) => server.close(code, reason),
     cut: () => server.close(),
-    unreadBytes: () => 0,
     pause: () => undefined,
     resume: () => undefined,
   };

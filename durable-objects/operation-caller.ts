@@ -1,0 +1,56 @@
+// Calls the operations of `api.ts` in turns. Invariant: every call passes the same checks, in this order: its key, the
+// key's role, the key's rate, the killswitch, and that the tenant has not moved away.
+
+import { authorize } from "../domain/key.ts";
+import { permit } from "../domain/killswitch.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
+import { KeyRates } from "./key-rates.ts";
+import { type Credential, identify } from "./operations/keys.ts";
+import { movedRefusal } from "./operations/moving.ts";
+import type { Caller, Turn } from "./operations/turn.ts";
+import type { Store } from "./store/open.ts";
+import type { TurnRunner } from "./turn-runner.ts";
+
+export class OperationCaller {
+  readonly #store: Store;
+  readonly #turns: TurnRunner;
+  readonly #rates = new KeyRates();
+
+  constructor(store: Store, turns: TurnRunner) {
+    this.#store = store;
+    this.#turns = turns;
+  }
+
+  call<Name extends OperationName>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name>,
+  ): Promise<Result<AnswerOf<Name>, Refusal>> {
+    const run = OPERATIONS[name].run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>;
+    return this.#turns.run(
+      () => {
+        const caller = this.#admit(credential, name);
+        return caller.ok ? this.#turns.inTurn(caller.value, (turn) => run(turn, request)) : caller;
+      },
+      "isVital" in OPERATIONS[name],
+    );
+  }
+
+  /** Who calls, if the call is allowed. */
+  #admit(credential: Credential, name: OperationName): Result<Caller, Refusal> {
+    const operation = OPERATIONS[name];
+    const caller = identify(this.#store, credential, Date.now());
+    if (!caller.ok) return caller;
+    const authorized = authorize(caller.value.role, operation.needs);
+    if (!authorized.ok) return authorized;
+    const { config, killswitch, movedTo } = this.#turns.memory;
+    const within = this.#rates.take(config.requestLimits, caller.value, credential, Date.now());
+    if (!within.ok) return within;
+    const permitted = "isPermittedByVerb" in operation ? ok(null) : permit(killswitch, operation.kind);
+    if (!permitted.ok) return permitted;
+    const moved = movedRefusal(movedTo);
+    return moved === null ? caller : err(moved);
+  }
+}
