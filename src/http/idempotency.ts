@@ -3,6 +3,8 @@
 
 import * as z from "zod";
 import { invalid } from "../../domain/refusal.ts";
+import type { Written } from "../../durable-objects/grouped-calls.ts";
+import { answer } from "./answer.ts";
 import type { AppContext } from "./auth.ts";
 import { digest } from "./key-format.ts";
 import { Refused } from "./refused.ts";
@@ -29,6 +31,18 @@ const sorted = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
   return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+};
+
+/** Answers a request that may be a repetition. Without a key it is none, and the answer is passed on as it was written. */
+export const answerReplayable = (
+  c: AppContext,
+  written: Written<{ readonly replayed?: boolean }>,
+  idempotency: object | null,
+  status: number,
+): Response => {
+  if (idempotency === null) return answer(c, written, status);
+  const { replayed = false, ...first } = written.read();
+  return answer(c, first, status, replayHeader({ replayed }));
 };
 
 export const replayHeader = ({ replayed }: { replayed?: boolean }): Record<string, string> =>

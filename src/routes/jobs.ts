@@ -19,7 +19,7 @@ import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
-import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
+import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
@@ -44,9 +44,7 @@ const createJob = endpoint(
     const idempotency = await idempotencyOf(c, body);
     const request = { job: traced(c, toNewJob(body)), idempotency };
     const created = unwrap(await callTenantForText(c.env, token, "createJob", request, idempotency !== null));
-    if (idempotency === null) return answer(c, created, 201);
-    const { replayed = false, ...job } = created.read();
-    return answer(c, job, 201, replayHeader({ replayed }));
+    return answerReplayable(c, created, idempotency, 201);
   },
 );
 
@@ -66,8 +64,8 @@ const createJobs = endpoint(
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
     const request = { jobs: body.jobs.map((one) => traced(c, toNewJob(one))), idempotency };
-    const created = unwrap(await callTenant(c.env, token, "createJobs", request, idempotency !== null));
-    return answer(c, { jobs: created.jobs }, 201, replayHeader(created));
+    const created = unwrap(await callTenantForText(c.env, token, "createJobs", request, idempotency !== null));
+    return answerReplayable(c, created, idempotency, 201);
   },
 );
 

@@ -21,7 +21,7 @@ import { invalid } from "../../domain/refusal.ts";
 import { listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
-import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
+import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, callTenantForText, drainTenant } from "../http/tenant.ts";
@@ -144,9 +144,8 @@ const run = endpoint(
   async (c, { params, token }) => {
     const idempotency = await idempotencyOf(c, params);
     const request = { ...params, idempotency };
-    const ran = unwrap(await callTenant(c.env, token, "runSchedule", request, idempotency !== null));
-    const { replayed: _replayed, ...run } = ran;
-    return answer(c, run, 200, replayHeader(ran));
+    const ran = unwrap(await callTenantForText(c.env, token, "runSchedule", request, idempotency !== null));
+    return answerReplayable(c, ran, idempotency, 200);
   },
 );
 
