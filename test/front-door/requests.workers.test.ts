@@ -1,4 +1,6 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { bodyName } from "../../durable-objects/object-name.ts";
 import { ageJob, alarm, inStorage, isOnLines, newWorld } from "../support/workerd/client.ts";
 import { CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
@@ -262,7 +264,7 @@ describe("a request that is not streamed", () => {
     await expect(answer.whole).rejects.toThrow();
   });
 
-  it("brings a body over 1 MiB to its worker by its address", async () => {
+  it("brings a body over 1 MiB to its worker by its address, and keeps it until its job has ended", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
     const long = "x".repeat(3_000_000);
@@ -271,8 +273,11 @@ describe("a request that is not streamed", () => {
     expect([job.input, job.prompt.length]).toEqual([null, 2048]);
     const fetched = await world.get(job.input_url);
     expect(fetched.body.messages[0].content).toBe(long);
+    const kept = () => env.RELAY.getByName(bodyName(world.tenant, job.id)).readBody();
+    expect(await kept()).toContain(long);
     worker.complete(job, chatAnswer("read"));
     expect((await answering).status).toBe(200);
+    await expect.poll(kept).toBeNull();
   });
 });
 
