@@ -2,26 +2,17 @@
 // the simulation cannot): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of
 // the tree and expects the run to fail.
 
+import { ATTEMPT_MUTANTS } from "./attempt-mutants.ts";
 import { DEPARTURE_MUTANTS } from "./departure-mutants.ts";
+import { HISTORY_MUTANTS } from "./history-mutants.ts";
 import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
 import { KEY_MUTANTS } from "./key-mutants.ts";
 import { LIMIT_MUTANTS } from "./limit-mutants.ts";
 import { type Mutant, mutant } from "./mutant.ts";
+import { WAKE_MUTANTS } from "./wake-mutants.ts";
 import { WEBHOOK_MUTANTS } from "./webhook-mutants.ts";
 
 export const MUTANTS: readonly Mutant[] = [
-  mutant(
-    "a final job leaves before history has it",
-    "durable-objects/operations/sweep.ts",
-    "jobs.leaving(turn.nowAt, drainedSeq, DEPARTURES_A_SWEEP)",
-    "jobs.leaving(turn.nowAt, drainedSeq + 1e9, DEPARTURES_A_SWEEP)",
-  ),
-  mutant(
-    "a final job that history had late never leaves",
-    "durable-objects/history-writer.ts",
-    "if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);",
-    "void nowAt;",
-  ),
   mutant(
     "the first answer to an idempotency key is not kept",
     "durable-objects/operations/idempotency.ts",
@@ -40,13 +31,6 @@ export const MUTANTS: readonly Mutant[] = [
     "if (!request.mayQueue) return err(",
     "if (!request.mayQueue) turn.record(null, created);\n    if (!request.mayQueue) return err(",
   ),
-  mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
-  mutant(
-    "a report is taken under any lease",
-    "domain/lease-fence.ts",
-    "isLeased(job) && job.lease === lease",
-    "isLeased(job) && job.lease >= 0 * lease",
-  ),
   mutant("a full worker is given more", "domain/routing-filter.ts", "left.intersect(fleet.withRoom);", "void fleet;"),
   mutant(
     "a provider's limit is looked at once a turn",
@@ -61,28 +45,10 @@ export const MUTANTS: readonly Mutant[] = [
     "turn.memory.killswitch.level > 2 ? null : choose(",
   ),
   mutant(
-    "the killswitch leaves running jobs alone",
-    "durable-objects/operations/killswitch.ts",
-    "for (const job of leased) {",
-    'for (const job of leased.filter((one) => one.status !== "running")) {',
-  ),
-  mutant(
-    "a halted worker is given jobs",
-    "domain/worker.ts",
-    "return worker.isHalted ? HALT_REASON : null;",
-    "return null;",
-  ),
-  mutant(
     "tags are not asked for",
     "domain/routing-filter.ts",
     "for (const tag of asked.tags) left.intersect(fleet.withTag(tag));",
     "void fleet.withTag;",
-  ),
-  mutant(
-    "a silent worker is given jobs",
-    "domain/routing-filter.ts",
-    "left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);",
-    "void maybeSilent;",
   ),
   mutant(
     "a final job can be cancelled",
@@ -103,263 +69,20 @@ export const MUTANTS: readonly Mutant[] = [
     "if (!isBetter(next, best)) [best",
   ),
   mutant(
-    "nothing wakes the object for its jobs",
-    "durable-objects/operations/sweep.ts",
-    "dueAt: (turn) => turn.store.jobs.nextDueAt(),",
-    "dueAt: (turn) => (turn.store.jobs.nextDueAt() ?? 0) > turn.nowAt ? null : turn.store.jobs.nextDueAt(),",
-  ),
-  mutant(
-    "the outbox wakes nobody",
-    "durable-objects/turn-runner.ts",
-    "this.#tools.wake.note(row.at + DRAIN_DELAY_MS);",
-    "void DRAIN_DELAY_MS;",
-  ),
-  mutant(
-    "an assigned job may stay so for ever",
-    "durable-objects/operations/deadline.ts",
-    "return expiresAtOf(job, memory.config);",
-    "return null;",
-  ),
-  mutant(
-    "nobody looks whether a running job's worker fell silent",
-    "durable-objects/operations/deadline.ts",
-    "earliest(staleAtOf(job, memory), timeoutAtOf(job, memory.config));",
-    "timeoutAtOf(job, memory.config);",
-  ),
-  mutant(
-    "one rate-limit retry too many",
-    "domain/failure.ts",
-    "job.rateLimitRetries >= limit.maxRetries",
-    "job.rateLimitRetries > limit.maxRetries",
-  ),
-  mutant(
-    "a repeated completion is charged again",
-    "durable-objects/operations/report.ts",
-    'recordSpending(turn, job, "completed", request, cost);\n',
-    'recordSpending(turn, job, "completed", request, cost);\n  }\n  if (decided.value.job === job) recordSpending(turn, job, "completed", request, cost);\n  if (decided.value.job !== job) {\n',
-  ),
-  mutant(
-    "spending is not added up",
-    "durable-objects/operations/pricing.ts",
-    "if (cost.costNanoUsd !== null && cost.costNanoUsd > 0) {",
-    "if (cost.costNanoUsd !== null && cost.costNanoUsd > 500_000) {",
-  ),
-  mutant(
-    "history counts a job once for each attempt",
-    "migrations/0003_cost_by.sql",
-    "NEW.model,\n    (SELECT COUNT(*) = 1",
-    "NEW.model,\n    (SELECT COUNT(*) >= 1",
-  ),
-  mutant(
-    "history counts a job as unpriced once for each attempt",
-    "migrations/0003_cost_by.sql",
-    "NEW.model,\n    (SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),\n    NEW.nano_usd IS NULL AND\n",
-    "NEW.model,\n    (SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),\n    NEW.nano_usd IS NULL OR\n",
-  ),
-  mutant(
-    "outbox numbers start again when it is empty",
-    "durable-objects/operations/memory.ts",
-    "Math.max(store.outbox.lastSeq(), drainedSeq) + 1",
-    "store.outbox.lastSeq() + 1",
-  ),
-  mutant(
-    "a lease that ends frees no room",
-    "durable-objects/operations/turn.ts",
-    "fleet.addLoad(heldBy, provider, -1);",
-    "",
-  ),
-  mutant(
     "the head of a group stays when it leaves",
     "domain/queue.ts",
     "if (group.head?.id === id) group.head = null;",
     "",
   ),
-  mutant(
-    "memory survives a turn that broke",
-    "durable-objects/turn-runner.ts",
-    "    this.#memory = null;\n",
-    "    void this.#memory;\n",
-  ),
-  mutant(
-    "a turn that broke is not rolled back",
-    "durable-objects/turns.ts",
-    "this.#storage.transactionSync(() => {\n        for (const turn of turns) answers.push(turn.run());\n        this.#hooks.close();\n      });",
-    "let broken: unknown = null;\n      this.#storage.transactionSync(() => {\n        try { for (const turn of turns) answers.push(turn.run()); } catch (error) { broken = error; }\n        this.#hooks.close();\n      });\n      if (broken !== null) throw broken;",
-  ),
-  mutant(
-    "a worker that became free is not looked at",
-    "durable-objects/operations/turn.ts",
-    "    this.freedWorkers.add(instance);\n    this.effects",
-    "    this.effects",
-  ),
-  mutant(
-    "a worker that reports after a silence is not looked at",
-    "durable-objects/operations/report.ts",
-    "if (isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt)) turn.freedWorkers.add(member.worker.instance);",
-    "void isOffline;\n  void offlineAfterMs;",
-  ),
   mutant("a change of config opens nothing", "durable-objects/operations/config.ts", "turn.isAllOpened = true;", ""),
-  mutant(
-    "a late batch takes a job back",
-    "durable-objects/projection.ts",
-    "WHERE excluded.version > jobs.version",
-    "WHERE true",
-  ),
-  mutant(
-    "the outbox is emptied before history has it",
-    "durable-objects/drain.ts",
-    "await applied;\n      noteStored?.(load.rows);\n      await removeUpTo(upToSeq);",
-    "await removeUpTo(upToSeq);\n      await applied;",
-  ),
-  mutant(
-    "a job that history has in an older version is not sent again",
-    "durable-objects/projection.ts",
-    "sent.get(job.id) !== job.version",
-    "sent.get(job.id) === undefined",
-  ),
-  mutant("a job whose batch failed counts as sent", "durable-objects/drain.ts", "this.#sent.clear();", ""),
-  mutant(
-    "one outbox row too many is taken for drained",
-    "durable-objects/history-writer.ts",
-    "store.outbox.removeUpTo(seq);",
-    "store.outbox.removeUpTo(seq + 1);",
-  ),
-  mutant(
-    "a due time comes round again",
-    "domain/schedule.ts",
-    "const advanced: Schedule = { ...schedule, nextRunAt: due.nextRunAt };",
-    "const advanced: Schedule = { ...schedule, nextRunAt: schedule.lastRunAt === null ? nextRunAt : due.nextRunAt };",
-  ),
-  mutant(
-    "a revoked key goes on",
-    "domain/key.ts",
-    'if (key.revokedAt !== null) return err({ code: "key_revoked" });',
-    "",
-  ),
-  mutant(
-    "the sockets of a revoked key stay open",
-    "durable-objects/operations/keys.ts",
-    "turn.effects.endedKeys.set(key.id, live);",
-    "turn.effects.endedKeys.delete(key.id);",
-  ),
-  mutant(
-    "the killswitch is in memory alone",
-    "durable-objects/operations/killswitch.ts",
-    "turn.store.settings.putKillswitch(killswitch);",
-    "",
-  ),
-  mutant(
-    "the back-off of a provider is in memory alone",
-    "durable-objects/operations/report.ts",
-    "turn.store.backoffs.put(provider, until);",
-    "",
-  ),
-  mutant(
-    "a pause is in memory alone",
-    "durable-objects/operations/workers.ts",
-    "turn.putWorker(change(member.worker));",
-    "turn.rememberWorker(change(member.worker));",
-  ),
-  mutant(
-    "the alarm does not arm the next",
-    "durable-objects/tenant.ts",
-    "(nextAt) => this.#wake.arm(nextAt),",
-    "() => undefined,",
-  ),
-  mutant(
-    "a worker whose socket died with the object is given jobs",
-    "domain/fleet.ts",
-    "worker.viaSocket && !isConnected && !isClaiming;",
-    "worker.viaSocket && isConnected && isClaiming && worker.concurrency < 0;",
-    "model",
-  ),
-  mutant(
-    "who connects is not looked at for what waits",
-    "durable-objects/socket-messages.ts",
-    "  turn.freedWorkers.add(instance);\n  const answer",
-    "  const answer",
-  ),
-  mutant(
-    "the object does not know whose sockets stayed open while it slept",
-    "durable-objects/turn-runner.ts",
-    "memory.fleet.noteReach(instance, { isConnected: true });",
-    "void memory;",
-    "model",
-  ),
-  mutant(
-    "a shorter back-off replaces a longer one",
-    "durable-objects/operations/report.ts",
-    "Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0)",
-    "untilAt",
-  ),
-  mutant(
-    "a back-off ends a second early",
-    "durable-objects/operations/sweep.ts",
-    "dueAt: (turn) => turn.store.backoffs.nextEndAt(),\n    run: (turn) => {\n      for (const [provider, untilAt] of turn.memory.backoffs) {\n        if (untilAt <= turn.nowAt) turn.memory.backoffs.delete(provider);\n      }\n      turn.store.backoffs.removeEnded(turn.nowAt);",
-    "dueAt: (turn) => (turn.store.backoffs.nextEndAt() ?? Number.POSITIVE_INFINITY) - 1000,\n    run: (turn) => {\n      for (const [provider, untilAt] of turn.memory.backoffs) {\n        if (untilAt <= turn.nowAt + 1000) turn.memory.backoffs.delete(provider);\n      }\n      turn.store.backoffs.removeEnded(turn.nowAt + 1000);",
-  ),
   mutant(
     "idempotency keys are forgotten an hour early",
     "durable-objects/operations/idempotency.ts",
     "24 * 3_600_000",
     "23 * 3_600_000",
   ),
-  mutant(
-    "what a failed attempt spent enforces no budget",
-    "durable-objects/operations/report.ts",
-    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });\n    enforceBudget(turn);",
-    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });",
-  ),
-  mutant(
-    "history never updates what ran a job",
-    "durable-objects/projection.ts",
-    "worker = excluded.worker, ran_provider = excluded.ran_provider,",
-    "worker = excluded.worker,",
-  ),
-  mutant(
-    "history never updates a job's worker",
-    "durable-objects/projection.ts",
-    "worker = excluded.worker, ran_provider",
-    "ran_provider",
-  ),
-  mutant(
-    "a retry does not wait",
-    "domain/failure.ts",
-    '{ until: nowAt + delayMs, by: "retry" }',
-    '{ until: nowAt + delayMs / 2, by: "retry" }',
-  ),
-  mutant(
-    "a provider that asked for time is asked again too soon",
-    "domain/backoff.ts",
-    "Math.max(grown, askedMs ?? 0)",
-    "grown",
-  ),
-  mutant(
-    "a job that loses its workers is tried for ever",
-    "domain/lease.ts",
-    'job.status === "running" && job.attempts >= maxAttempts',
-    'job.status === "running" && job.attempts >= maxAttempts + 1',
-  ),
-  mutant(
-    "a retryable failure is tried once too often",
-    "domain/failure.ts",
-    "running.attempts < policy.maxAttempts",
-    "running.attempts <= policy.maxAttempts",
-  ),
-  mutant(
-    "a running job is reaped early",
-    "durable-objects/operations/deadline.ts",
-    "return beat.heardAt + thresholdMs;",
-    "return beat.heardAt + thresholdMs / 2;",
-  ),
   mutant("schedules go on at level 2", "domain/killswitch.ts", "killswitch.level >= 2;", "killswitch.level >= 3;"),
   mutant("jobs are created at level 3", "domain/killswitch.ts", "create: 3,", "create: 4,"),
-  mutant(
-    "a full halt forgets what a lower level put back",
-    "durable-objects/operations/killswitch.ts",
-    "if (cancelsWork(killswitch)) cancelPutBack(turn, reason);",
-    "if (cancelsWork(killswitch)) turn.store.haltedJobs.clear();",
-  ),
   mutant(
     "runs of a schedule overlap",
     "domain/schedule.ts",
@@ -371,12 +94,6 @@ export const MUTANTS: readonly Mutant[] = [
     "domain/queue.ts",
     "one.orderKey < other.orderKey : one.id",
     "one.orderKey > other.orderKey : one.id",
-  ),
-  mutant(
-    "a provider's budget closes nothing",
-    "durable-objects/operations/budget.ts",
-    "    if (one !== null) reached.push(one);",
-    "    if (one !== null && turn.nowAt < 0) reached.push(one);",
   ),
   mutant(
     "webhooks hear nothing of jobs that end",
@@ -391,52 +108,28 @@ export const MUTANTS: readonly Mutant[] = [
     "outcome.status >= 200 && outcome.status < 600",
   ),
   mutant(
+    "the killswitch leaves running jobs alone",
+    "durable-objects/operations/killswitch.ts",
+    "for (const job of leased) {",
+    'for (const job of leased.filter((one) => one.status !== "running")) {',
+  ),
+  mutant(
+    "a full halt forgets what a lower level put back",
+    "durable-objects/operations/killswitch.ts",
+    "if (cancelsWork(killswitch)) cancelPutBack(turn, reason);",
+    "if (cancelsWork(killswitch)) turn.store.haltedJobs.clear();",
+  ),
+  mutant(
+    "a revoked key goes on",
+    "domain/key.ts",
+    'if (key.revokedAt !== null) return err({ code: "key_revoked" });',
+    "",
+  ),
+  mutant(
     "a rotated secret goes on",
     "domain/key.ts",
     "graceMs === 0 ? null : nowAt + graceMs",
     "nowAt + graceMs + 60_000",
-  ),
-  mutant(
-    "what history had long ago is taken for what is",
-    "durable-objects/operations/find-job.ts",
-    "FINAL_GRACE_MS / 2",
-    "FINAL_GRACE_MS * 1e6",
-  ),
-  mutant(
-    "a job that came back leaves at once",
-    "durable-objects/operations/deadline.ts",
-    "Math.max(job.finishedAt, job.updatedAt) + FINAL_GRACE_MS",
-    "job.finishedAt + FINAL_GRACE_MS",
-  ),
-  mutant(
-    "what a full halt held back waits for some other alarm",
-    "durable-objects/operations/killswitch.ts",
-    "turn.due(nextDeliveryAt(turn));",
-    "void nextDeliveryAt;",
-  ),
-  mutant(
-    "history never updates its column of a job's error",
-    "durable-objects/projection.ts",
-    "error_code = excluded.error_code, ",
-    "",
-  ),
-  mutant(
-    "history never updates its column of a job's cost",
-    "durable-objects/projection.ts",
-    ", cost_nano_usd = excluded.cost_nano_usd,",
-    ",",
-  ),
-  mutant(
-    "history never updates its column of a job's labels",
-    "durable-objects/projection.ts",
-    "labels = excluded.labels, ",
-    "",
-  ),
-  mutant(
-    "history never updates its column of a job's end",
-    "durable-objects/projection.ts",
-    "finished_at = excluded.finished_at, ",
-    "",
   ),
   mutant(
     "pausing a worker leaves no line in the audit",
@@ -444,42 +137,9 @@ export const MUTANTS: readonly Mutant[] = [
     'turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });',
     "void reason;",
   ),
-  mutant(
-    "due times that were missed are not counted",
-    "domain/timing.ts",
-    "missed: Math.max(0, count - 1),",
-    "missed: Math.max(0, count - 2),",
-  ),
-  mutant(
-    "viewers are not told of jobs that change",
-    "durable-objects/live.ts",
-    "for (const id of effects.changedJobs) jobs.add(id);",
-    "void jobs;",
-  ),
-  mutant(
-    "the messages of viewers are numbered by the frame",
-    "durable-objects/live.ts",
-    "seq: attachment.seq + texts.length }",
-    "seq: attachment.seq + 1 }",
-  ),
-  mutant(
-    "a tenant's drain writes another tenant's row",
-    "durable-objects/history-writer.ts",
-    "keep_days = ?3 WHERE tenant = ?1",
-    "keep_days = ?3 WHERE ?1 = ?1",
-  ),
-  mutant(
-    "counters keep what was undone",
-    "durable-objects/turn-runner.ts",
-    "this.#counters = null;",
-    "void this.#counters;",
-  ),
-  mutant(
-    "a cancelled job is counted twice",
-    "durable-objects/operations/counting.ts",
-    "counters.jobsByStatus[status] += 1;",
-    'counters.jobsByStatus[status] += status === "cancelled" ? 2 : 1;',
-  ),
+  ...ATTEMPT_MUTANTS,
+  ...WAKE_MUTANTS,
+  ...HISTORY_MUTANTS,
   ...JOURNAL_MUTANTS,
   ...LIMIT_MUTANTS,
   ...KEY_MUTANTS,

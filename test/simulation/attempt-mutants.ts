@@ -1,0 +1,85 @@
+// Defects in leases, attempts, retries and budgets.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+export const ATTEMPT_MUTANTS: readonly Mutant[] = [
+  mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
+  mutant(
+    "a report is taken under any lease",
+    "domain/lease-fence.ts",
+    "isLeased(job) && job.lease === lease",
+    "isLeased(job) && job.lease >= 0 * lease",
+  ),
+  mutant(
+    "an assigned job may stay so for ever",
+    "durable-objects/operations/deadline.ts",
+    "return expiresAtOf(job, memory.config);",
+    "return null;",
+  ),
+  mutant(
+    "one rate-limit retry too many",
+    "domain/failure.ts",
+    "job.rateLimitRetries >= limit.maxRetries",
+    "job.rateLimitRetries > limit.maxRetries",
+  ),
+  mutant(
+    "a lease that ends frees no room",
+    "durable-objects/operations/turn.ts",
+    "fleet.addLoad(heldBy, provider, -1);",
+    "",
+  ),
+  mutant(
+    "a shorter back-off replaces a longer one",
+    "durable-objects/operations/report.ts",
+    "Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0)",
+    "untilAt",
+  ),
+  mutant(
+    "a back-off ends a second early",
+    "durable-objects/operations/sweep.ts",
+    "dueAt: (turn) => turn.store.backoffs.nextEndAt(),\n    run: (turn) => {\n      for (const [provider, untilAt] of turn.memory.backoffs) {\n        if (untilAt <= turn.nowAt) turn.memory.backoffs.delete(provider);\n      }\n      turn.store.backoffs.removeEnded(turn.nowAt);",
+    "dueAt: (turn) => (turn.store.backoffs.nextEndAt() ?? Number.POSITIVE_INFINITY) - 1000,\n    run: (turn) => {\n      for (const [provider, untilAt] of turn.memory.backoffs) {\n        if (untilAt <= turn.nowAt + 1000) turn.memory.backoffs.delete(provider);\n      }\n      turn.store.backoffs.removeEnded(turn.nowAt + 1000);",
+  ),
+  mutant(
+    "what a failed attempt spent enforces no budget",
+    "durable-objects/operations/report.ts",
+    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });\n    enforceBudget(turn);",
+    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });",
+  ),
+  mutant(
+    "a retry does not wait",
+    "domain/failure.ts",
+    '{ until: nowAt + delayMs, by: "retry" }',
+    '{ until: nowAt + delayMs / 2, by: "retry" }',
+  ),
+  mutant(
+    "a provider that asked for time is asked again too soon",
+    "domain/backoff.ts",
+    "Math.max(grown, askedMs ?? 0)",
+    "grown",
+  ),
+  mutant(
+    "a job that loses its workers is tried for ever",
+    "domain/lease.ts",
+    'job.status === "running" && job.attempts >= maxAttempts',
+    'job.status === "running" && job.attempts >= maxAttempts + 1',
+  ),
+  mutant(
+    "a retryable failure is tried once too often",
+    "domain/failure.ts",
+    "running.attempts < policy.maxAttempts",
+    "running.attempts <= policy.maxAttempts",
+  ),
+  mutant(
+    "a running job is reaped early",
+    "durable-objects/operations/deadline.ts",
+    "return beat.heardAt + thresholdMs;",
+    "return beat.heardAt + thresholdMs / 2;",
+  ),
+  mutant(
+    "a provider's budget closes nothing",
+    "durable-objects/operations/budget.ts",
+    "    if (one !== null) reached.push(one);",
+    "    if (one !== null && turn.nowAt < 0) reached.push(one);",
+  ),
+];

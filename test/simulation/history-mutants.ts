@@ -1,0 +1,151 @@
+// Defects in what is counted, and in its way to history.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+export const HISTORY_MUTANTS: readonly Mutant[] = [
+  mutant(
+    "a final job leaves before history has it",
+    "durable-objects/operations/sweep.ts",
+    "jobs.leaving(turn.nowAt, drainedSeq, DEPARTURES_A_SWEEP)",
+    "jobs.leaving(turn.nowAt, drainedSeq + 1e9, DEPARTURES_A_SWEEP)",
+  ),
+  mutant(
+    "a final job that history had late never leaves",
+    "durable-objects/history-writer.ts",
+    "if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);",
+    "void nowAt;",
+  ),
+  mutant(
+    "the outbox wakes nobody",
+    "durable-objects/turn-runner.ts",
+    "this.#tools.wake.note(row.at + DRAIN_DELAY_MS);",
+    "void DRAIN_DELAY_MS;",
+  ),
+  mutant(
+    "a repeated completion is charged again",
+    "durable-objects/operations/report.ts",
+    'recordSpending(turn, job, "completed", request, cost);\n',
+    'recordSpending(turn, job, "completed", request, cost);\n  }\n  if (decided.value.job === job) recordSpending(turn, job, "completed", request, cost);\n  if (decided.value.job !== job) {\n',
+  ),
+  mutant(
+    "spending is not added up",
+    "durable-objects/operations/pricing.ts",
+    "if (cost.costNanoUsd !== null && cost.costNanoUsd > 0) {",
+    "if (cost.costNanoUsd !== null && cost.costNanoUsd > 500_000) {",
+  ),
+  mutant(
+    "history counts a job once for each attempt",
+    "migrations/0003_cost_by.sql",
+    "NEW.model,\n    (SELECT COUNT(*) = 1",
+    "NEW.model,\n    (SELECT COUNT(*) >= 1",
+  ),
+  mutant(
+    "history counts a job as unpriced once for each attempt",
+    "migrations/0003_cost_by.sql",
+    "NEW.model,\n    (SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),\n    NEW.nano_usd IS NULL AND\n",
+    "NEW.model,\n    (SELECT COUNT(*) = 1 FROM attempts WHERE tenant = NEW.tenant AND job_id = NEW.job_id),\n    NEW.nano_usd IS NULL OR\n",
+  ),
+  mutant(
+    "outbox numbers start again when it is empty",
+    "durable-objects/operations/memory.ts",
+    "Math.max(store.outbox.lastSeq(), drainedSeq) + 1",
+    "store.outbox.lastSeq() + 1",
+  ),
+  mutant(
+    "the outbox is emptied before history has it",
+    "durable-objects/drain.ts",
+    "await applied;\n      noteStored?.(load.rows);\n      await removeUpTo(upToSeq);",
+    "await removeUpTo(upToSeq);\n      await applied;",
+  ),
+  mutant(
+    "a job that history has in an older version is not sent again",
+    "durable-objects/projection.ts",
+    "sent.get(job.id) !== job.version",
+    "sent.get(job.id) === undefined",
+  ),
+  mutant(
+    "one outbox row too many is taken for drained",
+    "durable-objects/history-writer.ts",
+    "store.outbox.removeUpTo(seq);",
+    "store.outbox.removeUpTo(seq + 1);",
+  ),
+  mutant(
+    "history never updates what ran a job",
+    "durable-objects/projection.ts",
+    "worker = excluded.worker, ran_provider = excluded.ran_provider,",
+    "worker = excluded.worker,",
+  ),
+  mutant(
+    "history never updates a job's worker",
+    "durable-objects/projection.ts",
+    "worker = excluded.worker, ran_provider",
+    "ran_provider",
+  ),
+  mutant(
+    "what history had long ago is taken for what is",
+    "durable-objects/operations/find-job.ts",
+    "FINAL_GRACE_MS / 2",
+    "FINAL_GRACE_MS * 1e6",
+  ),
+  mutant(
+    "a job that came back leaves at once",
+    "durable-objects/operations/deadline.ts",
+    "Math.max(job.finishedAt, job.updatedAt) + FINAL_GRACE_MS",
+    "job.finishedAt + FINAL_GRACE_MS",
+  ),
+  mutant(
+    "history never updates its column of a job's error",
+    "durable-objects/projection.ts",
+    "error_code = excluded.error_code, ",
+    "",
+  ),
+  mutant(
+    "history never updates its column of a job's cost",
+    "durable-objects/projection.ts",
+    ", cost_nano_usd = excluded.cost_nano_usd,",
+    ",",
+  ),
+  mutant(
+    "history never updates its column of a job's labels",
+    "durable-objects/projection.ts",
+    "labels = excluded.labels, ",
+    "",
+  ),
+  mutant(
+    "history never updates its column of a job's end",
+    "durable-objects/projection.ts",
+    "finished_at = excluded.finished_at, ",
+    "",
+  ),
+  mutant(
+    "due times that were missed are not counted",
+    "domain/timing.ts",
+    "missed: Math.max(0, count - 1),",
+    "missed: Math.max(0, count - 2),",
+  ),
+  mutant(
+    "a tenant's drain writes another tenant's row",
+    "durable-objects/history-writer.ts",
+    "keep_days = ?3 WHERE tenant = ?1",
+    "keep_days = ?3 WHERE ?1 = ?1",
+  ),
+  mutant(
+    "counters keep what was undone",
+    "durable-objects/turn-runner.ts",
+    "this.#counters = null;",
+    "void this.#counters;",
+  ),
+  mutant(
+    "a cancelled job is counted twice",
+    "durable-objects/operations/counting.ts",
+    "counters.jobsByStatus[status] += 1;",
+    'counters.jobsByStatus[status] += status === "cancelled" ? 2 : 1;',
+  ),
+  mutant(
+    "a late batch takes a job back",
+    "durable-objects/projection.ts",
+    "WHERE excluded.version > jobs.version",
+    "WHERE true",
+  ),
+  mutant("a job whose batch failed counts as sent", "durable-objects/drain.ts", "this.#sent.clear();", ""),
+];
