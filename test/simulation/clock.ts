@@ -46,6 +46,15 @@ export class Clock {
     this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }));
   }
 
+  heed(): void {
+    this.heededAt = Math.min(this.heededAt, this.elapsedAt);
+  }
+
+  /** What was heeded now is undone, so the next operation heeds it. */
+  unheed(): void {
+    if (this.heededAt === this.elapsedAt) this.heededAt = Number.POSITIVE_INFINITY;
+  }
+
   nextTimerAt(): number {
     return this.#timers.reduce((earliest, { at }) => Math.min(earliest, at), Number.POSITIVE_INFINITY);
   }

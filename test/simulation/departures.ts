@@ -22,8 +22,10 @@ export const heard = async <T>({ shell }: World, call: Promise<T>, look = shell.
   );
   await shell.settle();
   look();
-  shell.history.answer("fine");
-  await shell.settle();
+  while (shell.history.isBusy) {
+    shell.history.answer("fine");
+    await shell.settle();
+  }
   return answer;
 };
 

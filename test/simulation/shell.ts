@@ -84,7 +84,7 @@ export class Shell {
       fetch: this.receiver.fetch,
       turnBegan: (turn) => {
         this.memory = turn.memory;
-        this.clock.heededAt = Math.min(this.clock.heededAt, this.clock.elapsedAt);
+        this.clock.heed();
         this.store = turn.store;
       },
     });
@@ -102,6 +102,7 @@ export class Shell {
     return new DiskHandle(this.disk, () => {
       this.memory = null;
       this.isUnbroken = false;
+      this.clock.unheed();
       this.receiver.open.clear();
     });
   }
