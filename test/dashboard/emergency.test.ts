@@ -3,9 +3,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort, startSelfHosted } from "../support/self-hosted.ts";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+/** A schedule that runs each second misses at least one. */
+const SEVERAL_RUNS_MS = 3_000;
 
 describe.skipIf(lacksBrowser())("in an emergency", () => {
   let world: World;
@@ -106,6 +110,7 @@ describe.skipIf(lacksBrowser())("when the server goes away", () => {
       await first.kill();
       await page.getByText("Connection lost.").waitFor();
       await page.getByText("Not live", { exact: true }).waitFor();
+      await pause(SEVERAL_RUNS_MS);
       const second = await startSelfHosted(dataDir, { env: { PORT } });
       await call("/api/jobs", { prompt: "while you were away" });
       await page.getByText("Live", { exact: true }).waitFor();

@@ -56,7 +56,10 @@ afterEach(() => {
 });
 
 const group = (text: string): string => JSON.stringify([{ value: text }]);
-const send = (text: string, to = OBJECT): Promise<unknown> => objects.sendGroup(to, group(text));
+const send = async (text: string, to = OBJECT): Promise<unknown> => {
+  const [line = ""] = await objects.sendGroup(to, group(text));
+  return JSON.parse(line);
+};
 
 describe("a group", () => {
   it("opens the line with the secret, and the next one uses it", async () => {

@@ -41,7 +41,7 @@ class Client {
     });
     this.#socket.on("error", () => undefined);
     this.#socket.on("message", (frame) => this.messages.push(...[JSON.parse(String(frame))].flat()));
-    this.closed = once(this.#socket, "close").then(([code]) => code as number);
+    this.closed = new Promise((resolve) => this.#socket.on("close", resolve));
   }
 
   say(message: unknown): void {
@@ -104,7 +104,8 @@ test("the death of the tenants' process ends every socket at once, and a worker 
   await first.hears({ type: "job.assigned" });
   expect(killChild(dataDir, "serving")).toBe(true);
   expect([await first.closed, await viewer.closed]).toEqual([1006, 1006]);
-  await expect.poll(async () => (await call(key, "GET", "/health")).status).toBe(200);
+  // Requests and connections are refused with 503 until the process is back.
+  await expect.poll(async () => (await call(key, "GET", "/presence")).status).toBe(200);
   const again = await worker(key, "back");
   await again.hears({ type: "job.assigned", job: expect.objectContaining({ id: job.id, lease: 1 }) });
   again.say({ type: "job.completed", id: "done", job_id: job.id, lease: 1, result: "yes" });
