@@ -3,6 +3,7 @@
 
 import {
   type Attachment,
+  closeReason,
   NORMAL_CLOSURE,
   PING,
   PONG,
@@ -10,8 +11,6 @@ import {
   type TenantSocket,
   tagsOf,
 } from "./tenant-socket.ts";
-
-const MAX_CLOSE_REASON = 120;
 
 export class HibernatingSockets implements SocketTable {
   readonly #state: DurableObjectState;
@@ -94,7 +93,7 @@ export const answerClose = (socket: WebSocket): void => close(socket, NORMAL_CLO
 
 export const close = (socket: WebSocket, code: number, reason: string): void => {
   try {
-    socket.close(code, reason.slice(0, MAX_CLOSE_REASON));
+    socket.close(code, closeReason(reason));
   } catch {
     // Already closed.
   }

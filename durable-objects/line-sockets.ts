@@ -6,7 +6,15 @@ import { log } from "../contract/log.ts";
 import type { LineEnd, SocketAsked } from "./object-line.ts";
 import { readSocketGroup, SocketGroupWriter } from "./socket-group.ts";
 import type { SocketIntake } from "./socket-intake.ts";
-import { type Attachment, INTERNAL_ERROR, PING, type SocketTable, type TenantSocket, tagsOf } from "./tenant-socket.ts";
+import {
+  type Attachment,
+  closeReason,
+  INTERNAL_ERROR,
+  PING,
+  type SocketTable,
+  type TenantSocket,
+  tagsOf,
+} from "./tenant-socket.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 
 const KINDS: readonly Attachment["kind"][] = ["worker", "viewer"];
@@ -65,7 +73,8 @@ class LineSocket implements TenantSocket {
   }
 
   close(code: number, reason: string): void {
-    if (this.isOpen) this.#line.write((group) => group.close({ socket: this.#number, code, reason }));
+    if (this.isOpen)
+      this.#line.write((group) => group.close({ socket: this.#number, code, reason: closeReason(reason) }));
     this.isOpen = false;
   }
 

@@ -47,3 +47,7 @@ export const PING = "ping";
 export const PONG = "pong";
 export const NORMAL_CLOSURE = 1000;
 export const INTERNAL_ERROR = 1011;
+/** The protocol allows 123 bytes; our reasons are ASCII, except for what they quote. */
+const MAX_CLOSE_REASON = 120;
+
+export const closeReason = (reason: string): string => reason.replace(/[^ -~]/g, "?").slice(0, MAX_CLOSE_REASON);

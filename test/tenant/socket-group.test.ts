@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { readSocketGroup, SocketGroupWriter } from "../../durable-objects/socket-group.ts";
+import { closeReason } from "../../durable-objects/tenant-socket.ts";
 
 const TEXTS = ["", "a", "\n", '{"type":"ack"}', "ü€🚂", "ping", null, "x".repeat(10_000)];
 
@@ -51,4 +52,9 @@ describe("a group", () => {
     writer.add(3, "last");
     expect(readSocketGroup(writer.take())).toEqual({ texts: [{ text: "last", sockets: [3] }], closes: [close] });
   });
+});
+
+it("a close has a reason of at most the 123 bytes that the protocol allows", () => {
+  expect(Buffer.byteLength(closeReason("ü".repeat(500)))).toBeLessThanOrEqual(123);
+  expect(closeReason("the key has ended")).toBe("the key has ended");
 });
