@@ -36,7 +36,7 @@ export async function startSignalbox(
 }
 
 /** Our environment without settings of the operator's own service. */
-export const servingEnvironment = (): NodeJS.ProcessEnv => ({
+const servingEnvironment = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SERVICE_"))),
   SERVICE_ROOT_KEY: ROOT_KEY,
   SERVICE_CATALOG_SYNC: "0",

@@ -32,6 +32,16 @@ export const thrownOf = (error: unknown): Thrown => {
   };
 };
 
+/** The error that `thrownOf` told. */
+const errorOf = (thrown: Thrown): Error => Object.assign(new Error(thrown.message), thrown);
+
+/** Reads the outcome of a method's call; throws what it threw. */
+export const readOutcome = (text: string): unknown => {
+  const outcome = JSON.parse(text) as Outcome;
+  if ("thrown" in outcome) throw errorOf(outcome.thrown);
+  return outcome.value;
+};
+
 type Call = (credential: Credential, name: OperationName, request: never) => Promise<Result<unknown, Refusal>>;
 
 /** A value as the object wrote it. */
@@ -61,8 +71,7 @@ export const readLine = <T>(line: string): Result<Written<T>, Refusal> => {
   const json = line.slice(1);
   if (line.startsWith(VALUE)) return ok(new Written<T>(json));
   if (line.startsWith(REFUSAL)) return err(JSON.parse(json) as Refusal);
-  const thrown = JSON.parse(json) as Thrown;
-  throw Object.assign(new Error(thrown.message), thrown);
+  throw errorOf(JSON.parse(json) as Thrown);
 };
 
 /** Runs one call; answers with the line of its outcome. */

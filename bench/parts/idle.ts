@@ -1,5 +1,5 @@
 // What an idle fleet costs: CPU, bytes written and time in JavaScript while it only sends the protocol's ping, which
-// the platform answers while the object sleeps; and the same when each worker also reports its presence, as `npm run
+// Node answers and tells the object in groups; and the same when each worker also reports its presence, as `npm run
 // worker` does.
 
 import path from "node:path";
@@ -52,7 +52,7 @@ export async function idle({ folder, scale, say }: Bench): Promise<void> {
     }
     await measure("ping only", WINDOW_MS[scale], new Pulse(sockets, ["ping"]));
     const wokenMs = await firstCallMs(tenant);
-    say1("first call after they slept", "ms", wokenMs);
+    say1("first call after a quiet time", "ms", wokenMs);
     say1("second call", "ms", await firstCallMs(tenant));
     await measure("presence and ping", STORED_CYCLE_MS, new Pulse(sockets, ["presence", "ping"]));
   } finally {

@@ -4,7 +4,7 @@
 
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import type { Outcome } from "../../../durable-objects/grouped-calls.ts";
+import { readOutcome } from "../../../durable-objects/grouped-calls.ts";
 import { askedText, NO_ANSWER, readAnswered } from "../../../durable-objects/object-line.ts";
 import { ClientSockets } from "./client-sockets.ts";
 import { processAway } from "./process-away.ts";
@@ -64,9 +64,7 @@ export class ObjectLine {
 
   /** Calls an object's method, which may wait before it answers. */
   async call(method: string, args: readonly unknown[]): Promise<unknown> {
-    const outcome = JSON.parse(await this.ask(method, JSON.stringify(args))) as Outcome;
-    if ("thrown" in outcome) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
-    return outcome.value;
+    return readOutcome(await this.ask(method, JSON.stringify(args)));
   }
 
   /** Sends what has no answer. */

@@ -5,7 +5,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { ok } from "../../../domain/result.ts";
-import { linesOf, type Outcome } from "../../../durable-objects/grouped-calls.ts";
+import { linesOf, readOutcome } from "../../../durable-objects/grouped-calls.ts";
 import { askedText, GROUP, LINE_URL, readAnswered } from "../../../durable-objects/object-line.ts";
 import { FairTurns } from "../../../scripts/self-host/edge/fair-turns.ts";
 import { historyDatabase } from "../../../scripts/self-host/edge/history-database.ts";
@@ -46,11 +46,8 @@ const askOnLine = async (path: string, method: string, text: string): Promise<st
 /** As `ObjectProcess` calls the objects, without the Unix socket. */
 const objectProcess = {
   sendGroup: async (path: string, group: string): Promise<unknown> => linesOf(await askOnLine(path, GROUP, group)),
-  call: async (path: string, method: string, args: readonly unknown[]): Promise<unknown> => {
-    const outcome = JSON.parse(await askOnLine(path, method, JSON.stringify(args))) as Outcome;
-    if ("thrown" in outcome) throw Object.assign(new Error(outcome.thrown.message), outcome.thrown);
-    return outcome.value;
-  },
+  call: async (path: string, method: string, args: readonly unknown[]): Promise<unknown> =>
+    readOutcome(await askOnLine(path, method, JSON.stringify(args))),
   fetch: (
     path: string,
     url: string,
