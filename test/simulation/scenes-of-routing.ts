@@ -164,7 +164,10 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
         await scene.done(scene.admin, "startJob", { id, lease: 1 });
         await fail(scene, { id, lease: 1 }, { ...BROKE, retryable: false });
       }
-      assert.match(String((await scene.done(scene.admin, "getWorker", { instance: "other" })).pause_reason), /in a row/);
+      assert.match(
+        String((await scene.done(scene.admin, "getWorker", { instance: "other" })).pause_reason),
+        /in a row/,
+      );
       assert.equal((await read(scene, held.id)).assigned_worker, "w");
     },
   },
