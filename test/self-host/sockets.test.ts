@@ -113,7 +113,7 @@ test("the death of the tenants' process ends every socket at once, and a worker 
   expect((await call(key, "GET", `/api/jobs/${job.id}`)).body).toMatchObject({ status: "completed" });
 }, 60_000);
 
-test("a malformed handshake leaves the worker's socket alone", async () => {
+test("a malformed handshake is refused as a problem, and leaves the worker's socket alone", async () => {
   const key = server.adminKey;
   const live = await worker(key, "steady");
   const wellFormed = {
@@ -127,9 +127,11 @@ test("a malformed handshake leaves the worker's socket alone", async () => {
     { "sec-websocket-protocol": "a,,b" },
   ]) {
     const headers = { authorization: `Bearer ${key}`, upgrade: "websocket", connection: "upgrade", ...wellFormed };
-    const asked = request(`${server.url}/api/workers/steady/connect`, { headers: { ...headers, ...flaw } }).end();
-    const [answer] = await once(asked, "response");
-    expect(answer.statusCode).toBe(400);
+    for (const line of ["connect", "stream"]) {
+      const asked = request(`${server.url}/api/workers/steady/${line}`, { headers: { ...headers, ...flaw } }).end();
+      const [answer] = await once(asked, "response");
+      expect([answer.statusCode, answer.headers["content-type"]]).toEqual([400, "application/problem+json"]);
+    }
   }
   await call(key, "POST", "/api/workers/steady/pause", { reason: "still there" });
   await live.hears({ type: "worker.paused", reason: "still there" });

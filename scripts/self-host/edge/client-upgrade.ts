@@ -8,7 +8,7 @@ import { MAX_FRAME_BYTES } from "../../../contract/socket.ts";
 import { invalid } from "../../../domain/refusal.ts";
 import { Refused } from "../../../src/http/refused.ts";
 import type { ClientSocket } from "./client-sockets.ts";
-import type { Exchange } from "./pass-on.ts";
+import { type Exchange, hasBody } from "./pass-on.ts";
 
 /** The object counts characters, and says what is too long; nothing longer is read. */
 const MAX_BYTES_A_CHAR = 3;
@@ -17,6 +17,8 @@ const LAST_FRAME_MS = 2_000;
 /** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 const REQUEST_ID = "x-request-id";
+
+const noHandshake = (why: string): Refused => new Refused(invalid("", `this is no WebSocket handshake: ${why}`));
 
 /** What completes a valid handshake. */
 const completions = new WeakMap<IncomingMessage, () => void>();
@@ -37,7 +39,7 @@ const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}):
   const server = new WebSocketServer(options);
   server.on("headers", (headers, request) => headers.push(`${REQUEST_ID}: ${request.headers[REQUEST_ID]}`));
   server.on("wsClientError", (error) => {
-    throw new Refused(invalid("", `this is no WebSocket handshake: ${error.message}`));
+    throw noHandshake(error.message);
   });
   return server;
 };
@@ -58,6 +60,7 @@ export const readHandshake = (
   const { incoming, outgoing, head = Buffer.alloc(0) } = exchange;
   const socket = incoming.socket as Socket;
   const server = isViewer ? forViewers : forWorkers;
+  if (hasBody(incoming)) throw noHandshake("it has a body");
   incoming.headers[REQUEST_ID] = requestId;
   const upgraded: WebSocket[] = [];
   server.handleUpgrade(incoming, socket, head, (webSocket) => upgraded.push(webSocket));

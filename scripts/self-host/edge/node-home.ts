@@ -163,5 +163,6 @@ async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Res
   const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
+  readHandshake(exchange, c.get("requestId"), false);
   return tunnel(c, exchange, edgeSocket);
 }
