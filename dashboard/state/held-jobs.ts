@@ -9,7 +9,7 @@ import { toRow } from "../parts/job-table.tsx";
 import { entry } from "../router.ts";
 import { jobs as liveJobs } from "./board.ts";
 import { serverNow } from "./clock.ts";
-import { type Filter, matches } from "./job-search.ts";
+import { type Filter, matches } from "./job-filter.ts";
 import { recoveries } from "./live.ts";
 import { useLoad } from "./load.ts";
 import { withRange } from "./time-range.ts";
