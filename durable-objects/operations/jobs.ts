@@ -1,6 +1,7 @@
 // Creating, reading and changing jobs, for their owner.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
+import { explainClosest } from "../../domain/explanation.ts";
 import { keepsResult, keptPayload, refuseRetry } from "../../domain/front-door.ts";
 import {
   cancelJob,
@@ -16,7 +17,6 @@ import { isFinal } from "../../domain/job-status.ts";
 import { permit } from "../../domain/killswitch.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explainClosest } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";

@@ -2,11 +2,11 @@
 // amount of work. Running it twice, early or late does no harm.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
+import { isOnlyFull } from "../../domain/explanation.ts";
 import { isCutOff } from "../../domain/fleet.ts";
 import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
-import { isOnlyFull } from "../../domain/routing.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget } from "./budget.ts";
