@@ -2,7 +2,7 @@
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import { explainClosest } from "../../domain/explanation.ts";
-import { keepsResult, keptPayload, refuseRetry } from "../../domain/front-door.ts";
+import { keepsResult, keptPayload } from "../../domain/front-door.ts";
 import {
   cancelJob,
   createJob,
@@ -217,8 +217,6 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
-  const waitedFor = refuseRetry(job);
-  if (waitedFor !== null) return err(waitedFor);
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   turn.sendHalt(job, "retried");

@@ -81,7 +81,7 @@ export const MUTANTS: readonly Mutant[] = [
     "24 * 3_600_000",
     "23 * 3_600_000",
   ),
-  mutant("schedules go on at level 2", "domain/killswitch.ts", "killswitch.level >= 2;", "killswitch.level >= 3;"),
+  mutant("schedules go on at level 2", "domain/killswitch.ts", "boolean => level >= 2;", "boolean => level >= 3;"),
   mutant("jobs are created at level 3", "domain/killswitch.ts", "create: 3,", "create: 4,"),
   mutant(
     "runs of a schedule overlap",
