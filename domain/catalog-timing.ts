@@ -2,9 +2,11 @@
 // within the slot, so that thousands with the same schedule do not run in the same second. A failed sync is tried again
 // earlier than scheduled, with growing delays.
 
-export const SPREAD_MAX_MS = 30 * 60_000;
-export const RETRY_FIRST_MS = 5 * 60_000;
-export const RETRY_MAX_MS = 2 * 60 * 60_000;
+import { HOUR_MS, MINUTE_MS } from "./duration.ts";
+
+export const SPREAD_MAX_MS = 30 * MINUTE_MS;
+export const RETRY_FIRST_MS = 5 * MINUTE_MS;
+export const RETRY_MAX_MS = 2 * HOUR_MS;
 
 /** The time of the next sync, from the two slots after `now` and the id. The offset is less than half a slot. */
 export function nextSyncAt(slotAt: number, followingSlotAt: number | null, id: string): number {

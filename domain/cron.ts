@@ -2,8 +2,8 @@
 // at whole minutes of the wall clock. Accepts classic cron: numbers, *, lists, ranges, steps on * or a range, names
 // (JAN, MON) in any case, 0 and 7 for Sunday. If day of month and day of week are both restricted, either one matches.
 
+import { DAY_MS } from "./duration.ts";
 import { err, ok, type Result } from "./result.ts";
-import { DAY_MS } from "./timezone.ts";
 
 export const MAX_CRON_LENGTH = 128;
 const NAMED_TWICE = "cron names a value twice in one field (0 and 7 are both Sunday): leave the repetition out";

@@ -1,9 +1,9 @@
 // Wall clocks of IANA time zones, from the runtime's zone data (Intl). Invariant: pieces() covers a span without gaps
 // or overlaps, and within a piece the zone's offset is constant, so wall time = instant + offset.
 
+import { DAY_MS } from "./duration.ts";
 import { err, ok, type Result } from "./result.ts";
 
-export const DAY_MS = 86_400_000;
 const MAX_NAME_LENGTH = 64;
 const MAX_CACHED_FORMATTERS = 256;
 
