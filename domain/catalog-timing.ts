@@ -3,6 +3,7 @@
 // earlier than scheduled, with growing delays.
 
 import { HOUR_MS, MINUTE_MS } from "./duration.ts";
+import { fnv1a } from "./fnv.ts";
 
 export const SPREAD_MAX_MS = 30 * MINUTE_MS;
 export const RETRY_FIRST_MS = 5 * MINUTE_MS;
@@ -26,10 +27,7 @@ export function nextRetryAt(now: number, failureCount: number, retryAfterMs: num
 
 /** FNV-1a with a final mix, as a fraction in [0, 1): an id always gets the same value. */
 function fraction(id: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < id.length; index++) {
-    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
-  }
+  let hash = fnv1a(id);
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
   hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;

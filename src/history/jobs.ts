@@ -2,8 +2,9 @@
 
 import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
 import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
+import type { Archived } from "../../domain/archived-job.ts";
 import type { JobEvent, JobEventType } from "../../domain/event.ts";
-import { type Archived, readJob } from "../../domain/job-record.ts";
+import { readJob } from "../../domain/job-record.ts";
 import type { Json } from "../../domain/json.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { Refused } from "../http/refused.ts";
