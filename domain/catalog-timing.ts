@@ -5,8 +5,8 @@
 import { HOUR_MS, MINUTE_MS } from "./duration.ts";
 import { fnv1a } from "./fnv.ts";
 
-export const SPREAD_MAX_MS = 30 * MINUTE_MS;
-export const RETRY_FIRST_MS = 5 * MINUTE_MS;
+const SPREAD_MAX_MS = 30 * MINUTE_MS;
+const RETRY_FIRST_MS = 5 * MINUTE_MS;
 export const RETRY_MAX_MS = 2 * HOUR_MS;
 
 /** The time of the next sync, from the two slots after `now` and the id. The offset is less than half a slot. */

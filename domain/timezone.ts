@@ -50,7 +50,7 @@ export function parseTimezone(name: string): Result<string, string> {
 }
 
 /** Milliseconds to add to an instant to get the zone's wall clock. */
-export function offsetMsAt(timezone: string, at: number): number {
+function offsetMsAt(timezone: string, at: number): number {
   const wholeSecondAt = Math.floor(at / 1000) * 1000;
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = formatterFor(timezone)
     .format(wholeSecondAt)

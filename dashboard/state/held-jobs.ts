@@ -87,7 +87,7 @@ const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> =
 };
 
 /** The current rows, and the jobs that a new read would add. */
-export const takeLive = (list: HeldList, live: ReadonlyMap<string, LiveJob>): void => {
+const takeLive = (list: HeldList, live: ReadonlyMap<string, LiveJob>): void => {
   let isChanged = false;
   const rows = list.rows.map((row) => {
     const now = live.get(row.id);

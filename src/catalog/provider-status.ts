@@ -4,7 +4,7 @@
 import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { DAY_MS } from "../../domain/duration.ts";
 
-export const RETRY_AFTER_MAX_MS = DAY_MS;
+const RETRY_AFTER_MAX_MS = DAY_MS;
 
 /** What is wrong, or null for an answer to read. */
 export function explainStatus(

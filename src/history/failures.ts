@@ -8,7 +8,7 @@ import { Refused } from "../http/refused.ts";
 import { readHistory } from "./store.ts";
 
 const DEFAULT_SPAN_MS = HOUR_MS;
-export const MAX_SPAN_MS = 92 * DAY_MS;
+const MAX_SPAN_MS = 92 * DAY_MS;
 
 /** `count` is for [from, to), `previous` for the span before; the last failure of each kind has its time and id. */
 const FAILURES = `WITH failed AS (

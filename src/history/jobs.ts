@@ -79,7 +79,7 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
   });
 
 /** How many jobs match; stops counting one above the limit. */
-export const countStatement = (db: D1Database, tenant: string, { from, where, bindings }: JobSelection) =>
+const countStatement = (db: D1Database, tenant: string, { from, where, bindings }: JobSelection) =>
   db
     .prepare(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1})`)
     .bind(tenant, ...bindings);
