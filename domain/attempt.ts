@@ -55,6 +55,9 @@ const PART_OF: Readonly<Record<JobEventType, Part>> = {
   "job.fell_back": "ends",
 };
 
+/** Whether the event ends the attempt of its lease. */
+export const endsAttempt = (type: JobEventType): boolean => PART_OF[type] === "ends";
+
 /** Ends reported by the worker: the attempt ran, even if its start was never reported. */
 const REPORTED: ReadonlySet<JobEventType> = new Set([
   "job.completed",

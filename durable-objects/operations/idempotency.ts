@@ -92,10 +92,10 @@ export const keptJob = (asked: NewJob): Kept<JobResource> => ({
   restore: (stored) => restoreJob(stored, asked),
 });
 
-/** An answer that contains the job. */
-export const keptInside = <T extends { readonly job: JobResource }>(asked: NewJob): Kept<T> => ({
-  strip: (answer) => ({ ...answer, job: stripJob(answer.job) }),
-  restore: (stored) => ({ ...stored, job: restoreJob(stored.job, asked) }),
+/** The same, stored as every release has stored the answer of a dispatch. */
+export const keptDispatch = (asked: NewJob): Kept<JobResource> => ({
+  strip: (job) => ({ job: stripJob(job) }),
+  restore: (stored) => restoreJob((stored as unknown as { job: StoredJob }).job, asked),
 });
 
 /** An answer that contains jobs in the order of the request. */
