@@ -3,6 +3,7 @@
 
 import { fromIso } from "../../contract/field.ts";
 import { type JobResource, presentJob } from "../../contract/job.ts";
+import { HOUR_MS } from "../../domain/duration.ts";
 import { createJob, type NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -26,7 +27,7 @@ export interface Kept<T> {
   readonly restore: (stored: T) => T;
 }
 
-const KEPT_MS = 24 * 3_600_000;
+const KEPT_MS = 24 * HOUR_MS;
 
 const WHOLE: Kept<never> = { strip: (answer) => answer, restore: (stored) => stored };
 

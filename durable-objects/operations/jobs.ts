@@ -1,7 +1,8 @@
 // Creating, reading and changing jobs, for their owner.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import { keepsResult, keptPayload, refuseRetry } from "../../domain/front-door.ts";
+import { explainClosest } from "../../domain/explanation.ts";
+import { keepsResult, keptPayload } from "../../domain/front-door.ts";
 import {
   cancelJob,
   createJob,
@@ -16,7 +17,6 @@ import { isFinal } from "../../domain/job-status.ts";
 import { permit } from "../../domain/killswitch.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explainClosest } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
@@ -212,8 +212,6 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
-  const waitedFor = refuseRetry(job);
-  if (waitedFor !== null) return err(waitedFor);
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   turn.sendHalt(job, "retried");
