@@ -2,7 +2,7 @@
 // its recorded cost.
 
 import type { JobEvent, JobEventType } from "./event.ts";
-import { RATE_LIMIT_MESSAGE } from "./failure.ts";
+import { RATE_LIMIT_ERROR } from "./failure.ts";
 import type { JobError, Usage } from "./job.ts";
 
 /** What a worker reported about an attempt's usage and cost. */
@@ -54,6 +54,9 @@ const PART_OF: Readonly<Record<JobEventType, Part>> = {
   "job.rate_limited": "ends",
   "job.fell_back": "ends",
 };
+
+/** Whether the event ends the attempt of its lease. */
+export const endsAttempt = (type: JobEventType): boolean => PART_OF[type] === "ends";
 
 /** Ends reported by the worker: the attempt ran, even if its start was never reported. */
 const REPORTED: ReadonlySet<JobEventType> = new Set([
@@ -115,8 +118,7 @@ const advanced = (attempt: Attempt, event: TimelineEvent): Attempt => {
 
 /** The error of an ending event, from its detail or its type. */
 const errorOf = ({ type, detail }: TimelineEvent): JobError | null => {
-  if (type === "job.rate_limited")
-    return { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true };
+  if (type === "job.rate_limited") return RATE_LIMIT_ERROR;
   const told = fieldOf(detail, "error") ?? detail;
   return textIn(told, "code") === null ? null : (told as JobError);
 };

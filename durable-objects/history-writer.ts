@@ -1,12 +1,12 @@
 // Writes a tenant's outbox to D1: applies its rows in one transaction together with the tenant's next due time, then
 // removes them in a turn. Nothing is removed that D1 does not have.
 
-import { isFinal } from "../domain/job-status.ts";
 import { Drain } from "./drain.ts";
 import { storedCounters } from "./operations/counters.ts";
 import { nextWakeAt } from "./operations/sweep.ts";
 import type { Insert } from "./projection.ts";
 import type { SpanExporter } from "./span-exporter.ts";
+import { endedIn } from "./spans.ts";
 import type { Store } from "./store/open.ts";
 import type { OutboxRow } from "./store/outbox.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";
@@ -120,14 +120,13 @@ export class HistoryWriter {
     }
   }
 
-  /** Exports the jobs that ended in these rows; later changes of a final job make no second trace. */
+  /** Exports the jobs that ended in these rows. */
   #exportSpans(rows: readonly OutboxRow[]): void {
     const { spans, store, waitUntil } = this.#tools;
     if (!spans.isOn) return;
-    const events = rows.flatMap(({ entries }) => entries.events).filter(({ type }) => type !== "job.updated");
-    const lastVersions = new Map(events.map(({ jobId, version }) => [jobId, version]));
-    const jobs = store.jobs.findMany([...lastVersions.keys()]).map(({ job }) => job);
-    const ended = jobs.filter((job) => isFinal(job.status) && lastVersions.get(job.id) === job.version);
+    const events = rows.flatMap(({ entries }) => entries.events);
+    const jobs = store.jobs.findMany([...new Set(events.map(({ jobId }) => jobId))]).map(({ job }) => job);
+    const ended = endedIn(events, jobs);
     if (ended.length > 0) waitUntil(spans.export(ended));
   }
 }

@@ -3,7 +3,8 @@
 // contain a prompt, an input or a result.
 
 import { readTraceparent } from "../contract/traceparent.ts";
-import type { JobEventType } from "../domain/event.ts";
+import { endsAttempt } from "../domain/attempt.ts";
+import type { JobEvent, JobEventType } from "../domain/event.ts";
 import type { Job } from "../domain/job.ts";
 
 export interface TimelineEvent {
@@ -41,21 +42,6 @@ const PROVIDER: Readonly<Record<string, string>> = {
   mistral: "mistral_ai",
 };
 
-/** Events that end an attempt; all others belong to it. */
-const ENDS: ReadonlySet<JobEventType> = new Set([
-  "job.completed",
-  "job.failed",
-  "job.cancelled",
-  "job.released",
-  "job.lost",
-  "job.reaped",
-  "job.timed_out",
-  "job.halted",
-  "job.rate_limited",
-  "job.fell_back",
-  "job.accept_expired",
-]);
-
 const nano = (at: number): string => `${at}000000`;
 
 const attribute = ([key, value]: [string, AttributeValue]): object[] => {
@@ -83,9 +69,10 @@ const runAttributes = (job: Job, isLast: boolean) => ({
     isLast && job.firstTokenAt !== null && job.startedAt !== null ? (job.firstTokenAt - job.startedAt) / 1000 : null,
 });
 
-const statusOf = (type: JobEventType, job: Job): Span["status"] => {
+/** Of an earlier attempt the job no longer has the error. */
+const statusOf = (type: JobEventType, error: Job["error"]): Span["status"] => {
   if (type === "job.completed") return { code: STATUS.ok };
-  return { code: STATUS.error, message: job.error?.code ?? type };
+  return { code: STATUS.error, message: error?.code ?? type };
 };
 
 interface Part {
@@ -102,7 +89,7 @@ const partsOf = (job: Job, timeline: readonly TimelineEvent[]): Part[] => {
   const parts: Part[] = [];
   let queuedAt = job.createdAt;
   let runAt: number | null = null;
-  const lastEnd = timeline.findLast(({ type }) => ENDS.has(type));
+  const lastEnd = timeline.findLast(({ type }) => endsAttempt(type));
   for (const event of timeline) {
     const { at, type, worker } = event;
     if (type === "job.assigned") {
@@ -117,16 +104,23 @@ const partsOf = (job: Job, timeline: readonly TimelineEvent[]): Part[] => {
       });
       runAt = at;
     } else if (type === "job.started") runAt = at;
-    else if (ENDS.has(type)) {
-      const given = { ...runAttributes(job, event === lastEnd), "signalbox.worker": worker, "signalbox.outcome": type };
+    else if (endsAttempt(type)) {
+      const isLast = event === lastEnd;
+      const given = { ...runAttributes(job, isLast), "signalbox.worker": worker, "signalbox.outcome": type };
       const name = `${operationOf(job)} ${job.model ?? ""}`.trim();
-      if (runAt !== null)
-        parts.push({ name, kind: KIND.client, fromAt: runAt, toAt: at, given, status: statusOf(type, job) });
+      const status = statusOf(type, isLast ? job.error : null);
+      if (runAt !== null) parts.push({ name, kind: KIND.client, fromAt: runAt, toAt: at, given, status });
       queuedAt = at;
       runAt = null;
     }
   }
   return parts;
+};
+
+/** The jobs whose end is among these events; a later change of a final job is no second end. */
+export const endedIn = (events: readonly JobEvent[], jobs: readonly Job[]): Job[] => {
+  const endedAt = new Map(events.filter(({ type }) => endsAttempt(type)).map(({ jobId, at }) => [jobId, at]));
+  return jobs.filter(({ id, finishedAt }) => endedAt.get(id) === finishedAt);
 };
 
 /** `randomHex(chars)` returns ids. */

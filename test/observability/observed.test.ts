@@ -160,6 +160,23 @@ test("a job's spans join the caller's trace: the job, its time in the queue, its
   expect(collected[0]?.authorization).toBe("Bearer collector-key");
 });
 
+test("a failed job that is edited at once has its spans all the same, once", async () => {
+  await register();
+  const { body: job } = await call("POST", "/dispatch", { prompt: "hello" });
+  const report = { lease: job.lease, error: { code: "boom", message: "it broke" } };
+  await call("POST", `/api/jobs/${job.id}/fail`, report);
+  expect((await call("PATCH", `/api/jobs/${job.id}`, { priority: "high" })).status).toBe(200);
+  const roots = () =>
+    collected
+      .flatMap(({ spans }) => spans)
+      .filter(({ name, attributes }) => name === "signalbox job" && JSON.stringify(attributes).includes(job.id));
+  await expect.poll(() => roots().length).toBe(1);
+  await call("PATCH", `/api/jobs/${job.id}`, { priority: "low" });
+  await call("GET", `/api/jobs/${job.id}/events`);
+  await sleep(200);
+  expect(roots()).toHaveLength(1);
+});
+
 test("a job without a caller's trace gets one of its own, and a malformed one is no trace", async () => {
   const { body: fresh } = await call("POST", "/api/jobs", { prompt: "x" });
   expect(fresh.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
