@@ -32,6 +32,7 @@ export const noteExpiredLeases = (turn: Turn, instance: string): void => {
 const recordPause = (turn: Turn, worker: Worker): void => {
   turn.putWorker(worker);
   const reason = worker.pause?.reason ?? "";
+  turn.reopenAvoiding();
   turn.send(worker.instance, { type: "worker.paused", reason });
   turn.audit("worker.paused", worker.instance, { reason }, SERVICE_ACTOR);
 };
