@@ -51,6 +51,11 @@ export class Scene {
     this.#world.shell.crash("evicted");
   }
 
+  /** The object is replaced: its connections are cut, too. */
+  deploy(): void {
+    this.#world.shell.crash("deployed");
+  }
+
   async ask<Name extends OperationName>(
     credential: Credential,
     name: Name,
