@@ -146,4 +146,19 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
       assert.deepEqual([told?.job.id, told?.job.prompt], [id, "long ago"]);
     },
   },
+  {
+    what: "a job that waits for another worker than its last goes back to that at once when no other can work",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, jobs: { retry: { backoff_seconds: 1 } } });
+      await present(scene, { instance: "first" });
+      const held = await started(scene);
+      await present(scene, { instance: "second" });
+      await create(scene);
+      await fail(scene, held, BROKE);
+      await scene.pass(2_000);
+      assert.equal((await read(scene, held.id)).status, "pending");
+      await present(scene, { instance: "second", unavailable: "its runtime is down" });
+      assert.equal((await read(scene, held.id)).assigned_worker, "first");
+    },
+  },
 ];
