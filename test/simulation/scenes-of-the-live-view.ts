@@ -108,19 +108,15 @@ export const SCENES_OF_THE_LIVE_VIEW: readonly Shown[] = [
     shown: async (scene) => {
       const frames = await watching(scene);
       for (let batch = 0; batch < 10; batch += 1) await createMany(scene, 500);
-      await scene.pass(100);
-      assert.deepEqual(only(take(frames), "snapshot"), []);
-      await scene.pass(10_000);
-      take(frames);
-      for (let batch = 0; batch < 10; batch += 1) await createMany(scene, 500);
       const { id } = await create(scene);
-      await scene.pass(10_000);
+      await scene.pass(100);
       const [[snapshot] = [], ...rest] = take(frames);
       assert.ok(snapshot?.type === "snapshot");
       assert.equal(snapshot.jobs.length, 200);
       assert.ok(snapshot.jobs.some((job) => job.id === id));
-      assert.equal(snapshot.counts.pending, 10_001);
-      assert.deepEqual(only(rest, "job.updated"), []);
+      assert.equal(snapshot.counts.pending, 5_001);
+      await scene.pass(100);
+      assert.deepEqual(only([...rest, ...take(frames)], "job.updated"), []);
     },
   },
   {
