@@ -15,7 +15,7 @@ export interface Login {
 
 export const DEFAULT_URL = "http://127.0.0.1:8787";
 
-export const loginFile = (env: Environment): string =>
+const loginFile = (env: Environment): string =>
   path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || homedir(), ".config"), "signalbox", "config.json");
 
 const readLogin = (env: Environment): Login | null => {

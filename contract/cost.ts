@@ -1,10 +1,9 @@
 // Cost on the wire: decimal US dollars, calendar periods in UTC.
 
 import * as z from "zod";
+import { DAY_MS } from "../domain/duration.ts";
 import { MAX_SPAN_DAYS, PERIODS } from "../domain/period.ts";
 import { count, fromIso, instant } from "./field.ts";
-
-const DAY_MS = 86_400_000;
 
 export const costQuery = z
   .strictObject({

@@ -1,7 +1,7 @@
 // Dispatch and its explanation on the wire.
 
 import * as z from "zod";
-import type { Routing } from "../domain/routing.ts";
+import type { Routing } from "../domain/explanation.ts";
 import type { WorkerVerdict } from "../domain/verdict.ts";
 import { count, digits, instanceName, modelName, providerName } from "./field.ts";
 import { priority, tier } from "./job.ts";

@@ -2,7 +2,7 @@
 // its recorded cost.
 
 import type { JobEvent, JobEventType } from "./event.ts";
-import { RATE_LIMIT_MESSAGE } from "./failure.ts";
+import { RATE_LIMIT_ERROR } from "./failure.ts";
 import type { JobError, Usage } from "./job.ts";
 
 /** What a worker reported about an attempt's usage and cost. */
@@ -118,8 +118,7 @@ const advanced = (attempt: Attempt, event: TimelineEvent): Attempt => {
 
 /** The error of an ending event, from its detail or its type. */
 const errorOf = ({ type, detail }: TimelineEvent): JobError | null => {
-  if (type === "job.rate_limited")
-    return { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true };
+  if (type === "job.rate_limited") return RATE_LIMIT_ERROR;
   const told = fieldOf(detail, "error") ?? detail;
   return textIn(told, "code") === null ? null : (told as JobError);
 };

@@ -1,7 +1,7 @@
 // The dotted paths of a provider file: `limits.max_input_tokens`, `providers.0.context_length`. Only own properties and
 // array indexes, so no path reaches a prototype.
 
-export const PATH_MAX_SEGMENTS = 8;
+const PATH_MAX_SEGMENTS = 8;
 
 const SEGMENT = "[A-Za-z0-9_-]{1,64}";
 const FIELD_PATH = new RegExp(`^${SEGMENT}(\\.${SEGMENT}){0,${PATH_MAX_SEGMENTS - 1}}$`);

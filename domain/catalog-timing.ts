@@ -2,9 +2,12 @@
 // within the slot, so that thousands with the same schedule do not run in the same second. A failed sync is tried again
 // earlier than scheduled, with growing delays.
 
-export const SPREAD_MAX_MS = 30 * 60_000;
-export const RETRY_FIRST_MS = 5 * 60_000;
-export const RETRY_MAX_MS = 2 * 60 * 60_000;
+import { HOUR_MS, MINUTE_MS } from "./duration.ts";
+import { fnv1a } from "./fnv.ts";
+
+const SPREAD_MAX_MS = 30 * MINUTE_MS;
+const RETRY_FIRST_MS = 5 * MINUTE_MS;
+export const RETRY_MAX_MS = 2 * HOUR_MS;
 
 /** The time of the next sync, from the two slots after `now` and the id. The offset is less than half a slot. */
 export function nextSyncAt(slotAt: number, followingSlotAt: number | null, id: string): number {
@@ -24,10 +27,7 @@ export function nextRetryAt(now: number, failureCount: number, retryAfterMs: num
 
 /** FNV-1a with a final mix, as a fraction in [0, 1): an id always gets the same value. */
 function fraction(id: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < id.length; index++) {
-    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
-  }
+  let hash = fnv1a(id);
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
   hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;

@@ -30,8 +30,8 @@ export type CatalogModel = { id: string; name: string; context_window?: number }
 export type ListedModel = CatalogModel & { price?: ModelPrice };
 
 /** Longer ids are skipped, because no job could name them. */
-export const MODEL_ID_MAX_CHARACTERS = 128;
-export const MODEL_NAME_MAX_CHARACTERS = 256;
+const MODEL_ID_MAX_CHARACTERS = 128;
+const MODEL_NAME_MAX_CHARACTERS = 256;
 
 export type RowsReading = { ok: true; rows: readonly unknown[] } | { ok: false; reason: string };
 

@@ -8,14 +8,14 @@ import type { Worker } from "./worker.ts";
 const FIRST_LENGTH = 64;
 
 /** The part of a worker's offer that its score depends on. */
-export interface Offer {
+export interface ScoredOffer {
   readonly provider: string;
   readonly tagCount: number;
   readonly namesModels: boolean;
   readonly tier: Tier | null;
 }
 
-export const offerOf = ({ provider, tags, models, tier }: Worker): Offer => ({
+export const scoredOfferOf = ({ provider, tags, models, tier }: Worker): ScoredOffer => ({
   provider,
   tagCount: tags.length,
   namesModels: models !== null,
@@ -33,12 +33,12 @@ export class Columns {
   /** Index into `offers`. */
   offer = new Uint32Array(FIRST_LENGTH);
   /** The distinct offers; unused indexes are reused. */
-  readonly offers: Offer[] = [];
+  readonly offers: ScoredOffer[] = [];
   readonly #places = new Numbering();
 
   setOffer(slot: number, worker: Worker): void {
     this.#reach(slot);
-    const offer = offerOf(worker);
+    const offer = scoredOfferOf(worker);
     const place = this.#places.take(nameOf(offer));
     this.offers[place] = offer;
     this.offer[slot] = place;
@@ -60,7 +60,7 @@ export class Columns {
   }
 }
 
-const nameOf = (offer: Offer): string => JSON.stringify(offer);
+const nameOf = (offer: ScoredOffer): string => JSON.stringify(offer);
 
 const widened = <Column extends Float64Array | Uint32Array>(from: Column, to: Column): Column => {
   to.set(from);

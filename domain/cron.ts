@@ -2,10 +2,10 @@
 // at whole minutes of the wall clock. Accepts classic cron: numbers, *, lists, ranges, steps on * or a range, names
 // (JAN, MON) in any case, 0 and 7 for Sunday. If day of month and day of week are both restricted, either one matches.
 
+import { DAY_MS } from "./duration.ts";
 import { err, ok, type Result } from "./result.ts";
-import { DAY_MS } from "./timezone.ts";
 
-export const MAX_CRON_LENGTH = 128;
+const MAX_CRON_LENGTH = 128;
 const NAMED_TWICE = "cron names a value twice in one field (0 and 7 are both Sunday): leave the repetition out";
 const NEVER_FIRES = "cron never fires: none of its months has that day; change the day of month or the month";
 
@@ -102,7 +102,7 @@ function valuesOf(field: string, rule: FieldRule): number[] {
 }
 
 /** Whether the expression fires on a day, given as the wall clock's midnight in milliseconds. */
-export function firesOnDay(cron: Cron, wallMidnight: number): boolean {
+function firesOnDay(cron: Cron, wallMidnight: number): boolean {
   const date = new Date(wallMidnight);
   if (!cron.months.has(date.getUTCMonth() + 1)) return false;
   const dayOfMonthFits = cron.daysOfMonth.has(date.getUTCDate());

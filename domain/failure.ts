@@ -7,14 +7,17 @@
 
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
 import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
-import { type AttemptSpending, asRunning, failed, hasSpoken, holds, leaseLost, unchanged } from "./lease-fence.ts";
+import { asRunning, avoidingThis, failed, hasSpoken, holds, leaseLost, type Spent, unchanged } from "./lease-fence.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 
-/** The specification's words for a provider's rate limit. */
-export const RATE_LIMIT_MESSAGE = "429 Too Many Requests / Rate limit exceeded";
-/** How many workers that failed a job are remembered, the latest first. */
-const MAX_AVOIDED_WORKERS = 16;
+/** A provider's rate limit, in the specification's words. */
+export const RATE_LIMIT_ERROR: JobError = {
+  code: "rate_limited",
+  message: "429 Too Many Requests / Rate limit exceeded",
+  status: 429,
+  retryable: true,
+};
 
 export interface FailurePolicy {
   readonly maxAttempts: number;
@@ -29,7 +32,7 @@ export interface FailurePolicy {
   readonly jitter: number;
 }
 
-export interface FailureReport extends AttemptSpending {
+export interface FailureReport extends Spent {
   readonly error: JobError;
   readonly retryAfterMs: number | null;
 }
@@ -74,14 +77,12 @@ const mayFallBack = (job: Job, policy: FailurePolicy, mayRetry: boolean): boolea
 const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
   const { maxAttempts, retry, jitter, unservedProviders } = policy;
   const delayMs = attemptDelayMs(job.attempts, retry.backoffMs, retry.maxBackoffMs, jitter);
-  const failedOn = job.assignedWorker === null ? [] : [job.assignedWorker];
-  const others = job.avoidedWorkers.filter((instance) => instance !== job.assignedWorker);
   const next = requeueJob(
     job,
     nowAt,
     { until: nowAt + delayMs, by: "retry" },
     {
-      avoidedWorkers: [...others, ...failedOn].slice(-MAX_AVOIDED_WORKERS),
+      avoidedWorkers: avoidingThis(job),
       excludedProviders: [],
       rateLimitRetries: 0,
       settledBy: "failed",
@@ -95,15 +96,13 @@ const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: 
     error: { ...report.error },
     ...(unservedProviders.length === 0 ? {} : { unserved_providers: [...unservedProviders] }),
   };
-  const event = { ...jobEvent(next, "job.attempt_failed", nowAt, detail), worker: job.assignedWorker };
+  const event = jobEvent(job, "job.attempt_failed", nowAt, detail);
   return { job: next, events: [event] };
 };
 
 /** In the specification's words; a front-door client gets the runtime's own words. */
 const rateLimitOf = (job: Job, said: JobError): JobError =>
-  job.api === null
-    ? { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429, retryable: true }
-    : { ...said, status: said.status ?? 429, retryable: true };
+  job.api === null ? RATE_LIMIT_ERROR : { ...said, status: said.status ?? 429, retryable: true };
 
 const tellingWhen = (job: Job, { retryAfterMs }: FailureReport): Job =>
   job.frontDoor === null || retryAfterMs === null ? job : { ...job, frontDoor: { ...job.frontDoor, retryAfterMs } };
@@ -136,7 +135,7 @@ const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, now
     delay_ms: delayMs,
     provider: job.workerProvider,
   };
-  const event = { ...jobEvent(next, "job.rate_limited", nowAt, detail), worker: job.assignedWorker };
+  const event = jobEvent(job, "job.rate_limited", nowAt, detail);
   return { job: next, events: [event], backoffUntilAt };
 };
 
@@ -150,5 +149,5 @@ const fellBack = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt:
     error: report.error,
   });
   const detail = { from: left, remaining: [...policy.fallbackProviders], error: { ...report.error } };
-  return { job: next, events: [{ ...jobEvent(next, "job.fell_back", nowAt, detail), worker: job.assignedWorker }] };
+  return { job: next, events: [jobEvent(job, "job.fell_back", nowAt, detail)] };
 };

@@ -6,9 +6,9 @@ import { Bits } from "./bits.ts";
 import { Columns } from "./columns.ts";
 import { EqualWorkers } from "./equal-workers.ts";
 import { modelKeyOf } from "./model-name.ts";
-import { Postings } from "./posting.ts";
+import { Postings } from "./postings.ts";
 import type { Requirements } from "./requirements.ts";
-import { SharedLists } from "./shared.ts";
+import { SharedLists } from "./shared-lists.ts";
 import { pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
 
 /** Whether a worker can be told of a job at once. */

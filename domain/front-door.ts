@@ -2,8 +2,7 @@
 
 import type { Alias } from "./door-model.ts";
 import { changeJob, type Decision, type Job, type JobError, type JobPayload, jobEvent, requeueJob } from "./job.ts";
-import { failed } from "./lease-fence.ts";
-import type { Refusal } from "./refusal.ts";
+import { avoidingThis, failed } from "./lease-fence.ts";
 
 export const KEPT_TEXTS = ["none", "result", "all"] as const;
 /** What history keeps of requests and answers. */
@@ -54,11 +53,9 @@ export const moveOn = (job: Job, firstTokenMs: number, maxAttempts: number, nowA
     retryable: true,
   };
   if (job.attempts >= maxAttempts) return failed(job, { usage: null, costNanoUsd: null }, error, nowAt, null);
-  const others = job.avoidedWorkers.filter((instance) => instance !== job.assignedWorker);
-  const avoidedWorkers = job.assignedWorker === null ? others : [...others, job.assignedWorker];
-  const next = requeueJob(job, nowAt, null, { error, settledBy: null, avoidedWorkers });
+  const next = requeueJob(job, nowAt, null, { error, settledBy: null, avoidedWorkers: avoidingThis(job) });
   const detail = { silent_for_ms: firstTokenMs, attempt: job.attempts, error: { ...error } };
-  return { job: next, events: [{ ...jobEvent(next, "job.reaped", nowAt, detail), worker: job.assignedWorker }] };
+  return { job: next, events: [jobEvent(job, "job.reaped", nowAt, detail)] };
 };
 
 export const clientClosed: JobError = {
@@ -89,7 +86,3 @@ const WORKERS_OWN = new Set([401, 403, 407, 408]);
 /** The runtime refused the client's request, which says nothing about the worker. */
 export const isClientsFault = ({ api }: Pick<Job, "api">, { status = 0 }: JobError): boolean =>
   api !== null && status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR && !WORKERS_OWN.has(status);
-
-/** A front-door job cannot be retried, because its client is gone. */
-export const refuseRetry = (job: Job): Refusal | null =>
-  job.api === null ? null : { code: "job_state", id: job.id, status: job.status, command: "retry" };

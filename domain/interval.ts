@@ -1,11 +1,12 @@
 // Intervals: `<integer><s|m|h|d>`, counted from an anchor. Invariant: every due time is anchorAt + k × intervalMs, k ≥
 // 1, so a late run never shifts the next (no drift).
 
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "./duration.ts";
 import { err, ok, type Result } from "./result.ts";
 
-const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-export const MIN_INTERVAL_MS = UNIT_MS.s;
-export const MAX_INTERVAL_MS = 366 * UNIT_MS.d;
+const UNIT_MS = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
+const MIN_INTERVAL_MS = UNIT_MS.s;
+const MAX_INTERVAL_MS = 366 * UNIT_MS.d;
 
 /** "90s" → 90 000. A day is always 24 hours; for a local time of day use cron with a time zone. */
 export function parseInterval(text: string): Result<number, string> {

@@ -2,23 +2,6 @@
 // object's journal for a moment; rows of the object's tables get new fields by a schema step.
 
 import type { Job } from "./job.ts";
-import type { Json } from "./json.ts";
-
-/** A job from history, sent along with a command on a job that has left the object. */
-export interface Archived {
-  readonly job: Job;
-  readonly prompt: string;
-  readonly input: Json;
-  readonly result: Json;
-}
-
-/** Includes the instant at which the object said that it has no such job; a later record may have replaced it. */
-export interface Brought extends Archived {
-  readonly absentAt: number;
-}
-
-/** How often history is read for a job that the object does not have; one read is enough unless the edge stalls. */
-export const MAX_HISTORY_LOOKS = 3;
 
 /** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
 type FirstField =

@@ -162,6 +162,7 @@ export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job =
   updatedAt: nowAt,
 });
 
+/** A job that leaves its worker is given as it was before: the event tells of the lease that ended. */
 export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail: Json = null): JobEvent => ({
   jobId: job.id,
   at: nowAt,
@@ -315,9 +316,10 @@ export const cancelJob = (
 
 /**
  * Failed or stuck: back to pending with a fresh count of attempts. `isStuck`: the lease is stale or its worker offline.
+ * A front-door job is not tried again, because its client is gone.
  */
 export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Decision, Refusal> => {
-  const isRetryable = job.status === "failed" || (isLeased(job) && isStuck);
+  const isRetryable = job.api === null && (job.status === "failed" || (isLeased(job) && isStuck));
   if (!isRetryable) return err({ code: "job_state", id: job.id, status: job.status, command: "retry" });
   const next = requeueJob(job, nowAt, null, {
     attempts: 0,
@@ -331,6 +333,6 @@ export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Deci
     finishedAt: null,
     settledBy: null,
   });
-  const event = { ...jobEvent(next, "job.retried", nowAt, { from: job.status }), worker: job.assignedWorker };
+  const event = jobEvent(job, "job.retried", nowAt, { from: job.status });
   return ok({ job: next, result: null, events: [event] });
 };

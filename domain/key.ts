@@ -43,8 +43,6 @@ const HOLDERS = {
 
 export type Permission = keyof typeof HOLDERS;
 
-export const PERMISSIONS = Object.keys(HOLDERS) as Permission[];
-
 /** The roles that have a permission, the smallest first. */
 export const rolesWith = (permission: Permission): readonly Role[] => [...HOLDERS[permission]].reverse();
 

@@ -53,7 +53,7 @@ export const isHaltedBy = (killswitch: Killswitch, resumedEpoch: number): boolea
 export const epochOfNewWorker = ({ level, pauseEpoch }: Killswitch): number =>
   level > 0 ? pauseEpoch - 1 : pauseEpoch;
 
-export const stopsSchedules = (killswitch: Killswitch): boolean => killswitch.level >= 2;
+export const stopsSchedules = ({ level }: Pick<Killswitch, "level">): boolean => level >= 2;
 export const cancelsWork = (killswitch: Killswitch): boolean => killswitch.level >= FULL_HALT;
 
 /**

@@ -15,6 +15,15 @@ import type { Refusal } from "./refusal.ts";
 /** The client has received part of an answer: no other attempt may continue or repeat it. */
 export const hasSpoken = (job: Job): boolean => job.api !== null && job.stream && job.firstTokenAt !== null;
 
+/** How many workers that failed a job are remembered; the oldest is forgotten first. */
+const MAX_AVOIDED_WORKERS = 16;
+
+/** The workers that the job avoids once it leaves the one that has it. */
+export const avoidingThis = ({ avoidedWorkers, assignedWorker }: Job): string[] => {
+  const others = avoidedWorkers.filter((instance) => instance !== assignedWorker);
+  return [...others, ...(assignedWorker === null ? [] : [assignedWorker])].slice(-MAX_AVOIDED_WORKERS);
+};
+
 export const leaseLost = (job: Job, lease: number): Refusal => ({
   code: "lease_lost",
   id: job.id,
@@ -45,7 +54,8 @@ export const started = (job: Job, nowAt: number): Job =>
 /** A report means that the job is being worked on, even if its start was never reported. */
 export const asRunning = (job: Job, nowAt: number): Job => (job.status === "assigned" ? started(job, nowAt) : job);
 
-export interface AttemptSpending {
+/** What a worker says that an attempt used and cost. */
+export interface Spent {
   readonly usage: Usage | null;
   /** The model that answered, if the worker says so. */
   readonly model?: string | null;
@@ -55,7 +65,7 @@ export interface AttemptSpending {
 /** The end of a job that did not succeed. */
 export const failed = (
   job: Job,
-  spent: AttemptSpending,
+  spent: Spent,
   error: JobError,
   nowAt: number,
   settledBy: Settlement | null = "failed",

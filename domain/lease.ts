@@ -4,16 +4,7 @@
 import { releaseDelayMs } from "./backoff.ts";
 import { changeJob, type Decision, type Delayed, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
 import type { Json } from "./json.ts";
-import {
-  type AttemptSpending,
-  asRunning,
-  failed,
-  hasSpoken,
-  holds,
-  leaseLost,
-  started,
-  unchanged,
-} from "./lease-fence.ts";
+import { asRunning, failed, hasSpoken, holds, leaseLost, type Spent, started, unchanged } from "./lease-fence.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 
@@ -92,7 +83,7 @@ export const speakFirst = (job: Job, lease: number, nowAt: number): Result<Decis
 export const completeJob = (
   job: Job,
   lease: number,
-  report: { result: Json } & AttemptSpending,
+  report: { result: Json } & Spent,
   nowAt: number,
 ): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "completed") return ok(unchanged(job));
@@ -129,7 +120,7 @@ const givenBack = (
 ): Decision => {
   const attempts = job.status === "running" ? job.attempts - 1 : job.attempts;
   const next = requeueJob(job, nowAt, delay, { attempts, ...changes });
-  return { job: next, events: [{ ...jobEvent(next, type, nowAt, { reason }), worker: job.assignedWorker }] };
+  return { job: next, events: [jobEvent(job, type, nowAt, { reason })] };
 };
 
 export const releaseJob = (job: Job, lease: number, reason: string, nowAt: number): Result<Decision, Refusal> => {
@@ -167,7 +158,7 @@ export const haltJob = (job: Job, level: number, nowAt: number): Decision =>
 /** A lease that was not started in time goes to the next worker. */
 export const expireLease = (job: Job, nowAt: number): Decision => {
   const next = requeueJob(job, nowAt, null);
-  return { job: next, events: [{ ...jobEvent(next, "job.accept_expired", nowAt), worker: job.assignedWorker }] };
+  return { job: next, events: [jobEvent(job, "job.accept_expired", nowAt)] };
 };
 
 /** A job whose worker fell silent. */
@@ -191,7 +182,7 @@ const workerLost = (
   }
   const next = requeueJob(job, nowAt, null, { settledBy: null });
   const detail = { ...how.detail, attempt: job.attempts, of: maxAttempts };
-  return { job: next, events: [{ ...jobEvent(next, how.type, nowAt, detail), worker: job.assignedWorker }] };
+  return { job: next, events: [jobEvent(job, how.type, nowAt, detail)] };
 };
 
 export const timeOutJob = (job: Job, timeoutMs: number, nowAt: number): Decision => {

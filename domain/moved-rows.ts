@@ -2,8 +2,10 @@
 
 export interface TableRows {
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | number | null)[])[];
+  readonly rows: readonly (readonly Cell[])[];
 }
+
+type Cell = string | number | null;
 
 export interface TablePage extends TableRows {
   /** The first row of the next page; null after the last page. */
@@ -11,8 +13,6 @@ export interface TablePage extends TableRows {
 }
 
 export const ROWS_A_PAGE = 500;
-
-type Cell = string | number | null;
 
 const sizeOf = (cells: readonly Cell[]): number =>
   cells.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : 8), 0);

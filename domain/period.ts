@@ -1,10 +1,10 @@
 // Calendar periods in UTC: the day, the ISO week (from Monday), the month. Invariant: each instant is in exactly one
 // period of a kind, and in exactly one of its slots.
 
+import { DAY_MS, HOUR_MS } from "./duration.ts";
+
 export const PERIODS = ["day", "week", "month"] as const;
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 /** 1970-01-05, the first Monday. */
 const FIRST_MONDAY_AT = 4 * DAY_MS;

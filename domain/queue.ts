@@ -2,16 +2,15 @@
 // is the requirements, so matching looks only at the first job of each group.
 
 import type { Api } from "./api.ts";
+import { HOUR_MS, MINUTE_MS } from "./duration.ts";
 import type { Priority, Requirements } from "./requirements.ts";
-
-const MINUTE_MS = 60_000;
 
 /** A higher priority counts as enqueued earlier; a lower one can be overtaken for at most this long. */
 export const HEAD_START_MS: Record<Priority, number> = {
   low: 0,
   normal: 5 * MINUTE_MS,
   high: 30 * MINUTE_MS,
-  critical: 360 * MINUTE_MS,
+  critical: 6 * HOUR_MS,
 };
 
 /** Smaller is earlier. `enqueuedAt` in epoch ms. */

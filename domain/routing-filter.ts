@@ -41,6 +41,8 @@ interface Nobody {
 
 interface Filter {
   readonly name: string;
+  /** A worker that it refuses lacks only a free place, its own or its provider's. */
+  readonly isAboutRoom?: true;
   /** Why this worker may not have this job; null if it may. */
   readonly refuses: (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet) => string | null;
   /** Whether it can refuse any worker at all, given the request and the policy. */
@@ -181,6 +183,7 @@ const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "provider_limit",
+    isAboutRoom: true,
     refuses: ({ worker }, _asked, policy) => policy.closedProviders.get(worker.provider) ?? null,
     applies: (_asked, policy) => policy.closedProviders.size > 0,
     narrow: (left, fleet, _asked, policy) => {
@@ -192,7 +195,7 @@ const MAY_EVER: readonly Filter[] = [
 ];
 
 /** In the order in which refusals are counted: first what never changes, last what only time changes. */
-export const FILTERS: readonly Filter[] = [
+const FILTERS: readonly Filter[] = [
   ...MAY_EVER,
   {
     name: "failed_before",
@@ -208,6 +211,7 @@ export const FILTERS: readonly Filter[] = [
   },
   {
     name: "capacity",
+    isAboutRoom: true,
     refuses: ({ worker, load }) =>
       load < worker.concurrency ? null : `at capacity (${load} of ${worker.concurrency})`,
     narrow: (left, fleet) => {
@@ -240,12 +244,18 @@ const hasOthers = (among: Bits, fleet: Fleet, asked: Requirements): boolean => {
 
 const mayEverHave = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Bits => {
   const left = fleet.registered.copy();
-  for (const filter of applicable(MAY_EVER, asked, policy)) filter.narrow(left, fleet, asked, policy);
+  for (const filter of MAY_EVER) {
+    if (mayRefuse(filter, asked, policy)) filter.narrow(left, fleet, asked, policy);
+  }
   return left;
 };
 
-const applicable = (filters: readonly Filter[], asked: Requirements, policy: RoutePolicy): Filter[] =>
-  filters.filter((filter) => filter.applies?.(asked, policy) !== false);
+const mayRefuse = (filter: Filter, asked: Requirements, policy: RoutePolicy): boolean =>
+  filter.applies?.(asked, policy) !== false;
+
+/** The filters that can refuse any worker at all. */
+export const filtersFor = (asked: Requirements, policy: RoutePolicy): Filter[] =>
+  FILTERS.filter((filter) => mayRefuse(filter, asked, policy));
 
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
   policy.strategy === "fallback" && asked.provider === null && !policy.chain.includes(provider);
@@ -256,14 +266,14 @@ const isSilent = (member: Member, policy: RoutePolicy): boolean =>
 
 /** Every reason why a worker may not have a job; empty if it may. */
 export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string[] =>
-  applicable(FILTERS, asked, policy)
+  filtersFor(asked, policy)
     .map((filter) => filter.refuses(member, asked, policy, fleet))
     .filter((reason) => reason !== null);
 
 /** The first reason, as counted in a worker's `skipped`. */
 export const firstRefusal = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string | null => {
   for (const filter of FILTERS) {
-    if (filter.applies?.(asked, policy) === false) continue;
+    if (!mayRefuse(filter, asked, policy)) continue;
     const reason = filter.refuses(member, asked, policy, fleet);
     if (reason !== null) return reason;
   }

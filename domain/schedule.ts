@@ -5,7 +5,7 @@
 import { parseCron } from "./cron.ts";
 import { parseInterval } from "./interval.ts";
 import type { NewJob } from "./job.ts";
-import { KILLSWITCH_OFF, stopsSchedules } from "./killswitch.ts";
+import { stopsSchedules } from "./killswitch.ts";
 import { type FieldError, invalid, type RefusalOf } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 import type { Overlap, ScheduleStatus } from "./schedule-status.ts";
@@ -157,7 +157,7 @@ export const storedTiming = (schedule: Schedule): Timing => {
 };
 
 const skipReason = (schedule: Schedule, { openJob, killswitchLevel }: RunCircumstances): string | null => {
-  if (stopsSchedules({ ...KILLSWITCH_OFF, level: killswitchLevel })) return `killswitch level ${killswitchLevel}`;
+  if (stopsSchedules({ level: killswitchLevel })) return `killswitch level ${killswitchLevel}`;
   if (schedule.overlap === "skip" && openJob) return "the last run's job is still open";
   return null;
 };

@@ -2,7 +2,7 @@
 // weighted mean, 0 to 100. A conversation's next turn scores higher on the worker of the previous turn. The choice
 // computes scores by slot, the explanation by worker; a test checks that they agree.
 
-import { type Offer, offerOf } from "./columns.ts";
+import { type ScoredOffer, scoredOfferOf } from "./columns.ts";
 import { DEFAULT_WEIGHTS, type Weights } from "./config.ts";
 import { type Fleet, type Member, usedShareOf } from "./fleet.ts";
 import { freshnessAfter, missedBeatsIn, type PresenceFacts } from "./freshness.ts";
@@ -82,12 +82,12 @@ export const scoreParts = (member: Member, asked: ScoringRequest, facts: Scoring
   capacity: capacityOf(usedShareOf(member), asked),
   success: successRateOf(member.worker),
   freshness: member.isConnected || member.isClaiming ? 1 : freshnessAfter(missedBeatsIn(facts)(member.lastSeenAt)),
-  ...offerParts(offerOf(member.worker), asked, facts),
+  ...offerParts(scoredOfferOf(member.worker), asked, facts),
   ...(asked.session === undefined ? {} : { affinity: asked.session.worker === member.worker.instance ? 1 : 0 }),
 });
 
 /** The parts that depend only on the offer. */
-const offerParts = (offer: Offer, asked: ScoringRequest, facts: ScoringFacts): OfferParts => {
+const offerParts = (offer: ScoredOffer, asked: ScoringRequest, facts: ScoringFacts): OfferParts => {
   const price = facts.priceOf(offer.provider, asked.model);
   return {
     tag_fit: (1 + asked.tags.length) / (1 + Math.max(offer.tagCount, asked.tags.length)),
@@ -139,7 +139,7 @@ export const scorerFor = (
   const homeBonus = weights.affinity ?? 0;
   const offered: (number | undefined)[] = [];
   const worthOf = (place: number): number => {
-    const worth = offerScore(offerParts(offers[place] as Offer, asked, facts), weights);
+    const worth = offerScore(offerParts(offers[place] as ScoredOffer, asked, facts), weights);
     offered[place] = worth;
     return worth;
   };

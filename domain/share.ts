@@ -1,15 +1,11 @@
 // In which of several object processes a tenant lives. The result names the folder with the tenant's data, so a change
 // of this rule loses every tenant that it moves.
 
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
+import { fnv1a } from "./fnv.ts";
 
-/**
- * FNV-1a of the tenant's name (ASCII), then MurmurHash3's final mix, because FNV's low bits are weak; modulo `count`.
- */
+/** FNV-1a of the tenant's name (ASCII), then MurmurHash3's final mix; modulo `count`. */
 export const shareOf = (tenant: string, count: number): number => {
-  let hash = FNV_OFFSET;
-  for (let at = 0; at < tenant.length; at += 1) hash = Math.imul(hash ^ tenant.charCodeAt(at), FNV_PRIME);
+  let hash = fnv1a(tenant);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return ((hash ^ (hash >>> 16)) >>> 0) % count;

@@ -1,9 +1,8 @@
 // What a tenant has spent, by calendar day (UTC) and provider: an index over stored sums, so reading it costs no query.
 // Invariant: it has at least the days of the current month, with the table's sums.
 
+import { DAY_MS } from "./duration.ts";
 import { type Period, periodAt } from "./period.ts";
-
-const DAY_MS = 86_400_000;
 
 export interface SpentOnDay {
   /** Midnight UTC, epoch ms. */

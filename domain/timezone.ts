@@ -1,9 +1,9 @@
 // Wall clocks of IANA time zones, from the runtime's zone data (Intl). Invariant: pieces() covers a span without gaps
 // or overlaps, and within a piece the zone's offset is constant, so wall time = instant + offset.
 
+import { DAY_MS } from "./duration.ts";
 import { err, ok, type Result } from "./result.ts";
 
-export const DAY_MS = 86_400_000;
 const MAX_NAME_LENGTH = 64;
 const MAX_CACHED_FORMATTERS = 256;
 
@@ -50,7 +50,7 @@ export function parseTimezone(name: string): Result<string, string> {
 }
 
 /** Milliseconds to add to an instant to get the zone's wall clock. */
-export function offsetMsAt(timezone: string, at: number): number {
+function offsetMsAt(timezone: string, at: number): number {
   const wholeSecondAt = Math.floor(at / 1000) * 1000;
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = formatterFor(timezone)
     .format(wholeSecondAt)

@@ -3,11 +3,12 @@
 // the next.
 
 import { type CronTiming, cronRunsBetween, nextCronAt } from "./cron-times.ts";
+import { DAY_MS } from "./duration.ts";
 import { intervalRunsBetween, nextIntervalAt } from "./interval.ts";
 
-export const MAX_PREVIEW_COUNT = 100;
+const MAX_PREVIEW_COUNT = 100;
 /** How far back missed due times are counted; within it the count is exact. */
-export const MAX_CATCH_UP_MS = 10 * 366 * 86_400_000;
+const MAX_CATCH_UP_MS = 10 * 366 * DAY_MS;
 
 export type Timing =
   | ({ readonly kind: "cron" } & CronTiming)

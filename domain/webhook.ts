@@ -1,6 +1,8 @@
 // Webhooks: which events are sent, when a delivery is tried again, and when an endpoint is disabled. Delays and
 // statuses are those of Standard Webhooks 1.0.0.
 
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "./duration.ts";
+
 export const WEBHOOK_EVENTS = [
   "job.completed",
   "job.failed",
@@ -74,11 +76,6 @@ export interface AttemptOutcome {
   readonly retryAfterMs: number | null;
   readonly error: string | null;
 }
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** The wait after the first, second … try. */
 const RETRY_DELAYS_MS = [

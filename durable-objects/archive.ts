@@ -1,7 +1,8 @@
 // Jobs that have left the object, read from history for late or repeated reports over a socket. Their ends were
 // reported, so nothing more is written for them; the record says which lease that was.
 
-import { type Brought, readJob } from "../domain/job-record.ts";
+import type { Brought } from "../domain/archived-job.ts";
+import { readJob } from "../domain/job-record.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 

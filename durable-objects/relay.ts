@@ -6,6 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../contract/data-line.ts";
 import { closeCodes } from "../contract/values.ts";
+import { HOUR_MS } from "../domain/duration.ts";
 import { HeldBody } from "./held-body.ts";
 import { answerClose, close, send } from "./hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "./object-line.ts";
@@ -47,7 +48,7 @@ interface Line {
 
 const TICK_MS = 100;
 const MAX_STREAMS = 4_096;
-const HELD_BODY_MS = 24 * 3_600_000;
+const HELD_BODY_MS = 24 * HOUR_MS;
 const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
 
 const MOVED = 424;

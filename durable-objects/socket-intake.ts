@@ -3,7 +3,7 @@
 
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
-import { type Brought, MAX_HISTORY_LOOKS } from "../domain/job-record.ts";
+import { type Brought, MAX_HISTORY_LOOKS } from "../domain/archived-job.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";

@@ -8,7 +8,7 @@ import { toReportedFailure, toSpent } from "../contract/report.ts";
 import { type CoordinatorMessage, MAX_FRAME_MESSAGES, type WorkerMessage, workerMessage } from "../contract/socket.ts";
 import { refusalOf } from "../contract/validation.ts";
 import { toPresence } from "../contract/worker.ts";
-import type { Brought } from "../domain/job-record.ts";
+import type { Brought } from "../domain/archived-job.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { invalid } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";

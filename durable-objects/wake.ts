@@ -1,8 +1,10 @@
 // The object's one alarm. Due times are noted during turns and set after their commit. A turn moves the alarm earlier,
 // never later; only the sweep, which computes it again, may move it later. After a failed sweep it waits.
 
+import { DAY_MS } from "../domain/duration.ts";
+
 /** The platform sets no alarm centuries ahead; the sweep of one that comes early sets the next. */
-const FARTHEST_MS = 365 * 86_400_000;
+const FARTHEST_MS = 365 * DAY_MS;
 
 export class Wake {
   readonly #state: DurableObjectState;

@@ -38,7 +38,7 @@ export function bundledModuleText(providers: readonly ProviderDefinition[]): str
 }
 
 /** Returns whether the file changed. */
-export async function writeBundledModule(): Promise<boolean> {
+async function writeBundledModule(): Promise<boolean> {
   const text = bundledModuleText(await readProviderFolder(BUNDLED_FOLDER));
   const before = await readFile(BUNDLED_MODULE, "utf8").catch(() => "");
   if (before === text) return false;

@@ -5,7 +5,7 @@ import { buildAll } from "./build.ts";
 import { runScript } from "./exit-error.ts";
 import { runCommand } from "./run-command.ts";
 
-export const TEST_REPORT = "dist/test-report.json";
+const TEST_REPORT = "dist/test-report.json";
 
 export async function runTests(args: string[]): Promise<number> {
   await buildAll();

@@ -2,6 +2,7 @@
 // requests: each task has its own part, so none can take another's, and what does not fit waits a minute.
 
 import { Allowance, type Cost } from "../domain/allowance.ts";
+import { DAY_MS } from "../domain/duration.ts";
 import { isInShare, readShare } from "../domain/share.ts";
 import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
 import { pruneHistory } from "./catalog/models.ts";
@@ -44,8 +45,8 @@ const wakeOverdue = async (env: Env, allowance: Allowance): Promise<void> => {
 };
 
 /** Cost and the audit log are kept for ever, jobs as their tenant configures; changes of model lists are not. */
-const CATALOG_HISTORY_KEPT_MS = 365 * 86_400_000;
-const SCHEDULE_RUNS_KEPT_MS = 90 * 86_400_000;
+const CATALOG_HISTORY_KEPT_MS = 365 * DAY_MS;
+const SCHEDULE_RUNS_KEPT_MS = 90 * DAY_MS;
 /** Well below what one statement can delete; the next minute continues. */
 const PRUNED_AT_A_TIME = 5_000;
 

@@ -12,7 +12,7 @@ import { runJob } from "./run-job.ts";
 import type { Progress, Runtime } from "./runtimes/runtime.ts";
 import type { Streams } from "./streams/streams.ts";
 
-export const PROGRESS_EVERY_MS = 1_000;
+const PROGRESS_EVERY_MS = 1_000;
 /** How long a job whose reader has left waits for the coordinator, before it reports its own end. */
 const HALT_GRACE_MS = 10_000;
 

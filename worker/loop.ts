@@ -16,7 +16,7 @@ import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage, Session } from "./session.ts";
 import type { Streams } from "./streams/streams.ts";
 
-export const DEFAULT_HEARTBEAT_SECONDS = 15;
+const DEFAULT_HEARTBEAT_SECONDS = 15;
 /** Beats are sent this much early, so that a slow connection does not make them late. */
 const BEAT_SHARE = 0.9;
 const MAX_PONG_MS = 15_000;

@@ -12,7 +12,7 @@ import { Problem } from "../parts/problem.tsx";
 import { followRowKeys } from "../parts/row-keys.ts";
 import { go, href, place } from "../router.ts";
 import { type HeldList, type Question, useHeldJobs } from "../state/held-jobs.ts";
-import { filterIn } from "../state/job-search.ts";
+import { filterIn } from "../state/job-filter.ts";
 import { useSettled } from "../state/load.ts";
 import { mayOperate } from "../state/session.ts";
 

@@ -7,7 +7,7 @@ import type { JobStatus } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { count, plural } from "../format.ts";
 import { serverNow } from "../state/clock.ts";
-import { type Filter, formatSearch } from "../state/job-search.ts";
+import { type Filter, formatSearch } from "../state/job-filter.ts";
 import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
 import { rangeInWords } from "../state/time-range.ts";

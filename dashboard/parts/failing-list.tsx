@@ -7,7 +7,7 @@ import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { href } from "../router.ts";
 import { counts } from "../state/board.ts";
-import type { Filter } from "../state/job-search.ts";
+import type { Filter } from "../state/job-filter.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { BulkDialog } from "./bulk-dialog.tsx";
 import { Empty, Loading } from "./page.tsx";

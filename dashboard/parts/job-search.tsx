@@ -8,7 +8,7 @@ import { count, splitTags } from "../format.ts";
 import { place, refine } from "../router.ts";
 import { counts, isOpen, schedules, workers } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
-import { completions, type Filter, filterIn, formatSearch, isSearched, parseSearch } from "../state/job-search.ts";
+import { completions, type Filter, filterIn, formatSearch, isSearched, parseSearch } from "../state/job-filter.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { forgetView, GIVEN_VIEWS, readViews, savedViews, saveView, type View } from "../state/saved-views.ts";
 import { isRange, RANGES, spanInWords, withRange } from "../state/time-range.ts";

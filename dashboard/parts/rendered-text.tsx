@@ -42,7 +42,7 @@ const addLine = (blocks: Block[], line: string): void => {
   else blocks.push({ kind: "text", lines: line.trim() === "" ? [] : [line] });
 };
 
-export const blocksOf = (text: string): Block[] => {
+const blocksOf = (text: string): Block[] => {
   const blocks: Block[] = [];
   let code: string[] | null = null;
   for (const line of text.split("\n")) {

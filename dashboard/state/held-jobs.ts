@@ -9,7 +9,7 @@ import { toRow } from "../parts/job-table.tsx";
 import { entry } from "../router.ts";
 import { jobs as liveJobs } from "./board.ts";
 import { serverNow } from "./clock.ts";
-import { type Filter, matches } from "./job-search.ts";
+import { type Filter, matches } from "./job-filter.ts";
 import { recoveries } from "./live.ts";
 import { useLoad } from "./load.ts";
 import { withRange } from "./time-range.ts";
@@ -87,7 +87,7 @@ const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> =
 };
 
 /** The current rows, and the jobs that a new read would add. */
-export const takeLive = (list: HeldList, live: ReadonlyMap<string, LiveJob>): void => {
+const takeLive = (list: HeldList, live: ReadonlyMap<string, LiveJob>): void => {
   let isChanged = false;
   const rows = list.rows.map((row) => {
     const now = live.get(row.id);

@@ -19,7 +19,7 @@ const kept = (): Theme => {
 
 export const theme = signal<Theme>(kept());
 /** The theme in use; charts are redrawn when it changes. */
-export const shownTheme = signal<"light" | "dark">("light");
+const shownTheme = signal<"light" | "dark">("light");
 
 export const chooseTheme = (next: Theme): void => {
   theme.value = next;

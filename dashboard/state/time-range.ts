@@ -1,7 +1,7 @@
 // Time ranges of the jobs page: in a saved view "last hour" stays relative; it becomes absolute when it is sent.
 
 import { dateTime } from "../format.ts";
-import type { Filter } from "./job-search.ts";
+import type { Filter } from "./job-filter.ts";
 
 const MINUTE_MS = 60_000;
 

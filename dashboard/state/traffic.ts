@@ -6,7 +6,7 @@ import type { ActivityMinute, LiveJob, LiveMessage } from "../../contract/live.t
 import { serverNow } from "./clock.ts";
 
 export const MINUTE_MS = 60_000;
-export const SHOWN_MINUTES = 60;
+const SHOWN_MINUTES = 60;
 const MAX_WAITS = 500;
 const MAX_SEEN = 5000;
 

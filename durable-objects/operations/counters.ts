@@ -1,6 +1,7 @@
 // Counts of a tenant's jobs for the metrics and the dashboard. Kept in memory and stored with each drain: sleep loses
 // nothing, a crash loses the counts of a moment. History has the exact numbers.
 
+import { MINUTE_MS } from "../../domain/duration.ts";
 import type { Usage } from "../../domain/job.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
 import type { ActivityMinute, Observed, ProviderTally, StoredCounters } from "../store/settings.ts";
@@ -91,7 +92,6 @@ const byCode = (errors: Readonly<Record<string, number>> = {}): Record<string, n
 
 const nameOf = (provider: string, model: string): string => JSON.stringify([provider, model]);
 
-const MINUTE_MS = 60_000;
 const KEPT_MINUTES = 60;
 
 /** What happened to jobs per minute: the minutes of the last hour that had events. */

@@ -2,6 +2,7 @@
 // sends it, and a turn of its own stores the outcome. A crash in between repeats a try and loses none.
 
 import { toIso } from "../../contract/field.ts";
+import { DAY_MS } from "../../domain/duration.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
 import type { Json } from "../../domain/json.ts";
 import { FULL_HALT } from "../../domain/killswitch.ts";
@@ -29,7 +30,7 @@ const LOOK_AGAIN_MS = 5_000;
  * How long finished deliveries are kept. Each is written at least twice, so these are about the last 100,000: without
  * such a limit a busy tenant would fill its database with them.
  */
-export const DELIVERIES_KEPT = { ms: 30 * 86_400_000, writes: 200_000 };
+export const DELIVERIES_KEPT = { ms: 30 * DAY_MS, writes: 200_000 };
 const REMOVED_A_SWEEP = 1_000;
 /**
  * How many deliveries may wait for one endpoint; for the next, the oldest of them is given up. A large burst and an

@@ -1,10 +1,10 @@
 // Why a job would go where: the router's whole reasoning for a request, or for a waiting job.
 
 import { type Explanation, presentExplanation } from "../../contract/dispatch.ts";
+import { explain, heldBack, type Routing, type Scope } from "../../domain/explanation.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explain, heldBack, type Routing, type Scope } from "../../domain/routing.ts";
 import type { RouteRequest } from "../../domain/routing-filter.ts";
 import { delayReason, routePolicy, routeRequest } from "./routing.ts";
 import type { Turn } from "./turn.ts";

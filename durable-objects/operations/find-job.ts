@@ -4,8 +4,8 @@
 // was read within that time after the object said that it has no such job; a later one may be out of date and is
 // refused.
 
+import type { Brought } from "../../domain/archived-job.ts";
 import type { Job } from "../../domain/job.ts";
-import type { Brought } from "../../domain/job-record.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { FINAL_GRACE_MS } from "./deadline.ts";

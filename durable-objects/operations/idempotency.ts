@@ -3,6 +3,7 @@
 
 import { fromIso } from "../../contract/field.ts";
 import { type JobResource, presentJob } from "../../contract/job.ts";
+import { HOUR_MS } from "../../domain/duration.ts";
 import { createJob, type NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -26,7 +27,7 @@ export interface Kept<T> {
   readonly restore: (stored: T) => T;
 }
 
-const KEPT_MS = 24 * 3_600_000;
+const KEPT_MS = 24 * HOUR_MS;
 
 const WHOLE: Kept<never> = { strip: (answer) => answer, restore: (stored) => stored };
 
@@ -91,10 +92,10 @@ export const keptJob = (asked: NewJob): Kept<JobResource> => ({
   restore: (stored) => restoreJob(stored, asked),
 });
 
-/** An answer that contains the job. */
-export const keptInside = <T extends { readonly job: JobResource }>(asked: NewJob): Kept<T> => ({
-  strip: (answer) => ({ ...answer, job: stripJob(answer.job) }),
-  restore: (stored) => ({ ...stored, job: restoreJob(stored.job, asked) }),
+/** The same, stored as every release has stored the answer of a dispatch. */
+export const keptDispatch = (asked: NewJob): Kept<JobResource> => ({
+  strip: (job) => ({ job: stripJob(job) }),
+  restore: (stored) => restoreJob((stored as unknown as { job: StoredJob }).job, asked),
 });
 
 /** An answer that contains jobs in the order of the request. */

@@ -1,7 +1,8 @@
 // Creating, reading and changing jobs, for their owner.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import { keepsResult, keptPayload, refuseRetry } from "../../domain/front-door.ts";
+import { explainClosest } from "../../domain/explanation.ts";
+import { keepsResult, keptPayload } from "../../domain/front-door.ts";
 import {
   cancelJob,
   createJob,
@@ -16,12 +17,11 @@ import { isFinal } from "../../domain/job-status.ts";
 import { permit } from "../../domain/killswitch.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { explainClosest } from "../../domain/routing.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { findJob, type JobCommand } from "./find-job.ts";
-import { type Idempotency, keptBatch, keptInside, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
+import { type Idempotency, keptBatch, keptDispatch, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import { countRequest, refuseOverLimits } from "./key-limits.ts";
 import { lastSignOf } from "./last-sign.ts";
 import { allowReading } from "./reading.ts";
@@ -113,17 +113,12 @@ export const createMany = (
   return withIdempotency(turn, "batch", request.idempotency, create, keptBatch(request.jobs));
 };
 
-export interface Dispatched {
-  readonly job: JobResource;
-  readonly isQueued: boolean;
-}
-
-/** Gives the job to the best worker now. Without one it refuses and stores nothing, or queues the job. */
+/** Gives the job to the best worker now. Without one it refuses and stores nothing, or queues the job: it is pending. */
 export const dispatch = (
   turn: Turn,
   request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
-): Result<Replayable<Dispatched>, Refusal> => {
-  const work = (): Result<Dispatched, Refusal> => {
+): Result<Replayable<JobResource>, Refusal> => {
+  const work = (): Result<JobResource, Refusal> => {
     const permitted = permit(turn.memory.killswitch, "dispatch");
     if (!permitted.ok) return permitted;
     const backlog = refuseBacklog(turn);
@@ -135,16 +130,16 @@ export const dispatch = (
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {
       countRequest(turn, true);
-      return ok({ job: presentJob(admitTo(turn, created, choice), request.job), isQueued: false });
+      return ok(presentJob(admitTo(turn, created, choice), request.job));
     }
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
     countRequest(turn, true);
     const waitsFor = admit(turn, created, policy);
-    return ok({ job: presentJob(created.job, request.job, null, waitsFor), isQueued: true });
+    return ok(presentJob(created.job, request.job, null, waitsFor));
   };
-  return withIdempotency(turn, "dispatch", request.idempotency, work, keptInside<Dispatched>(request.job));
+  return withIdempotency(turn, "dispatch", request.idempotency, work, keptDispatch(request.job));
 };
 
 const MAX_EXPLAINED_WORKERS = 200;
@@ -217,8 +212,6 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
-  const waitedFor = refuseRetry(job);
-  if (waitedFor !== null) return err(waitedFor);
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   turn.sendHalt(job, "retried");

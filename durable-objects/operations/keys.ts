@@ -4,6 +4,7 @@
 import { toIso } from "../../contract/field.ts";
 import { type KeyResource, presentKey } from "../../contract/key.ts";
 import type { SessionAnswer } from "../../contract/session.ts";
+import { HOUR_MS } from "../../domain/duration.ts";
 import type { Json } from "../../domain/json.ts";
 import {
   AUTHENTICATION_FAILED,
@@ -33,7 +34,7 @@ export interface Credential {
 }
 
 const USE_NOTED_EVERY_MS = 60_000;
-const SESSION_MS = 12 * 3_600_000;
+const SESSION_MS = 12 * HOUR_MS;
 
 /** Identifies the caller; records the key's use from time to time. */
 export const identify = (store: Store, credential: Credential, nowAt: number): Result<Caller, Refusal> => {

@@ -207,6 +207,7 @@ export const confirmHalt = (turn: Turn, { worker }: Member, halted: readonly str
 export const recordPause = (turn: Turn, worker: Worker): void => {
   turn.putWorker(worker);
   const reason = worker.pause?.reason ?? "";
+  turn.reopenAvoiding();
   turn.send(worker.instance, { type: "worker.paused", reason });
   turn.audit("worker.paused", worker.instance, { reason }, SERVICE_ACTOR);
 };

@@ -6,6 +6,7 @@ import { presentJob } from "../../contract/job.ts";
 import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
 import { startOf } from "../../contract/start-of.ts";
 import { presentWorker } from "../../contract/worker.ts";
+import { HOUR_MS } from "../../domain/duration.ts";
 import { keptPayload } from "../../domain/front-door.ts";
 import type { Job } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
@@ -113,7 +114,6 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
   return messages;
 };
 
-const HOUR_MS = 3_600_000;
 /** This minute and the one before. */
 const NEWEST_MS = 120_000;
 

@@ -3,11 +3,12 @@
 
 import { presentLease } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
+import { whyWaiting } from "../../domain/explanation.ts";
 import type { Decision, FrontDoorFacts, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import type { Requirements } from "../../domain/requirements.ts";
-import { type Candidate, type Choice, choose, whyWaiting } from "../../domain/routing.ts";
+import { type Candidate, type Choice, choose } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { closedByBudget } from "./budget.ts";

@@ -2,11 +2,12 @@
 // amount of work. Running it twice, early or late does no harm.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
+import { DAY_MS } from "../../domain/duration.ts";
+import { isOnlyFull } from "../../domain/explanation.ts";
 import { isCutOff } from "../../domain/fleet.ts";
 import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
-import { isOnlyFull } from "../../domain/routing.ts";
 import { recordExpiredLease } from "../../domain/worker.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget } from "./budget.ts";
@@ -25,7 +26,7 @@ const JOBS_A_SWEEP = 500;
 const DEPARTURES_A_SWEEP = 2_000;
 const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
-const KEPT_SPENDING_MS = 62 * 86_400_000;
+const KEPT_SPENDING_MS = 62 * DAY_MS;
 
 interface Row {
   readonly what: string;

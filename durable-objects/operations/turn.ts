@@ -4,6 +4,7 @@
 import { toIso } from "../../contract/field.ts";
 import type { LogFields, LogLevel } from "../../contract/log.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
+import { DAY_MS } from "../../domain/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/event.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -44,7 +45,7 @@ const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
 const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
 
 /** How long after its end an attempt may still report its cost. */
-export const UNREPORTED_KEPT_MS = 86_400_000;
+export const UNREPORTED_KEPT_MS = DAY_MS;
 
 export class Turn {
   readonly effects = noEffects();

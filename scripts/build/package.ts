@@ -5,7 +5,7 @@ import { DASHBOARD_DIRECTORY } from "./dashboard.ts";
 import { buildIfChanged } from "./stamp.ts";
 
 /** In the dashboard's folder, so that it is a static asset both self-hosted and deployed. */
-export const PACKAGE_FILE = `${DASHBOARD_DIRECTORY}/signalbox.tgz`;
+const PACKAGE_FILE = `${DASHBOARD_DIRECTORY}/signalbox.tgz`;
 
 const INPUTS = [
   "cli",

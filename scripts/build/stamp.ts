@@ -17,7 +17,7 @@ function filesBelow(place: string): string[] {
 }
 
 /** The hash of every file in the given places (relative to the root), including names. */
-export function hashInputs(places: readonly string[]): string {
+function hashInputs(places: readonly string[]): string {
   const hash = createHash("sha256");
   for (const file of places.flatMap((place) => filesBelow(path.join(ROOT, place))).sort()) {
     hash

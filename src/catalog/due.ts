@@ -6,7 +6,7 @@ import type { SyncReport } from "../../domain/catalog-subscription.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 
 /** An unchanged list costs five of the thousand queries that an invocation has. */
-export const DUE_MAX_PER_PASS = 160;
+const DUE_MAX_PER_PASS = 160;
 /**
  * The most that one sync may ask: every model of the longest list removed or replaced, the lease lost at the end, every
  * page fetched separately, the key read from a vault.

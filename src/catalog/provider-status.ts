@@ -2,8 +2,9 @@
 // mean that the account has no credit.
 
 import type { ProviderDefinition } from "../../domain/catalog.ts";
+import { DAY_MS } from "../../domain/duration.ts";
 
-export const RETRY_AFTER_MAX_MS = 24 * 60 * 60_000;
+const RETRY_AFTER_MAX_MS = DAY_MS;
 
 /** What is wrong, or null for an answer to read. */
 export function explainStatus(

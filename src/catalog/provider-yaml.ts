@@ -4,7 +4,7 @@ import { isMap, LineCounter, type ParsedNode, parseDocument } from "yaml";
 import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { providerSchema } from "./provider-schema.ts";
 
-export const PROVIDER_FILE_MAX_CHARACTERS = 64 * 1024;
+const PROVIDER_FILE_MAX_CHARACTERS = 64 * 1024;
 
 export type FileProblem = { file: string; line: number; key: string; message: string };
 

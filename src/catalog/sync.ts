@@ -8,6 +8,7 @@ import { type CatalogChange, diffModels, type ListedModel, priceMoves } from "..
 import type { SyncReport } from "../../domain/catalog-subscription.ts";
 import { nextRetryAt, nextSyncAt } from "../../domain/catalog-timing.ts";
 import { nextCronAt } from "../../domain/cron-times.ts";
+import { DAY_MS } from "../../domain/duration.ts";
 import { type Actor, SERVICE_ACTOR } from "../../domain/event.ts";
 import type { RefusalOf } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -135,7 +136,7 @@ async function recordFailure(
 /** A valid schedule fires within eight years; the fallback keeps a damaged one from stopping the pass. */
 function scheduledAt(schedule: string, id: string, now: number): number {
   const timing = { cron: schedule, timezone: "UTC" };
-  const slot = nextCronAt(timing, now) ?? now + 24 * 60 * 60_000;
+  const slot = nextCronAt(timing, now) ?? now + DAY_MS;
   return nextSyncAt(slot, nextCronAt(timing, slot), id);
 }
 

@@ -6,7 +6,7 @@
 import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { isMetadataHost } from "./metadata-addresses.ts";
 
-export const URL_MAX_CHARACTERS = 2048;
+const URL_MAX_CHARACTERS = 2048;
 
 const PRIVATE_SUFFIX = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|corp|home)$/;
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;

@@ -15,7 +15,7 @@ const BASE = "/v1/";
 export const isFrontDoor = (path: string): boolean => path.startsWith(BASE) || path === "/v1";
 
 /** Only Anthropic's format differs from the others. */
-export const dialectOf = (path: string): Api | null => (path.startsWith(`${BASE}messages`) ? "messages" : null);
+const dialectOf = (path: string): Api | null => (path.startsWith(`${BASE}messages`) ? "messages" : null);
 
 const CODES: Partial<Record<RefusalCode, string>> = {
   authentication_failed: "invalid_api_key",
@@ -30,7 +30,7 @@ const paramOf = (refusal: Refusal): string | null => {
   return refusal.code === "invalid_request" ? refusal.errors[0]?.path || null : null;
 };
 
-export const errorOfRefusal = (refusal: Refusal): DoorError => {
+const errorOfRefusal = (refusal: Refusal): DoorError => {
   const { status, detail } = presentRefusal(refusal, "");
   return { code: CODES[refusal.code] ?? refusal.code, message: detail, status, param: paramOf(refusal) };
 };

@@ -43,7 +43,7 @@ const event = (type: "status" | "end", job: Followed): string => {
 const isStreaming = ({ stream, status }: Followed): boolean =>
   stream && (status === "assigned" || status === "running");
 
-export const jobStream = endpoint(
+const jobStream = endpoint(
   {
     ...asks("follow", "stream_gone", "history_unavailable"),
     method: "get",

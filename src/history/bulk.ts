@@ -1,7 +1,8 @@
 // The jobs of a bulk change: counts all that match the filter, and lists the oldest that may be changed.
 
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
-import { type Brought, readJob } from "../../domain/job-record.ts";
+import type { Brought } from "../../domain/archived-job.ts";
+import { readJob } from "../../domain/job-record.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 import { selectionOf } from "./job-filter.ts";
 import { readHistory } from "./store.ts";

@@ -2,12 +2,13 @@
 
 import { fromIso, toIso } from "../../contract/field.ts";
 import { type FailureList, type FailuresQuery, MAX_FAILURES } from "../../contract/insight.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/duration.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { readHistory } from "./store.ts";
 
-const DEFAULT_SPAN_MS = 3_600_000;
-export const MAX_SPAN_MS = 92 * 86_400_000;
+const DEFAULT_SPAN_MS = HOUR_MS;
+const MAX_SPAN_MS = 92 * DAY_MS;
 
 /** `count` is for [from, to), `previous` for the span before; the last failure of each kind has its time and id. */
 const FAILURES = `WITH failed AS (

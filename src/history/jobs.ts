@@ -2,8 +2,9 @@
 
 import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
 import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
+import type { Archived } from "../../domain/archived-job.ts";
 import type { JobEvent, JobEventType } from "../../domain/event.ts";
-import { type Archived, readJob } from "../../domain/job-record.ts";
+import { readJob } from "../../domain/job-record.ts";
 import type { Json } from "../../domain/json.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { Refused } from "../http/refused.ts";
@@ -78,7 +79,7 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
   });
 
 /** How many jobs match; stops counting one above the limit. */
-export const countStatement = (db: D1Database, tenant: string, { from, where, bindings }: JobSelection) =>
+const countStatement = (db: D1Database, tenant: string, { from, where, bindings }: JobSelection) =>
   db
     .prepare(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1})`)
     .bind(tenant, ...bindings);

@@ -1,9 +1,9 @@
 // Deletes old history in bounded steps: each minute's cron continues where the last one stopped.
 
 import type { Allowance, Cost } from "../../domain/allowance.ts";
+import { DAY_MS } from "../../domain/duration.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 
-const DAY_MS = 86_400_000;
 const JOBS_A_STEP = 500;
 /** For all tenants together, per minute. */
 const STEPS_A_MINUTE = 20;

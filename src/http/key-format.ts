@@ -14,7 +14,7 @@ const KINDS = {
   session: "d",
 } as const satisfies Record<Role | "session", string>;
 
-export const MAX_TOKEN_CHARS = 512;
+const MAX_TOKEN_CHARS = 512;
 const ID_CHARS = 12;
 const SECRET_BYTES = 32;
 const SECRET_CHARS = 43;

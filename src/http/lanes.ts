@@ -1,6 +1,6 @@
 // The lane of a request: by its endpoint, its body's length, and whether it waits.
 
-export const LANES = ["vital", "usual", "heavy", "waiting"] as const;
+const LANES = ["vital", "usual", "heavy", "waiting"] as const;
 /** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */
 export type Lane = (typeof LANES)[number];
 

@@ -13,7 +13,7 @@ import { type JsonSchema, SchemaBook } from "./json-schema.ts";
 import type { Description, Endpoint, Method, Needs } from "./router.ts";
 
 /** The key that a caller needs, as a sentence. */
-export const describeNeeds = (needs: Needs): string => {
+const describeNeeds = (needs: Needs): string => {
   if (needs === "none") return "Needs no key.";
   if (needs === "root") return "Needs the operator's root key.";
   const roles = new Intl.ListFormat("en", { type: "disjunction" }).format(rolesWith(needs));

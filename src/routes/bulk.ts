@@ -2,7 +2,7 @@
 // portions.
 
 import { type BulkAction, type BulkReport, bulkReport, bulkRequest } from "../../contract/job-list.ts";
-import { MAX_HISTORY_LOOKS } from "../../domain/job-record.ts";
+import { MAX_HISTORY_LOOKS } from "../../domain/archived-job.ts";
 import type { Json } from "../../domain/json.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
 import type { BulkPortion } from "../../durable-objects/operations/bulk.ts";

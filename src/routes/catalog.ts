@@ -43,7 +43,7 @@ const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscription
 const READS = asks("authorizeAdmin", "history_unavailable");
 const writes = (...refuses: readonly RefusalCode[]) => asks("authorizeAdminWrite", "history_unavailable", ...refuses);
 
-export const catalogTools = (env: Env) => openCatalog(env, Date.now, auditStatement);
+const catalogTools = (env: Env) => openCatalog(env, Date.now, auditStatement);
 
 const mayRead = async (c: AppContext, token: TokenFacts): Promise<void> => {
   unwrap(await callTenant(c.env, token, "authorizeAdmin", null));

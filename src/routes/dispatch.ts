@@ -8,7 +8,7 @@ import { asks } from "../http/asks.ts";
 import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText } from "../http/tenant.ts";
+import { callTenantForText } from "../http/tenant.ts";
 import { traced } from "../http/traced.ts";
 
 const TAG = "Jobs";
@@ -32,9 +32,12 @@ const dispatch = endpoint(
   },
   async (c, { body, query, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { job: traced(c, toNewJob(body)), mayQueue: query.queue === "true", idempotency };
-    const dispatched = unwrap(await callTenant(c.env, token, "dispatch", request, idempotency !== null));
-    return answer(c, dispatched.job, dispatched.isQueued ? 202 : 200, replayHeader(dispatched));
+    const mayQueue = query.queue === "true";
+    const request = { job: traced(c, toNewJob(body)), mayQueue, idempotency };
+    const dispatched = unwrap(await callTenantForText(c.env, token, "dispatch", request, idempotency !== null));
+    if (!mayQueue && idempotency === null) return answer(c, dispatched);
+    const { replayed = false, ...job } = dispatched.read();
+    return answer(c, job, job.status === "pending" ? 202 : 200, replayHeader({ replayed }));
   },
 );
 

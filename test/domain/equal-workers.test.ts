@@ -3,10 +3,11 @@ import { describe, expect, test } from "vitest";
 import { Bits } from "../../domain/bits.ts";
 import { Columns } from "../../domain/columns.ts";
 import { EqualWorkers } from "../../domain/equal-workers.ts";
+import { explain } from "../../domain/explanation.ts";
 import type { Fleet } from "../../domain/fleet.ts";
 import { Numbering } from "../../domain/numbering.ts";
 import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
-import { choose, explain } from "../../domain/routing.ts";
+import { choose } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import {
   fleetOf,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FailurePolicy, failJob, RATE_LIMIT_MESSAGE } from "../../domain/failure.ts";
+import { type FailurePolicy, failJob, RATE_LIMIT_ERROR } from "../../domain/failure.ts";
 import { type Job, retryJob } from "../../domain/job.ts";
 import { groupKeyOf } from "../../domain/queue.ts";
 import {
@@ -102,9 +102,9 @@ describe("a rate limit", () => {
   test("without rate_limit configured fails the job with the specification's own words", () => {
     expect(limited(runningJob(), 30_000, { rateLimit: null })).toMatchObject({
       backoffUntilAt: null,
-      job: { status: "failed", error: { code: "rate_limited", message: RATE_LIMIT_MESSAGE, status: 429 } },
+      job: { status: "failed", error: RATE_LIMIT_ERROR },
     });
-    expect(RATE_LIMIT_MESSAGE).toBe("429 Too Many Requests / Rate limit exceeded");
+    expect(RATE_LIMIT_ERROR.message).toBe("429 Too Many Requests / Rate limit exceeded");
   });
 
   test("waits and tries again max_retries times, each time longer, then fails", () => {
@@ -120,7 +120,7 @@ describe("a rate limit", () => {
     }
     expect(waits).toEqual([5_000, 10_000, 20_000]);
     expect(limited(run(job))).toMatchObject({
-      job: { status: "failed", error: { message: RATE_LIMIT_MESSAGE }, attempts: 1 },
+      job: { status: "failed", error: RATE_LIMIT_ERROR, attempts: 1 },
       // The provider backs off, whatever happens to the job.
       backoffUntilAt: NOON + 40_000,
     });

@@ -1,8 +1,8 @@
 // The cost of a fleet of the largest size: memory per worker, and a refused dispatch that lists the closest workers.
 
 import { expect, test } from "vitest";
+import { explain, explainClosest } from "../../domain/explanation.ts";
 import { Fleet } from "../../domain/fleet.ts";
-import { explain, explainClosest } from "../../domain/routing.ts";
 import { policy, request, worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 

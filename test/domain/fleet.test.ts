@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { APIS } from "../../domain/api.ts";
 import type { Bits } from "../../domain/bits.ts";
+import { explain } from "../../domain/explanation.ts";
 import { Fleet, type Member, usedShareOf } from "../../domain/fleet.ts";
-import { Postings } from "../../domain/posting.ts";
+import { Postings } from "../../domain/postings.ts";
 import { type Requirements, TIERS } from "../../domain/requirements.ts";
-import { explain } from "../../domain/routing.ts";
-import { SharedLists } from "../../domain/shared.ts";
+import { SharedLists } from "../../domain/shared-lists.ts";
 import type { Worker } from "../../domain/worker.ts";
 import {
   chosenOf,

@@ -1,17 +1,10 @@
 // Jobs that somebody waits for on an open connection: how they end, and what is kept of them.
 
 import { describe, expect, test } from "vitest";
-import {
-  giveUpWaiting,
-  isClientsFault,
-  keepsResult,
-  keptPayload,
-  moveOn,
-  refuseRetry,
-} from "../../domain/front-door.ts";
-import type { FrontDoorFacts, Job } from "../../domain/job.ts";
+import { giveUpWaiting, isClientsFault, keepsResult, keptPayload, moveOn } from "../../domain/front-door.ts";
+import { type FrontDoorFacts, type Job, retryJob } from "../../domain/job.ts";
 import { hasSpoken } from "../../domain/lease-fence.ts";
-import { NOON, pendingJob, runningJob } from "./sample-jobs.ts";
+import { failedJob, NOON, pendingJob, runningJob } from "./sample-jobs.ts";
 
 const LATER = NOON + 1_000;
 const asked = (job: Job, more: Partial<Job> = {}): Job => ({ ...job, api: "messages", ...more });
@@ -57,6 +50,8 @@ describe("an attempt that says nothing", () => {
       error: { code: "first_token_timeout", message: 'worker "w1" said nothing for 1.5 s', retryable: true },
     });
     expect(events).toMatchObject([{ type: "job.reaped", worker: "w1", detail: { silent_for_ms: 1_500, attempt: 2 } }]);
+    const many = Array.from({ length: 16 }, (_, at) => `other${at}`);
+    expect(silent({ attempts: 2, avoidedWorkers: many }).job.avoidedWorkers).toEqual([...many.slice(1), "w1"]);
     expect(silent({ attempts: 2, avoidedWorkers: ["w0"] }).job.avoidedWorkers).toEqual(["w0", "w1"]);
     expect(silent({ attempts: 2, avoidedWorkers: ["w0"], assignedWorker: null }).job.avoidedWorkers).toEqual(["w0"]);
   });
@@ -86,9 +81,9 @@ test.each([
   expect(isClientsFault({ api: null }, error)).toBe(false);
 });
 
-test("a request of the front door is not tried again: its client is gone", () => {
-  expect(refuseRetry(asked(pendingJob()))).toMatchObject({ code: "job_state", command: "retry" });
-  expect(refuseRetry(pendingJob())).toBeNull();
+test("a request of the front door is not tried again, failed or stuck: its client is gone", () => {
+  for (const job of [failedJob(), runningJob()])
+    expect(retryJob(asked(job), true, LATER)).toMatchObject({ error: { code: "job_state", command: "retry" } });
 });
 
 test.each([

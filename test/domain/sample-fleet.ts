@@ -215,3 +215,9 @@ export const policies: fc.Arbitrary<RoutePolicy> = fc
 
 export const chosenOf = (fleet: Fleet, asked: RouteRequest, rules: RoutePolicy): string | null =>
   choose(fleet, asked, rules)?.member.worker.instance ?? null;
+
+/** Built a moment ago, so a pause may have ended since. */
+export const situation = (given: readonly Spec[], rules: RoutePolicy) => ({
+  fleet: fleetOf(given, NOON - 1),
+  rules: { ...rules, lastSignOf: signsOf(given, NOON) },
+});

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
+import { explain } from "../../domain/explanation.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
-import { choose, explain } from "../../domain/routing.ts";
+import { choose } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { SCORE_PARTS } from "../../domain/score-part.ts";
 import { scoreOf, weightsFor, weightsOf } from "../../domain/scoring.ts";

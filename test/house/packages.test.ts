@@ -1,7 +1,7 @@
 // npm installs exactly what the lock file names: each package is checked against its hash, and no install script
 // downloads anything else.
 
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 
@@ -12,6 +12,10 @@ interface Locked {
   optionalDependencies?: Record<string, string>;
   os?: string | string[];
   cpu?: string | string[];
+}
+
+interface Package {
+  dependencies: Record<string, string>;
 }
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -33,6 +37,21 @@ it("every package of the lock file has a hash, as far as the registry had the pa
   expect(withoutHash.map(([place]) => nameOf(place))).toEqual(
     MISSING_FROM_REGISTRY.map((name) => `@cloudflare/${name}`),
   );
+});
+
+/** Run as a program, never imported. */
+const PROGRAMS = ["workerd"];
+
+it("what is installed to run the service is imported by its own code, and what only tests import is not installed", () => {
+  const { dependencies } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as Package;
+  const shipped = globSync("{cli,contract,dashboard,durable-objects,scripts,sdk,src,worker}/**/*.{ts,tsx}", {
+    cwd: ROOT,
+  })
+    .map((file) => readFileSync(path.join(ROOT, file), "utf8"))
+    .join("\n");
+  const isImported = (name: string): boolean => new RegExp(`(from|import\\()\\s*"${name}[/"]`).test(shipped);
+  const unused = Object.keys(dependencies).filter((name) => !isImported(name));
+  expect(unused).toEqual(PROGRAMS);
 });
 
 it("the lock file names every platform's optional package, so that `npm ci` accepts it", () => {

@@ -38,6 +38,12 @@ describe("an idempotency key", () => {
     expect((await world.ok("GET", "/api/jobs")).total).toBe(3);
   });
 
+  it("answers a dispatch that was queued as queued, also where the repetition does not ask for the queue", async () => {
+    const first = await withKey("/dispatch?queue=true", { prompt: "hello" }, "k");
+    const again = await withKey("/dispatch", { prompt: "hello" }, "k");
+    expect([first.status, again.status, again.text]).toEqual([202, 202, first.text]);
+  });
+
   it("stores little of an answer, and answers what an earlier release has stored", async () => {
     const body = { prompt: "p".repeat(9_000), tags: ["x"], metadata: { team: "a".repeat(200) }, max_attempts: 3 };
     const headers = { "idempotency-key": "k", traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };

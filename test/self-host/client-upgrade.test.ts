@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import WebSocket, { type ClientOptions } from "ws";
 import { MAX_FRAME_BYTES } from "../../contract/socket.ts";
 import type { ClientSocket } from "../../scripts/self-host/edge/client-sockets.ts";
-import { upgradeClient } from "../../scripts/self-host/edge/client-upgrade.ts";
+import { readHandshake } from "../../scripts/self-host/edge/client-upgrade.ts";
 import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
 import { alreadySent } from "../../scripts/self-host/edge/pass-on.ts";
 import { problemResponse, type Refused } from "../../src/http/refused.ts";
@@ -25,7 +25,7 @@ beforeEach(async () => {
   closes = ends;
   server = edgeServer(async (request, exchange) => {
     try {
-      const socket = upgradeClient(exchange, "the id", request.url.endsWith("/live"));
+      const socket = readHandshake(exchange, "the id", request.url.endsWith("/live"))();
       socket?.listen(
         (text) => texts.push(text),
         (code, reason) => ends.push({ code, reason }),

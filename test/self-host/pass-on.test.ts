@@ -1,15 +1,15 @@
-// Requests that Node passes on to workerd, with a process that never answers: a client that disconnects ends its
-// request there at once, at any moment.
+// Requests that Node passes on to workerd: a client that disconnects ends its request there at once, at any moment, and
+// a client whose handshake workerd refused says nothing more to it.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
-import { passOn } from "../../scripts/self-host/edge/pass-on.ts";
+import { passOn, tunnel } from "../../scripts/self-host/edge/pass-on.ts";
 import type { AppContext } from "../../src/http/auth.ts";
 
 const AT_ONCE_MS = 500;
@@ -30,7 +30,8 @@ beforeEach(async () => {
   await once(workerd, "listening");
   edge = edgeServer(async (_request, exchange) => {
     await beforePassing();
-    return passOn({ get: () => "id" } as unknown as AppContext, exchange, socketPath);
+    const pass = exchange.head === undefined ? passOn : tunnel;
+    return pass({ get: () => "id" } as unknown as AppContext, exchange, socketPath);
   }, 10);
   edge.listen(0, "127.0.0.1");
   await once(edge, "listening");
@@ -103,4 +104,45 @@ it("before it is passed on: then it never gets there", async () => {
   const socket = client(get);
   await left;
   expect(reached).toBe(false);
+});
+
+const handshake =
+  "GET /x HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" +
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+const heardBy = (socket: Socket): (() => string) => {
+  let text = "";
+  socket.on("data", (bytes) => {
+    text += bytes;
+  });
+  return () => text;
+};
+
+it("a handshake that is refused ends the connection: what the client sends behind it reaches nobody", async () => {
+  const asked: string[] = [];
+  workerd.on("request", ({ url = "" }: IncomingMessage, response) => {
+    asked.push(url);
+    response.writeHead(404, { "content-length": 12 }).end("nothing here");
+  });
+  const socket = client(`${handshake}GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n`);
+  const heard = heardBy(socket);
+  socket.once("data", () => socket.write("GET /later HTTP/1.1\r\nHost: x\r\n\r\n"));
+  await once(socket, "close");
+  expect(heard()).toMatch(/^HTTP\/1.1 404 .*nothing here$/s);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(asked).toEqual(["/x"]);
+});
+
+it("after a handshake that is accepted bytes go both ways, also those that came with it", async () => {
+  workerd.on("upgrade", (_request, upstream, head) => {
+    const accepted = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: yes";
+    upstream.write(`HTTP/1.1 101 Switching Protocols\r\n${accepted}\r\n\r\nfirst,`);
+    upstream.write(head);
+    upstream.pipe(upstream);
+  });
+  const socket = client(`${handshake}early,`);
+  const heard = heardBy(socket);
+  await expect.poll(heard).toContain("first,early,");
+  socket.write("late");
+  await expect.poll(heard).toMatch(/^HTTP\/1.1 101 .*Sec-WebSocket-Accept: yes\r\n\r\nfirst,early,late$/s);
+  socket.destroy();
 });

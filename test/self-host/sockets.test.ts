@@ -113,6 +113,31 @@ test("the death of the tenants' process ends every socket at once, and a worker 
   expect((await call(key, "GET", `/api/jobs/${job.id}`)).body).toMatchObject({ status: "completed" });
 }, 60_000);
 
+test("a malformed handshake is refused as a problem, and leaves the worker's socket alone", async () => {
+  const key = server.adminKey;
+  const live = await worker(key, "steady");
+  const wellFormed = {
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "sec-websocket-protocol": "a",
+  };
+  for (const flaw of [
+    { "sec-websocket-version": "12" },
+    { "sec-websocket-key": "dGhlIHNhbXBsZQ==" },
+    { "sec-websocket-protocol": "a,,b" },
+  ]) {
+    const headers = { authorization: `Bearer ${key}`, upgrade: "websocket", connection: "upgrade", ...wellFormed };
+    for (const line of ["connect", "stream"]) {
+      const asked = request(`${server.url}/api/workers/steady/${line}`, { headers: { ...headers, ...flaw } }).end();
+      const [answer] = await once(asked, "response");
+      expect([answer.statusCode, answer.headers["content-type"]]).toEqual([400, "application/problem+json"]);
+    }
+  }
+  await call(key, "POST", "/api/workers/steady/pause", { reason: "still there" });
+  await live.hears({ type: "worker.paused", reason: "still there" });
+  live.leave();
+});
+
 test("a request that names a WebSocket but asks for no upgrade is refused, and opens nothing", async () => {
   const headers = { authorization: `Bearer ${server.adminKey}`, upgrade: "websocket", connection: "close" };
   const asked = request(`${server.url}/api/workers/plain/connect`, { headers }).end();

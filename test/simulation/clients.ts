@@ -5,7 +5,7 @@ import type { JobResource } from "../../contract/job.ts";
 import type { NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { PRIORITIES } from "../../domain/requirements.ts";
-import { ok, type Result } from "../../domain/result.ts";
+import type { Result } from "../../domain/result.ts";
 import { FINAL_GRACE_MS } from "../../durable-objects/operations/deadline.ts";
 import { mustRefuse } from "./limits.ts";
 import type { Creation } from "./model.ts";
@@ -57,11 +57,11 @@ const send = async (world: World, creation: Creation): Promise<Heard<JobResource
     creation.askedAt = Math.min(creation.askedAt, creation.lastAskedAt);
   }
   const idempotency = key === null ? null : { key, bodyHash: JSON.stringify(job) };
-  if (operation === "createJob") {
-    return hear(world, creation, await shell.call(world.admin, "createJob", { job, idempotency }));
-  }
-  const answer = await shell.call(world.admin, "dispatch", { job, mayQueue, idempotency });
-  return hear(world, creation, answer?.ok ? ok(answer.value.job) : answer);
+  const answer =
+    operation === "createJob"
+      ? await shell.call(world.admin, "createJob", { job, idempotency })
+      : await shell.call(world.admin, "dispatch", { job, mayQueue, idempotency });
+  return hear(world, creation, answer);
 };
 
 const hear = (world: World, creation: Creation, answer: Heard<JobResource>): Heard<JobResource> => {

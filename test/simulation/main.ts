@@ -5,7 +5,8 @@
 import { parseArgs } from "node:util";
 import { type Plan, planOf } from "./plan.ts";
 import { loadTenant } from "./platform.ts";
-import { REGRESSIONS, type Regression } from "./regressions.ts";
+import type { Regression } from "./regression.ts";
+import { REGRESSIONS } from "./regressions.ts";
 import { runPlan, type Violation } from "./run.ts";
 import { Scene } from "./scene.ts";
 import { SCENES } from "./scenes.ts";

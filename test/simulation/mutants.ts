@@ -78,10 +78,10 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "idempotency keys are forgotten an hour early",
     "durable-objects/operations/idempotency.ts",
-    "24 * 3_600_000",
-    "23 * 3_600_000",
+    "24 * HOUR_MS",
+    "23 * HOUR_MS",
   ),
-  mutant("schedules go on at level 2", "domain/killswitch.ts", "killswitch.level >= 2;", "killswitch.level >= 3;"),
+  mutant("schedules go on at level 2", "domain/killswitch.ts", "boolean => level >= 2;", "boolean => level >= 3;"),
   mutant("jobs are created at level 3", "domain/killswitch.ts", "create: 3,", "create: 4,"),
   mutant(
     "runs of a schedule overlap",

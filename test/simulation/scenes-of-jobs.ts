@@ -158,7 +158,7 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
       await configure(scene, ALIVE);
       await present(scene);
       const asked = { job: JOB, mayQueue: false, idempotency: null };
-      const { job } = await scene.done(scene.admin, "dispatch", asked);
+      const job = await scene.done(scene.admin, "dispatch", asked);
       await scene.done(scene.admin, "startJob", { id: job.id, lease: 1 });
       await scene.pass(1_000);
       const events = scene.archivedRows("SELECT type, version FROM events WHERE job_id = ? ORDER BY version", job.id);

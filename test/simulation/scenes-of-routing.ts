@@ -161,4 +161,29 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
       assert.equal((await read(scene, held.id)).assigned_worker, "first");
     },
   },
+  {
+    what: "a job that left its worker to another comes back to it at once when the other is paused for failing",
+    shown: async (scene) => {
+      const jobs = { retry: { backoff_seconds: 1, max_backoff_seconds: 1 } };
+      await configure(scene, { ...ALIVE, jobs });
+      await present(scene);
+      const held = await started(scene);
+      await present(scene, { instance: "other", tags: "gpu" });
+      const doomed: string[] = [];
+      for (let made = 0; made < 10; made += 1)
+        doomed.push((await create(scene, { tags: ["gpu"], priority: "critical" })).id);
+      await fail(scene, held, BROKE);
+      await scene.pass(2_000);
+      for (const id of doomed) {
+        assert.equal((await read(scene, held.id)).status, "pending");
+        await scene.done(scene.admin, "startJob", { id, lease: 1 });
+        await fail(scene, { id, lease: 1 }, { ...BROKE, retryable: false });
+      }
+      assert.match(
+        String((await scene.done(scene.admin, "getWorker", { instance: "other" })).pause_reason),
+        /in a row/,
+      );
+      assert.equal((await read(scene, held.id)).assigned_worker, "w");
+    },
+  },
 ];

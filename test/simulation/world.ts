@@ -1,7 +1,7 @@
 // All actors of one run: the object, its clients and workers, and what they know.
 
+import type { Archived } from "../../domain/archived-job.ts";
 import type { Job } from "../../domain/job.ts";
-import type { Archived } from "../../domain/job-record.ts";
 import { readJob } from "../../domain/job-record.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { KeyLimits } from "../../domain/key-limits.ts";

@@ -239,7 +239,7 @@ function innerCause(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }
 
-export function withDetail(lead: string, detail: string): string {
+function withDetail(lead: string, detail: string): string {
   const message = detail === "" ? lead : `${lead}: ${detail}`;
   return message.length > MAX_MESSAGE_CHARS ? `${startOf(message, MAX_MESSAGE_CHARS - 1)}…` : message;
 }

@@ -104,7 +104,7 @@ async function resolveKey({ keys, keyRefs }: OpenRuntimeOptions): Promise<string
 /**
  * An address without a path gets the provider's own path: people give the host of their gateway, or the whole base URL.
  */
-export function hostedBaseUrl(own: string, given: string | null): string {
+function hostedBaseUrl(own: string, given: string | null): string {
   if (given === null) return own;
   const { pathname } = new URL(given);
   return pathname === "/" ? given.replace(/\/+$/, "") + new URL(own).pathname : given.replace(/\/+$/, "");

@@ -1,13 +1,14 @@
 // The WebSockets of clients end here: handshake, frames, compression. Invariant: no client makes this process keep more
 // than a bound for it, whether it sends too much, reads too little, or does not answer a close.
 
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import { MAX_FRAME_BYTES } from "../../../contract/socket.ts";
 import { invalid } from "../../../domain/refusal.ts";
 import { Refused } from "../../../src/http/refused.ts";
 import type { ClientSocket } from "./client-sockets.ts";
-import type { Exchange } from "./pass-on.ts";
+import { type Exchange, hasBody } from "./pass-on.ts";
 
 /** The object counts characters, and says what is too long; nothing longer is read. */
 const MAX_BYTES_A_CHAR = 3;
@@ -16,6 +17,11 @@ const LAST_FRAME_MS = 2_000;
 /** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 const REQUEST_ID = "x-request-id";
+
+const noHandshake = (why: string): Refused => new Refused(invalid("", `this is no WebSocket handshake: ${why}`));
+
+/** What completes a valid handshake. */
+const completions = new WeakMap<IncomingMessage, () => void>();
 
 const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}): WebSocketServer => {
   const options: ServerOptions & { closeTimeout: number } = {
@@ -26,11 +32,14 @@ const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}):
     // None is spoken, so none is chosen.
     handleProtocols: () => false,
     perMessageDeflate,
+    // Called once the handshake is known to be valid.
+    verifyClient: ({ req }: { req: IncomingMessage }, done: (isAccepted: boolean) => void) =>
+      void completions.set(req, () => done(true)),
   };
   const server = new WebSocketServer(options);
   server.on("headers", (headers, request) => headers.push(`${REQUEST_ID}: ${request.headers[REQUEST_ID]}`));
   server.on("wsClientError", (error) => {
-    throw new Refused(invalid("", `this is no WebSocket handshake: ${error.message}`));
+    throw noHandshake(error.message);
   });
   return server;
 };
@@ -39,18 +48,29 @@ const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}):
 const forViewers = webSockets({ zlibDeflateOptions: { level: 3, memLevel: 7 } });
 const forWorkers = webSockets(false);
 
-/** Completes the handshake; null if the client has left. */
-export const upgradeClient = (exchange: Exchange, requestId: string, isViewer: boolean): ClientSocket | null => {
+/**
+ * Throws a refusal unless the handshake is valid. The function that it returns completes the handshake; null if the
+ * client has left.
+ */
+export const readHandshake = (
+  exchange: Exchange,
+  requestId: string,
+  isViewer: boolean,
+): (() => ClientSocket | null) => {
   const { incoming, outgoing, head = Buffer.alloc(0) } = exchange;
   const socket = incoming.socket as Socket;
   const server = isViewer ? forViewers : forWorkers;
+  if (hasBody(incoming)) throw noHandshake("it has a body");
   incoming.headers[REQUEST_ID] = requestId;
   const upgraded: WebSocket[] = [];
   server.handleUpgrade(incoming, socket, head, (webSocket) => upgraded.push(webSocket));
-  const [webSocket] = upgraded;
-  if (webSocket === undefined) return null;
-  outgoing.detachSocket(socket);
-  return clientSocket(webSocket);
+  return () => {
+    completions.get(incoming)?.();
+    const [webSocket] = upgraded;
+    if (webSocket === undefined) return null;
+    outgoing.detachSocket(socket);
+    return clientSocket(webSocket);
+  };
 };
 
 const clientSocket = (socket: WebSocket): ClientSocket => {

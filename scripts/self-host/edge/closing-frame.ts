@@ -3,14 +3,10 @@
 
 import { headerBytes, MAX_HEADER_BYTES, payloadBytes } from "./websocket-frame.ts";
 
-const END_OF_HEAD = Buffer.from("\r\n\r\n");
-const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
 const NO_BYTES = Buffer.alloc(0);
 const CLOSE_OPCODE = 0x8;
 
 export class CloseWatch {
-  #head: Buffer | null = NO_BYTES;
-  #isWebSocket = false;
   /** The current frame: the known part of its header, and how much of its payload is still to come. */
   #header = NO_BYTES;
   #remaining = 0;
@@ -18,21 +14,6 @@ export class CloseWatch {
 
   /** Whether a close frame has passed completely with these bytes. */
   hasPassed(bytes: Buffer): boolean {
-    const frames = this.#afterHead(bytes);
-    return this.#isWebSocket && this.#sawClose(frames);
-  }
-
-  #afterHead(chunk: Buffer): Buffer {
-    if (this.#head === null) return chunk;
-    const head = Buffer.concat([this.#head, chunk]);
-    const end = head.indexOf(END_OF_HEAD);
-    this.#head = end < 0 ? head : null;
-    if (end < 0) return NO_BYTES;
-    this.#isWebSocket = head.toString("latin1", 0, SWITCHES_PROTOCOLS.length) === SWITCHES_PROTOCOLS;
-    return head.subarray(end + END_OF_HEAD.length);
-  }
-
-  #sawClose(bytes: Buffer): boolean {
     for (let at = 0; at < bytes.length; ) {
       if (this.#remaining > 0) {
         const passed = Math.min(this.#remaining, bytes.length - at);

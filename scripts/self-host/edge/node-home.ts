@@ -21,7 +21,7 @@ import { type HistorySockets, objectsConfig } from "../serving-config.ts";
 import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { arrivedBody } from "./arrived-body.ts";
-import { upgradeClient } from "./client-upgrade.ts";
+import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { watchDisk } from "./disk-watch.ts";
 import { FairTurns } from "./fair-turns.ts";
@@ -63,7 +63,8 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
       const exchange = exchangeOf(c);
       // Without `Connection: upgrade` it is a plain request.
       if (exchange.head === undefined) return err({ code: "upgrade_required" });
-      const upgrade = () => upgradeClient(exchange, c.get("requestId"), opening.instance === null);
+      // First, because the tenant closes a worker's older socket as soon as it accepts a new one.
+      const upgrade = readHandshake(exchange, c.get("requestId"), opening.instance === null);
       const opened = await processWith(tenant).openSocket(objectPath("TENANT", tenant), opening, upgrade);
       return opened.ok ? ok(alreadySent()) : opened;
     },
@@ -162,5 +163,6 @@ async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Res
   const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
+  readHandshake(exchange, c.get("requestId"), false);
   return tunnel(c, exchange, edgeSocket);
 }

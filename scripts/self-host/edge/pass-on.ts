@@ -2,7 +2,7 @@
 // side, WebSockets as raw bytes. Nothing is sent twice. If the client disconnects, the request ends there at once.
 
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { pipeline } from "node:stream";
 import type { AppContext } from "../../../src/http/auth.ts";
 import { Refused } from "../../../src/http/refused.ts";
@@ -18,6 +18,8 @@ const LAST_FRAME_MS = 2_000;
  * Headers of one connection only (RFC 9110, 7.6.1); those that frame the body stay, because Node reads and writes them.
  */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "x-request-id"]);
+
+const UPGRADE = ["connection", "upgrade", "upgrade", "websocket"];
 
 export interface Exchange {
   readonly incoming: IncomingMessage;
@@ -51,6 +53,12 @@ const answerHeaders = (answer: IncomingMessage): string[] => {
   return kept;
 };
 
+const send = (answer: IncomingMessage, outgoing: ServerResponse): void => {
+  outgoing.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
+  outgoing.flushHeaders();
+  pipeline(answer, outgoing, () => undefined);
+};
+
 /** Resolves when the answer has begun; throws a refusal if the process is down. */
 export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
   new Promise((resolve, reject) => {
@@ -64,9 +72,7 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
     // full.
     upstream.on("error", () => reject(away()));
     upstream.on("response", (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
-      outgoing.flushHeaders();
-      pipeline(answer, outgoing, () => undefined);
+      send(answer, outgoing);
       resolve(alreadySent());
     });
     outgoing.once("close", () => upstream.destroy());
@@ -100,37 +106,47 @@ const pour = (incoming: IncomingMessage, upstream: ClientRequest): void => {
   incoming.pipe(upstream);
 };
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
-const headOf = ({ method, url, rawHeaders }: IncomingMessage, requestId: string): string => {
-  const lines = [`${method} ${url} HTTP/1.1`, `x-request-id: ${requestId}`];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (!/^x-request-id$/i.test(rawHeaders[at] ?? "")) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
-  }
-  return `${lines.join("\r\n")}\r\n\r\n`;
-};
-
-/** Passes the connection on: from now on its bytes go between client and workerd. */
+/**
+ * Passes a handshake on. Only when the app in workerd switches protocols do bytes go between it and the client: on an
+ * open connection a client would send requests there that this process neither counts nor limits.
+ */
 export const tunnel = (c: AppContext, { incoming, outgoing, head }: Exchange, socketPath: string): Promise<Response> =>
   new Promise((resolve, reject) => {
+    if (outgoing.destroyed) return resolve(alreadySent());
     const client = incoming.socket as Socket;
-    const upstream = connect(socketPath);
-    upstream.once("error", () => reject(away()));
-    upstream.once("connect", () => {
-      outgoing.detachSocket(client);
-      client.setNoDelay(true);
-      upstream.setNoDelay(true);
-      upstream.write(Buffer.from(headOf(incoming, c.get("requestId")), "latin1"));
-      if (head !== undefined && head.length > 0) upstream.write(head);
-      pipeline(client, upstream, client, () => {
-        client.destroy();
-        upstream.destroy();
-      });
-      endAfterClose(upstream, client);
+    const headers = [...passedHeaders(incoming, c.get("requestId")), ...UPGRADE];
+    const upstream = request({ socketPath, method: "GET", path: incoming.url ?? "/", headers, agent: false });
+    upstream.on("error", () => reject(away()));
+    upstream.on("response", (answer) => {
+      send(answer, outgoing);
       resolve(alreadySent());
     });
+    upstream.on("upgrade", (answer, frames, first) => {
+      outgoing.detachSocket(client);
+      client.setNoDelay(true);
+      frames.setNoDelay(true);
+      client.write(Buffer.from(switchingHead(answer), "latin1"));
+      frames.unshift(first);
+      if (head !== undefined) frames.write(head);
+      pipeline(client, frames, client, () => {
+        client.destroy();
+        frames.destroy();
+      });
+      endAfterClose(frames, client);
+      resolve(alreadySent());
+    });
+    outgoing.once("close", () => upstream.destroy());
+    upstream.end();
   });
+
+const switchingHead = ({ rawHeaders }: IncomingMessage): string => {
+  const lines = ["HTTP/1.1 101 Switching Protocols"];
+  for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+  return `${lines.join("\r\n")}\r\n\r\n`;
+};
 
 /** Listens behind the pipeline, which has sent the frame by then. */
 const endAfterClose = (upstream: Socket, client: Socket): void => {

@@ -5,8 +5,8 @@ import { readBody } from "../bounded-body.ts";
 import { deadline, discardBody, orAborted } from "../when-aborted.ts";
 import type { SecretReading } from "./secret-source.ts";
 
-export const KV_TIMEOUT_MS = 5_000;
-export const KV_MAX_BYTES = 1024 * 1024;
+const KV_TIMEOUT_MS = 5_000;
+const KV_MAX_BYTES = 1024 * 1024;
 
 export type KvServer = {
   /** Such as https://vault.example.com:8200 */

@@ -9,9 +9,9 @@ import type { SecretReading, SecretSource } from "./secret-source.ts";
 
 export type KvOptions = KvServer & { auth: KvAuth; mount?: string; prefix?: string; now: () => number };
 
-export const KV_MOUNT = "secret";
-export const KV_PREFIX = "signalbox/providers";
-export const KV_FIELD = "key";
+const KV_MOUNT = "secret";
+const KV_PREFIX = "signalbox/providers";
+const KV_FIELD = "key";
 
 export function kvSecrets(options: KvOptions): SecretSource {
   const call = kvCaller(options);

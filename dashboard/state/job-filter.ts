@@ -8,7 +8,7 @@ import { JOB_STATUSES, type JobStatus } from "../../contract/values.ts";
 export type Filter = Readonly<Record<string, string>>;
 
 /** The line's name for each field, and the API's. */
-export const SEARCH_KEYS = {
+const SEARCH_KEYS = {
   error: "error_code",
   ran: "ran_provider",
   provider: "provider",
@@ -61,7 +61,7 @@ export const isSearched = (name: string): boolean =>
 
 const TIMES = ["since", "until", "unpriced_since", "unpriced_until"] as const;
 
-export const isStatus = (value: string | undefined): value is JobStatus => JOB_STATUSES.includes(value as JobStatus);
+const isStatus = (value: string | undefined): value is JobStatus => JOB_STATUSES.includes(value as JobStatus);
 
 /** The parts of an address that the API takes as a filter. */
 export const filterIn = (query: URLSearchParams): Filter =>

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { LiveJob } from "../../contract/live.ts";
-import { completions, filterIn, formatSearch, matches, parseSearch } from "../../dashboard/state/job-search.ts";
+import { completions, filterIn, formatSearch, matches, parseSearch } from "../../dashboard/state/job-filter.ts";
 import { rangeInWords, withRange } from "../../dashboard/state/time-range.ts";
 
 const job = (given: Partial<LiveJob>): LiveJob =>
