@@ -97,6 +97,20 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
     },
   },
   {
+    what: "a silent worker that connects is back before it says anything, also after the object has slept",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 60 } });
+      await present(scene, { instance: "worker-0" });
+      await scene.pass(60_001);
+      const status = async () => (await scene.done(scene.admin, "getWorker", { instance: "worker-0" })).status;
+      assert.equal(await status(), "offline");
+      await scene.connect();
+      assert.equal(await status(), "idle");
+      scene.sleep();
+      assert.equal(await status(), "idle");
+    },
+  },
+  {
     what: "a socket whose worker never reported leaves nothing behind",
     shown: async (scene) => {
       await scene.connect();
