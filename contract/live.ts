@@ -84,7 +84,7 @@ export const liveMessage = z
     z.object({ type: z.literal("queue.updated"), queue: queueView }),
     z.object({
       type: z.literal("activity.updated"),
-      minutes: z.array(activityMinute).meta({ description: "this hour and the one before" }),
+      minutes: z.array(activityMinute).meta({ description: "this minute and the one before" }),
     }),
   ])
   .meta({ id: "LiveMessage" });

@@ -10,6 +10,7 @@ import * as budget from "./operations/budget.ts";
 import * as bulk from "./operations/bulk.ts";
 import * as claims from "./operations/claims.ts";
 import * as config from "./operations/config.ts";
+import * as models from "./operations/door-models.ts";
 import * as explanation from "./operations/explain.ts";
 import * as frontDoor from "./operations/front-door.ts";
 import * as jobs from "./operations/jobs.ts";
@@ -49,6 +50,14 @@ const operation = <const R extends Rules, Request, Answer>(
   rules: R,
   run: Verb<Request, Answer>,
 ): R & { run: Verb<Request, Answer> } => ({ ...rules, run });
+
+/** The verb of an operation that needs nothing but the turn. */
+const alone =
+  <Answer>(verb: (turn: Turn) => Result<Answer, Refusal>) =>
+  (turn: Turn, _request: null) =>
+    verb(turn);
+
+const readCaller = alone((turn) => ok({ ...turn.caller }));
 
 const ONCE = { isRepeatable: false } as const;
 const READ = {
@@ -98,7 +107,10 @@ export const OPERATIONS = {
   changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
   recallBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),
   finishBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.finishBulk),
-  readQueue: operation(READ, (turn: Turn, _request: null) => ok(queue.queueView(turn))),
+  readQueue: operation(
+    READ,
+    alone((turn) => ok(queue.queueView(turn))),
+  ),
   explain: operation({ ...READ, refuses: ["not_found", "job_state"] }, explanation.explainRouting),
 
   ask: operation(
@@ -114,10 +126,10 @@ export const OPERATIONS = {
   ),
   follow: operation({ ...FOLLOW, ...ONE }, frontDoor.follow),
   abandon: operation(FOLLOW, abandon),
-  nameModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.nameModel),
-  listModels: operation(ASK, (turn: Turn, _request: null) => frontDoor.listModels(turn)),
-  readCorsOrigins: operation(ASK, (turn: Turn, _request: null) => frontDoor.readCorsOrigins(turn)),
-  getModel: operation({ ...ASK, refuses: ["model_not_found"] }, frontDoor.getModel),
+  nameModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.nameModel),
+  listModels: operation(ASK, alone(models.listModels)),
+  readCorsOrigins: operation(ASK, alone(frontDoor.readCorsOrigins)),
+  getModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.getModel),
 
   reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers"] }, presence.report),
   listPresent: operation(CONSULT, workers.listPresent),
@@ -137,7 +149,7 @@ export const OPERATIONS = {
   failJob: operation(REPORT, report.presented(report.fail)),
   releaseJob: operation(REPORT, report.presented(report.release)),
 
-  readKillswitch: operation({ ...READ, ...VITAL }, (turn: Turn, _request: null) => killswitch.read(turn)),
+  readKillswitch: operation({ ...READ, ...VITAL }, alone(killswitch.read)),
   activateKillswitch: operation({ ...OPERATE, ...VITAL }, killswitch.activate),
   clearKillswitch: operation({ ...OPERATE, ...VITAL }, budget.clearKillswitch),
 
@@ -150,7 +162,7 @@ export const OPERATIONS = {
   runSchedule: operation({ ...NEW_JOB, refuses: ["not_found", "idempotency_key_reused"] }, schedules.runNow),
 
   createKey: operation({ ...ADMIN, ...GROW }, keys.createKey),
-  listKeys: operation(ADMIN, (turn: Turn, _request: null) => keys.listKeys(turn)),
+  listKeys: operation(ADMIN, alone(keys.listKeys)),
   patchKey: operation({ ...ADMIN, ...ONE }, keys.patchKey),
   rotateKey: operation({ ...ADMIN, refuses: ["not_found", "key_inactive"] }, keys.rotate),
   revokeKey: operation({ ...ADMIN, refuses: ["not_found", "last_admin_key"] }, keys.revoke),
@@ -159,7 +171,7 @@ export const OPERATIONS = {
   endSession: operation({ ...CONSULT, ...ONCE }, keys.endSession),
 
   createWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW }, webhooks.create),
-  listWebhooks: operation(ADMIN, (turn: Turn, _request: null) => webhooks.list(turn)),
+  listWebhooks: operation(ADMIN, alone(webhooks.list)),
   getWebhook: operation({ ...ADMIN, ...ONE }, webhooks.get),
   patchWebhook: operation({ ...ADMIN_WRITE, ...ONE }, webhooks.patch),
   deleteWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.remove),
@@ -168,21 +180,21 @@ export const OPERATIONS = {
   listDeliveries: operation({ ...ADMIN, ...ONE }, webhooks.listDeliveries),
   redeliver: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.redeliver),
 
-  readConfig: operation(CONSULT, (turn: Turn, _request: null) => config.readConfig(turn)),
+  readConfig: operation(CONSULT, alone(config.readConfig)),
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
 
-  readBudget: operation(READ, (turn: Turn, _request: null) => budget.readBudget(turn)),
-  readMetrics: operation(READ, (turn: Turn, _request: null) => metrics.readMetrics(turn)),
+  readBudget: operation(READ, alone(budget.readBudget)),
+  readMetrics: operation(READ, alone(metrics.readMetrics)),
 
   /** Only checks the permission, for reads of history and writes to D1. */
-  authorizeWork: operation(WORK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeConsult: operation(CONSULT, (turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeOperate: operation(OPERATE, (turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeRead: operation(READ, (turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeAsk: operation(ASK, (turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeFollow: operation(FOLLOW, (turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeAdmin: operation(ADMIN, (turn: Turn, _request: null) => ok({ ...turn.caller })),
-  authorizeAdminWrite: operation(ADMIN_WRITE, (turn: Turn, _request: null) => ok({ ...turn.caller })),
+  authorizeWork: operation(WORK, readCaller),
+  authorizeConsult: operation(CONSULT, readCaller),
+  authorizeOperate: operation(OPERATE, readCaller),
+  authorizeRead: operation(READ, readCaller),
+  authorizeAsk: operation(ASK, readCaller),
+  authorizeFollow: operation(FOLLOW, readCaller),
+  authorizeAdmin: operation(ADMIN, readCaller),
+  authorizeAdminWrite: operation(ADMIN_WRITE, readCaller),
 } as const;
 
 export type OperationName = keyof typeof OPERATIONS;

@@ -126,7 +126,6 @@ export class HistoryWriter {
     if (!spans.isOn) return;
     const events = rows.flatMap(({ entries }) => entries.events);
     const jobs = store.jobs.findMany([...new Set(events.map(({ jobId }) => jobId))]).map(({ job }) => job);
-    const ended = endedIn(events, jobs);
-    if (ended.length > 0) waitUntil(spans.export(ended));
+    waitUntil(spans.export(endedIn(events, jobs)));
   }
 }

@@ -188,11 +188,8 @@ export class RelayedStream {
 
   #tellEnd(reader: Reader, error: EndError | null, nowAt: number): void {
     const { api, isNumbered } = reader.wishes;
-    if (!isNumbered && api !== null) {
-      const isWhole = error === null && saysItsEnd(api, this.#parts.slice(-LAST_PARTS).join(""));
-      const hasSaidItself = error !== null && saysItsEnd(api, this.#parts.slice(-LAST_PARTS).join(""));
-      if (!isWhole && !hasSaidItself) reader.write(errorEvent(api, doorErrorOf(error ?? streamLost)), nowAt);
-    }
+    const mustBeTold = !isNumbered && api !== null && !saysItsEnd(api, this.#parts.slice(-LAST_PARTS).join(""));
+    if (mustBeTold) reader.write(errorEvent(api, doorErrorOf(error ?? streamLost)), nowAt);
     reader.close();
   }
 

@@ -64,15 +64,14 @@ export class Sockets {
     const { attachment } = socket;
     if (attachment?.kind !== "worker" || this.#workers.get(attachment.instance) !== socket) return null;
     const { instance } = attachment;
-    const signAt = this.lastSignOf(instance) ?? 0;
     this.#workers.delete(instance);
-    return { instance, signAt };
+    return { instance, signAt: lastSignOn(socket) };
   }
 
   /** The last sign of life on a worker's open socket: its pings are answered elsewhere. */
   lastSignOf(instance: string): number | null {
     const socket = this.#workers.get(instance);
-    return socket === undefined ? null : Math.max(socket.pingedAt, socket.attachment?.connectedAt ?? 0);
+    return socket === undefined ? null : lastSignOn(socket);
   }
 
   isConnected(instance: string): boolean {
@@ -173,6 +172,8 @@ export class Sockets {
     this.#workers.get(instance)?.close(NORMAL_CLOSURE, "the worker was forgotten");
   }
 }
+
+const lastSignOn = ({ pingedAt, attachment }: TenantSocket): number => Math.max(pingedAt, attachment?.connectedAt ?? 0);
 
 /** Prompts may be large, so a frame is closed at about this length. */
 const FULL_FRAME_CHARS = 1_000_000;

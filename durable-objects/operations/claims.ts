@@ -10,7 +10,8 @@ import { handOut } from "./leases.ts";
 import { mayActAs } from "./presence.ts";
 import type { Spent } from "./pricing.ts";
 import { complete, type LeaseReport, present } from "./report.ts";
-import { assignWaiting, routePolicy } from "./routing.ts";
+import { routePolicy } from "./route-policy.ts";
+import { assignWaiting } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 /**

@@ -6,8 +6,9 @@ import { notFound, type Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { RouteRequest } from "../../domain/routing-filter.ts";
-import { delayReason, routePolicy, routeRequest } from "./routing.ts";
+import { routePolicy, routeRequest } from "./route-policy.ts";
 import type { Turn } from "./turn.ts";
+import { delayReason } from "./waiting-reason.ts";
 
 export interface ExplainRequest {
   readonly jobId: string | null;

@@ -1,10 +1,8 @@
-// The front door's calls to a tenant: create a job for a request, follow it, list the models.
+// The front door's calls to a tenant: create a job for a request, and follow it.
 
-import { toIso } from "../../contract/field.ts";
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import type { ModelList } from "../../contract/model-list.ts";
 import type { Api } from "../../domain/api.ts";
-import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
+import type { Alias } from "../../domain/door-model.ts";
 import { isOnlyFull } from "../../domain/explanation.ts";
 import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job.ts";
 import { isFinal, type JobStatus } from "../../domain/job-status.ts";
@@ -14,14 +12,16 @@ import type { Refusal } from "../../domain/refusal.ts";
 import type { Priority, Tier } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { refuseOverBudget } from "./budget.ts";
+import { findModel } from "./door-models.ts";
 import { findJob, type JobCommand } from "./find-job.ts";
 import { type Idempotency, withIdempotency } from "./idempotency.ts";
 import { refuseBacklog } from "./jobs.ts";
-import { countRequest, type LimitState, refuseModel, refuseOverLimits } from "./key-limits.ts";
-import { isSilent } from "./last-sign.ts";
+import { countRequest, type LimitState, refuseOverLimits } from "./key-limits.ts";
 import { allowReading } from "./reading.ts";
-import { admit, admitTo, chooseFor, routePolicy, routeRequest, waitingReason } from "./routing.ts";
+import { routePolicy, routeRequest } from "./route-policy.ts";
+import { admit, admitTo, chooseFor } from "./routing.ts";
 import type { Turn } from "./turn.ts";
+import { waitingReason } from "./waiting-reason.ts";
 
 export interface Asking {
   /** Given if the body is already stored outside this object. */
@@ -154,83 +154,6 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
       isSessionHit: null,
     },
   };
-};
-
-const offersOf = (turn: Turn): ModelOffer[] =>
-  [...turn.memory.fleet.members()].map((member) => {
-    const { provider, models, runtimeModels } = member.worker;
-    return { provider, models, runtimeModels, isOffline: isSilent(turn, member) };
-  });
-
-const NAMED_MODELS = 5;
-
-const findModel = (turn: Turn, asked: string): Result<Alias, Refusal> => {
-  const found = resolveModel(asked, turn.memory.config.frontDoor.aliases, offersOf(turn));
-  if (found !== null) return ok(found);
-  const known = listedModels(turn).map(({ id }) => id);
-  return err({ code: "model_not_found", model: asked, known: known.slice(0, NAMED_MODELS) });
-};
-
-/** What a model's name means now, for a body that is stored before its job is created. */
-export const nameModel = (turn: Turn, request: { model: string }): Result<string, Refusal> => {
-  const found = findModel(turn, request.model);
-  if (!found.ok) return found;
-  const allowed = refuseModel(turn, [request.model, found.value.model]);
-  return allowed.ok ? ok(found.value.model) : allowed;
-};
-
-interface ListedModel {
-  readonly id: string;
-  readonly ownedBy: string;
-  readonly createdAt: number;
-}
-
-/**
- * The models named by workers that are not offline, else those that their runtimes list, else those of their provider's
- * catalog.
- */
-const listedModels = (turn: Turn): ListedModel[] => {
-  const { fleet, catalog, config } = turn.memory;
-  const models = new Map<string, ListedModel>();
-  const add = (id: string, ownedBy: string, createdAt: number): void => {
-    if (!models.has(id)) models.set(id, { id, ownedBy, createdAt });
-  };
-  for (const id of Object.keys(config.frontDoor.aliases)) add(id, "alias", 0);
-  for (const member of fleet.members()) {
-    const { provider, models: named, runtimeModels, registeredAt } = member.worker;
-    if (isSilent(turn, member)) continue;
-    for (const id of named ?? runtimeModels ?? catalog.get(provider)?.models ?? []) add(id, provider, registeredAt);
-  }
-  return [...models.values()].filter(({ id }) => refuseModel(turn, [id]).ok);
-};
-
-export const listModels = (turn: Turn): Result<ModelList, Refusal> => {
-  const data = listedModels(turn).map(({ id, ownedBy, createdAt }) => ({
-    id,
-    object: "model" as const,
-    type: "model" as const,
-    created: Math.floor(createdAt / 1000),
-    created_at: toIso(createdAt),
-    owned_by: ownedBy,
-    display_name: id,
-  }));
-  return ok({
-    object: "list" as const,
-    data,
-    has_more: false as const,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-  });
-};
-
-/** The listed model that a name means. */
-export const getModel = (turn: Turn, request: { model: string }): Result<ModelList["data"][number], Refusal> => {
-  const listed = listModels(turn);
-  if (!listed.ok) return listed;
-  const { data } = listed.value;
-  const found = data.find(({ id }) => id === request.model) ?? data.find(({ id }) => isSameModel(id, request.model));
-  if (found !== undefined) return ok(found);
-  return err({ code: "model_not_found", model: request.model, known: data.slice(0, NAMED_MODELS).map(({ id }) => id) });
 };
 
 export const follow = (turn: Turn, request: JobCommand): Result<Followed, Refusal> => {

@@ -6,6 +6,7 @@ import { keepsResult, keptPayload } from "../../domain/front-door.ts";
 import {
   cancelJob,
   createJob,
+  type Decision,
   isLeased,
   type Job,
   type JobPatch,
@@ -17,6 +18,7 @@ import { isFinal } from "../../domain/job-status.ts";
 import { permit } from "../../domain/killswitch.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
+import type { RoutePolicy } from "../../domain/routing-filter.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
@@ -25,17 +27,10 @@ import { type Idempotency, keptBatch, keptDispatch, keptJob, type Replayable, wi
 import { countRequest, refuseOverLimits } from "./key-limits.ts";
 import { lastSignOf } from "./last-sign.ts";
 import { allowReading } from "./reading.ts";
-import {
-  admit,
-  admitTo,
-  chooseFor,
-  delayReason,
-  routePolicy,
-  routeRequest,
-  type WaitingReasons,
-  waitingReason,
-} from "./routing.ts";
+import { routePolicy, routeRequest } from "./route-policy.ts";
+import { admit, admitTo, chooseFor, type WaitingReasons } from "./routing.ts";
 import type { Turn } from "./turn.ts";
+import { delayReason, waitingReason } from "./waiting-reason.ts";
 
 /** Half of the platform's limit for an object, so that open jobs can still finish and be written to history. */
 export const MAX_STORED_BYTES = 5_000_000_000;
@@ -144,7 +139,7 @@ export const dispatch = (
 
 const MAX_EXPLAINED_WORKERS = 200;
 
-const noEligibleWorkers = (turn: Turn, job: Job, policy: ReturnType<typeof routePolicy>): Refusal => {
+const noEligibleWorkers = (turn: Turn, job: Job, policy: RoutePolicy): Refusal => {
   const closest = explainClosest(turn.memory.fleet, routeRequest(turn, job), policy, MAX_EXPLAINED_WORKERS);
   const delay = delayReason(turn, job);
   return {
@@ -175,12 +170,7 @@ export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] })
   ok(turn.store.jobs.findMany(request.ids).map(({ job }) => presentJob(job, LEFT_OUT, null, waitingReason(turn, job))));
 
 /** Stores the outcome of a command; a job that had left comes back with its payload. */
-const recordCommand = (
-  turn: Turn,
-  command: JobCommand,
-  before: Job,
-  decision: Parameters<Turn["record"]>[1],
-): JobResource => {
+const recordCommand = (turn: Turn, command: JobCommand, before: Job, decision: Decision): JobResource => {
   const { archived } = command;
   const isBack = archived !== undefined && archived.job === before;
   const payload = isBack ? { payload: { prompt: archived.prompt, input: archived.input } } : {};

@@ -38,7 +38,8 @@ const SESSION_MS = 12 * HOUR_MS;
 
 /** Identifies the caller; records the key's use from time to time. */
 export const identify = (store: Store, credential: Credential, nowAt: number): Result<Caller, Refusal> => {
-  const key = credential.kind === "key" ? keyOf(store, credential, nowAt) : keyOfSession(store, credential, nowAt);
+  const { kind, id: keyId, hash } = credential;
+  const key = kind === "key" ? opened(store, keyId, hash, nowAt) : keyOfSession(store, credential, nowAt);
   if (!key.ok) return key;
   const { id, name, role, lastUsedAt } = key.value;
   if (lastUsedAt === null || nowAt - lastUsedAt >= USE_NOTED_EVERY_MS) noteUse(store, id, nowAt);
@@ -54,9 +55,6 @@ const noteUse = (store: Store, id: string, nowAt: number): void => {
 
 /** A key, and the digest of the secret that the caller used or opened a session with. */
 type Identified = KeyRecord & { readonly secretHash: string };
-
-const keyOf = (store: Store, { id, hash }: Credential, nowAt: number): Result<Identified, Refusal> =>
-  opened(store, id, hash, nowAt);
 
 const opened = (store: Store, keyId: string, secretHash: string, nowAt: number): Result<Identified, Refusal> => {
   const key = authenticate(store.keys.find(keyId), secretHash, nowAt);

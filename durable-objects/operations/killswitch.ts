@@ -7,14 +7,14 @@ import {
   MAX_UNCONFIRMED,
   presentKillswitch,
 } from "../../contract/killswitch.ts";
-import { type Actor, SERVICE_ACTOR } from "../../domain/event.ts";
+import type { Actor } from "../../domain/event.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { cancelJob } from "../../domain/job.ts";
 import { cancelsWork, clear, engage, isHaltedBy, type Killswitch, restored } from "../../domain/killswitch.ts";
 import { haltJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
-import { statusOf, type Worker } from "../../domain/worker.ts";
+import { statusOf } from "../../domain/worker.ts";
 import { haltFrontDoor } from "./abandon.ts";
 import { nextDeliveryAt } from "./deliveries.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
@@ -201,13 +201,4 @@ export const confirmHalt = (turn: Turn, { worker }: Member, halted: readonly str
   // If memory is lost, the worker's next report confirms again.
   turn.rememberWorker({ ...worker, confirmedHalt: haltActivation });
   turn.effects.changedTopics.add("killswitch");
-};
-
-/** Stores an automatic pause, tells the worker and audits it. */
-export const recordPause = (turn: Turn, worker: Worker): void => {
-  turn.putWorker(worker);
-  const reason = worker.pause?.reason ?? "";
-  turn.reopenAvoiding();
-  turn.send(worker.instance, { type: "worker.paused", reason });
-  turn.audit("worker.paused", worker.instance, { reason }, SERVICE_ACTOR);
 };

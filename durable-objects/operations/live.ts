@@ -17,9 +17,9 @@ import { storedCounters } from "./counters.ts";
 import type { LiveTopic } from "./effects.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
-import { waitingReason } from "./routing.ts";
 import { present as presentSchedule } from "./schedules.ts";
 import type { Turn } from "./turn.ts";
+import { waitingReason } from "./waiting-reason.ts";
 import { viewOf } from "./workers.ts";
 
 export interface LiveChanges {

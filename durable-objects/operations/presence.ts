@@ -106,7 +106,6 @@ const hear = (turn: Turn, request: Presence): Member => {
   const wasOffline = isNew || isSilent(turn, known);
   const isStoreDue =
     isNew ||
-    wasOffline ||
     !isSameOffer(known.worker, request) ||
     known.worker.keyId !== turn.caller.keyId ||
     known.worker.viaSocket !== viaSocket ||

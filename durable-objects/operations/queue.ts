@@ -5,8 +5,9 @@ import { MAX_QUEUE_GROUPS, type QueueView } from "../../contract/insight.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Group } from "../../domain/queue.ts";
 import type { RoutePolicy } from "../../domain/routing-filter.ts";
-import { routePolicy, waitingReason } from "./routing.ts";
+import { routePolicy } from "./route-policy.ts";
 import type { Turn } from "./turn.ts";
+import { waitingReason } from "./waiting-reason.ts";
 
 export const queueView = (turn: Turn): QueueView => {
   const { queue, open } = turn.memory;

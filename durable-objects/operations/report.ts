@@ -10,16 +10,16 @@ import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../
 import { leaseLost } from "../../domain/lease-fence.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { isOffline, type Outcome, recordOutcome } from "../../domain/worker.ts";
+import { isOffline } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import type { EndedAttempt } from "./counters.ts";
 import { findJob, type JobCommand } from "./find-job.ts";
-import { recordPause } from "./killswitch.ts";
 import { countLate } from "./late-spending.ts";
+import { noteOutcome } from "./outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
 import { mayRead } from "./reading.ts";
-import { waitingReason } from "./routing.ts";
 import type { Turn } from "./turn.ts";
+import { waitingReason } from "./waiting-reason.ts";
 
 /** May be repeated after its job has left the object. */
 export interface LeaseReport extends JobCommand {
@@ -233,14 +233,6 @@ const tally = (
   const seconds = job.startedAt === null ? null : Math.max(0, turn.nowAt - job.startedAt) / 1000;
   const ran = { provider: job.workerProvider ?? "", model: ended.model ?? job.model ?? "" };
   turn.memory.counters.tallies.note({ ...ran, outcome, usage, nanoUsd, seconds, errorCode });
-};
-
-const noteOutcome = (turn: Turn, job: Job, ended: Omit<Outcome, "jobId" | "at">): void => {
-  const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
-  if (worker === undefined) return;
-  const next = recordOutcome(worker, { ...ended, jobId: job.id, at: turn.nowAt });
-  if (next.pause !== worker.pause) recordPause(turn, next);
-  else turn.rememberWorker(next);
 };
 
 export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> => {

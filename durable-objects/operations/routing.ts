@@ -1,85 +1,17 @@
-// Applies the router: builds the policy from the tenant's state, places a new job, and assigns the queue after every
-// turn. After `assignWaiting` no waiting job has an eligible worker.
+// Applies the router: places a new job, and assigns the queue after every turn. After `assignWaiting` no waiting job has
+// an eligible worker.
 
 import { presentLease } from "../../contract/worker.ts";
-import { maxAttemptsOf } from "../../domain/config.ts";
-import { whyWaiting } from "../../domain/explanation.ts";
 import type { Decision, FrontDoorFacts, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import type { Requirements } from "../../domain/requirements.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing.ts";
-import { firstRefusal, type RoutePolicy, type RouteRequest } from "../../domain/routing-filter.ts";
+import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Worker } from "../../domain/worker.ts";
-import { closedByBudget } from "./budget.ts";
-import { removedModelNote } from "./catalog.ts";
-import { lastSignOf } from "./last-sign.ts";
-import { blendedPrice } from "./pricing.ts";
+import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
 import type { Turn } from "./turn.ts";
-
-export const routePolicy = (turn: Turn): RoutePolicy => {
-  const { config } = turn.memory;
-  const prices = new Map<string | null, Map<string, number | null>>();
-  return {
-    nowAt: turn.nowAt,
-    offlineAfterMs: config.presence.offlineAfterMs,
-    strategy: config.routing.strategy,
-    chain: config.routing.chain,
-    weights: config.routing.weights,
-    closedProviders: closedProviders(turn),
-    isEchoAside: turn.memory.isEchoAside,
-    priceOf: (provider, model) => {
-      const ofModel = prices.get(model) ?? new Map<string, number | null>();
-      prices.set(model, ofModel);
-      const known = ofModel.get(provider);
-      if (known !== undefined) return known;
-      const price = blendedPrice(turn, provider, model);
-      ofModel.set(provider, price);
-      return price;
-    },
-    lastSignOf: (member) => {
-      const signAt = lastSignOf(turn, member);
-      // It fell silent and then pinged again, which wakes nothing: waiting jobs may be for it.
-      if (signAt > member.lastSeenAt) {
-        turn.freedWorkers.add(member.worker.instance);
-        turn.memory.fleet.noteSeen(member.worker.instance, signAt);
-      }
-      return signAt;
-    },
-  };
-};
-
-const closedProviders = (turn: Turn): Map<string, string> => {
-  const { backoffs, config, fleet } = turn.memory;
-  const closed = new Map<string, string>();
-  for (const [provider, given] of config.providers) {
-    const limit = given.rateLimit?.maxConcurrent ?? null;
-    if (limit !== null && fleet.providerLoad(provider) >= limit) {
-      closed.set(provider, `provider ${provider} is at its max_concurrent (${limit})`);
-    }
-  }
-  for (const [provider, reason] of closedByBudget(turn)) closed.set(provider, reason);
-  for (const [provider, untilAt] of backoffs) {
-    if (untilAt > turn.nowAt)
-      closed.set(provider, `provider ${provider} backs off until ${new Date(untilAt).toISOString()}`);
-  }
-  return closed;
-};
-
-export const routeRequest = (turn: Pick<Turn, "memory" | "nowAt">, job: Job): RouteRequest => ({
-  provider: job.provider,
-  model: job.model,
-  tags: job.tags,
-  excludedProviders: job.excludedProviders,
-  avoidedWorkers: job.avoidedWorkers,
-  api: job.api,
-  tier: job.tier,
-  urgency: job.priority,
-  ...sessionOf(turn, job),
-});
-
-const sessionOf = ({ memory, nowAt }: Pick<Turn, "memory" | "nowAt">, { frontDoor }: Job) =>
-  frontDoor?.session == null ? {} : { session: { worker: memory.affinity.workerOf(frontDoor.session, nowAt) } };
+import { ITS_TURN, waitingReason } from "./waiting-reason.ts";
 
 /** The worker that would get this job now; null under the killswitch or if no worker may have it. */
 export const chooseFor = (turn: Turn, job: Job, policy = routePolicy(turn)): Choice | null =>
@@ -139,8 +71,6 @@ export const admitTo = (turn: Turn, created: Decision, choice: Choice): Job => {
   recordAssigned(turn, null, { ...created, job: assigned.job, events: [...created.events, ...assigned.events] });
   return assigned.job;
 };
-
-const ITS_TURN = "its turn: it is about to be assigned";
 
 /** By requirement group: what a batch's jobs wait for, computed once per group. */
 export type WaitingReasons = Map<string, string | null>;
@@ -289,47 +219,4 @@ const takeNext = (turn: Turn, instance: string): boolean => {
   }
   const next = firstGroup(turn, open);
   return next !== null && assignHead(turn, next, policy);
-};
-
-/** What a pending job waits for; null for any other. */
-export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)): string | null => {
-  if (job.status !== "pending") return null;
-  const { killswitch, fleet } = turn.memory;
-  if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
-  const delay = delayReason(turn, job);
-  if (delay !== null) return delay;
-  const reason = whyWaiting(fleet, routeRequest(turn, job), policy) ?? ITS_TURN;
-  const removed = removedModelNote(turn, job);
-  return removed === null ? reason : `${reason}; ${removed}`;
-};
-
-/** Why no worker may run it yet; null if one may. */
-export const delayReason = (turn: Turn, job: Job): string | null => {
-  if (job.readyAt === null || job.readyAt <= turn.nowAt) return null;
-  const until = new Date(job.readyAt).toISOString();
-  switch (job.delayedBy) {
-    case "release":
-      return `given back ${job.releases} times, it is tried again at ${until}`;
-    case "retry":
-      return retryReason(turn, job, until);
-    case "rate_limit": {
-      const [provider] = [...turn.memory.backoffs].find(([, untilAt]) => untilAt === job.readyAt) ?? [];
-      const who = provider === undefined ? "its provider" : `provider ${provider}`;
-      return `${who} backs off until ${until}, then retry ${job.rateLimitRetries}`;
-    }
-    default:
-      return `not to run before ${until}`;
-  }
-};
-
-const retryReason = (turn: Turn, job: Job, until: string): string => {
-  const { config, fleet } = turn.memory;
-  const { strategy, chain } = config.routing;
-  const where = job.avoidedWorkers.at(-1);
-  const spent = `attempt ${job.attempts} of ${maxAttemptsOf(config, job)}`;
-  const failed = `${spent}${where === undefined ? "" : ` on ${where}`} failed with "${job.error?.code}"`;
-  const unserved = strategy === "fallback" ? chain.filter((next) => fleet.ofProvider(next) === undefined) : [];
-  const names = unserved.map((provider) => `"${provider}"`).join(", ");
-  const note = unserved.length === 0 ? "" : `; no worker offers ${names} of routing.chain`;
-  return `${failed}, it is tried again at ${until}${note}`;
 };

@@ -26,7 +26,8 @@ import { budgetAgainst } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
 import { refuseBacklog } from "./jobs.ts";
-import { admit, routePolicy } from "./routing.ts";
+import { routePolicy } from "./route-policy.ts";
+import { admit } from "./routing.ts";
 import type { Turn } from "./turn.ts";
 
 /** The schedule for the API, with a warning if its jobs name a removed model. */

@@ -8,18 +8,17 @@ import { isCutOff } from "../../domain/fleet.ts";
 import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
-import { recordExpiredLease } from "../../domain/worker.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget } from "./budget.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
 import { endGraces } from "./keys.ts";
-import { recordPause } from "./killswitch.ts";
-import { isSilent } from "./last-sign.ts";
-import { routePolicy, routeRequest, waitingReason } from "./routing.ts";
+import { noteExpiredLeases } from "./outcomes.ts";
+import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
 import { announceSilence, nextSilenceAt } from "./silence.ts";
 import { type Turn, UNREPORTED_KEPT_MS } from "./turn.ts";
+import { waitingReason } from "./waiting-reason.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
 
 const JOBS_A_SWEEP = 500;
@@ -49,7 +48,7 @@ const TIMETABLE: readonly Row[] = [
     run: (turn) => {
       const idlers = new Set<string>();
       for (const job of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, job, idlers);
-      for (const instance of idlers) noteIdler(turn, instance);
+      for (const instance of idlers) noteExpiredLeases(turn, instance);
       depart(turn);
     },
   },
@@ -197,19 +196,6 @@ const depart = (turn: Turn): void => {
   if (gone.length > 0) jobs.removeMany(gone);
   jobs.forgetEnded(turn.nowAt);
   jobs.shelve(turn.nowAt, drainedSeq);
-};
-
-/**
- * It let leases expire: one sweep counts once. Not counted if the worker was silent or cut off, because it could not
- * know of them.
- */
-const noteIdler = (turn: Turn, instance: string): void => {
-  const member = turn.memory.fleet.get(instance);
-  if (member === undefined || isCutOff(member) || isSilent(turn, member)) return;
-  const { worker } = member;
-  const next = recordExpiredLease(worker, turn.nowAt);
-  if (next.pause !== worker.pause) recordPause(turn, next);
-  else turn.putWorker(next);
 };
 
 const attendRunning = (turn: Turn, job: Job): void => {

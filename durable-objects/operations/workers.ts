@@ -52,19 +52,17 @@ const shownPauseReason = (turn: Turn, worker: Worker): string | null => {
   return turn.memory.killswitch.level > 0 && reason === HALT_REASON ? "killswitch" : reason;
 };
 
-const newestFirst = (one: Member, other: Member): number =>
-  other.worker.registeredAt - one.worker.registeredAt || (one.worker.instance < other.worker.instance ? -1 : 1);
-
-const allWorkers = (turn: Turn): Member[] => [...turn.memory.fleet.members()].sort(newestFirst);
-
 export const listPresent = (
   turn: Turn,
   page: { limit: number; offset: number },
 ): Result<{ workers: WorkerResource[]; total: number }, Refusal> => {
-  const present = allWorkers(turn).filter((member) => !isSilent(turn, member));
-  const shown = present.slice(page.offset, page.offset + page.limit);
-  const workers = lightPage(shown.map((member) => presentWorker(viewOf(turn, member))));
-  return ok({ workers, total: present.length });
+  const present = [...turn.memory.fleet.members()].filter((member) => !isSilent(turn, member));
+  const newestFirst = inOrder(
+    present.map((member) => viewOf(turn, member)),
+    "registered_at",
+  );
+  const shown = newestFirst.slice(page.offset, page.offset + page.limit).map(presentWorker);
+  return ok({ workers: lightPage(shown), total: present.length });
 };
 
 /** An answer of the object may have 32 MiB; a thousand workers with the longest model lists have twice that. */
@@ -73,9 +71,9 @@ const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 /** As many workers, from the first, as one answer can hold; the next page begins after them. */
 const lightPage = (workers: readonly WorkerResource[]): WorkerResource[] => {
   let chars = 0;
-  return workers.filter(({ tags, models }, index) => {
+  return workers.filter(({ tags, models }) => {
     chars += tags.length + (models ?? []).reduce((sum, name) => sum + name.length, 0);
-    return index === 0 || chars <= MAX_PAGE_CHARS;
+    return chars <= MAX_PAGE_CHARS;
   });
 };
 

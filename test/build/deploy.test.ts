@@ -1,10 +1,10 @@
 // `npm run deploy` with a wrangler that only records its calls: a built checkout in a folder of its own.
 
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const LINKED = ["contract", "domain", "durable-objects", "migrations", "providers", "src", "package.json"];
@@ -33,31 +33,26 @@ interface Call {
   kept: string | null;
 }
 
-let folder = "";
+const folder = folderForEachTest();
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "signalbox-deploy-test-"));
-  for (const name of LINKED) symlinkSync(path.join(ROOT, name), path.join(folder, name));
-  cpSync(path.join(ROOT, "scripts"), path.join(folder, "scripts"), { recursive: true });
-  cpSync(path.join(ROOT, "wrangler.toml"), path.join(folder, "wrangler.toml"));
-  symlinkSync(path.join(ROOT, "dist"), path.join(folder, "dist"));
-  mkdirSync(path.join(folder, "node_modules/.bin"), { recursive: true });
-  writeFileSync(path.join(folder, "node_modules/.bin/wrangler"), WRANGLER, { mode: 0o755 });
+  for (const name of LINKED) symlinkSync(path.join(ROOT, name), path.join(folder.path, name));
+  cpSync(path.join(ROOT, "scripts"), path.join(folder.path, "scripts"), { recursive: true });
+  cpSync(path.join(ROOT, "wrangler.toml"), path.join(folder.path, "wrangler.toml"));
+  symlinkSync(path.join(ROOT, "dist"), path.join(folder.path, "dist"));
+  mkdirSync(path.join(folder.path, "node_modules/.bin"), { recursive: true });
+  writeFileSync(path.join(folder.path, "node_modules/.bin/wrangler"), WRANGLER, { mode: 0o755 });
 });
-afterEach(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
-
 const deploy = (settings: Record<string, string> = {}) => {
   const { SERVICE_ROOT_KEY: _root, SERVICE_SIGNING_SECRET: _signing, ...inherited } = process.env;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     ["--disable-warning=ExperimentalWarning", "scripts/deploy.ts"],
-    { cwd: folder, env: { ...inherited, ...settings }, encoding: "utf8" },
+    { cwd: folder.path, env: { ...inherited, ...settings }, encoding: "utf8" },
   );
-  const lines = readFileSync(path.join(folder, "calls.jsonl"), "utf8").trim().split("\n");
+  const lines = readFileSync(path.join(folder.path, "calls.jsonl"), "utf8").trim().split("\n");
   return { status, said: stdout + stderr, calls: lines.map((line) => JSON.parse(line) as Call) };
 };
-const keptKey = (): string => readFileSync(path.join(folder, ".wrangler/root.key"), "utf8").trim();
+const keptKey = (): string => readFileSync(path.join(folder.path, ".wrangler/root.key"), "utf8").trim();
 const existing = (...names: string[]) => ({ FAKE_SECRETS: JSON.stringify(names.map((name) => ({ name }))) });
 
 describe("a first deploy", () => {
@@ -69,7 +64,7 @@ describe("a first deploy", () => {
     expect([root.length, signing.length]).toEqual([43, 43]);
     expect(upload).toMatchObject({ kept: root, mode: 0o600 });
     expect(keptKey()).toBe(root);
-    expect(statSync(path.join(folder, ".wrangler/root.key")).mode & 0o777).toBe(0o600);
+    expect(statSync(path.join(folder.path, ".wrangler/root.key")).mode & 0o777).toBe(0o600);
     for (const secret of [root, signing]) {
       expect(said).not.toContain(secret);
       expect(JSON.stringify(calls.map(({ args }) => args))).not.toContain(secret);
@@ -85,7 +80,7 @@ describe("a first deploy", () => {
       "secret list",
       "deploy",
     ]);
-    expect(readFileSync(path.join(folder, "wrangler.toml"), "utf8")).toContain(DATABASE_ID);
+    expect(readFileSync(path.join(folder.path, "wrangler.toml"), "utf8")).toContain(DATABASE_ID);
   });
 
   it("whose upload fails, though it may have arrived, loses nothing: the next one takes the same key", () => {
@@ -103,8 +98,8 @@ describe("a first deploy", () => {
     for (const step of ["whoami", "d1 list", "d1 migrations apply", "secret list"]) {
       const { status, calls } = deploy({ FAKE_FAILS: step });
       expect([step, status, calls.at(-1)?.step]).toEqual([step, 1, step]);
-      rmSync(path.join(folder, "calls.jsonl"));
-      cpSync(path.join(ROOT, "wrangler.toml"), path.join(folder, "wrangler.toml"));
+      rmSync(path.join(folder.path, "calls.jsonl"));
+      cpSync(path.join(ROOT, "wrangler.toml"), path.join(folder.path, "wrangler.toml"));
     }
   });
 

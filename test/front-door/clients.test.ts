@@ -1,9 +1,6 @@
 // Real AI clients against the server, the worker process and a runtime that can be told to misbehave.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
@@ -13,13 +10,14 @@ import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 import { type Behaviour, MockRuntime } from "../worker/mock-runtime.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
 const WITHIN = { timeout: 15_000, interval: 50 };
 const HELLO = [{ role: "user" as const, content: "say hello to all" }];
 
-let dataDir = "";
+const data = folderForAllTests();
 let server: SelfHosted;
 let runtime: MockRuntime;
 let worker: ChildProcess;
@@ -29,9 +27,8 @@ const api = async (method: string, route: string, body?: unknown): Promise<Body>
   (await send({ url: server.url, key: server.adminKey }, method, route, body)).body;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
   runtime = await new MockRuntime({ models: ["m1"] }).start();
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   const args = [
     "--no-warnings",
     MAIN,
@@ -75,7 +72,6 @@ afterAll(async () => {
   worker?.kill("SIGKILL");
   await server?.kill();
   await runtime?.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const behaving = (behaviour: Behaviour): void => {

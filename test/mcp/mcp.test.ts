@@ -1,25 +1,21 @@
 // The MCP server as agents use it: the official clients of both specifications against the self-hosted server.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 
-let dataDir = "";
+const data = folderForAllTests();
 let server: SelfHosted;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-  server = await startSelfHosted(dataDir, { args: [], env: { SERVICE_RUNTIME_URL: "" } });
+  server = await startSelfHosted(data.path, { args: [], env: { SERVICE_RUNTIME_URL: "" } });
 }, 90_000);
 
 afterAll(async () => {
   await server.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 interface Called {

@@ -1,14 +1,12 @@
 // What an operator sees from outside: a request id links the answer, the log and the job, and a trace links the caller
 // and the collector.
 
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
@@ -28,7 +26,7 @@ interface Span {
   readonly endTimeUnixNano: string;
 }
 
-let dataDir = "";
+const data = folderForAllTests();
 let server: SelfHosted;
 let collector: Server;
 const collected: { readonly authorization: string | undefined; readonly spans: Span[] }[] = [];
@@ -49,8 +47,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
   const address = collector.address();
   const port = address !== null && typeof address === "object" ? address.port : 0;
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-  server = await startSelfHosted(dataDir, {
+  server = await startSelfHosted(data.path, {
     env: {
       SERVICE_LOG: "json",
       SERVICE_OTLP_URL: `http://127.0.0.1:${port}/v1/traces`,
@@ -62,7 +59,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop();
   await new Promise<void>((resolve) => collector.close(() => resolve()));
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const call = async (method: string, route: string, body?: unknown, headers: Record<string, string> = {}) => {

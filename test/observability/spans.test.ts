@@ -163,6 +163,7 @@ test("each attempt has its time in the queue and its run; only the last has the 
   expect([first, last].map((run) => run?.["signalbox.worker"])).toEqual([{ stringValue: "w1" }, { stringValue: "w2" }]);
   expect([first, last].map((run) => run?.["gen_ai.usage.input_tokens"])).toEqual([undefined, { intValue: "7" }]);
   expect(last?.["gen_ai.provider.name"]).toEqual({ stringValue: "p2" });
+  expect(last).not.toHaveProperty(["gen_ai.response.time_to_first_chunk"]);
 });
 
 test("a job that ends in the queue is one span, and one that its worker never started has run since its assignment", () => {
@@ -192,4 +193,5 @@ test("a job is told once, when it ends, whatever is changed of it before its end
   expect(endedIn(end, [failed])).toEqual([failed]);
   expect(endedIn([...end, ...change], [story.job])).toEqual([story.job]);
   expect(endedIn(change, [story.job])).toEqual([]);
+  expect(story.spans().map(secondsOf)[0]).toEqual([0, 3]);
 });

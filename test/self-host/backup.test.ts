@@ -1,29 +1,24 @@
 // A backup of a busy server: what was answered before it began is in the copy, complete and consistent.
 
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 const FINAL = ["completed", "failed", "cancelled"];
 
-let folder = "";
+const folder = folderForEachTest();
 let servers: SelfHosted[] = [];
-
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-});
 
 afterEach(async () => {
   await Promise.all(servers.map((server) => server.kill()));
   servers = [];
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const start = async (dataDir: string): Promise<SelfHosted> => {
@@ -68,14 +63,14 @@ const work = async (server: SelfHosted, known: Map<string, string>, isOver: () =
 };
 
 test("of a server at work a backup is one consistent state, and a restored copy goes on from it", async () => {
-  const dataDir = path.join(folder, "data");
+  const dataDir = path.join(folder.path, "data");
   const server = await start(dataDir);
   const known = new Map<string, string>();
   let isOver = false;
   const working = [1, 2, 3, 4].map(() => work(server, known, () => isOver));
   while (known.size < 60) await new Promise((resolve) => setTimeout(resolve, 20));
   const answeredBefore = new Map(known);
-  const archive = path.join(folder, "copy.tar");
+  const archive = path.join(folder.path, "copy.tar");
   const { stdout } = await script("backup", dataDir, archive);
   expect(stdout).toContain("Copied from the running server");
   expect(statSync(archive).mode & 0o777).toBe(0o600);
@@ -84,7 +79,7 @@ test("of a server at work a backup is one consistent state, and a restored copy 
   await Promise.all(working);
   expect(during).toBeGreaterThan(answeredBefore.size);
 
-  const restored = path.join(folder, "restored");
+  const restored = path.join(folder.path, "restored");
   await script("restore", restored, archive);
   expect(statSync(restored).mode & 0o777).toBe(0o700);
   const copy = await start(restored);
@@ -107,14 +102,14 @@ test("of a server at work a backup is one consistent state, and a restored copy 
 }, 120_000);
 
 test("a stopped server's folder is copied as it lies", async () => {
-  const dataDir = path.join(folder, "data");
+  const dataDir = path.join(folder.path, "data");
   const server = await start(dataDir);
   const { id } = (await call(server, "POST", "/api/jobs", { prompt: "kept" })) as Job;
   await server.stop();
-  const archive = path.join(folder, "copy.tar");
+  const archive = path.join(folder.path, "copy.tar");
   const { stdout } = await script("backup", dataDir, archive);
   expect(stdout).toContain(`Copied from ${dataDir}.`);
-  const restored = path.join(folder, "restored");
+  const restored = path.join(folder.path, "restored");
   await script("restore", restored, archive);
   const copy = await start(restored);
   expect(await call(copy, "GET", `/api/jobs/${id}`)).toMatchObject({ prompt: "kept", status: "pending" });
@@ -130,17 +125,17 @@ const failureOf = async (done: Promise<unknown>): Promise<string> => {
 };
 
 test("nothing is overwritten, and what is no backup is said to be none", async () => {
-  const dataDir = path.join(folder, "data");
-  const archive = path.join(folder, "copy.tar");
+  const dataDir = path.join(folder.path, "data");
+  const archive = path.join(folder.path, "copy.tar");
   expect(await failureOf(script("backup", dataDir, archive))).toContain("is not a data folder");
   const server = await start(dataDir);
   await server.stop();
   await script("backup", dataDir, archive);
   expect(await failureOf(script("backup", dataDir, archive))).toContain("exists: choose another name");
   expect(await failureOf(script("restore", dataDir, archive))).toContain("is not empty");
-  const other = path.join(folder, "other");
-  expect(await failureOf(script("restore", other, path.join(folder, "none.tar")))).toContain("does not exist");
-  const foreign = path.join(folder, "foreign.tar");
+  const other = path.join(folder.path, "other");
+  expect(await failureOf(script("restore", other, path.join(folder.path, "none.tar")))).toContain("does not exist");
+  const foreign = path.join(folder.path, "foreign.tar");
   writeFileSync(foreign, Buffer.alloc(2048, "x"));
   expect(await failureOf(script("restore", other, foreign))).toContain("is not an archive of `npm run backup`");
 }, 120_000);

@@ -87,7 +87,7 @@ test("each call of a group has an outcome of its own: a value as it was written,
     group,
     (begin) => begin(),
     async (_credential, _name, { id }: { id: string }) => {
-      if (id === "broken") throw Object.assign(new Error("overloaded"), { overloaded: true });
+      if (id === "broken") throw Object.assign(new Error("overloaded"), { overloaded: true, retryable: true });
       return id === "none" ? err({ code: "not_found", kind: "job", id }) : ok({ id });
     },
   );
@@ -95,5 +95,6 @@ test("each call of a group has an outcome of its own: a value as it was written,
   const read = readLine<{ id: string }>(value ?? "");
   expect(read.ok && [read.value.text, read.value.read()]).toEqual(['{"id":"a\\nb"}', { id: "a\nb" }]);
   expect(readLine(refusal ?? "")).toEqual(err({ code: "not_found", kind: "job", id: "none" }));
-  expect(() => readLine(thrown ?? "")).toThrow(expect.objectContaining({ message: "overloaded", overloaded: true }));
+  const told = { message: "overloaded", overloaded: true, retryable: true };
+  expect(() => readLine(thrown ?? "")).toThrow(expect.objectContaining(told));
 });

@@ -2,30 +2,25 @@
 // with everything that was acknowledged.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import WebSocket from "ws";
 import { shareOf } from "../../domain/share.ts";
 import { childProcesses, killChild } from "../support/child-processes.ts";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT_KEY = "root-key-of-the-children-0123456789";
 
-let dataDir = "";
+const data = folderForEachTest();
 let server: SelfHosted | null = null;
-
-beforeEach(() => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-});
 
 afterEach(async () => {
   await server?.kill();
   server = null;
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const call = async (key: string, method: string, route: string, body?: unknown) => {
@@ -38,10 +33,10 @@ const worker = { instance: "w", provider: "p", status: "online", tags: "", concu
 test.each(["node", "workerd"])(
   "with the history's process gone, work goes on and reads of history say so; it comes back by itself (edge in %s)",
   async (edge) => {
-    server = await startSelfHosted(dataDir, { args: ["--no-worker", "--edge", edge] });
+    server = await startSelfHosted(data.path, { args: ["--no-worker", "--edge", edge] });
     const key = server.adminKey;
     await call(key, "POST", "/presence", worker);
-    expect(killChild(dataDir, "history")).toBe(true);
+    expect(killChild(data.path, "history")).toBe(true);
     const dispatched = await call(key, "POST", "/dispatch", { prompt: "goes on" });
     expect(dispatched).toMatchObject({ status: 200, body: { assigned_worker: "w" } });
     const health = await call(key, "GET", "/health");
@@ -54,11 +49,11 @@ test.each(["node", "workerd"])(
 );
 
 test("with the history's process frozen, a read is refused within seconds, work goes on, and all is there once it runs again", async () => {
-  server = await startSelfHosted(dataDir, { args: ["--no-worker"] });
+  server = await startSelfHosted(data.path, { args: ["--no-worker"] });
   const key = server.adminKey;
   await call(key, "POST", "/presence", worker);
   expect((await call(key, "GET", "/api/jobs")).status).toBe(200);
-  const history = childProcesses(dataDir).find(({ name }) => name === "history");
+  const history = childProcesses(data.path).find(({ name }) => name === "history");
   const signal = (name: NodeJS.Signals) => process.kill(history?.pid ?? 0, name);
   signal("SIGSTOP");
   try {
@@ -80,12 +75,12 @@ test("with the history's process frozen, a read is refused within seconds, work 
 }, 90_000);
 
 test("with the tenants' process gone, requests are 503 with Retry-After and /health tells the truth, until it is back", async () => {
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   const key = server.adminKey;
   const made = await call(key, "POST", "/api/jobs", { prompt: "stays" });
   const seen: Awaited<ReturnType<typeof call>>[] = [];
   for (let kills = 0; kills < 3; kills += 1) {
-    expect(killChild(dataDir, "serving")).toBe(true);
+    expect(killChild(data.path, "serving")).toBe(true);
     for (let looks = 0; looks < 400; looks += 1) {
       const [job, health] = [await call(key, "GET", `/api/jobs/${made.body.id}`), await call(key, "GET", "/health")];
       seen.push(job, health);
@@ -123,7 +118,7 @@ const openStream = async (api: string): Promise<() => { text: string; end: "open
 };
 
 test("a stream whose process dies, or whose server stops, ends with an error event", async () => {
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   const { url: SERVICE_API_URL, adminKey: SERVICE_API_KEY } = server;
   const env = { ...process.env, SERVICE_API_URL, SERVICE_API_KEY };
   const args = ["--runtime", "echo", "--instance", "speaks", "--concurrency", "4"];
@@ -142,7 +137,7 @@ test("a stream whose process dies, or whose server stops, ends with an error eve
     expect(messages().text).toMatch(lost.messages);
   };
   try {
-    await end(() => killChild(dataDir, "serving"));
+    await end(() => killChild(data.path, "serving"));
     await expect.poll(isThere, { timeout: 20_000 }).toBeUndefined();
     const { id } = (await call(SERVICE_API_KEY, "POST", "/api/jobs", { prompt: "waits", tags: ["none"] })).body;
     let waiting: ReturnType<typeof call> | null = null;
@@ -157,7 +152,7 @@ test("a stream whose process dies, or whose server stops, ends with an error eve
 }, 60_000);
 
 test("what creates is never repeated on a broken connection: each key creates once, whatever died meanwhile", async () => {
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   const key = server.adminKey;
   const client = async (name: number): Promise<number> => {
     let created = 0;
@@ -174,7 +169,7 @@ test("what creates is never repeated on a broken connection: each key creates on
   const clients = Promise.all([0, 1, 2, 3].map(client));
   for (let kills = 0; kills < 3; kills += 1) {
     await new Promise((resolve) => setTimeout(resolve, 150));
-    killChild(dataDir, "serving");
+    killChild(data.path, "serving");
   }
   const created = (await clients).reduce((sum, one) => sum + one, 0);
   await expect.poll(async () => (await call(key, "GET", "/health")).status, { timeout: 20_000 }).toBe(200);
@@ -188,7 +183,7 @@ test("what creates is never repeated on a broken connection: each key creates on
 
 test("tenants are spread over processes, each with its sockets, its crons and its data after a restart", async () => {
   const env = { SERVICE_PROCESSES: "2", SERVICE_ROOT_KEY: ROOT_KEY };
-  server = await startSelfHosted(dataDir, { env });
+  server = await startSelfHosted(data.path, { env });
   const names = ["alpha", "bravo", "charlie", "delta"];
   expect(new Set(names.map((name) => shareOf(name, 2)))).toEqual(new Set([0, 1]));
   const keys = new Map<string, string>();
@@ -203,18 +198,18 @@ test("tenants are spread over processes, each with its sockets, its crons and it
     expect(await firstFrame(`${server.url}/live`, key)).toMatchObject({ type: "snapshot" });
   }
   expect(
-    childProcesses(dataDir)
+    childProcesses(data.path)
       .map(({ name }) => name)
       .sort(),
   ).toEqual(["history", "serving", "serving-1"]);
-  const objects = (folder: string) => readdirSync(path.join(dataDir, "state", folder, "signalbox-Tenant")).length;
+  const objects = (folder: string) => readdirSync(path.join(data.path, "state", folder, "signalbox-Tenant")).length;
   expect(objects("objects")).toBeGreaterThan(0);
   expect(objects("objects-1")).toBeGreaterThan(0);
   expect(await server.stop()).toBe(0);
-  await expect(startSelfHosted(dataDir, { env: { SERVICE_PROCESSES: "3" } })).rejects.toThrow(
+  await expect(startSelfHosted(data.path, { env: { SERVICE_PROCESSES: "3" } })).rejects.toThrow(
     "was created for 2 object processes",
   );
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   for (const [tenant, key] of keys) {
     const { body } = await call(key, "GET", "/api/jobs");
     expect(body).toMatchObject({ total: 1, jobs: [{ prompt: `of ${tenant}` }] });
@@ -246,8 +241,8 @@ const privately = (socket: string, route: string, authorization: string): Promis
   });
 
 test("the private door opens to nobody without its secret, and its folder to nobody else", async () => {
-  server = await startSelfHosted(dataDir);
-  const folder = path.join(dataDir, "run");
+  server = await startSelfHosted(data.path);
+  const folder = path.join(data.path, "run");
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   const door = path.join(folder, "door-0.sock");
   for (const secret of ["", "undefined", "Bearer", server.adminKey]) {
@@ -258,15 +253,15 @@ test("the private door opens to nobody without its secret, and its folder to nob
 }, 60_000);
 
 test("SIGTERM ends the server only after its processes have ended", async () => {
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   const socket = new WebSocket(`${server.url.replace("http", "ws")}/live`, {
     headers: { authorization: `Bearer ${server.adminKey}` },
   });
   await new Promise((resolve) => socket.once("message", resolve));
   socket.on("error", () => undefined);
-  expect(childProcesses(dataDir)).toHaveLength(2);
+  expect(childProcesses(data.path)).toHaveLength(2);
   expect(await server.stop()).toBe(0);
-  expect(childProcesses(dataDir)).toEqual([]);
-  expect(existsSync(path.join(dataDir, "run"))).toBe(false);
+  expect(childProcesses(data.path)).toEqual([]);
+  expect(existsSync(path.join(data.path, "run"))).toBe(false);
   server = null;
 }, 60_000);

@@ -1,25 +1,20 @@
 // What a user of `npm start` relies on: an answer means that it is on disk, whatever happens to the process.
 
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { type Client, createClient } from "../../contract/client.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const CLIENTS = 8;
 const ACKNOWLEDGED_BEFORE_KILL = 150;
 
-let dataDir = "";
+const data = folderForEachTest();
 let server: SelfHosted | null = null;
-
-beforeEach(() => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-});
 
 afterEach(async () => {
   await server?.kill();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const clientOf = ({ url, adminKey: key }: SelfHosted): Client => createClient({ url, key, retries: 0 });
@@ -43,7 +38,7 @@ const workUntilKilled = async (at: SelfHosted, acknowledged: Map<string, string>
 };
 
 test("a server killed in the middle of work has every acknowledged job when it starts again", async () => {
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   const first = server;
   const acknowledged = new Map<string, string>();
   const working = workUntilKilled(first, acknowledged);
@@ -51,7 +46,7 @@ test("a server killed in the middle of work has every acknowledged job when it s
   await first.kill();
   await working;
 
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   const { jobs } = clientOf(server);
   expect(server.adminKey).toBe(first.adminKey);
   for (const [id, state] of acknowledged) {
@@ -63,15 +58,15 @@ test("a server killed in the middle of work has every acknowledged job when it s
 }, 120_000);
 
 test("SIGTERM ends the server with 0, and its secrets are its owner's alone", async () => {
-  server = await startSelfHosted(dataDir);
-  expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+  server = await startSelfHosted(data.path);
+  expect(statSync(data.path).mode & 0o777).toBe(0o700);
   for (const file of ["default.admin.key", "lock.sqlite"])
-    expect(statSync(path.join(dataDir, file)).mode & 0o777).toBe(0o600);
+    expect(statSync(path.join(data.path, file)).mode & 0o777).toBe(0o600);
   expect(await server.stop()).toBe(0);
 }, 60_000);
 
 test("the local worker of a first start takes a job and brings its result", async () => {
-  server = await startSelfHosted(dataDir, { args: [], env: { SERVICE_RUNTIME_URL: "" } });
+  server = await startSelfHosted(data.path, { args: [], env: { SERVICE_RUNTIME_URL: "" } });
   const { workers, jobs } = clientOf(server);
   await expect.poll(async () => (await workers.present()).workers.length, { timeout: 20_000 }).toBe(1);
   const { id } = await jobs.create({ prompt: "say something" });

@@ -1,13 +1,13 @@
 // What a script that starts the service relies on: once GET /health is 200, the admin key exists and the local worker
 // takes jobs, on the first start and every other; after an interrupted start the next one succeeds.
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { send } from "../support/requests.ts";
 import { freePort, type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT_KEY = "root-key-of-the-first-start-0123456789";
 const READY_WITHIN_MS = 60_000;
@@ -15,20 +15,15 @@ const POLL_MS = 5;
 /** Nothing listens there, so the worker ends as soon as it starts. */
 const NO_RUNTIME = "http://127.0.0.1:1";
 
-let dataDir = "";
+const data = folderForEachTest();
 let server: SelfHosted | null = null;
-
-beforeEach(() => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-});
 
 afterEach(async () => {
   await server?.kill();
   server = null;
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
-const adminKey = (): string => readFileSync(path.join(dataDir, "default.admin.key"), "utf8").trim();
+const adminKey = (): string => readFileSync(path.join(data.path, "default.admin.key"), "utf8").trim();
 
 const call = (url: string, key: string, method: string, route: string, body?: unknown) =>
   send({ url, key }, method, route, body);
@@ -48,7 +43,7 @@ const untilHealthy = async (url: string): Promise<{ status: number; body: unknow
 /** Starts the server; `atOnce` runs as soon as it is healthy, before its output is awaited. */
 const start = async <T>(args: string[], env: Record<string, string>, atOnce: (url: string) => Promise<T>) => {
   const port = await freePort();
-  const starting = startSelfHosted(dataDir, { args, env: { ...env, PORT: String(port) } });
+  const starting = startSelfHosted(data.path, { args, env: { ...env, PORT: String(port) } });
   const url = `http://127.0.0.1:${port}`;
   const watching = untilHealthy(url).then(async (seen) => ({ url, seen, result: await atOnce(url) }));
   const [started, watched] = await Promise.all([starting, watching]);
@@ -75,7 +70,7 @@ test("without a worker there is nothing to wait for, and a later start may still
   const without = await start(["--no-worker"], {}, dispatch);
   expect(without.seen.map(({ status }) => status)).toEqual([200]);
   expect(without.result).toMatchObject({ status: 503, body: { title: "No eligible workers" } });
-  expect(existsSync(path.join(dataDir, "default.worker.key"))).toBe(false);
+  expect(existsSync(path.join(data.path, "default.worker.key"))).toBe(false);
   expect(await server?.stop()).toBe(0);
   const withOne = await start([], { SERVICE_RUNTIME_URL: "" }, dispatch);
   expect(withOne.result.status).toBe(200);
@@ -92,8 +87,8 @@ test("a worker that cannot start keeps nobody out for long", async () => {
 test("a first start that was killed after the tenant was made, and before its key was kept, is begun again", async () => {
   await start(["--no-worker"], {}, dispatch);
   await server?.kill();
-  rmSync(path.join(dataDir, "default.admin.key"));
-  writeFileSync(path.join(dataDir, "first-start"), "");
+  rmSync(path.join(data.path, "default.admin.key"));
+  writeFileSync(path.join(data.path, "first-start"), "");
 
   const again = await start(
     ["--no-worker"],
@@ -101,16 +96,16 @@ test("a first start that was killed after the tenant was made, and before its ke
     async (url) => (await call(url, adminKey(), "GET", "/presence")).status,
   );
   expect(again.result).toBe(200);
-  expect(existsSync(path.join(dataDir, "first-start"))).toBe(false);
+  expect(existsSync(path.join(data.path, "first-start"))).toBe(false);
 }, 120_000);
 
 test("a key that was lost later is asked for, and nothing is begun again", async () => {
   await start(["--no-worker"], {}, dispatch);
   await server?.kill();
   server = null;
-  rmSync(path.join(dataDir, "default.admin.key"));
-  await expect(startSelfHosted(dataDir)).rejects.toThrow("its admin key is not in");
-  expect(existsSync(path.join(dataDir, "state"))).toBe(true);
+  rmSync(path.join(data.path, "default.admin.key"));
+  await expect(startSelfHosted(data.path)).rejects.toThrow("its admin key is not in");
+  expect(existsSync(path.join(data.path, "state"))).toBe(true);
 }, 120_000);
 
 test("a tenant of any jurisdiction is made, keeps its name for itself, and is there after a restart", async () => {
@@ -132,12 +127,12 @@ test("a tenant of any jurisdiction is made, keeps its name for itself, and is th
 }, 120_000);
 
 test("a provider file that cannot be used ends the start, by its name and with what to change", async () => {
-  const folder = path.join(dataDir, "providers");
+  const folder = path.join(data.path, "providers");
   mkdirSync(folder);
   const file = 'provider: mine\nlist_url: http://127.0.0.1:9/models\nresponse_path: "data[]"\nfields: { id: id }\n';
   writeFileSync(path.join(folder, "mine.yaml"), file);
   const env = { SERVICE_CATALOG_DIR: folder };
-  await expect(startSelfHosted(dataDir, { env })).rejects.toThrow(
+  await expect(startSelfHosted(data.path, { env })).rejects.toThrow(
     /mine\.yaml:2: list_url: must begin with https:\/\/\nA runtime with plain http.*needs `local: true`/,
   );
   writeFileSync(path.join(folder, "mine.yaml"), `${file}local: true\n`);

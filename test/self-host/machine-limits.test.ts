@@ -1,14 +1,14 @@
 // A server under its machine's limits: open files, and signals from the processes that start it.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { childProcesses } from "../support/child-processes.ts";
 import { send } from "../support/requests.ts";
 import { freePort, type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const SOFT_FILES = 300;
@@ -16,16 +16,12 @@ const HARD_FILES = 700;
 /** Half of what the hard limit leaves besides databases and logs. */
 const CONNECTIONS = 222;
 
-let dataDir = "";
+const data = folderForEachTest();
 let server: SelfHosted | null = null;
 
-beforeEach(() => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-});
 afterEach(async () => {
   await server?.kill();
   server = null;
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const softLimitOf = (pid: number): number =>
@@ -33,9 +29,9 @@ const softLimitOf = (pid: number): number =>
 
 test("the soft limit of open files is raised; connections beyond it are turned away, and nothing ends", async () => {
   const limits = ["sh", "-c", `ulimit -Sn ${SOFT_FILES} && ulimit -Hn ${HARD_FILES} && exec "$@"`, "sh"];
-  server = await startSelfHosted(dataDir, { wrapper: limits });
+  server = await startSelfHosted(data.path, { wrapper: limits });
   const { url, adminKey: key } = server;
-  const children = childProcesses(dataDir).map(({ pid }) => pid);
+  const children = childProcesses(data.path).map(({ pid }) => pid);
   expect(children.map(softLimitOf)).toEqual([HARD_FILES, HARD_FILES]);
 
   const { hostname, port } = new URL(url);
@@ -64,7 +60,7 @@ test("the soft limit of open files is raised; connections beyond it are turned a
       ),
     )
     .toBe(201);
-  expect(childProcesses(dataDir).map(({ pid }) => pid)).toEqual(children);
+  expect(childProcesses(data.path).map(({ pid }) => pid)).toEqual(children);
 }, 60_000);
 
 /** As `kill` sends it, only to npm; and as a terminal does with Ctrl-C, to the whole group. */
@@ -79,7 +75,7 @@ test.each(Object.entries(WAYS))(
     const port = await freePort();
     const npm = spawn("npm", ["start", "--silent", "--", "--no-worker"], {
       cwd: ROOT,
-      env: { ...process.env, PORT: String(port), SERVICE_DATA_DIR: dataDir },
+      env: { ...process.env, PORT: String(port), SERVICE_DATA_DIR: data.path },
       stdio: "ignore",
       detached: true,
     });
@@ -91,10 +87,10 @@ test.each(Object.entries(WAYS))(
           () => 0,
         );
       await expect.poll(health, { timeout: 60_000, interval: 100 }).toBe(200);
-      expect(childProcesses(dataDir)).toHaveLength(2);
+      expect(childProcesses(data.path)).toHaveLength(2);
       end(npm.pid as number);
       await ended;
-      await expect.poll(() => childProcesses(dataDir), { timeout: 15_000 }).toEqual([]);
+      await expect.poll(() => childProcesses(data.path), { timeout: 15_000 }).toEqual([]);
       expect(await health()).toBe(0);
     } finally {
       if (npm.pid !== undefined && npm.exitCode === null && npm.signalCode === null) process.kill(-npm.pid, "SIGKILL");

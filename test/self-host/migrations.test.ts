@@ -1,21 +1,13 @@
 // D1's migrations at a start, in the runtime itself: each is applied completely or not at all.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadProject, type Project } from "../../scripts/build/project.ts";
 import { applyMigrations } from "../../scripts/self-host/d1-migrations.ts";
 import { dataDirAt, makeStateFolders } from "../../scripts/self-host/data-dir.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 import { historyFile, use } from "../upgrade/databases.ts";
 
-let folder = "";
-
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "signalbox-migrations-"));
-});
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderForEachTest();
 
 /** Migrates the folder with this checkout's migrations and one more with these statements. */
 const migrateWith = async (queries: string[]): Promise<void> => {
@@ -25,13 +17,13 @@ const migrateWith = async (queries: string[]): Promise<void> => {
     ...database,
     migrations: [...database.migrations, extra],
   }));
-  const dir = dataDirAt(folder);
+  const dir = dataDirAt(folder.path);
   makeStateFolders(dir);
   await applyMigrations({ ...project, databases }, dir);
 };
 
 const found = () =>
-  use(historyFile(folder), (db) => ({
+  use(historyFile(folder.path), (db) => ({
     tables: db
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
       .all()
@@ -53,5 +45,5 @@ test("a migration that fails half-way leaves the version before, and is applied 
   await migrateWith([create, "INSERT INTO added VALUES ('a')"]);
   await migrateWith([create, "INSERT INTO added VALUES ('a')"]);
   expect(found()).toEqual({ tables: [...before.tables, "added"], applied: [...before.applied, "9999_added.sql"] });
-  expect(use(historyFile(folder), (db) => db.prepare("SELECT id FROM added").all())).toEqual([{ id: "a" }]);
+  expect(use(historyFile(folder.path), (db) => db.prepare("SELECT id FROM added").all())).toEqual([{ id: "a" }]);
 }, 60_000);

@@ -1,34 +1,32 @@
 // A tenant moves to another deployment with everything it has, and the old one names the new address.
 
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
-let folder = "";
+const folder = folderForAllTests();
 let source: SelfHosted;
 let target: SelfHosted;
 
 const secretOf = (dataDir: string, name: string): string =>
-  readFileSync(path.join(folder, dataDir, name), "utf8").trim();
+  readFileSync(path.join(folder.path, dataDir, name), "utf8").trim();
 
 beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-  source = await startSelfHosted(path.join(folder, "source"));
+  source = await startSelfHosted(path.join(folder.path, "source"));
   const also = secretOf("source", "signing.secret");
-  target = await startSelfHosted(path.join(folder, "target"), { env: { SERVICE_SIGNING_SECRET_ALSO: also } });
+  target = await startSelfHosted(path.join(folder.path, "target"), { env: { SERVICE_SIGNING_SECRET_ALSO: also } });
 }, 120_000);
 
 afterAll(async () => {
   await Promise.all([source.kill(), target.kill()]);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const call = ({ url }: SelfHosted, key: string, method: string, route: string, body?: unknown) =>

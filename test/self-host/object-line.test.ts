@@ -1,20 +1,19 @@
 // Calls on a line to an object: each gets its own answer, or hears at once that there is none. Streams beside it.
 
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { answeredText, askedText, readAnswered, readAsked } from "../../durable-objects/object-line.ts";
 import { ObjectProcess } from "../../scripts/self-host/edge/object-process.ts";
 import { TextReader, textFrame } from "../../scripts/self-host/edge/websocket-frame.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const OBJECT = "/TENANT/t";
 
-let folder = "";
+const folder = folderForEachTest();
 let server: Server;
 let objects: ObjectProcess;
 let upgrades: { url: string | undefined; headers: Record<string, unknown> }[] = [];
@@ -32,7 +31,6 @@ const echo = (socket: WebSocket, message: string): void => {
 const ended = (): number => sockets.filter(({ readyState }) => readyState > 1).length;
 
 beforeEach(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), "object-line-"));
   upgrades = [];
   sockets = [];
   answer = echo;
@@ -43,16 +41,15 @@ beforeEach(async () => {
     socket.on("error", () => undefined);
     socket.on("message", (message) => answer(socket, String(message)));
   });
-  server.listen(path.join(folder, "door.sock"));
+  server.listen(path.join(folder.path, "door.sock"));
   await once(server, "listening");
-  objects = new ObjectProcess(path.join(folder, "door.sock"), "secret");
+  objects = new ObjectProcess(path.join(folder.path, "door.sock"), "secret");
 });
 
 afterEach(() => {
   objects.close();
   server.close();
   for (const socket of sockets) socket.terminate();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const group = (text: string): string => JSON.stringify([{ value: text }]);
@@ -115,7 +112,7 @@ describe("a group", () => {
   });
 
   it("to a process that is not there may be tried again", async () => {
-    const nobody = new ObjectProcess(path.join(folder, "nobody.sock"), "secret");
+    const nobody = new ObjectProcess(path.join(folder.path, "nobody.sock"), "secret");
     await expect(nobody.sendGroup(OBJECT, "[]")).rejects.toMatchObject({ retryable: true });
     nobody.close();
   });

@@ -2,27 +2,25 @@
 // a client whose handshake workerd refused says nothing more to it.
 
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
 import { passOn, tunnel } from "../../scripts/self-host/edge/pass-on.ts";
 import type { AppContext } from "../../src/http/auth.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const AT_ONCE_MS = 500;
 
-let folder = "";
+const folder = folderForEachTest();
 let workerd: Server;
 let edge: Server;
 let arrived: Promise<IncomingMessage>;
 let beforePassing: () => Promise<void>;
 
 beforeEach(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), "signalbox-pass-"));
-  const socketPath = path.join(folder, "edge.sock");
+  const socketPath = path.join(folder.path, "edge.sock");
   beforePassing = async () => undefined;
   workerd = createServer();
   arrived = once(workerd, "request").then(([request]) => request as IncomingMessage);
@@ -40,7 +38,6 @@ afterEach(async () => {
   await closeServer(edge, 0);
   workerd.closeAllConnections();
   workerd.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const client = (sent: string) => {

@@ -2,14 +2,14 @@
 // packages that `npm ci --omit=dev` would install.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { freePort } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-let folder = "";
+const folder = folderForAllTests();
 let child: ChildProcess | null = null;
 let output = "";
 
@@ -31,17 +31,15 @@ const packages = (): string[] => {
 };
 
 beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "signalbox-production-"));
-  for (const place of copied()) cpSync(path.join(ROOT, place), path.join(folder, place), { recursive: true });
-  symlinkSync(path.join(ROOT, "dist"), path.join(folder, "dist"));
+  for (const place of copied()) cpSync(path.join(ROOT, place), path.join(folder.path, place), { recursive: true });
+  symlinkSync(path.join(ROOT, "dist"), path.join(folder.path, "dist"));
   for (const place of packages()) {
-    mkdirSync(path.dirname(path.join(folder, place)), { recursive: true });
-    symlinkSync(path.join(ROOT, place), path.join(folder, place));
+    mkdirSync(path.dirname(path.join(folder.path, place)), { recursive: true });
+    symlinkSync(path.join(ROOT, place), path.join(folder.path, place));
   }
 });
 afterAll(() => {
   child?.kill("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it("serves, takes a job and ends, with neither build tools nor a build", async () => {
@@ -53,13 +51,13 @@ it("serves, takes a job and ends, with neither build tools nor a build", async (
     process.execPath,
     ["--disable-warning=ExperimentalWarning", "scripts/start.ts", "--no-worker"],
     {
-      cwd: folder,
+      cwd: folder.path,
       env: {
         ...inherited,
         PATH: "/usr/bin:/bin",
         NODE_ENV: "production",
         PORT: String(port),
-        SERVICE_DATA_DIR: path.join(folder, "data"),
+        SERVICE_DATA_DIR: path.join(folder.path, "data"),
       },
       stdio: ["ignore", "pipe", "pipe"],
     },
@@ -76,7 +74,7 @@ it("serves, takes a job and ends, with neither build tools nor a build", async (
       () => 0,
     );
   await expect.poll(async () => (started.exitCode === null ? health() : output), { timeout: 60_000 }).toBe(200);
-  const key = readFileSync(path.join(folder, "data/default.admin.key"), "utf8").trim();
+  const key = readFileSync(path.join(folder.path, "data/default.admin.key"), "utf8").trim();
   const made = await fetch(`${url}/api/jobs`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },

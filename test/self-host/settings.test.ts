@@ -1,27 +1,19 @@
 // The operator's own provider files, checked before anything is served.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readExtraCatalog } from "../../scripts/self-host/settings.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const GOOD = 'provider: acme\nlist_url: https://api.acme.example/models\nresponse_path: "data[]"\nfields: { id: id }\n';
 
-let folder = "";
-
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "signalbox-catalog-"));
-});
-
-afterEach(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = folderForEachTest();
 
 const read = (files: Record<string, string>): Promise<Record<string, string>> => {
-  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
-  return readExtraCatalog({ SERVICE_CATALOG_DIR: folder });
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder.path, name), text);
+  return readExtraCatalog({ SERVICE_CATALOG_DIR: folder.path });
 };
 
 test("good files reach the edge as they are", async () => {
@@ -42,7 +34,7 @@ test.each([
 ])("a folder with %s is refused by file and line", async (_what, files, problem) => {
   const reading = read(files);
   await expect(reading).rejects.toThrow(problem);
-  await expect(reading).rejects.toThrow(`(${folder})`);
+  await expect(reading).rejects.toThrow(`(${folder.path})`);
 });
 
 test("all mistakes are told at once", async () => {
@@ -51,9 +43,11 @@ test("all mistakes are told at once", async () => {
 });
 
 test("a folder that is not there, a folder in a file's place and more than fits are told as such", async () => {
-  await expect(readExtraCatalog({ SERVICE_CATALOG_DIR: `${folder}/none` })).rejects.toThrow(/none cannot be read: /);
+  await expect(readExtraCatalog({ SERVICE_CATALOG_DIR: `${folder.path}/none` })).rejects.toThrow(
+    /none cannot be read: /,
+  );
   const large = (name: string): string => `${GOOD.replace("acme", name)}# ${"x".repeat(60_000)}\n`;
   await expect(read({ "a.yaml": large("a"), "b.yaml": large("b"), "c.yaml": large("c") })).rejects.toThrow("120 KiB");
-  mkdirSync(path.join(folder, "d.yaml"));
+  mkdirSync(path.join(folder.path, "d.yaml"));
   await expect(read({})).rejects.toThrow(/d\.yaml cannot be read: EISDIR/);
 });

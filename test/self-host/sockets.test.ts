@@ -2,29 +2,25 @@
 // of the process behind them.
 
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import WebSocket from "ws";
 import { killChild } from "../support/child-processes.ts";
 import { type Answer, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 
 const ROOT_KEY = "root-key-of-the-sockets-0123456789";
 const MANY = 300;
 
-let dataDir = "";
+const data = folderForAllTests();
 let server: SelfHosted;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-  server = await startSelfHosted(dataDir, { env: { SERVICE_ROOT_KEY: ROOT_KEY } });
-});
+  server = await startSelfHosted(data.path, { env: { SERVICE_ROOT_KEY: ROOT_KEY } });
+}, 60_000);
 afterAll(async () => {
   await server.kill();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const call = (key: string, method: string, route: string, body?: unknown): Promise<Answer> =>
@@ -102,7 +98,7 @@ test("the death of the tenants' process ends every socket at once, and a worker 
   await viewer.hears({ type: "snapshot" });
   const { body: job } = await call(key, "POST", "/dispatch", { prompt: "survives" });
   await first.hears({ type: "job.assigned" });
-  expect(killChild(dataDir, "serving")).toBe(true);
+  expect(killChild(data.path, "serving")).toBe(true);
   expect([await first.closed, await viewer.closed]).toEqual([1006, 1006]);
   // Requests and connections are refused with 503 until the process is back.
   await expect.poll(async () => (await call(key, "GET", "/presence")).status).toBe(200);

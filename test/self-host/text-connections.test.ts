@@ -1,16 +1,15 @@
 // Calls to a process of ours: each gets its own answer, or hears at once that there is none.
 
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ProcessAway } from "../../scripts/self-host/edge/process-away.ts";
 import { TextConnections } from "../../scripts/self-host/edge/text-connections.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
-let folder = "";
+const folder = folderForEachTest();
 let connections: TextConnections;
 let server: Server;
 let opened = 0;
@@ -23,22 +22,20 @@ const textAnswer = (text: string): Buffer =>
   );
 
 beforeEach(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), "text-connections-"));
   opened = 0;
   server = createServer((socket) => {
     opened += 1;
     socket.on("error", () => undefined);
     socket.on("data", (bytes) => answer(socket, String(bytes)));
   });
-  server.listen(path.join(folder, "door.sock"));
+  server.listen(path.join(folder.path, "door.sock"));
   await once(server, "listening");
-  connections = new TextConnections(path.join(folder, "door.sock"));
+  connections = new TextConnections(path.join(folder.path, "door.sock"));
 });
 
 afterEach(async () => {
   connections.close();
   server.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe("a call", () => {
@@ -116,7 +113,7 @@ describe("a call", () => {
   });
 
   it("to a process that is not there may be tried again", async () => {
-    const nobody = new TextConnections(path.join(folder, "nobody.sock"));
+    const nobody = new TextConnections(path.join(folder.path, "nobody.sock"));
     await expect(nobody.post("/", "")).rejects.toBeInstanceOf(ProcessAway);
     nobody.close();
   });

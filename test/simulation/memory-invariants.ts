@@ -4,7 +4,7 @@ import { isLeased } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Memory } from "../../durable-objects/operations/memory.ts";
-import { routeRequest } from "../../durable-objects/operations/routing.ts";
+import { routeRequest } from "../../durable-objects/operations/route-policy.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import { closedByMoney } from "./money.ts";
 import { isSameJson } from "./same-json.ts";

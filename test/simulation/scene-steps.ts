@@ -30,6 +30,10 @@ export const create = (scene: Scene, wanted: Partial<NewJob> = {}, idempotencyKe
     idempotency: idempotencyKey === null ? null : { key: idempotencyKey, bodyHash: "b" },
   });
 
+/** The provider's catalog lists these models. */
+export const learn = (scene: Scene, provider: string, ids: readonly string[]) =>
+  scene.tell((tenant) => tenant.learnCatalog({ provider, models: ids.map((id) => ({ id })) }));
+
 export const read = (scene: Scene, id: string) => scene.done(scene.admin, "getJob", { id });
 
 export const started = async (scene: Scene, wanted: Partial<NewJob> = {}) => {

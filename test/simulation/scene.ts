@@ -7,6 +7,7 @@ import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/a
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { TENANT } from "./shell.ts";
+import { watch } from "./viewers.ts";
 import { connect, say } from "./workers.ts";
 import { World } from "./world.ts";
 
@@ -41,6 +42,11 @@ export class Scene {
     return this.#world.shell.alarmCount;
   }
 
+  /** No timer is under way, so the object may sleep. */
+  get isAtRest(): boolean {
+    return this.#world.shell.clock.nextTimerAt() === Number.POSITIVE_INFINITY;
+  }
+
   /** Time passes; what is due meanwhile is done. */
   pass(ms: number): Promise<void> {
     return this.#world.shell.advance(ms);
@@ -49,6 +55,11 @@ export class Scene {
   /** The object is unloaded: what it did not store is forgotten. */
   sleep(): void {
     this.#world.shell.crash("evicted");
+  }
+
+  /** The object is replaced: its connections are cut, too. */
+  deploy(): void {
+    this.#world.shell.crash("deployed");
   }
 
   async ask<Name extends OperationName>(
@@ -93,10 +104,24 @@ export class Scene {
     await saying;
   }
 
+  /** A ping of `worker-0`, which the platform answers. */
+  ping(): void {
+    const socket = this.#world.workers[0]?.socket;
+    if (socket != null) socket.pingedAt = this.nowAt;
+  }
+
   /** The socket of `worker-0` is gone. */
   async disconnect(): Promise<void> {
     this.#world.workers[0]?.socket?.close();
     await this.#world.shell.settle();
+  }
+
+  /** Opens the live view; what it is told comes into the list, frame by frame. */
+  async watch(): Promise<string[]> {
+    const watching = watch(this.#world);
+    await this.#world.shell.settle();
+    await watching;
+    return this.#world.viewers.at(-1)?.socket.inbox ?? [];
   }
 
   /** A call that is no operation: of a relay, or of the operator's command. */

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, ANSWERS, asking, configure, create, present } from "./scene-steps.ts";
+import { ALIVE, ANSWERS, asking, configure, create, learn, present } from "./scene-steps.ts";
 
 const listed = async (scene: Scene) => {
   const list = await scene.done(scene.admin, "listModels", null);
@@ -14,9 +14,6 @@ const listed = async (scene: Scene) => {
     data: list.data,
   };
 };
-
-const learn = (scene: Scene, provider: string, ids: readonly string[]) =>
-  scene.tell((tenant) => tenant.learnCatalog({ provider, models: ids.map((id) => ({ id })) }));
 
 /** The refusal of a request. */
 const refusal = async (scene: Scene, id: string, more: Record<string, unknown> = {}) => {

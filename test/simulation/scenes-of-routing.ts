@@ -147,6 +147,21 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
     },
   },
   {
+    what: "a job that waits for another worker than its last goes back to that at once when no other can work",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, jobs: { retry: { backoff_seconds: 1 } } });
+      await present(scene, { instance: "first" });
+      const held = await started(scene);
+      await present(scene, { instance: "second" });
+      await create(scene);
+      await fail(scene, held, BROKE);
+      await scene.pass(2_000);
+      assert.equal((await read(scene, held.id)).status, "pending");
+      await present(scene, { instance: "second", unavailable: "its runtime is down" });
+      assert.equal((await read(scene, held.id)).assigned_worker, "first");
+    },
+  },
+  {
     what: "a job that left its worker to another comes back to it at once when the other is paused for failing",
     shown: async (scene) => {
       const jobs = { retry: { backoff_seconds: 1, max_backoff_seconds: 1 } };

@@ -147,7 +147,10 @@ export const SCENES_OF_SETTINGS: readonly Shown[] = [
         "UPDATE schedules SET record = json_set(record, '$.cron', 'never') WHERE name = 'broken' RETURNING name",
       );
       scene.sleep();
-      await scene.pass(10 * MINUTE_MS);
+      scene.holdAlarm(true);
+      await scene.pass(11 * MINUTE_MS);
+      scene.holdAlarm(false);
+      await scene.pass(1_000);
       assert.deepEqual(
         runs(scene)
           .map(({ outcome }) => outcome)

@@ -54,6 +54,20 @@ export const SCENES_OF_THE_SWEEP: readonly Shown[] = [
     },
   },
   {
+    what: "nor does a request wait longer for a worker that a deploy has cut off",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await scene.connect();
+      await present(scene, onSocket, scene.admin, true);
+      await scene.done(scene.admin, "ask", asking("r", { stream: true }));
+      await present(scene, { ...ANSWERS, instance: "other" });
+      scene.deploy();
+      assert.equal(await holderOf(scene, "r"), "worker-0");
+      await scene.pass(5_000);
+      assert.equal(await holderOf(scene, "r"), "other");
+    },
+  },
+  {
     what: "a worker that comes back within five seconds keeps its request",
     shown: async (scene) => {
       await configure(scene, ALIVE);

@@ -20,6 +20,11 @@ const claim = (scene: Scene, max = 10) => scene.done(scene.admin, "claim", { ins
 
 const idsOf = (jobs: readonly { readonly id: string }[]): string[] => jobs.map(({ id }) => id);
 
+const storedSignOf = (scene: Scene, instance: string): number => {
+  const [row] = scene.rows("SELECT record FROM workers WHERE instance = ?", instance);
+  return JSON.parse(row?.record as string).lastHeartbeatAt;
+};
+
 const MOST_OFFERED_BYTES = 65_536;
 
 export const SCENES_OF_WORKERS: readonly Shown[] = [
@@ -50,6 +55,68 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
       assert.ok(await mayReport(scene, OTHER));
       await present(scene, {}, scene.admin);
       assert.ok(await mayReport(scene, OTHER));
+    },
+  },
+  {
+    what: "a worker that an operator has registered belongs to the next key that reports for it",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene, {}, scene.admin);
+      await present(scene, {}, OWN);
+      assert.ok(!(await mayReport(scene, OTHER)));
+    },
+  },
+  {
+    what: "a worker's sign of life is stored once the stored one is half as old as silence may be",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 60 } });
+      await present(scene);
+      const signAt = scene.nowAt;
+      await scene.pass(29_999);
+      await present(scene);
+      assert.equal(storedSignOf(scene, "w"), signAt);
+      await scene.pass(1);
+      await present(scene);
+      assert.equal(storedSignOf(scene, "w"), signAt + 30_000);
+    },
+  },
+  {
+    what: "the last ping of a worker outlives its socket and the object's sleep",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 60 } });
+      await scene.connect();
+      await present(scene, { instance: "worker-0" }, scene.admin, true);
+      await scene.pass(10_000);
+      scene.ping();
+      const pingedAt = scene.nowAt;
+      await scene.pass(10_000);
+      await scene.disconnect();
+      scene.sleep();
+      const { last_heartbeat } = await scene.done(scene.admin, "getWorker", { instance: "worker-0" });
+      assert.equal(Date.parse(last_heartbeat), pingedAt);
+    },
+  },
+  {
+    what: "a silent worker that connects is back before it says anything, also after the object has slept",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 60 } });
+      await present(scene, { instance: "worker-0" });
+      await scene.pass(60_001);
+      const status = async () => (await scene.done(scene.admin, "getWorker", { instance: "worker-0" })).status;
+      assert.equal(await status(), "offline");
+      await scene.connect();
+      assert.equal(await status(), "idle");
+      scene.sleep();
+      assert.equal(await status(), "idle");
+    },
+  },
+  {
+    what: "a socket whose worker never reported leaves nothing behind",
+    shown: async (scene) => {
+      await scene.connect();
+      await scene.disconnect();
+      await scene.pass(10_000);
+      assert.deepEqual(scene.rows("SELECT instance FROM workers"), []);
     },
   },
   {

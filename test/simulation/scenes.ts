@@ -10,6 +10,8 @@ import { SCENES_OF_REPORTS } from "./scenes-of-reports.ts";
 import { SCENES_OF_ROUTING } from "./scenes-of-routing.ts";
 import { SCENES_OF_SETTINGS } from "./scenes-of-settings.ts";
 import { SCENES_OF_THE_DOOR } from "./scenes-of-the-door.ts";
+import { SCENES_OF_THE_FLEET } from "./scenes-of-the-fleet.ts";
+import { SCENES_OF_THE_LIVE_VIEW } from "./scenes-of-the-live-view.ts";
 import { SCENES_OF_THE_QUEUE } from "./scenes-of-the-queue.ts";
 import { SCENES_OF_THE_SWEEP } from "./scenes-of-the-sweep.ts";
 import { SCENES_OF_WEBHOOKS } from "./scenes-of-webhooks.ts";
@@ -23,10 +25,12 @@ export const SCENES: readonly Shown[] = [
   ...SCENES_OF_ROUTING,
   ...SCENES_OF_SETTINGS,
   ...SCENES_OF_WORKERS,
+  ...SCENES_OF_THE_FLEET,
   ...SCENES_OF_NUMBERS,
   ...SCENES_OF_MODELS,
   ...SCENES_OF_WEBHOOKS,
   ...SCENES_OF_THE_DOOR,
   ...SCENES_OF_THE_SWEEP,
+  ...SCENES_OF_THE_LIVE_VIEW,
   ...SCENES_OF_HALTS,
 ];

@@ -24,7 +24,8 @@ interface Told {
   readonly jobs?: readonly { readonly id: string; readonly status: string }[];
 }
 
-const watch: Action = async (world) => {
+/** Opens the live view; earlier viewers may have to leave. */
+export const watch = async (world: World): Promise<void> => {
   const { shell } = world;
   const tenant = await shell.tenant();
   const headers = new Headers({ "x-signalbox-credential": JSON.stringify(world.admin) });

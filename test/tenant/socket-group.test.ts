@@ -45,6 +45,18 @@ describe("a group", () => {
     expect(perSocket(message).size).toBe(500);
   });
 
+  it("is full with a million characters of text, and the next one begins empty", () => {
+    const writer = new SocketGroupWriter();
+    for (let group = 0; group < 2; group += 1) {
+      writer.add(1, "x".repeat(999_999));
+      writer.add(2, null);
+      expect(writer.isFull).toBe(false);
+      writer.add(1, "y");
+      expect(writer.isFull).toBe(true);
+      writer.take();
+    }
+  });
+
   it("has closes with their code and reason", () => {
     const writer = new SocketGroupWriter();
     const close = { socket: 3, code: 4401, reason: 'the "key"\nhas ended' };

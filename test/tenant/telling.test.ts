@@ -1,6 +1,7 @@
-// A broadcast to thousands of sockets, with the sockets replaced by ones that note what they are sent.
+// What a tenant's sockets are sent, in which frames, and how many there are: with sockets that note what they are sent.
 
 import { describe, expect, it } from "vitest";
+import { LineSockets } from "../../durable-objects/line-sockets.ts";
 import type { Live } from "../../durable-objects/live.ts";
 import { SocketIntake } from "../../durable-objects/socket-intake.ts";
 import { Sockets } from "../../durable-objects/sockets.ts";
@@ -56,5 +57,55 @@ describe("a broadcast", () => {
     expect(sockets.isTelling).toBe(false);
     await intake.hear(accepted[1] as TenantSocket, JSON.stringify({ type: "presence", instance: "w1" }));
     expect(log.filter((line) => line === "a message is handled")).toHaveLength(2);
+  });
+});
+
+const socketOf = (attachment: Attachment, frames: string[] = []): TenantSocket =>
+  ({ isOpen: true, attachment, send: (text: string) => frames.push(text) }) as unknown as TenantSocket;
+
+describe("one socket", () => {
+  /** The frames in which messages of these lengths go out, each with the lengths of its messages. */
+  const framesOf = (lengths: readonly number[]): number[][] => {
+    const frames: string[] = [];
+    const socket = socketOf(attachmentOf("w"), frames);
+    const sockets = new Sockets([{ size: 1, all: () => [socket] }]);
+    const paused = (reason: string) => ({ type: "worker.paused", reason }) as const;
+    const around = JSON.stringify(paused("")).length;
+    for (const length of lengths) sockets.queue(socket, paused("x".repeat(length - around)));
+    sockets.flush();
+    return frames.map((frame) => [JSON.parse(frame)].flat().map((message) => JSON.stringify(message).length));
+  };
+
+  it("has its messages in one frame, or a few of a million characters", () => {
+    const half = 500_000;
+    expect(framesOf([100, 200])).toEqual([[100, 200]]);
+    expect(framesOf([half, half, half, half])).toEqual([
+      [half, half],
+      [half, half],
+    ]);
+    expect(framesOf([half, half + 1])).toEqual([[half], [half + 1]]);
+    expect(framesOf([1_200_000, 100])).toEqual([[1_200_000], [100]]);
+  });
+});
+
+describe("a tenant", () => {
+  it("has 32,000 sockets at most, however they reach it", () => {
+    const isFull = (...sizes: number[]) => new Sockets(sizes.map((size) => ({ size, all: () => [] }))).isFull;
+    expect([isFull(20_000, 11_999), isFull(20_000, 12_000)]).toEqual([false, true]);
+  });
+
+  it("finds those on its lines by kind and key, until each has closed", () => {
+    const table = new LineSockets();
+    const [one, other] = [socketOf(attachmentOf("one")), socketOf({ ...attachmentOf("other"), keyId: "second" })];
+    const viewer = socketOf({ ...attachmentOf(""), kind: "viewer" });
+    for (const socket of [one, other, viewer]) table.add(socket, socket.attachment as Attachment);
+    expect(table.size).toBe(3);
+    expect(table.all()).toEqual([one, other, viewer]);
+    expect([table.all("worker"), table.all("viewer")]).toEqual([[one, other], [viewer]]);
+    expect(table.all("key:key")).toEqual([one, viewer]);
+    table.delete(one);
+    expect([table.size, table.all("worker"), table.all("key:key")]).toEqual([2, [other], [viewer]]);
+    for (const socket of [other, viewer]) table.delete(socket);
+    expect([table.size, table.all(), table.all("key:key")]).toEqual([0, [], []]);
   });
 });

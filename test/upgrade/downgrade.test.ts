@@ -1,40 +1,38 @@
 // The way back is a backup: an older release refuses what a newer one has written, says so, and changes nothing.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { VERSION } from "../../contract/version.ts";
 import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 import { clientOf } from "./client.ts";
 import { historyFile, tenantFiles, use } from "./databases.ts";
 import { FIXTURE_ENVIRONMENT, readExpectations, unpack } from "./fixture.ts";
 
-let dataDir = "";
+const data = folderForEachTest();
 let server: SelfHosted | null = null;
 
 beforeEach(() => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-downgrade-"));
-  unpack(VERSION, dataDir);
+  unpack(VERSION, data.path);
 });
 
 afterEach(async () => {
   await server?.kill();
   server = null;
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const start = async (): Promise<SelfHosted> => {
-  server = await startSelfHosted(dataDir, { env: FIXTURE_ENVIRONMENT });
+  server = await startSelfHosted(data.path, { env: FIXTURE_ENVIRONMENT });
   return server;
 };
 
 const appliedMigrations = () =>
-  use(historyFile(dataDir), (db) => db.prepare("SELECT name FROM d1_migrations ORDER BY id").all());
+  use(historyFile(data.path), (db) => db.prepare("SELECT name FROM d1_migrations ORDER BY id").all());
 
 test("a folder that a newer release has served from is refused before anything is changed", async () => {
-  const mark = path.join(dataDir, "written-by.json");
+  const mark = path.join(data.path, "written-by.json");
   const newer = JSON.stringify({ release: "99.0.0", object_schema: SCHEMA_VERSION + 1 });
   writeFileSync(mark, newer);
   const before = appliedMigrations();
@@ -44,7 +42,7 @@ test("a folder that a newer release has served from is refused before anything i
 }, 60_000);
 
 test("a history that a newer release has migrated is not served", async () => {
-  use(historyFile(dataDir), (db) => db.exec("INSERT INTO d1_migrations (name) VALUES ('9999_of_tomorrow.sql')"));
+  use(historyFile(data.path), (db) => db.exec("INSERT INTO d1_migrations (name) VALUES ('9999_of_tomorrow.sql')"));
   const before = appliedMigrations();
   await expect(start()).rejects.toThrow(/newer release has migrated this database: 9999_of_tomorrow\.sql/);
   expect(appliedMigrations()).toEqual(before);
@@ -52,7 +50,7 @@ test("a history that a newer release has migrated is not served", async () => {
 
 test("a tenant with tables of a newer release is left alone, and the others are served", async () => {
   const stepsOf = (file: string) => use(file, (db) => db.prepare("SELECT step FROM schema_steps ORDER BY step").all());
-  const file = tenantFiles(dataDir).get("steady") ?? "";
+  const file = tenantFiles(data.path).get("steady") ?? "";
   use(file, (db) => db.exec(`INSERT INTO schema_steps (step) VALUES (${SCHEMA_VERSION})`));
   const before = stepsOf(file);
   const { steady, undrained } = readExpectations(VERSION);

@@ -1,17 +1,17 @@
 // Schemas agree: the migrated tables of every release equal those of a fresh start, and D1's SQL files make what its
 // drizzle schema says. Stored fixtures are the evidence of what shipped.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/api";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openStore } from "../../durable-objects/store/open.ts";
 import { migrate, SCHEMA_STEPS, SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
 import * as drizzleSchema from "../../migrations/schema.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 import { historyFile, storageOver, tenantFiles, use } from "./databases.ts";
 import { storedVersions, unpack } from "./fixture.ts";
 
@@ -22,13 +22,7 @@ const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
  */
 const NOT_OURS = /^(_cf_|sqlite_|d1_migrations$|job_words)/;
 
-let folder = "";
-
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "signalbox-schema-"));
-});
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderForEachTest();
 
 /** By name, the text of each table, index and trigger, with normalised white space. */
 const textsOf = (db: DatabaseSync): Record<string, string> => {
@@ -88,8 +82,8 @@ const MOVED_SETTINGS = "'catalog', 'budget_notice'";
 
 describe.each(storedVersions())("a database of release %s", (version) => {
   test("of a tenant becomes what a fresh one is, and keeps its rows", () => {
-    unpack(version, folder);
-    const files = tenantFiles(folder);
+    unpack(version, folder.path);
+    const files = tenantFiles(folder.path);
     expect(files.size).toBeGreaterThan(4);
     for (const [tenant, file] of files) {
       use(file, (db) => {
@@ -112,8 +106,8 @@ describe.each(storedVersions())("a database of release %s", (version) => {
   });
 
   test("of history becomes what a fresh one is, and keeps its rows", () => {
-    unpack(version, folder);
-    use(historyFile(folder), (db) => {
+    unpack(version, folder.path);
+    use(historyFile(folder.path), (db) => {
       const before = countsOf(db);
       const applied = db.prepare("SELECT name FROM d1_migrations").all();
       applyHistoryMigrations(db, new Set(applied.map(({ name }) => String(name))));

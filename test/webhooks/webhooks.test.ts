@@ -1,23 +1,20 @@
 // Webhooks as their receiver sees them, checked with the standard's package, against the self-hosted server.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Body, send, succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 import { openReceiver, type Receiver, type Told } from "./receiver.ts";
 
-let dataDir = "";
+const data = folderForAllTests();
 let server: SelfHosted;
 let receiver: Receiver;
 
-const start = () => startSelfHosted(dataDir, { env: { SERVICE_WEBHOOKS_PRIVATE: "1" } });
+const start = () => startSelfHosted(data.path, { env: { SERVICE_WEBHOOKS_PRIVATE: "1" } });
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
   server = await start();
   receiver = await openReceiver();
 }, 90_000);
@@ -25,7 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.kill();
   await receiver.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const call = async (method: string, route: string, body?: unknown, expected?: number): Promise<Body> => {

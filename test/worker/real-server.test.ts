@@ -1,9 +1,6 @@
 // The worker's loop against the server as its user runs it: what an idle worker may leave out, and what plain HTTP must
 // not do twice.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { keepConnected } from "../../worker/connection.ts";
 import { openHttpSession } from "../../worker/http-session.ts";
@@ -14,6 +11,7 @@ import type { Opened, Session, SessionHost } from "../../worker/session.ts";
 import { openSocketSession } from "../../worker/socket-session.ts";
 import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 import { partsFor, quietProbe } from "./loop-fixture.ts";
 
 const HEARTBEAT_SECONDS = 1;
@@ -22,13 +20,12 @@ const WITHIN = { timeout: 20_000, interval: 50 };
 
 type Given = Record<string, unknown>;
 
-let dataDir = "";
+const data = folderForAllTests();
 let server: SelfHosted;
 const stops: AbortController[] = [];
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-  server = await startSelfHosted(dataDir);
+  server = await startSelfHosted(data.path);
   const presence = { heartbeat_interval_seconds: HEARTBEAT_SECONDS, offline_after_seconds: OFFLINE_AFTER_SECONDS };
   await ask("PUT", "/config", { presence });
 }, 60_000);
@@ -39,7 +36,6 @@ afterEach(() => {
 
 afterAll(async () => {
   await server?.kill();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const ask = (method: string, route: string, body?: Given): Promise<Given> =>
