@@ -21,8 +21,6 @@ import { type DoorRequest, MAX_DOOR_BODY_BYTES, readDoorRequest } from "./reques
 import { answerStream } from "./stream.ts";
 
 const TAG = "Front door";
-/** Clients send any query parameters. */
-const anyQuery = z.looseObject({});
 const doorBody = z.looseObject({ model: z.string() }).meta({
   id: "FrontDoorRequest",
   description: "the API's own body; unknown fields pass to the runtime unchanged",
@@ -71,7 +69,7 @@ const doorOf = (api: Api): Endpoint =>
       summary: SUMMARIES[api],
       description:
         "The request becomes a job with the same queue, routing, budget, killswitch and history as any other. Errors have the API's own format.",
-      query: anyQuery,
+      takesAnyQuery: true,
       headers: idempotencyHeader,
       errorSchema: isAnthropic(api) ? anthropicError : openAiError,
       rawBody: { schema: doorBody, media: ["application/json"], isAuthorizedLate: true },
@@ -97,7 +95,7 @@ const models = endpoint(
     summary: "List models",
     description:
       "The models of all workers that are not offline, and every alias. Each entry has OpenAI's and Anthropic's fields.",
-    query: anyQuery,
+    takesAnyQuery: true,
     errorSchema: openAiError,
     answers: { 200: { description: "The models and aliases.", schema: modelList } },
   },
@@ -120,7 +118,7 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
       summary: "Read a model",
       params,
       errorSchema: openAiError,
-      query: anyQuery,
+      takesAnyQuery: true,
       answers: { 200: { description: "The model or alias.", schema: modelResource } },
     },
     async (c, { params: named, token }) => {

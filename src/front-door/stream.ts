@@ -5,6 +5,7 @@
 import { errorEvent } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
 import { within } from "../../contract/within.ts";
+import type { Api } from "../../domain/api.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
 import { streamLost } from "../../durable-objects/relayed-stream.ts";
@@ -26,6 +27,11 @@ const LATE_STREAM_MS = 5_000;
 const OK = 200;
 /** Time limit for the last write: a client that does not read will not read an error either. */
 const LAST_WRITE_MS = 1_000;
+
+/** Ends an event that may have come in part. */
+const BREAK_OFF = "\n\n";
+
+const lostEvent = (api: Api): string => errorEvent(api, doorErrorOf(streamLost));
 
 /** What the client gets first. */
 type Beginning =
@@ -92,7 +98,8 @@ const attach = async (
     keepAliveMs: asked.settings.keepAliveMs,
     after: 0,
   };
-  const reading = readRelay(c.env, token, job.worker ?? "", { jobId: job.id, lease: job.lease, wishes });
+  const attempt = { jobId: job.id, lease: job.lease, wishes };
+  const reading = readRelay(c.env, token, job.worker ?? "", attempt, BREAK_OFF + lostEvent(asking.api));
   const answered = await reading.catch(() => null);
   return answered?.status === OK ? answered.body : null;
 };
@@ -128,7 +135,7 @@ const committed = (
     );
   };
   const done = relay().catch(async () => {
-    await endWith(errorEvent(asking.api, doorErrorOf(streamLost))).catch(() => undefined);
+    await endWith(lostEvent(asking.api)).catch(() => undefined);
     await writable.abort().catch(() => undefined);
   });
   c.executionCtx.waitUntil(done);

@@ -13,15 +13,20 @@ const relayOf = (env: Env, name: TenantName, instance: string): DurableObjectStu
 
 const ORIGIN = "https://relay";
 
-/** The events of an attempt, from the first one on; 424 if it ends without any, 410 if they are no longer stored. */
+/**
+ * The events of an attempt, from the first one on; 424 if it ends without any, 410 if they are no longer stored.
+ * Self-hosted they end with `ifLost`, if given, when the relay's process ends before they do.
+ */
 export const readRelay = async (
   env: Env,
   name: TenantName,
   instance: string,
   asked: Omit<ReadRequest, "jurisdiction">,
+  ifLost?: string,
 ): Promise<Response> => {
   const query = queryOf({ ...asked, jurisdiction: jurisdictionOf(env, name) });
-  return (await relayOf(env, name, instance).fetch(`${ORIGIN}/read?${query}`)) as unknown as Response;
+  const init: object = env.HOME === undefined ? {} : { ifLost };
+  return (await relayOf(env, name, instance).fetch(`${ORIGIN}/read?${query}`, init)) as unknown as Response;
 };
 
 export const writeRelay = async (

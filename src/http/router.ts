@@ -41,6 +41,8 @@ export interface Description {
   /** The path names something that may not exist yet: a malformed name is then invalid (400), not unknown (404). */
   readonly isNameNew?: boolean;
   readonly query?: z.ZodObject;
+  /** Query parameters, known or not, are ignored. */
+  readonly takesAnyQuery?: true;
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
   /** A body that the handler reads itself, because it has more than one media type. */
@@ -137,10 +139,13 @@ const readInput = async (c: AppContext, description: Description, token: TokenFa
   return {
     token,
     params: parseParams(c, description),
-    query: parse(description.query ?? (description.method === "get" ? undefined : NO_QUERY), singleValues(c), "query"),
+    query: description.takesAnyQuery === true ? undefined : readQuery(c, description),
     body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
   };
 };
+
+const readQuery = (c: AppContext, { query, method }: Description): unknown =>
+  parse(query ?? (method === "get" ? undefined : NO_QUERY), singleValues(c), "query");
 
 const IDEMPOTENCY_KEY = "idempotency-key";
 

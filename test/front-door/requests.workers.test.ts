@@ -35,7 +35,7 @@ describe("a request that is not streamed", () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
     const headers = { "x-api-key": world.key ?? "", "anthropic-version": "2023-06-01", "anthropic-beta": "b1" };
-    const answering = post(null, "/v1/messages?beta=true", chat({ system: "be kind" }), headers);
+    const answering = post(null, "/v1/messages?beta=true&beta=false", chat({ system: "be kind" }), headers);
     const job = await worker.nextJob();
     expect(job).toMatchObject({
       api: "messages",
@@ -309,7 +309,7 @@ describe("the models", () => {
     await fakeWorker(world, { instance: "w2", models: null, runtime_models: ["org/r1"] });
     const offer = { runtime_models: ["org/r1"], apis: expect.arrayContaining(["chat/completions", "messages"]) };
     expect(await world.ok("GET", "/api/workers/w2")).toMatchObject(offer);
-    const { body } = await world.get("/v1/models?limit=1000");
+    const { body } = await world.get("/v1/models?limit=1000&limit=9");
     expect(body).toMatchObject({ object: "list", has_more: false, first_id: "claude-local" });
     expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(["claude-local", "m1", "org/r1"]);
     expect((await world.get("/v1/models/m1")).body).toMatchObject({ id: "m1", object: "model", owned_by: "local" });

@@ -1,6 +1,7 @@
 // What an operator relies on when a process of the server dies: the server survives, says what is down, and continues
 // with everything that was acknowledged.
 
+import { spawn } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { request } from "node:http";
 import path from "node:path";
@@ -93,6 +94,61 @@ test("with the tenants' process gone, requests are 503 with Retry-After and /hea
   expect([...codes].sort()).toEqual(["starting", "tenant_unavailable"]);
   expect(await server.stop()).toBe(0);
   server = null;
+}, 60_000);
+
+/** Its text so far; it speaks for eight seconds. */
+const openStream = async (api: string): Promise<() => { text: string; end: "open" | "whole" | "broken" }> => {
+  const state = { text: "", end: "open" as "open" | "whole" | "broken" };
+  const metadata = { delay_ms: "8000", chunks: "40" };
+  const body = { model: "echo", stream: true, max_tokens: 9, metadata, messages: [{ role: "user", content: "a b c" }] };
+  const headers = { authorization: `Bearer ${server?.adminKey}`, "content-type": "application/json" };
+  const answer = await fetch(`${server?.url}/v1/${api}`, { method: "POST", headers, body: JSON.stringify(body) });
+  const read = async (): Promise<void> => {
+    for await (const bytes of answer.body ?? []) state.text += Buffer.from(bytes).toString();
+  };
+  read().then(
+    () => {
+      state.end = "whole";
+    },
+    () => {
+      state.end = "broken";
+    },
+  );
+  return () => state;
+};
+
+test("a stream whose process dies, or whose server stops, ends with an error event", async () => {
+  server = await startSelfHosted(data.path);
+  const { url: SERVICE_API_URL, adminKey: SERVICE_API_KEY } = server;
+  const env = { ...process.env, SERVICE_API_URL, SERVICE_API_KEY };
+  const args = ["--runtime", "echo", "--instance", "speaks", "--concurrency", "4"];
+  const speaker = spawn(process.execPath, [...process.execArgv, "worker/main.ts", ...args], { env, stdio: "ignore" });
+  const isThere = async () => {
+    const { body } = await call(SERVICE_API_KEY, "GET", "/presence");
+    expect(body.workers).toMatchObject([{ connected: true }]);
+  };
+  const lost = { chat: /"code":"stream_lost"\}\}\n\n$/, messages: /event: error\ndata: .*broke off.*\n\n$/ };
+  const end = async (how: () => unknown) => {
+    await expect.poll(isThere, { timeout: 20_000 }).toBeUndefined();
+    const [chat, messages] = [await openStream("chat/completions"), await openStream("messages")];
+    await how();
+    await expect.poll(() => [chat().end, messages().end]).toEqual(["whole", "whole"]);
+    expect(chat().text).toMatch(lost.chat);
+    expect(messages().text).toMatch(lost.messages);
+  };
+  try {
+    await end(() => killChild(data.path, "serving"));
+    await expect.poll(isThere, { timeout: 20_000 }).toBeUndefined();
+    const { id } = (await call(SERVICE_API_KEY, "POST", "/api/jobs", { prompt: "waits", tags: ["none"] })).body;
+    let waiting: ReturnType<typeof call> | null = null;
+    await end(() => {
+      waiting = call(SERVICE_API_KEY, "GET", `/api/jobs/${id}?wait=25`);
+      setTimeout(() => server?.stop(), 500);
+    });
+    expect(await waiting).toMatchObject({ status: 503, body: { code: "tenant_unavailable" } });
+  } finally {
+    speaker.kill();
+  }
 }, 60_000);
 
 test("what creates is never repeated on a broken connection: each key creates once, whatever died meanwhile", async () => {

@@ -19,6 +19,8 @@ const KEEP_ALIVE_MS = 75_000;
 const CLOSE_POLL_MS = 5;
 /** How long a refused client may go on sending. */
 const LAST_BYTES_MS = 1_000;
+/** How long an answer that was given up may take to say so. */
+const LAST_WORDS_MS = 500;
 const CHECK_EVERY_MS = 5_000;
 
 export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
@@ -51,14 +53,25 @@ const rawProblem = (socket: Duplex, refusal: Refusal): void => {
 
 const connectionsOf = new WeakMap<Server, Set<Socket>>();
 
-/** Accepts nothing new, lets current answers finish briefly, then closes every connection, including sockets. */
-export const closeServer = async (server: Server, graceMs: number): Promise<void> => {
+/**
+ * Accepts nothing new, lets current answers finish briefly, ends the rest with `giveUp`, then closes every connection,
+ * including sockets.
+ */
+export const closeServer = async (server: Server, graceMs: number, giveUp?: () => void): Promise<void> => {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  const giveUpAt = performance.now() + graceMs;
-  while ((answersUnderWay.get(server) ?? 0) > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS);
+  await answersEnd(server, graceMs);
+  if (giveUp !== undefined) {
+    giveUp();
+    await answersEnd(server, LAST_WORDS_MS);
+  }
   for (const socket of connectionsOf.get(server) ?? []) socket.destroy();
   await closed;
+};
+
+const answersEnd = async (server: Server, withinMs: number): Promise<void> => {
+  const giveUpAt = performance.now() + withinMs;
+  while ((answersUnderWay.get(server) ?? 0) > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS);
 };
 
 const answersUnderWay = new WeakMap<Server, number>();

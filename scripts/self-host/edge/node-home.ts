@@ -109,9 +109,11 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
       for (const child of children) child.thaw();
     },
     stop: async () => {
-      await closeServer(server, LAST_ANSWERS_MS);
-      // First, because workerd waits for open connections before it ends.
-      for (const { process } of objects) process.close();
+      // Requests are then refused and streams end with an error; a client that is cut off knows nothing. workerd waits
+      // for open connections before it ends.
+      await closeServer(server, LAST_ANSWERS_MS, () => {
+        for (const { process } of objects) process.close();
+      });
       for (const [, connections] of databases) connections.close();
       await Promise.all(children.map((child) => child.stop()));
       watch.stop();

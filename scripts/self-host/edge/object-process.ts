@@ -17,6 +17,8 @@ import { processAway } from "./process-away.ts";
 export interface StreamedRequest {
   readonly method?: string;
   readonly body?: ReadableStream<Uint8Array> | null;
+  /** What its answer ends with if the process ends before it does; without this such an answer fails. */
+  readonly ifLost?: string;
 }
 
 /** The parts of an answer that the app reads. */
@@ -32,6 +34,7 @@ export class ObjectProcess {
   readonly #secret: string;
   readonly #lines = new ObjectLines((path, onEnd) => this.#openLine(path, onEnd));
   readonly #agent = new Agent({ keepAlive: true });
+  #isClosed = false;
 
   constructor(socketPath: string, secret: string) {
     this.#socketPath = socketPath;
@@ -54,7 +57,8 @@ export class ObjectProcess {
   }
 
   /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
-  async fetch(path: string, url: string, { method = "GET", body }: StreamedRequest = {}): Promise<Streamed> {
+  async fetch(path: string, url: string, { method = "GET", body, ifLost }: StreamedRequest = {}): Promise<Streamed> {
+    this.#refuseIfClosed();
     const headers = this.#headers(url);
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const asked = request({ socketPath: this.#socketPath, agent: this.#agent, path, method, headers }, resolve);
@@ -64,19 +68,27 @@ export class ObjectProcess {
     });
     // The reader gets the error; no other listener is needed.
     answer.on("error", () => undefined);
+    const bytes = Readable.toWeb(answer) as unknown as ReadableStream<Uint8Array>;
     return {
       status: answer.statusCode ?? 0,
-      body: Readable.toWeb(answer) as unknown as ReadableStream<Uint8Array>,
+      body: ifLost === undefined ? bytes : endingWith(ifLost, bytes),
       text: () => text(answer),
     };
   }
 
+  /** Fails what is under way, and all that follows. */
   close(): void {
+    this.#isClosed = true;
     this.#lines.close();
     this.#agent.destroy();
   }
 
+  #refuseIfClosed(): void {
+    if (this.#isClosed) throw processAway(new Error("the server stops"));
+  }
+
   #openLine(path: string, onEnd: (line: ObjectLine) => void): ObjectLine {
+    this.#refuseIfClosed();
     return new ObjectLine(this.#socketPath, path, this.#headers(LINE_URL), onEnd);
   }
 
@@ -85,3 +97,19 @@ export class ObjectProcess {
     return { host: "workerd", authorization: this.#secret, "x-signalbox-url": url };
   }
 }
+
+const endingWith = (lastWords: string, bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
+  const reader = bytes.getReader();
+  return new ReadableStream(
+    {
+      pull: async (controller) => {
+        const read = await reader.read().catch(() => null);
+        if (read?.value !== undefined) return controller.enqueue(read.value);
+        if (read === null) controller.enqueue(new TextEncoder().encode(lastWords));
+        controller.close();
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+};
