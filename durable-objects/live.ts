@@ -42,8 +42,6 @@ export class Live {
 
   welcome(viewer: TenantSocket): void {
     this.#newcomers.push(viewer);
-    // The new viewer has not seen the last values.
-    this.#lastSent.clear();
     this.#schedule();
   }
 
@@ -79,6 +77,8 @@ export class Live {
       fleetSize: turn.memory.fleet.size,
     }));
     this.#fleetSize = fleetSize;
+    // Who gets a snapshot has not seen the last values, but newer ones.
+    if (snapshot !== null) this.#lastSent.clear();
     const isNew = new Set(newcomers);
     const news = updates.filter((message) => this.#isNews(message));
     if (news.length > 0) {

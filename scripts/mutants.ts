@@ -17,7 +17,9 @@ const TESTS_OF_RULES = [
   "test/domain/*.test.ts",
   "test/catalog/normalise.test.ts",
   "test/catalog/price-and-timing.test.ts",
-  "test/tenant/counters.test.ts",
+  "test/tenant/{counters,socket-group,telling}.test.ts",
+  "test/observability/spans.test.ts",
+  "test/self-host/call-group.test.ts",
 ];
 /** Most of them are for the platform; here they run in plain Node (`mutants/platform`). */
 const TESTS_OF_THE_SERVICE = [

@@ -83,6 +83,8 @@ it("a viewer's frames are compressed if it offers that, a worker's are not", asy
 it.each([
   ["without a key", "Sec-WebSocket-Version: 13"],
   ["of another version", "Sec-WebSocket-Version: 99\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="],
+  ["of an older version", "Sec-WebSocket-Version: 8\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="],
+  ["with a body", "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 5"],
 ])("a handshake %s is refused with a problem document", async (_, headers) => {
   const raw = connect(port(), "127.0.0.1");
   raw.write(`GET /live HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${headers}\r\n\r\n`);

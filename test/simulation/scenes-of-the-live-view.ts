@@ -104,19 +104,33 @@ export const SCENES_OF_THE_LIVE_VIEW: readonly Shown[] = [
     },
   },
   {
-    what: "a page that is more than five thousand changes behind begins again with a snapshot",
+    what: "a page that is more than five thousand changes behind begins again with a snapshot, and goes on from there",
     shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene, { concurrency: 5_000 });
       const frames = await watching(scene);
+      const cancelled = await create(scene, { provider: "x" });
+      await scene.done(scene.admin, "cancelJob", { id: cancelled.id });
+      await scene.pass(2_000);
+      assert.equal(only(take(frames), "queue.updated").at(-1)?.queue.total, 0);
+      // History can wait.
+      scene.holdAlarm(true);
       for (let batch = 0; batch < 10; batch += 1) await createMany(scene, 500);
-      const { id } = await create(scene);
+      const { id } = await create(scene, { provider: "x" });
       await scene.pass(100);
       const [[snapshot] = [], ...rest] = take(frames);
       assert.ok(snapshot?.type === "snapshot");
       assert.equal(snapshot.jobs.length, 200);
       assert.ok(snapshot.jobs.some((job) => job.id === id));
-      assert.equal(snapshot.counts.pending, 5_001);
-      await scene.pass(100);
-      assert.deepEqual(only([...rest, ...take(frames)], "job.updated"), []);
+      assert.deepEqual([snapshot.counts.assigned, snapshot.queue.total], [5_000, 1]);
+      await scene.done(scene.admin, "cancelJob", { id });
+      await scene.pass(2_000);
+      const later = [...rest, ...take(frames)];
+      assert.deepEqual(
+        only(later, "job.updated").map(({ job }) => job.id),
+        [id],
+      );
+      assert.equal(only(later, "queue.updated").at(-1)?.queue.total, 0);
     },
   },
   {

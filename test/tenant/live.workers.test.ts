@@ -6,6 +6,7 @@ import {
   type Body,
   type Client,
   connect,
+  inStorage,
   isOnLines,
   newWorld,
   ORIGIN,
@@ -203,6 +204,22 @@ describe("the live socket", () => {
       if (tenth !== undefined) expect(tenth.at - frame.at).toBeGreaterThanOrEqual(900);
     }
     expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
+  });
+
+  it.skipIf(isOnLines)("begins again with a snapshot once it can read what it could not", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/api/schedules", { name: "torn", interval: "1h", prompt: "x" });
+    const viewer = await watch(world);
+    const [row] = await inStorage(world, ({ sql }) => sql.exec("SELECT record FROM schedules").toArray());
+    const write = (record: unknown) =>
+      inStorage(world, ({ sql }) => sql.exec("UPDATE schedules SET record = ? WHERE name = 'torn'", record).toArray());
+    await write("torn");
+    await world.ok("POST", "/api/schedules", { name: "new", interval: "1h", prompt: "x" });
+    await scheduler.wait(300);
+    expect(viewer.messages.map(({ type }) => type)).not.toContain("schedule.updated");
+    await write(row?.record);
+    const again = await viewer.next((message) => message.type === "snapshot" && message.seq > 1);
+    expect(again.schedules.map(({ name }: Body) => name)).toEqual(["new", "torn"]);
   });
 
   it("shows a viewer its own tenant only", async () => {

@@ -17,6 +17,8 @@ const LAST_FRAME_MS = 2_000;
 /** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 const REQUEST_ID = "x-request-id";
+/** Of RFC 6455. */
+const VERSION = "13";
 
 const noHandshake = (why: string): Refused => new Refused(invalid("", `this is no WebSocket handshake: ${why}`));
 
@@ -61,6 +63,8 @@ export const readHandshake = (
   const socket = incoming.socket as Socket;
   const server = isViewer ? forViewers : forWorkers;
   if (hasBody(incoming)) throw noHandshake("it has a body");
+  // `ws` takes version 8, too, which workerd does not.
+  if (incoming.headers["sec-websocket-version"] !== VERSION) throw noHandshake("Sec-WebSocket-Version must be 13");
   incoming.headers[REQUEST_ID] = requestId;
   const upgraded: WebSocket[] = [];
   server.handleUpgrade(incoming, socket, head, (webSocket) => upgraded.push(webSocket));

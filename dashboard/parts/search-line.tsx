@@ -1,0 +1,81 @@
+// The search line of the jobs page, with completion.
+
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { splitTags } from "../format.ts";
+import { place, refine } from "../router.ts";
+import { schedules, workers } from "../state/board.ts";
+import {
+  completions,
+  type Filter,
+  FROM_THE_START,
+  formatSearch,
+  isSearched,
+  parseSearch,
+} from "../state/job-filter.ts";
+import { useLoad, useSettled } from "../state/load.ts";
+
+const TYPING_MS = 300;
+
+const sorted = (values: Iterable<string>): string[] => [...new Set(values)].filter(Boolean).sort();
+
+/** What the line can complete: current error codes, and names from the fleet. */
+const useKnown = (isWanted: boolean): Record<string, readonly string[]> => {
+  const { data } = useLoad(isWanted ? "codes" : null, (signal) => api.jobs.failures({}, { signal }));
+  const fleet = [...workers.value.values()];
+  const providers = sorted(fleet.map(({ provider }) => provider));
+  return {
+    error: sorted(data?.failures.map(({ code }) => code) ?? []),
+    ran: providers,
+    provider: providers,
+    model: sorted(fleet.flatMap(({ models }) => models ?? [])),
+    tag: sorted(fleet.flatMap(({ tags }) => splitTags(tags))),
+    worker: sorted(fleet.map(({ instance }) => instance)),
+    schedule: sorted((schedules.value ?? []).map(({ name }) => name)),
+    unpriced: ["true", "false"],
+  };
+};
+
+export const SearchLine = ({ filter }: { filter: Filter }) => {
+  const id = useId();
+  const said = formatSearch(filter);
+  const [line, setLine] = useState(said);
+  const [isUsed, setUsed] = useState(false);
+  const settled = useSettled(line, TYPING_MS);
+  const sent = useRef(said);
+  useEffect(() => {
+    if (settled === sent.current) return;
+    sent.current = formatSearch(parseSearch(settled));
+    const gone = [...place.peek().query.keys()].filter(isSearched).map((name) => [name, null]);
+    refine({ ...Object.fromEntries(gone), ...parseSearch(settled), ...FROM_THE_START });
+  }, [settled]);
+  // Follows a link or a view that changed the address, unless the line itself changed it.
+  useEffect(() => {
+    if (said === sent.current) return;
+    sent.current = said;
+    setLine(said);
+  }, [said]);
+  const options = completions(line, useKnown(isUsed));
+  return (
+    <div class="field search-line">
+      <label for={id}>Search</label>
+      <input
+        id={id}
+        type="search"
+        value={line}
+        list={`${id}-list`}
+        placeholder="id, words, error:500 ran:openai tag:gpu"
+        autocomplete="off"
+        spellcheck={false}
+        aria-keyshortcuts="/"
+        onFocus={() => setUsed(true)}
+        onInput={(event) => setLine(event.currentTarget.value)}
+      />
+      <datalist id={`${id}-list`}>
+        {options.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+    </div>
+  );
+};
