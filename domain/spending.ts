@@ -36,7 +36,7 @@ export class Spending {
   of(period: Exclude<Period, "week">, at: number, provider: string | null = null): number {
     const { fromAt, toAt } = periodAt(period, at);
     let sum = 0;
-    for (let dayAt = fromAt; dayAt < toAt && dayAt <= at; dayAt += DAY_MS) {
+    for (let dayAt = fromAt; dayAt < toAt; dayAt += DAY_MS) {
       const day = this.#days.get(dayAt);
       if (day !== undefined) sum += provider === null ? day.totalNanoUsd : (day.byProvider.get(provider) ?? 0);
     }
