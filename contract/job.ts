@@ -4,7 +4,8 @@
 import * as z from "zod";
 import { APIS } from "../domain/api.ts";
 import type { JobEvent } from "../domain/event.ts";
-import type { Job, JobPatch, JobPayload, NewJob, Usage } from "../domain/job.ts";
+import type { Job, JobPayload, NewJob, Usage } from "../domain/job.ts";
+import type { JobPatch } from "../domain/job-command.ts";
 import { JOB_STATUSES } from "../domain/job-status.ts";
 import type { Json } from "../domain/json.ts";
 import { usdFromNano } from "../domain/price.ts";

@@ -42,4 +42,10 @@ export class Spending {
     }
     return sum;
   }
+
+  /** The first day after an instant that something was spent on, because the clock was set back; null if none was. */
+  nextDayAt(at: number): number | null {
+    const later = [...this.#days.keys()].filter((dayAt) => dayAt > at);
+    return later.length === 0 ? null : Math.min(...later);
+  }
 }

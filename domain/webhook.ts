@@ -163,11 +163,11 @@ const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number):
 });
 
 /** A manual redelivery restarts the schedule of tries, with the same id. */
-export const redelivered = (delivery: Delivery, nowAt: number): Delivery => ({
+export const redelivered = (delivery: Delivery, firstTryAt: number): Delivery => ({
   ...delivery,
   status: "pending",
   attempts: 0,
-  nextAttemptAt: nowAt,
+  nextAttemptAt: firstTryAt,
   finishedAt: null,
 });
 

@@ -27,6 +27,8 @@ interface SenderParts {
 
 export class EffectSender {
   readonly #parts: SenderParts;
+  /** The deliveries being tried, with their webhooks; memory that is built again counts them, too. */
+  readonly deliveriesUnderWay = new Map<string, string>();
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
@@ -54,7 +56,9 @@ export class EffectSender {
 
   #deliver(delivery: Outgoing): Promise<void> {
     const { fetch, turns } = this.#parts;
+    this.deliveriesUnderWay.set(delivery.id, delivery.webhookId);
     const settle: Parameters<typeof sendDelivery>[0]["settle"] = async (id, outcome) => {
+      this.deliveriesUnderWay.delete(id);
       await turns.decide(SERVICE, (turn) => ok(settleDelivery(turn, id, outcome)));
     };
     return sendDelivery({ fetch, now: Date.now, settle }, delivery);

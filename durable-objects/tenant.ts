@@ -89,6 +89,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
       wake,
       sockets,
       claimingInstances: () => this.#claims.instances(),
+      deliveriesUnderWay: () => sender.deliveriesUnderWay,
       drainDueAt: () => this.#history.dueAt(),
       tell: (effects) => sender.send(effects),
     });

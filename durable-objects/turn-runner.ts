@@ -34,6 +34,8 @@ interface RunnerTools {
   readonly sockets: Pick<Sockets, "connectedInstances" | "lastSignOf" | "flush">;
   /** Workers with a claim that waits. */
   readonly claimingInstances: () => Iterable<string>;
+  /** Those being tried now, with their webhooks. */
+  readonly deliveriesUnderWay: () => Iterable<readonly [string, string]>;
   /** When the outbox must be looked at next. */
   readonly drainDueAt: () => number | null;
   /** Sends a turn's effects after its commit. */
@@ -159,7 +161,7 @@ export class TurnRunner {
   }
 
   #load(): Memory {
-    const { store, sockets, wake, claimingInstances, drainDueAt } = this.#tools;
+    const { store, sockets, wake, claimingInstances, deliveriesUnderWay, drainDueAt } = this.#tools;
     this.#counters ??= { ...countersFrom(store.settings.counters()), sweepFailures: this.#sweepFailures };
     const memory = loadMemory(store, Date.now(), this.#counters);
     for (const instance of sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
@@ -167,6 +169,7 @@ export class TurnRunner {
       if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
     }
     for (const instance of claimingInstances()) memory.fleet.noteReach(instance, { isClaiming: true });
+    for (const [id, webhookId] of deliveriesUnderWay()) memory.deliveriesUnderWay.set(id, webhookId);
     this.#memory = memory;
     wake.restore(nextWakeAt(this.newTurn(SERVICE)));
     wake.restore(drainDueAt());

@@ -39,8 +39,12 @@ function lockfileHash() {
   return hash.update(`${process.platform}-${process.arch}`).digest("hex");
 }
 
-function isStamped(hash) {
-  return existsSync(STAMP) && readFileSync(STAMP, "utf8") === hash;
+/** The Node that the last setup of these packages chose; undefined if there was none. */
+function stampedNode(hash) {
+  const [stamped, node] = existsSync(STAMP) ? readFileSync(STAMP, "utf8").split(" ") : [];
+  if (stamped !== hash) return undefined;
+  if (node === "pinned") return existsSync(PINNED_NODE) ? PINNED_NODE : undefined;
+  return node === "own" ? process.execPath : undefined;
 }
 
 /** True if a manual `npm install` has already installed every locked package: npm writes this list last. */
@@ -137,27 +141,31 @@ function pickNode() {
 }
 
 /** If the folder is not writable, the check is repeated next time. */
-function keepStamp(hash) {
+function keepStamp(hash, node) {
   try {
-    writeFileSync(STAMP, hash);
+    writeFileSync(STAMP, `${hash} ${node === PINNED_NODE ? "pinned" : "own"}`);
   } catch (error) {
     if (error.code !== "EACCES" && error.code !== "EROFS") throw error;
   }
 }
 
+/** Resolves to the Node that runs the scripts. */
 async function ensureInstalled() {
-  if (isStamped(lockfileHash())) return;
-  await withInstallLock(() => {
+  const stamped = stampedNode(lockfileHash());
+  if (stamped !== undefined) return stamped;
+  return withInstallLock(() => {
     const hash = lockfileHash();
-    if (isStamped(hash)) return;
+    const stampedMeanwhile = stampedNode(hash);
+    if (stampedMeanwhile !== undefined) return stampedMeanwhile;
     if (!isInstalled()) {
       console.error("Installing dependencies …");
       // Not `npm ci`, which removes what is there first. This also checks the hashes and leaves the lock file
       // unchanged.
       npm(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
     }
-    pickNode();
-    keepStamp(hash);
+    const node = pickNode();
+    keepStamp(hash, node);
+    return node;
   });
 }
 
@@ -221,8 +229,7 @@ if (args.some((one) => one === "--help" || one === "-h") && Object.hasOwn(USAGE,
   process.exit(0);
 }
 try {
-  await ensureInstalled();
-  run(existsSync(PINNED_NODE) ? PINNED_NODE : process.execPath, target, args);
+  run(await ensureInstalled(), target, args);
 } catch (error) {
   console.error(`Setup failed: ${error.message}`);
   process.exit(1);

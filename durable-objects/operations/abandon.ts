@@ -2,7 +2,8 @@
 
 import { maxAttemptsOf } from "../../domain/config.ts";
 import { clientClosed, keyEnded, killswitchError, slowReader } from "../../domain/front-door.ts";
-import { cancelJob, isLeased, type Job, type JobError } from "../../domain/job.ts";
+import { isLeased, type Job, type JobError } from "../../domain/job.ts";
+import { cancelJob } from "../../domain/job-command.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { failHeard, loseJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";

@@ -12,6 +12,7 @@ const MAX_ERROR_CHARS = 2_000;
 /** Sent from the object after the turn is stored. */
 export interface Outgoing {
   readonly id: string;
+  readonly webhookId: string;
   readonly url: string;
   readonly secrets: readonly string[];
   readonly traceparent: string | null;

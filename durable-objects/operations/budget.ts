@@ -48,6 +48,11 @@ const reachedByProviders = (turn: Turn): BudgetReached[] => {
   return reached;
 };
 
+const allReached = (turn: Turn): BudgetReached[] => {
+  const ofTenant = budgetReached(turn);
+  return [...(ofTenant === null ? [] : [ofTenant]), ...reachedByProviders(turn)];
+};
+
 /** The providers of the fleet that a reached budget closes, with the reason. */
 export const closedByBudget = (turn: Turn): Map<string, string> => {
   const closed = new Map<string, string>();
@@ -96,8 +101,7 @@ export const refuseOverBudget = (turn: Turn, asked: Requirements): Result<null, 
  */
 export const enforceBudget = (turn: Turn): void => {
   const ofTenant = budgetReached(turn);
-  const reached = [...(ofTenant === null ? [] : [ofTenant]), ...reachedByProviders(turn)];
-  noteReached(turn, reached);
+  noteReached(turn, allReached(turn));
   const { killswitch, config } = turn.memory;
   if (ofTenant === null || config.budget.onReached !== "killswitch" || killswitch.level > 0) return;
   activate(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(ofTenant), by: SERVICE_ACTOR });
@@ -116,9 +120,25 @@ const isSame = (one: BudgetNotice, other: BudgetNotice): boolean =>
   one.limitNanoUsd === other.limitNanoUsd &&
   one.resetsAt === other.resetsAt;
 
+const isNew = (turn: Turn, one: BudgetReached): boolean =>
+  !turn.memory.budgetNotices.some((known) => isSame(known, one));
+
+/**
+ * When budgets must be looked at again; null if never. A day that is over comes again if the clock was set back, and with
+ * it what was spent on it.
+ */
+export const nextBudgetAt = (turn: Turn): number | null => {
+  const { budgetNotices, spending } = turn.memory;
+  if (allReached(turn).some((one) => isNew(turn, one))) return turn.nowAt;
+  const instants = budgetNotices.map(({ resetsAt }) => resetsAt);
+  const nextDayAt = spending.nextDayAt(turn.nowAt);
+  if (nextDayAt !== null) instants.push(nextDayAt);
+  return instants.length === 0 ? null : Math.min(...instants);
+};
+
 const noteReached = (turn: Turn, reached: readonly BudgetReached[]): void => {
   const before = turn.memory.budgetNotices;
-  const fresh = reached.filter((one) => !before.some((known) => isSame(known, one)));
+  const fresh = reached.filter((one) => isNew(turn, one));
   const lifted = before.filter((known) => !reached.some((one) => one.provider === known.provider));
   if (fresh.length === 0 && lifted.length === 0) return;
   for (const one of fresh) auditReached(turn, one);

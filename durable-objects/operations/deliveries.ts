@@ -72,6 +72,10 @@ export const write = (
   return delivery;
 };
 
+/** When a delivery that is sent again is tried first: now, unless the try in progress counts as that. */
+export const firstTryAt = ({ memory, nowAt }: Turn, id: string): number =>
+  memory.deliveriesUnderWay.has(id) ? nowAt + TRY_LEASE_MS : nowAt;
+
 /** Stores a delivery, and counts it while it waits. */
 export const putDelivery = (turn: Turn, before: Delivery | null, delivery: Delivery): void => {
   const { pendingDeliveries } = turn.memory;
@@ -141,7 +145,7 @@ const take = (turn: Turn, { webhook, delivery }: { webhook: Webhook; delivery: D
   turn.store.deliveries.postpone(id, turn.nowAt + TRY_LEASE_MS);
   turn.memory.deliveriesUnderWay.set(id, webhook.id);
   const secrets = signingSecrets(webhook, turn.nowAt);
-  turn.effects.deliveries.push({ id, url: webhook.url, secrets, traceparent, body });
+  turn.effects.deliveries.push({ id, webhookId: webhook.id, url: webhook.url, secrets, traceparent, body });
 };
 
 /** Stores the outcome of a try. */

@@ -3,17 +3,8 @@
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import { explainClosest } from "../../domain/explanation.ts";
 import { keepsResult, keptPayload } from "../../domain/front-door.ts";
-import {
-  cancelJob,
-  createJob,
-  type Decision,
-  isLeased,
-  type Job,
-  type JobPatch,
-  type NewJob,
-  patchJob,
-  retryJob,
-} from "../../domain/job.ts";
+import { createJob, type Decision, isLeased, type Job, type NewJob } from "../../domain/job.ts";
+import { cancelJob, type JobPatch, patchJob, retryJob } from "../../domain/job-command.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { permit } from "../../domain/killswitch.ts";
 import type { Refusal } from "../../domain/refusal.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../contract/killswitch.ts";
 import type { Actor } from "../../domain/event.ts";
 import type { Member } from "../../domain/fleet.ts";
-import { cancelJob } from "../../domain/job.ts";
+import { cancelJob } from "../../domain/job-command.ts";
 import { cancelsWork, clear, engage, isHaltedBy, type Killswitch, restored } from "../../domain/killswitch.ts";
 import { haltJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";

@@ -10,6 +10,7 @@ export const heedSetBack = (turn: Turn): void => {
   const { memory, nowAt } = turn;
   memory.lookedAt = Math.min(memory.lookedAt, nowAt);
   memory.stored.readAt = Math.min(memory.stored.readAt, nowAt);
+  turn.due(memory.spending.nextDayAt(nowAt));
   for (const [instance, goneAt] of memory.socketGoneAt) memory.socketGoneAt.set(instance, Math.min(goneAt, nowAt));
   const early = [...memory.fleet.members()].filter(
     ({ lastSeenAt, worker }) => Math.max(lastSeenAt, worker.lastHeartbeatAt) > nowAt,

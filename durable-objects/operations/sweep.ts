@@ -9,7 +9,7 @@ import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
-import { enforceBudget } from "./budget.ts";
+import { enforceBudget, nextBudgetAt } from "./budget.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
 import { endGraces } from "./keys.ts";
@@ -98,8 +98,8 @@ const TIMETABLE: readonly Row[] = [
     run: forgetAbsent,
   },
   {
-    what: "a reached budget ends with its day or month",
-    dueAt: (turn) => earliest(turn.memory.budgetNotices.map((notice) => notice.resetsAt)),
+    what: "a reached budget ends with its day or month, or is reached again",
+    dueAt: nextBudgetAt,
     run: enforceBudget,
   },
   {

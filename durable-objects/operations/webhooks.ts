@@ -18,7 +18,7 @@ import {
   type Webhook,
   type WebhookEvent,
 } from "../../domain/webhook.ts";
-import { putDelivery, putWebhook, write } from "./deliveries.ts";
+import { firstTryAt, putDelivery, putWebhook, write } from "./deliveries.ts";
 import { isSilenceWanted, noteSilentBefore } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 
@@ -142,9 +142,9 @@ export const listDeliveries = (
 export const redeliver = (turn: Turn, { id }: { id: string }): Result<DeliveryResource, Refusal> => {
   const before: Delivery | null = turn.store.deliveries.find(id);
   if (before === null) return err(notFound("delivery", id));
-  const delivery = redelivered(before, turn.nowAt);
+  const delivery = redelivered(before, firstTryAt(turn, id));
   putDelivery(turn, before, delivery);
-  turn.due(turn.nowAt);
+  turn.due(delivery.nextAttemptAt);
   turn.audit("webhook.redelivered", before.webhookId, { delivery: id });
   return ok(presentDelivery(delivery));
 };

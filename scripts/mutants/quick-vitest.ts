@@ -127,17 +127,21 @@ const fits = (value: unknown, wanted: unknown, isPart: boolean): boolean => {
 const contains = (value: unknown, part: unknown): boolean =>
   typeof value === "string" ? value.includes(String(part)) : [...(value as Iterable<unknown>)].includes(part);
 
-const messageFits = (error: unknown, words?: string | RegExp): boolean =>
-  words === undefined || String((error as Error).message).match(words) !== null;
+type Thrown = string | RegExp | Fitting;
 
-const throws = (body: unknown, words?: string | RegExp): boolean => {
+const isThrown = (error: unknown, wanted?: Thrown): boolean => {
+  if (wanted instanceof Fitting) return wanted.fits(error);
+  return wanted === undefined || String((error as Error).message).match(wanted) !== null;
+};
+
+const throws = (body: unknown, wanted?: Thrown): boolean => {
   // What a promise was rejected with.
-  if (typeof body !== "function") return messageFits(body, words);
+  if (typeof body !== "function") return isThrown(body, wanted);
   try {
     body();
     return false;
   } catch (error) {
-    return messageFits(error, words);
+    return isThrown(error, wanted);
   }
 };
 

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FailurePolicy, failJob, RATE_LIMIT_ERROR } from "../../domain/failure.ts";
-import { type Job, retryJob } from "../../domain/job.ts";
+import type { Job } from "../../domain/job.ts";
+import { retryJob } from "../../domain/job-command.ts";
 import { groupKeyOf } from "../../domain/queue.ts";
 import {
   decided,

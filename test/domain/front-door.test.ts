@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { giveUpWaiting, isClientsFault, keepsResult, keptPayload, moveOn } from "../../domain/front-door.ts";
-import { type FrontDoorFacts, type Job, retryJob } from "../../domain/job.ts";
+import type { FrontDoorFacts, Job } from "../../domain/job.ts";
+import { retryJob } from "../../domain/job-command.ts";
 import { hasSpoken } from "../../domain/lease-fence.ts";
 import { failedJob, NOON, pendingJob, runningJob } from "./sample-jobs.ts";
 

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FailurePolicy, failJob } from "../../domain/failure.ts";
-import { cancelJob, type Decision, isLeased, type Job, retryJob } from "../../domain/job.ts";
+import { type Decision, isLeased, type Job } from "../../domain/job.ts";
+import { cancelJob, retryJob } from "../../domain/job-command.ts";
 import {
   completeJob,
   expireLease,

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { APIS } from "../../domain/api.ts";
-import { makeReady, patchJob } from "../../domain/job.ts";
+import { makeReady } from "../../domain/job.ts";
+import { patchJob } from "../../domain/job-command.ts";
 import {
   groupKeyOf,
   HEAD_START_MS,

@@ -7,7 +7,9 @@ import { JOB_EVENT_TYPES, type JobEventType } from "../../domain/event.ts";
 import type * as failureModule from "../../domain/failure.ts";
 import { failJob } from "../../domain/failure.ts";
 import type * as jobModule from "../../domain/job.ts";
-import { cancelJob, type Decision, isLeased, type Job, makeReady, patchJob, retryJob } from "../../domain/job.ts";
+import { type Decision, isLeased, type Job, makeReady } from "../../domain/job.ts";
+import type * as commandModule from "../../domain/job-command.ts";
+import { cancelJob, patchJob, retryJob } from "../../domain/job-command.ts";
 import { isFinal, JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
 import { cancelsWork, engage, KILLSWITCH_OFF } from "../../domain/killswitch.ts";
 import type * as leaseModule from "../../domain/lease.ts";
@@ -56,7 +58,11 @@ type State = JobStatus | "delayed";
 type RuleOf<Module> = {
   [Name in keyof Module]: Module[Name] extends (job: Job, ...rest: never[]) => Decision | Outcome ? Name : never;
 }[keyof Module];
-type Rule = RuleOf<typeof jobModule> | RuleOf<typeof leaseModule> | RuleOf<typeof failureModule>;
+type Rule =
+  | RuleOf<typeof jobModule>
+  | RuleOf<typeof commandModule>
+  | RuleOf<typeof leaseModule>
+  | RuleOf<typeof failureModule>;
 
 const SAMPLES = {
   pending: pendingJob,

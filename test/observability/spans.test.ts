@@ -4,7 +4,8 @@
 import { expect, test } from "vitest";
 import type { JobEvent } from "../../domain/event.ts";
 import { failJob } from "../../domain/failure.ts";
-import { cancelJob, createJob, type Decision, type Job, makeReady, type NewJob, patchJob } from "../../domain/job.ts";
+import { createJob, type Decision, type Job, makeReady, type NewJob } from "../../domain/job.ts";
+import { cancelJob, patchJob } from "../../domain/job-command.ts";
 import { assignJob, completeJob, speakFirst, startJob } from "../../domain/lease.ts";
 import { endedIn, type Span, spansOf } from "../../durable-objects/spans.ts";
 import { decided, failure, NO_POLICY, NOON, NOTHING_SPENT, REQUEST, RETRYABLE } from "../domain/sample-jobs.ts";

@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a final job can be cancelled",
-    "domain/job.ts",
+    "domain/job-command.ts",
     'if (isFinal(job.status)) return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });',
     'if (job.status === "cancelled") return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });',
   ),

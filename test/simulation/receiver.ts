@@ -166,7 +166,8 @@ const isFine = ({ url, disabledAt, failingSinceAt }: Webhook, receiver: Receiver
  */
 export const silenceIsToldOnce = (before: Snapshot, now: Snapshot, { shell, model }: World): string | null => {
   const { elapsedAt, heededAt } = shell.clock;
-  if (before.config.presence.offlineAfterMs !== now.config.presence.offlineAfterMs) model.toldSilent.clear();
+  const isOtherThreshold = before.config.presence.offlineAfterMs !== now.config.presence.offlineAfterMs;
+  if (isOtherThreshold) model.toldSilent.clear();
   if (before !== now && before.deliveries === now.deliveries) return null;
   for (const { id, event, instance, webhookId } of now.deliveries.values()) {
     if (event !== "worker.offline" || instance === null || model.silences.has(id)) continue;
@@ -177,5 +178,7 @@ export const silenceIsToldOnce = (before: Snapshot, now: Snapshot, { shell, mode
     model.silences.add(id);
     model.toldSilent.set(key, elapsedAt);
   }
+  // It may have changed after the worker was told to be silent.
+  if (isOtherThreshold) model.toldSilent.clear();
   return null;
 };

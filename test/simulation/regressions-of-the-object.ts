@@ -236,4 +236,42 @@ export const REGRESSIONS_OF_THE_OBJECT: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "a budget that a set-back clock had lifted did not halt again when its day came back",
+    plan: {
+      seed: 6004023,
+      steps: [
+        step("create", 0.95193986, 0.90239557, 0.60372552, 0.61623304, 0.63622677),
+        step("create a batch", 0.87229163, 0.51391928, 0.16665652, 0.31302732, 0.4032812),
+        step("let time pass", 0.85308224, 0.07688864, 0.34006896, 0.27522889, 0.91725637),
+        joined("let time pass", 0.96426091, 0.67855136, 0.05862058, 0.82384473, 0.0512194),
+        step("lose power for hours", 0.92649793, 0.84544469, 0.8220777, 0.422110009, 0.31274938),
+        step("report presence", 0.76118446, 0.28989358, 0.97140407, 0.25375308, 0.39119797),
+        step("report presence", 0.31168314, 0.82724147, 0.9174749, 0.43113087, 0.78952569),
+        step("configure", 0.35607965),
+        step("a provider refuses all", 0.37171934, 0.89469125, 0.23965443, 0.59705348, 0.94592416),
+        step("set the clock back", 0.98372958, 0.78271198, 0.38132964, 0.61493591, 0.03439919),
+        step("clear the killswitch", 0.27156007),
+        step("lose power for hours", 0.35792648),
+      ],
+    },
+  },
+  {
+    found: "a delivery that was sent again while it was being tried was tried twice at a time",
+    plan: {
+      seed: 7003877,
+      steps: [
+        joined("dispatch", 0.67427884, 0.18439384, 0.54302497, 0.89164067, 0.61894357),
+        step("make a webhook", 0.28965199, 0.25156269, 0.98941075, 0.31845761, 0.48125382),
+        step("clear the killswitch", 0.39985837),
+        step("hold the alarm", 0.32145082),
+        joined("make a webhook", 0.8208146, 0.47220088, 0.81115712, 0.79273739, 0.82821823),
+        joined("end a job and come back", 0.38728883, 0.91919649, 0.67469987, 0.48895491, 0.03469067),
+        step("change the mood of the receiver", 0.5538982, 0.94797105, 0.21057639, 0.98588998, 0.74439557),
+        step("let the alarm come", 0.00964352),
+        joined("change a webhook", 0.24791159, 0.72681187, 0.88605536, 0.89665009, 0.28198784),
+        step("end a job and come back", 0.96904226, 0.82081632, 0.02955986, 0.84085161, 0.99647028),
+      ],
+    },
+  },
 ];

@@ -213,4 +213,33 @@ export const REGRESSIONS_OF_THE_SIMULATION: readonly Regression[] = [
       ],
     },
   },
+  {
+    found:
+      "a job that ended while somebody waited for it, and was retried before the answer, counted as told too early",
+    plan: {
+      seed: 7001143,
+      steps: [
+        step("create with a limited key", 0.15723746, 0.1355839, 0.61401957, 0.47096357, 0.33114849),
+        joined("report presence", 0.58000209, 0.98626733, 0.74341334, 0.7793089, 0.96799084),
+        step("wait for a job's end", 0.20762886, 0.42331111, 0.26630564, 0.1621962, 0.13681823),
+        joined("a provider refuses all", 0.00766495, 0.76227886, 0.75207065, 0.24595845, 0.19868105),
+        joined("retry", 0.79777686, 0.60554338, 0.03116097, 0.20789422, 0.38852612),
+      ],
+    },
+  },
+  {
+    found: "a worker told to be silent just before another threshold made it alive counted as told twice",
+    plan: {
+      seed: 7003934,
+      steps: [
+        step("report presence", 0.2285663, 0.49435916, 0.14500553, 0.55384139, 0.68182894),
+        step("make a webhook", 0.71892391, 0.26990067, 0.23373336, 0.85002486, 0.6312194),
+        step("hold the alarm", 0.36866014),
+        step("configure", 0.5521074),
+        step("leave and stay", 0.24313605),
+        step("let time pass", 0.78610475),
+        joined("alarm out of turn", 0.10873515),
+      ],
+    },
+  },
 ];

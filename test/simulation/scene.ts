@@ -131,6 +131,21 @@ export class Scene {
     return calling;
   }
 
+  /** The receiver of webhooks. */
+  get receiver() {
+    return this.#world.shell.receiver;
+  }
+
+  /** A request of which every turn fails at its first statement. */
+  async fail<Name extends OperationName>(name: Name, request: RequestOf<Name>): Promise<void> {
+    const { handle } = this.#world.shell;
+    handle.failAfter(1, "throw");
+    const asking = this.#world.shell.call(this.admin, name, request);
+    await this.#world.shell.settle();
+    handle.heal();
+    if ((await asking) !== null) throw new Error(`${name} was answered`);
+  }
+
   /** A job as history has it. */
   archived(id: string) {
     const archived = this.#world.archived(id);

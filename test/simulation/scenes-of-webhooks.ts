@@ -69,4 +69,23 @@ export const SCENES_OF_WEBHOOKS: readonly Shown[] = [
       assert.equal(run?.missed, 4);
     },
   },
+  {
+    what: "five deliveries are tried at a time, also after a turn that failed, and none of them twice",
+    shown: async (scene) => {
+      assert.ok((await create(scene, "h")).ok);
+      scene.receiver.setMood("https://hooks.example/", "deaf");
+      const send = async (count: number) => {
+        for (let sent = 0; sent < count; sent += 1) await scene.done(scene.admin, "testWebhook", { id: "h" });
+        await scene.pass(1_000);
+        return [...scene.receiver.open].map(({ id }) => id);
+      };
+      const [first = ""] = await send(3);
+      assert.ok((await scene.done(scene.admin, "redeliver", { id: first })).attempts === 0);
+      assert.equal((await send(0)).length, 3);
+      await scene.fail("testWebhook", { id: "h" });
+      const tried = await send(4);
+      assert.equal(tried.length, 5);
+      assert.equal(new Set(tried).size, 5);
+    },
+  },
 ];

@@ -111,6 +111,16 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
     },
   },
   {
+    what: "a worker on a socket is told of its job by an object that has just woken",
+    shown: async (scene) => {
+      const inbox = await scene.connect();
+      await present(scene, { instance: "worker-0" }, scene.admin, true);
+      scene.sleep();
+      const { id } = await create(scene);
+      assert.match(inbox.at(-1) ?? "", new RegExp(`"job.assigned".*${id}`));
+    },
+  },
+  {
     what: "a socket whose worker never reported leaves nothing behind",
     shown: async (scene) => {
       await scene.connect();

@@ -103,7 +103,6 @@ export class Shell {
       this.memory = null;
       this.isUnbroken = false;
       this.clock.unheed();
-      this.receiver.open.clear();
     });
   }
 

@@ -16,6 +16,18 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     "deliveriesUnderWay.size >= 2 * MAX_UNDER_WAY",
   ),
   mutant(
+    "after a turn that failed as many deliveries more are tried",
+    "durable-objects/turn-runner.ts",
+    "memory.deliveriesUnderWay.set(id, webhookId);",
+    "void id, webhookId;",
+  ),
+  mutant(
+    "a delivery that is being tried is sent again beside it",
+    "durable-objects/operations/deliveries.ts",
+    "memory.deliveriesUnderWay.has(id) ? nowAt + TRY_LEASE_MS : nowAt",
+    "memory.deliveriesUnderWay.has(id) ? nowAt : nowAt",
+  ),
+  mutant(
     "finished deliveries have no bound by number",
     "durable-objects/operations/deliveries.ts",
     "oldest.writesSince >= DELIVERIES_KEPT.writes ?",
