@@ -1,5 +1,6 @@
 // A request body too large for a row of the tenant's database: kept in rows of its own until its job has ended.
 
+import { startOf } from "../contract/start-of.ts";
 import { all, type Sql } from "./store/sql.ts";
 
 /** Well below the 2 MB limit of a row; characters have up to three bytes. */
@@ -14,9 +15,11 @@ export class HeldBody {
 
   put(text: string): void {
     this.#sql.exec("CREATE TABLE IF NOT EXISTS body (part INTEGER PRIMARY KEY, text TEXT NOT NULL)");
-    for (let part = 0; part * ROW_CHARS < text.length; part += 1) {
-      const piece = text.slice(part * ROW_CHARS, (part + 1) * ROW_CHARS);
+    for (let part = 0, at = 0; at < text.length; part += 1) {
+      // A row cannot hold half a surrogate pair.
+      const piece = startOf(text.slice(at, at + ROW_CHARS + 1), ROW_CHARS);
       this.#sql.exec("INSERT OR REPLACE INTO body (part, text) VALUES (?, ?)", part, piece);
+      at += piece.length;
     }
   }
 

@@ -4,6 +4,9 @@ import { APIS, type Api } from "../domain/api.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import type { ReaderWishes } from "./stream-reader.ts";
 
+/** Takes a request's body to hold, as it is: an argument of a call is limited, and quoted it may be twice as long. */
+export const HOLD_URL = "https://relay/hold";
+
 export interface ReadRequest {
   readonly jobId: string;
   readonly lease: number;

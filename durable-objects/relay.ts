@@ -12,7 +12,7 @@ import { answerClose, close, send } from "./hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "./object-line.ts";
 import { type Jurisdiction, objectNamed } from "./object-name.ts";
 import type { AttemptEnd } from "./operations/abandon.ts";
-import { type ReadRequest, readRequestOf } from "./relay-request.ts";
+import { HOLD_URL, type ReadRequest, readRequestOf } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream, streamLost, wholeEventsOf } from "./relayed-stream.ts";
 import { Reader } from "./stream-reader.ts";
 import { PING, PONG } from "./tenant-socket.ts";
@@ -46,6 +46,7 @@ interface Line {
   readonly openedWith: string;
 }
 
+const NO_CONTENT = 204;
 const TICK_MS = 100;
 const MAX_STREAMS = 4_096;
 const HELD_BODY_MS = 24 * HOUR_MS;
@@ -69,6 +70,7 @@ export class Relay extends DurableObject<RelayEnv> {
 
   override async fetch(request: Request): Promise<Response> {
     if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
+    if (request.url === HOLD_URL) return this.#holdBody(await request.text());
     if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
     const asked = readRequestOf(request);
     this.#jurisdiction = asked.jurisdiction;
@@ -142,7 +144,7 @@ export class Relay extends DurableObject<RelayEnv> {
     const isRefused = await this.#take(stream, request).catch(() => false);
     if (isRefused || stream.isReaderGone) return refused(stream);
     stream.noteLeft(Date.now());
-    return new Response(null, { status: 204 });
+    return new Response(null, { status: NO_CONTENT });
   }
 
   /** The first event also counts as the worker's `job.streaming`. Returns whether the stream has no reader any more. */
@@ -189,9 +191,10 @@ export class Relay extends DurableObject<RelayEnv> {
     for (const socket of this.ctx.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant was deleted");
   }
 
-  async holdBody(text: string): Promise<void> {
+  async #holdBody(text: string): Promise<Response> {
     new HeldBody(this.ctx.storage.sql).put(text);
     await this.ctx.storage.setAlarm(Date.now() + HELD_BODY_MS);
+    return new Response(null, { status: NO_CONTENT });
   }
 
   async readBody(): Promise<string | null> {

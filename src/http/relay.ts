@@ -2,7 +2,7 @@
 
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay.ts";
-import { queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
+import { HOLD_URL, queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
 import type { Env } from "../env.ts";
 import { isSelfHosted, type TenantName } from "./tenant.ts";
 
@@ -11,6 +11,7 @@ const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted
 const relayOf = (env: Env, name: TenantName, instance: string): DurableObjectStub<Relay> =>
   objectNamed(env.RELAY, relayName(name.tenant, instance), jurisdictionOf(env, name));
 
+const NO_CONTENT = 204;
 const ORIGIN = "https://relay";
 
 /**
@@ -55,12 +56,19 @@ export const openDataLine = async (
   return (await relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers })) as unknown as Response;
 };
 
-/** The result is plain data; the stub's types wrap it a second time. */
-const heldBody = (env: Env, name: TenantName, jobId: string): Pick<Relay, "holdBody" | "readBody" | "dropBody"> =>
-  objectNamed(env.RELAY, bodyName(name.tenant, jobId), jurisdictionOf(env, name)) as never;
+const bodyObject = (env: Env, name: TenantName, jobId: string): DurableObjectStub<Relay> =>
+  objectNamed(env.RELAY, bodyName(name.tenant, jobId), jurisdictionOf(env, name));
 
-export const holdBody = (env: Env, name: TenantName, jobId: string, text: string): Promise<void> =>
-  heldBody(env, name, jobId).holdBody(text);
+/** The result is plain data; the stub's types wrap it a second time. */
+const heldBody = (env: Env, name: TenantName, jobId: string): Pick<Relay, "readBody" | "dropBody"> =>
+  bodyObject(env, name, jobId) as never;
+
+export const holdBody = async (env: Env, name: TenantName, jobId: string, text: string): Promise<void> => {
+  const request = { method: "POST", body: new Response(text).body } as unknown as RequestInit;
+  const held = await bodyObject(env, name, jobId).fetch(HOLD_URL, request as never);
+  if (held.status !== NO_CONTENT) throw new Error(`the body's object answered ${held.status}`);
+  await held.text();
+};
 
 export const readHeldBody = (env: Env, name: TenantName, jobId: string): Promise<string | null> =>
   heldBody(env, name, jobId).readBody();

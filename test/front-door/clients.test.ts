@@ -81,6 +81,12 @@ const behaving = (behaviour: Behaviour): void => {
 const openai = (): OpenAI => new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.adminKey, maxRetries: 0 });
 const anthropic = (): Anthropic => new Anthropic({ baseURL: server.url, apiKey: server.adminKey, maxRetries: 0 });
 
+test("a body of 30 MiB reaches the runtime, also where each of its characters is escaped", async () => {
+  const escaped = "\\".repeat(15 * 1024 * 1024);
+  const answer = await api("POST", "/v1/chat/completions", { model: "m1", messages: HELLO, escaped });
+  expect(answer).toMatchObject({ object: "chat.completion" });
+});
+
 describe("openai", () => {
   test("chats, streamed and not, with usage where it asks", async () => {
     const whole = await openai().chat.completions.create({ model: "m1", messages: HELLO });

@@ -264,21 +264,25 @@ describe("a request that is not streamed", () => {
     await expect(answer.whole).rejects.toThrow();
   });
 
-  it("brings a body over 1 MiB to its worker by its address, and keeps it until its job has ended", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const long = "x".repeat(3_000_000);
-    const answering = post(world.key, CHAT, { model: "m1", messages: [{ role: "user", content: long }] });
-    const job = await worker.nextJob();
-    expect([job.input, job.prompt.length]).toEqual([null, 2048]);
-    const fetched = await world.get(job.input_url);
-    expect(fetched.body.messages[0].content).toBe(long);
-    const kept = () => env.RELAY.getByName(bodyName(world.tenant, job.id)).readBody();
-    expect(await kept()).toContain(long);
-    worker.complete(job, chatAnswer("read"));
-    expect((await answering).status).toBe(200);
-    await expect.poll(kept).toBeNull();
-  });
+  it.each(["", "!"])(
+    "brings a body over 1 MiB to its worker by its address, and keeps it until its job has ended (%j)",
+    async (odd) => {
+      const world = await newWorld();
+      const worker = await fakeWorker(world);
+      const long = odd + "😀".repeat(1_000_000);
+      const answering = post(world.key, CHAT, { model: "m1", messages: [{ role: "user", content: long }] });
+      const job = await worker.nextJob();
+      expect(job.input).toBeNull();
+      expect(new TextEncoder().encode(job.prompt).length).toBeLessThanOrEqual(2048);
+      const fetched = await world.get(job.input_url);
+      expect(fetched.body.messages[0].content).toBe(long);
+      const kept = () => env.RELAY.getByName(bodyName(world.tenant, job.id)).readBody();
+      expect(await kept()).toContain(long);
+      worker.complete(job, chatAnswer("read"));
+      expect((await answering).status).toBe(200);
+      await expect.poll(kept).toBeNull();
+    },
+  );
 });
 
 describe("history", () => {
