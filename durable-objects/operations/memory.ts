@@ -40,7 +40,7 @@ export interface Memory {
   haltConfirmed: { readonly activation: number; readonly instances: Set<string> } | null;
   /** The reached budgets, the tenant's first. */
   budgetNotices: readonly BudgetNotice[];
-  readonly spending: Spending;
+  spending: Spending;
   readonly counters: Counters;
   /** The address that the tenant has moved to, so that nobody is served here; null while it is here. */
   movedTo: string | null;
@@ -87,6 +87,9 @@ const firstSilenceAt = (fleet: Fleet, silent: ReadonlySet<string>, { presence }:
 
 const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
 
+export const spentThisMonth = (store: Store, nowAt: number): Spending =>
+  new Spending(store.spending.since(periodAt("month", nowAt).fromAt));
+
 /** `counters` outlive a reload. */
 export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
   const fleet = new Fleet();
@@ -115,7 +118,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     killswitch,
     haltConfirmed: null,
     budgetNotices: store.settings.budgetNotices(),
-    spending: new Spending(store.spending.since(periodAt("month", nowAt).fromAt)),
+    spending: spentThisMonth(store, nowAt),
     counters,
     movedTo: store.settings.movedTo(),
     affinity: new Affinity(),

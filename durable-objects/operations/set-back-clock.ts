@@ -3,6 +3,7 @@
 // run, the end of a back-off) stays, and so do the platform's instants of pings on open sockets.
 
 import type { Job } from "../../domain/job.ts";
+import { spentThisMonth } from "./memory.ts";
 import { lookForSilence } from "./silence.ts";
 import type { Turn } from "./turn.ts";
 
@@ -10,6 +11,7 @@ export const heedSetBack = (turn: Turn): void => {
   const { memory, nowAt } = turn;
   memory.lookedAt = Math.min(memory.lookedAt, nowAt);
   memory.stored.readAt = Math.min(memory.stored.readAt, nowAt);
+  memory.spending = spentThisMonth(turn.store, nowAt);
   turn.due(memory.spending.nextDayAt(nowAt));
   for (const [instance, goneAt] of memory.socketGoneAt) memory.socketGoneAt.set(instance, Math.min(goneAt, nowAt));
   const early = [...memory.fleet.members()].filter(
@@ -20,6 +22,8 @@ export const heedSetBack = (turn: Turn): void => {
   for (const { worker } of early) {
     turn.putWorker({ ...worker, lastHeartbeatAt: nowAt });
     memory.fleet.noteSeen(worker.instance, nowAt);
+    // It may have been silent on this clock already, so jobs may wait for it.
+    turn.freedWorkers.add(worker.instance);
   }
   for (const job of turn.store.jobs.allLeased()) {
     if (heardAtOf(turn, job) > nowAt) turn.record(job, { job: { ...job, heartbeatAt: nowAt }, events: [] });

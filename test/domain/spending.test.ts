@@ -30,14 +30,25 @@ test.each([
   ["day", "2026-11-20T12:00:00Z", "c", 0],
   ["day", "2026-11-22T12:00:00Z", null, 0],
   ["month", "2026-10-31T23:59:59.999Z", null, 1],
-  ["month", "2026-11-01T00:00:00.000Z", null, 2],
-  ["month", "2026-11-20T12:00:00Z", null, 30],
-  ["month", "2026-11-21T00:00:00.000Z", null, 62],
+  ["month", "2026-11-01T00:00:00.000Z", null, 126],
+  ["month", "2026-11-20T12:00:00Z", null, 126],
+  ["month", "2026-11-21T00:00:00.000Z", null, 126],
   ["month", "2026-11-21T12:00:00Z", "a", 22],
   ["month", "2026-11-30T23:59:59.999Z", null, 126],
   ["month", "2026-12-01T00:00:00.000Z", null, 128],
 ] as const)("of the %s of %s, by %s", (period, at, provider, expected) => {
   expect(SPENDING.of(period, Date.parse(at), provider)).toBe(expected);
+});
+
+test("after a set-back clock, the month has what was spent on its later days, and the next such day is known", () => {
+  expect(SPENDING.of("month", day("2026-11-02"), "b")).toBe(104);
+  const instants = [day("2026-11-20") - 1, day("2026-11-20"), day("2026-11-21"), day("2026-12-01")];
+  expect(instants.map((at) => SPENDING.nextDayAt(at))).toEqual([
+    day("2026-11-20"),
+    day("2026-11-21"),
+    day("2026-11-30"),
+    null,
+  ]);
 });
 
 test("what is added counts at once", () => {
