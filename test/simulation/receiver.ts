@@ -104,7 +104,10 @@ export const eventsAreDelivered = (before: Snapshot, now: Snapshot, { shell, mod
     for (const { jobId, type } of events) {
       const event = endOf(type, before, now, jobId);
       const job = now.jobs.get(jobId)?.job;
-      if (event === null || job === undefined || !wants(webhook, event, job.tags)) continue;
+      if (event === null || job === undefined) continue;
+      // Its tags may have changed in the commit that ended it, before that or afterwards.
+      const { tags: tagsBefore } = before.jobs.get(jobId)?.job ?? job;
+      if (!wants(webhook, event, job.tags) || !wants(webhook, event, tagsBefore)) continue;
       const isWritten = fresh.some((one) => one.jobId === jobId && one.event === event && one.webhookId === webhook.id);
       if (!isWritten) return `webhook ${webhook.id} is not told of ${event} of job ${jobId}`;
     }

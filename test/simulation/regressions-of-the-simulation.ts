@@ -242,4 +242,16 @@ export const REGRESSIONS_OF_THE_SIMULATION: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "a webhook that a job's new tags select was to be told of its end, which came before them",
+    plan: {
+      seed: 7009590,
+      steps: [
+        step("dispatch", 0.1991427878, 0.05101999919, 0.05891619366, 0.17285799025, 0.7554417382),
+        step("make a webhook", 0.8688219394, 0.7342694485, 0.4491024294, 0.0008149095, 0.166055656),
+        joined("cancel", 0.1737277025, 0.2542928718, 0.8683387944, 0.3858651875, 0.6208892893),
+        step("patch", 0.7222279857, 0.1805645239, 0.5231859616, 0.4340696341, 0.3041430911),
+      ],
+    },
+  },
 ];
