@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Verb } from "./history.ts";
-import type { Stage } from "./stage.ts";
+import { isNotNow, type Stage } from "./stage.ts";
 import { Hands } from "./work.ts";
 
 const CONCURRENCY = 6;
@@ -89,7 +89,8 @@ class Line {
         for (const job of message.jobs ?? []) this.hands.take(job);
       }
       if (message.type !== "ack") continue;
-      this.#waiting.get(message.id)?.(message.ok ? "ok" : (message.problem?.code ?? "unexplained"));
+      const outcome = message.ok ? "ok" : (message.problem?.code ?? "unexplained");
+      this.#waiting.get(message.id)?.(isNotNow(outcome) ? null : outcome);
       this.#waiting.delete(message.id);
     }
   }

@@ -14,6 +14,8 @@ const NOT_NOW: ReadonlySet<string> = new Set([
   "tenant_unavailable",
 ]);
 
+export const isNotNow = (code: string): boolean => NOT_NOW.has(code);
+
 export interface Stage {
   readonly random: Random;
   readonly history: History;
@@ -44,7 +46,7 @@ export const callOnce = async (stage: Stage, at: string, call: Call): Promise<An
     const body = JSON.stringify(answer.body);
     stage.history.add({ kind: "broken", call: `${method} ${path}`, status: answer.status, body });
   }
-  return answer !== null && (NOT_NOW.has(answer.code ?? "") || answer.status === 500) ? null : answer;
+  return answer !== null && (isNotNow(answer.code ?? "") || answer.status === 500) ? null : answer;
 };
 
 const answerTo = async (stage: Stage, at: string, call: Call): Promise<Answer | null> => {
