@@ -2,6 +2,7 @@
 // Invariant: it has at least the days of the current month, with the table's sums.
 
 import { DAY_MS } from "./duration.ts";
+import { earliest } from "./earliest.ts";
 import { type Period, periodAt } from "./period.ts";
 
 export interface SpentOnDay {
@@ -45,7 +46,6 @@ export class Spending {
 
   /** The first day after an instant that something was spent on, because the clock was set back; null if none was. */
   nextDayAt(at: number): number | null {
-    const later = [...this.#days.keys()].filter((dayAt) => dayAt > at);
-    return later.length === 0 ? null : Math.min(...later);
+    return earliest([...this.#days.keys()].filter((dayAt) => dayAt > at));
   }
 }

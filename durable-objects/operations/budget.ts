@@ -14,6 +14,7 @@ import {
   reachedBudget,
 } from "../../domain/budget.ts";
 import { mayCost } from "../../domain/cost.ts";
+import { earliest } from "../../domain/earliest.ts";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
 import { usdFromNano } from "../../domain/price.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -100,10 +101,11 @@ export const refuseOverBudget = (turn: Turn, asked: Requirements): Result<null, 
  * once it is no longer reached, the queue resumes.
  */
 export const enforceBudget = (turn: Turn): void => {
-  const ofTenant = budgetReached(turn);
-  noteReached(turn, allReached(turn));
+  const reached = allReached(turn);
+  noteReached(turn, reached);
+  const ofTenant = reached.find(({ provider }) => provider === null);
   const { killswitch, config } = turn.memory;
-  if (ofTenant === null || config.budget.onReached !== "killswitch" || killswitch.level > 0) return;
+  if (ofTenant === undefined || config.budget.onReached !== "killswitch" || killswitch.level > 0) return;
   activate(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(ofTenant), by: SERVICE_ACTOR });
 };
 
@@ -130,10 +132,7 @@ const isNew = (turn: Turn, one: BudgetReached): boolean =>
 export const nextBudgetAt = (turn: Turn): number | null => {
   const { budgetNotices, spending } = turn.memory;
   if (allReached(turn).some((one) => isNew(turn, one))) return turn.nowAt;
-  const instants = budgetNotices.map(({ resetsAt }) => resetsAt);
-  const nextDayAt = spending.nextDayAt(turn.nowAt);
-  if (nextDayAt !== null) instants.push(nextDayAt);
-  return instants.length === 0 ? null : Math.min(...instants);
+  return earliest([...budgetNotices.map(({ resetsAt }) => resetsAt), spending.nextDayAt(turn.nowAt)]);
 };
 
 const noteReached = (turn: Turn, reached: readonly BudgetReached[]): void => {

@@ -2,6 +2,7 @@
 // stored instant is checked again when it comes.
 
 import { type Config, storeBeatAfterMs, timeoutOf } from "../../domain/config.ts";
+import { earliest } from "../../domain/earliest.ts";
 import type { Job } from "../../domain/job.ts";
 import type { Memory } from "./memory.ts";
 
@@ -11,7 +12,7 @@ export const FINAL_GRACE_MS = 10_000;
 export const dueAtOf = (job: Job, memory: Memory): number | null => {
   switch (job.status) {
     case "pending":
-      return earliest(job.readyAt, job.queueUntilAt);
+      return earliest([job.readyAt, job.queueUntilAt]);
     case "assigned":
       return expiresAtOf(job, memory.config);
     case "running":
@@ -21,10 +22,8 @@ export const dueAtOf = (job: Job, memory: Memory): number | null => {
   }
 };
 
-const runningDueAt = (job: Job, memory: Memory): number | null => {
-  const endsAt = earliest(staleAtOf(job, memory), timeoutAtOf(job, memory.config));
-  return earliest(endsAt, firstTokenDueAt(job, memory.config));
-};
+const runningDueAt = (job: Job, memory: Memory): number | null =>
+  earliest([staleAtOf(job, memory), timeoutAtOf(job, memory.config), firstTokenDueAt(job, memory.config)]);
 
 /** When an unstarted lease ends. A worker that reports having the job keeps it. */
 const expiresAtOf = ({ assignedAt, heartbeatAt }: Job, { jobs }: Config): number | null =>
@@ -50,9 +49,4 @@ export const firstTokenDueAt = (job: Job, config: Config): number | null => {
   const { firstTokenMs } = config.frontDoor;
   if (firstTokenMs === null || job.api === null || !job.stream || job.firstTokenAt !== null) return null;
   return job.startedAt === null ? null : job.startedAt + firstTokenMs;
-};
-
-const earliest = (one: number | null, other: number | null): number | null => {
-  if (one === null) return other;
-  return other === null ? one : Math.min(one, other);
 };

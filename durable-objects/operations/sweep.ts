@@ -3,6 +3,7 @@
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
 import { DAY_MS } from "../../domain/duration.ts";
+import { earliest } from "../../domain/earliest.ts";
 import { isOnlyFull } from "../../domain/explanation.ts";
 import { isCutOff } from "../../domain/fleet.ts";
 import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
@@ -157,11 +158,6 @@ export const readTimetable = (turn: Turn): { due: Sweep[]; nextAt: number | null
 };
 
 export const nextWakeAt = (turn: Turn): number | null => readTimetable(turn).nextAt;
-
-const earliest = (instants: readonly (number | null)[]): number | null => {
-  const known = instants.filter((at) => at !== null);
-  return known.length === 0 ? null : known.reduce((one, other) => Math.min(one, other));
-};
 
 const pauseEnds = (turn: Turn): (number | null)[] => {
   const ends: (number | null)[] = [];

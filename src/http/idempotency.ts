@@ -41,8 +41,18 @@ export const answerReplayable = (
   status: number,
 ): Response => {
   if (idempotency === null) return answer(c, written, status);
-  const { replayed = false, ...first } = written.read();
-  return answer(c, first, status, replayHeader({ replayed }));
+  return answerAsRead(c, written, () => status);
+};
+
+/** Reads the answer, because its status depends on it, or because the request may be a repetition. */
+export const answerAsRead = <T extends { readonly replayed?: boolean }>(
+  c: AppContext,
+  written: Written<T>,
+  statusOf: (first: T) => number,
+): Response => {
+  const read = written.read();
+  const { replayed = false, ...first } = read;
+  return answer(c, first, statusOf(read), replayHeader({ replayed }));
 };
 
 export const replayHeader = ({ replayed }: { replayed?: boolean }): Record<string, string> =>

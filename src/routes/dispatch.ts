@@ -5,7 +5,7 @@ import { jobResource, newJobRequest, toNewJob } from "../../contract/job.ts";
 import { splitTags } from "../../contract/worker.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
-import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
+import { answerAsRead, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenantForText } from "../http/tenant.ts";
@@ -36,8 +36,7 @@ const dispatch = endpoint(
     const request = { job: traced(c, toNewJob(body)), mayQueue, idempotency };
     const dispatched = unwrap(await callTenantForText(c.env, token, "dispatch", request, idempotency !== null));
     if (!mayQueue && idempotency === null) return answer(c, dispatched);
-    const { replayed = false, ...job } = dispatched.read();
-    return answer(c, job, job.status === "pending" ? 202 : 200, replayHeader({ replayed }));
+    return answerAsRead(c, dispatched, ({ status }) => (status === "pending" ? 202 : 200));
   },
 );
 
