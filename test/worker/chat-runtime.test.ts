@@ -73,6 +73,20 @@ describe("an OpenAI-compatible runtime", () => {
     expect(outcome.ok ? "" : outcome.error.message).toContain("no choices");
   });
 
+  test("counts that no run can have do not cost the job its result", async () => {
+    const usage = { prompt_tokens: 1e30, completion_tokens: 2 };
+    const server = await serve(openai(["m1"], () => ({ body: openaiStream("m1", ["Hello"], usage) })));
+    const outcome = await run(local("vllm", server.url));
+    expect(outcome).toMatchObject({ result: { text: "Hello" }, usage: { input_tokens: 0, output_tokens: 2 } });
+  });
+
+  test("a redirect is not followed, and is named", async () => {
+    const server = await serve(openai(["m1"], () => ({ status: 307, headers: { location: "/elsewhere" } })));
+    const outcome = await run(local("vllm", server.url));
+    expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable" } });
+    expect(outcome.ok ? "" : outcome.error.message).toContain("redirect");
+  });
+
   describe("whose content is in parts, as of Mistral's reasoning models", () => {
     const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
     const text = (words: string) => ({ type: "text", text: words });

@@ -219,8 +219,9 @@ function isUnreachable(error: unknown): boolean {
   );
 }
 
+/** Fetch wraps what happened in an error that only says that it failed. */
 export function reasonOf(error: unknown): string {
-  const causes = causesOf(error);
+  const causes = causesOf(error).filter(({ message }, at, all) => message !== "fetch failed" || at === all.length - 1);
   return (causes.find(({ code }) => code !== undefined) ?? causes[0])?.message ?? "";
 }
 
