@@ -1,6 +1,6 @@
 // Anthropic's messages: a message that starts empty, blocks that grow by index, a delta of the message, its stop.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, type Noted, OTHER } from "./dialect.ts";
 import { tokenUsage } from "./token-usage.ts";

@@ -1,6 +1,6 @@
 // OpenAI's responses: typed events; the last one (completed, incomplete, failed) contains the whole answer.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, type Noted, OTHER } from "./dialect.ts";
 import { tokenUsage } from "./token-usage.ts";

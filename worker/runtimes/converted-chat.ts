@@ -1,9 +1,9 @@
 // OpenAI chat on another kind of model, with the AI SDK's providers: their stream becomes chunks of a chat completion,
 // which the same reader reads as those of a runtime with that API.
 
+import type { JsonObject } from "../../contract/json-object.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
-import type { JsonObject } from "../json-object.ts";
 import type { Answering } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
 import { ChatChunks } from "./chat-chunks.ts";

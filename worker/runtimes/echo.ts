@@ -9,10 +9,10 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
 import { APIS } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
-import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
 import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "./chat-body.ts";
 import { ECHO_ANSWERS, type Echoed } from "./echo-answers.ts";
 import { echoEmbeddings } from "./echo-embeddings.ts";

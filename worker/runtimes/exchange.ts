@@ -2,9 +2,9 @@
 // Reading stops when the answer is larger than the limit.
 
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
+import { parseJson } from "../../contract/json-object.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
-import { parseJson } from "../json-object.ts";
 import { classifyError, isNeverReached } from "./classify.ts";
 import type { JobFailure, Outcome, RunOptions } from "./runtime.ts";
 import { failed } from "./runtime.ts";
