@@ -6,11 +6,18 @@ import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Backend } from "./backend.ts";
 import { chatBody } from "./chat-body.ts";
-import { classifyError, isNeverReached } from "./classify.ts";
+import { classifyError } from "./classify.ts";
 import type { ModelList } from "./model-list.ts";
 import { isAnswerOf, isListedAs } from "./model-names.ts";
-import type { JobFailure, Outcome, RunOptions, Runtime, Task } from "./runtime.ts";
-import { failed } from "./runtime.ts";
+import {
+  failed,
+  failedBy,
+  type JobFailure,
+  type Outcome,
+  type RunOptions,
+  type Runtime,
+  type Task,
+} from "./runtime.ts";
 
 const MAX_NAMED_MODELS = 5;
 
@@ -35,8 +42,7 @@ export function createChatRuntime(options: ChatRuntimeOptions): Runtime {
     try {
       return await (task.api === null ? runChat(options, task, run) : runRequest(options, task.api, task, run));
     } catch (error) {
-      const failure = failed(classifyError(error, Date.now()));
-      return isNeverReached(error) ? { ...failure, neverReached: true } : failure;
+      return failedBy(error, classifyError(error, Date.now()));
     }
   };
   return { name, address, probe, probeEveryMs, run };

@@ -16,8 +16,7 @@ import { writeEvent } from "../apis/sse.ts";
 import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "./chat-body.ts";
 import { ECHO_ANSWERS, type Echoed } from "./echo-answers.ts";
 import { echoEmbeddings } from "./echo-embeddings.ts";
-import type { JobFailure, Outcome, RunOptions, Runtime, Task } from "./runtime.ts";
-import { failed } from "./runtime.ts";
+import { failed, type JobFailure, type Outcome, type RunOptions, type Runtime, type Task } from "./runtime.ts";
 
 export const ECHO_MODEL = "echo";
 const MAX_DELAY_MS = 3_600_000;

@@ -40,7 +40,6 @@ export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
       body: JSON.stringify(body),
       dialect: DIALECTS[api],
       explain,
-      nowMs: Date.now,
     };
     return hidingSecret(secret, () => exchange(request, run));
   };
