@@ -2,7 +2,7 @@
 // `index` (tool calls) grow one by one, other rows are appended, objects are merged. So fields that an API adds later
 // are kept.
 
-import { isObject, type JsonObject } from "../json-object.ts";
+import { isObject, type JsonObject } from "../../contract/json-object.ts";
 
 /** Names arrive whole, and may be repeated with each delta. */
 const NAMES = new Set(["id", "type", "role", "name", "object", "model"]);
