@@ -69,6 +69,7 @@ export default defineConfig(async () => ({
           retry: RETRIES,
           include: ["test/**/*.test.ts"],
           exclude: [IN_WORKERD],
+          setupFiles: ["./test/support/seed-properties.ts"],
           testTimeout: 30_000,
         },
       },

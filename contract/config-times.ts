@@ -2,6 +2,7 @@
 // one is derived from that.
 
 import { configDocument, DEFAULT_CONFIG_DOCUMENT, MIN_HEARTBEAT_SECONDS } from "./config.ts";
+import { isObject, objectOf } from "./json-object.ts";
 
 const HEARTBEATS_THAT_FIT = 4;
 const HEARTBEATS_BEFORE_REAPING = 2;
@@ -39,13 +40,7 @@ export const configRequest = configDocument.refine(
   },
 );
 
-const isObject = (value: unknown): value is Section =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const sectionOf = (given: Section, name: string): Section => {
-  const section = given[name];
-  return isObject(section) ? section : {};
-};
+const sectionOf = (given: Section, name: string): Section => objectOf(given[name]);
 
 /** The values for missing times that replace their defaults, by section. */
 const fittingTimes = (given: Section): Record<string, Section> => {

@@ -17,6 +17,8 @@ export interface Reach {
   readonly isConnected: boolean;
   /** One of its claims is waiting. */
   readonly isClaiming: boolean;
+  /** The key of its last report was revoked. */
+  readonly isLockedOut: boolean;
 }
 
 export interface Member extends Reach {
@@ -114,6 +116,7 @@ export class Fleet {
       lastSeenAt: worker.lastHeartbeatAt,
       isConnected: false,
       isClaiming: false,
+      isLockedOut: false,
       lastTurn: 0,
       handedAt: NONE_HANDED,
     };
@@ -146,12 +149,13 @@ export class Fleet {
     else member.handedAt.set(jobId, at);
   }
 
-  /** Records that its socket opened or closed, or that its claim began or stopped waiting. */
+  /** Records that its socket opened or closed, that its claim began or stopped waiting, or that its key was revoked. */
   noteReach(instance: string, reach: Partial<Reach>): void {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
     member.isConnected = reach.isConnected ?? member.isConnected;
     member.isClaiming = reach.isClaiming ?? member.isClaiming;
+    member.isLockedOut = reach.isLockedOut ?? member.isLockedOut;
     this.#cutOff.set(member.slot, isCutOff(member));
     this.#connected.set(member.slot, member.isConnected);
     this.#noteFreshness(member);
@@ -314,9 +318,9 @@ export class Fleet {
 export const usedShareOf = ({ worker, load }: Member): number =>
   worker.concurrency === 0 ? 1 : Math.min(1, load / worker.concurrency);
 
-/** Its socket dropped: it keeps its leases, but cannot be told of a new one. */
-export const isCutOff = ({ worker, isConnected, isClaiming }: Member): boolean =>
-  worker.viaSocket && !isConnected && !isClaiming;
+/** Its socket dropped, or its key was revoked: it keeps its leases, but cannot be told of a new one. */
+export const isCutOff = ({ worker, isConnected, isClaiming, isLockedOut }: Member): boolean =>
+  !isConnected && (isLockedOut || (worker.viaSocket && !isClaiming));
 
 const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&

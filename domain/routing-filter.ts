@@ -149,8 +149,10 @@ const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "offline",
-    refuses: (member, _asked, policy) =>
-      isCutOff(member) ? "offline: its socket dropped" : isSilent(member, policy) ? "offline" : null,
+    refuses: (member, _asked, policy) => {
+      if (isCutOff(member)) return `offline: its ${member.isLockedOut ? "key was revoked" : "socket dropped"}`;
+      return isSilent(member, policy) ? "offline" : null;
+    },
     narrow: (left, fleet, _asked, policy) => {
       left.subtract(fleet.cutOff);
       const maybeSilent = fleet.maybeSilent(policy.nowAt - policy.offlineAfterMs);

@@ -3,6 +3,7 @@
 
 import { ApiProblem } from "../contract/client/problem.ts";
 import type { Client } from "../contract/client.ts";
+import { jsonOrText } from "../contract/json-object.ts";
 import { eventsOf } from "./event-stream.ts";
 
 export interface JobStreamEvent {
@@ -17,14 +18,6 @@ export interface JobStreamEvent {
 /** Broken connections in a row without an event. */
 const MAX_EMPTY_TRIES = 3;
 const PAUSE_MS = 500;
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-};
 
 const brokeOff = (id: string): ApiProblem =>
   new ApiProblem({
@@ -47,7 +40,7 @@ export async function* streamJob(
       for await (const event of eventsOf(response.body)) {
         empty = 0;
         if (event.id !== "") after = event.id;
-        yield { type: event.event, id: event.id, data: parsed(event.data) };
+        yield { type: event.event, id: event.id, data: jsonOrText(event.data) };
         if (event.event === "end") return;
       }
     } catch (error) {

@@ -6,9 +6,8 @@ import type { LeasedJob } from "../contract/worker.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { InputLoader } from "./load-input.ts";
-import type { Report } from "./outbox.ts";
-import type { Reports, Unnumbered } from "./reports.ts";
-import { runJob } from "./run-job.ts";
+import type { Reports } from "./reports.ts";
+import { type JobOutcome, runJob } from "./run-job.ts";
 import type { Progress, Runtime } from "./runtimes/runtime.ts";
 import type { Streams } from "./streams/streams.ts";
 
@@ -149,7 +148,7 @@ export class JobRunner {
     this.#options.onChange();
   }
 
-  #ended(held: HeldJob, outcome: Awaited<ReturnType<typeof runJob>>): void {
+  #ended(held: HeldJob, outcome: JobOutcome): void {
     const { held: jobs, streams, onNeverReached, log } = this.#options;
     const { id, lease } = held.job;
     const isSpent = outcome.type === "job.spent";
@@ -174,8 +173,8 @@ export class JobRunner {
     this.#report(held, outcome);
   }
 
-  #report(held: HeldJob, outcome: object): void {
-    this.#options.reports.add({ ...outcome, job_id: held.job.id, lease: held.job.lease } as Unnumbered<Report>);
+  #report({ job: { id, lease } }: HeldJob, outcome: JobOutcome): void {
+    this.#options.reports.add({ ...outcome, job_id: id, lease });
   }
 
   #progress(held: HeldJob, progress: Progress): void {

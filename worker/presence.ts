@@ -2,12 +2,12 @@
 // with a socket only pings. It reports when it connects, when it dropped a job, until the last report is acknowledged,
 // and every ten minutes.
 
+import { modelName } from "../contract/field.ts";
 import { lineOf } from "../contract/start-of.ts";
 import { MAX_RUNTIME_MODELS, type Tier } from "../contract/values.ts";
 import type { RuntimeState } from "./runtimes/runtime.ts";
 import type { WorkerMessage } from "./session.ts";
 
-const MAX_MODEL_CHARS = 128;
 const MAX_REASON_CHARS = 500;
 
 export type WorkerIdentity = {
@@ -41,14 +41,12 @@ export function presenceMessage(
     ...(models.length === 0 ? {} : { models: [...models] }),
     ...(tier === null ? {} : { tier }),
     ...(apis.length === 0 ? {} : { apis: [...apis] }),
-    ...(listed === null ? {} : { runtime_models: listed.filter(isName).slice(0, MAX_RUNTIME_MODELS) }),
+    ...(listed === null
+      ? {}
+      : { runtime_models: listed.filter((model) => modelName.safeParse(model).success).slice(0, MAX_RUNTIME_MODELS) }),
     ...(unavailable === null ? {} : { unavailable: lineOf(unavailable, MAX_REASON_CHARS) }),
     jobs: load.jobs,
   };
-}
-
-function isName(model: string): boolean {
-  return model !== "" && model.length <= MAX_MODEL_CHARS && model.isWellFormed() && !/\p{Cc}/u.test(model);
 }
 
 /** Longest time between two full reports. */

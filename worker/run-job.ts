@@ -3,17 +3,18 @@
 
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
 import { lineOf } from "../contract/start-of.ts";
+import type { Json } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { JobFailure, Outcome, Progress, RunOptions, Runtime, Spent } from "./runtimes/runtime.ts";
 
 export type JobOutcome =
-  | ({ type: "job.completed"; result: unknown; model?: string } & Spending & Timing)
+  | ({ type: "job.completed"; result: Json; model?: string } & Spending & Timing)
   | ({ type: "job.failed"; error: JobFailure } & Spending & Timing)
   | { type: "job.released"; reason: string }
   | ({ type: "job.spent" } & Spending);
 
-type Spending = { usage?: { input_tokens: number; output_tokens: number }; cost_usd?: number };
+type Spending = Pick<Spent, "usage" | "cost_usd">;
 type Timing = { first_token_ms?: number };
 
 export type RunSettings = {
@@ -103,7 +104,8 @@ function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
   const { model } = outcome;
   return {
     type: "job.completed",
-    result: outcome.result ?? null,
+    // It has just been written as JSON.
+    result: (outcome.result ?? null) as Json,
     ...spending,
     ...timing,
     ...(model ? { model: lineOf(model, MAX_MODEL_CHARS) } : {}),

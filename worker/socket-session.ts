@@ -2,6 +2,7 @@
 // connection is dead, whatever TCP reports.
 
 import { WebSocket } from "ws";
+import { parseJson } from "../contract/json-object.ts";
 import {
   type CoordinatorMessage,
   coordinatorMessage,
@@ -10,6 +11,7 @@ import {
 } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
 import { nothingAnswers } from "./check-address.ts";
+import { coordinatorSocket } from "./coordinator-socket.ts";
 import {
   type Ending,
   explainRefusal,
@@ -22,20 +24,15 @@ import {
   type WorkerMessage,
 } from "./session.ts";
 
-const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** For the body of a refusal. */
+const REFUSAL_WITHIN_MS = 10_000;
 const MAX_RECEIVED_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const NORMAL_CLOSURE = 1000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 export function openSocketSession(settings: SessionSettings, host: SessionHost): Promise<Opened> {
-  const url = `${settings.apiUrl.replace(/^http/, "ws")}/api/workers/${encodeURIComponent(settings.instance)}/connect`;
-  const socket = new WebSocket(url, {
-    headers: { authorization: `Bearer ${settings.apiKey}` },
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-    maxPayload: MAX_RECEIVED_BYTES,
-    perMessageDeflate: false,
-  });
+  const socket = coordinatorSocket(settings, "connect", MAX_RECEIVED_BYTES);
   return new Promise((resolve) => {
     socket.once("open", () => resolve({ ok: true, session: sessionOver(socket, settings, host) }));
     socket.once("unexpected-response", (request, response) => {
@@ -145,12 +142,7 @@ export function frames(messages: readonly WorkerMessage[]): string[] {
 /** Unreadable messages are skipped one by one: a newer coordinator may send kinds that this worker does not know. */
 function parseFrame(text: string): CoordinatorMessage[] {
   if (text === "pong") return [];
-  let frame: unknown;
-  try {
-    frame = JSON.parse(text);
-  } catch {
-    return [];
-  }
+  const frame = parseJson(text);
   return (Array.isArray(frame) ? frame : [frame]).flatMap((message) => {
     const parsed = coordinatorMessage.safeParse(message);
     return parsed.success ? [parsed.data] : [];
@@ -163,7 +155,7 @@ function readStart(response: NodeJS.ReadableStream, done: (body: string) => void
     clearTimeout(timer);
     done(body);
   };
-  const timer = setTimeout(finish, HANDSHAKE_TIMEOUT_MS);
+  const timer = setTimeout(finish, REFUSAL_WITHIN_MS);
   response.on("data", (chunk) => {
     if (body.length < MAX_REFUSAL_BYTES) body += String(chunk);
   });

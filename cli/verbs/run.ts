@@ -1,6 +1,7 @@
 // Creates a job and, if asked, waits for its result or prints it while it is written.
 
 import type { JobResource, NewJobRequest } from "../../contract/job.ts";
+import { jsonOrText, objectOf } from "../../contract/json-object.ts";
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
@@ -23,14 +24,6 @@ const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobReque
 
 const optional = <Name extends string, Value>(name: Name, value: Value | undefined): { [N in Name]?: Value } =>
   (value === undefined ? {} : { [name]: value }) as { [N in Name]?: Value };
-
-const jsonOrText = (text: string) => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-};
 
 /** A result for people: its text, if it has one. */
 export const textOf = (value: unknown): string => {
@@ -65,10 +58,10 @@ const followed = async <Result>({ output }: Context, id: string, following: Prom
 };
 
 /** The text of a chunk of an ordinary job. */
-const chunkText = (data: unknown): string =>
-  typeof data === "object" && data !== null && typeof (data as { text?: unknown }).text === "string"
-    ? (data as { text: string }).text
-    : "";
+const chunkText = (data: unknown): string => {
+  const { text } = objectOf(data);
+  return typeof text === "string" ? text : "";
+};
 
 const streamed = async (context: Context, job: NewJobRequest): Promise<number> => {
   const { output, signal } = context;

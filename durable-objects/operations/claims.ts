@@ -59,6 +59,7 @@ export const completeAndClaim = (
 const noteClaimant = (turn: Turn, { worker, isConnected }: Member): void => {
   const viaSocket = worker.viaSocket && isConnected;
   const { keyId } = turn.caller;
+  turn.memory.fleet.noteReach(worker.instance, { isLockedOut: false });
   if (viaSocket !== worker.viaSocket || keyId !== worker.keyId) turn.putWorker({ ...worker, viaSocket, keyId });
 };
 

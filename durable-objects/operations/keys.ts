@@ -20,6 +20,7 @@ import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Store } from "../store/open.ts";
 import { endAsksOf } from "./abandon.ts";
+import { lockOut } from "./presence.ts";
 import type { Caller, Turn } from "./turn.ts";
 
 /** What the edge found in a bearer key or a cookie: public ids, and the digest of the whole token. */
@@ -176,6 +177,7 @@ export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusa
   turn.store.keys.put(revoked.value);
   turn.audit("key.revoked", key.id, { name: key.name });
   endOpened(turn, revoked.value);
+  lockOut(turn, key.id);
   endAsksOf(turn, key.id);
   return ok(null);
 };

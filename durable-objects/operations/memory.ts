@@ -46,7 +46,7 @@ export interface Memory {
   movedTo: string | null;
   /** The worker of each conversation's previous turn. */
   readonly affinity: Affinity;
-  /** Workers whose socket dropped, and when: front-door jobs soon leave them. */
+  /** Workers whose socket dropped or whose key was revoked, and when: front-door jobs soon leave them. */
   readonly socketGoneAt: Map<string, number>;
   /** Open jobs of the keys with a limit on jobs. */
   readonly openByKey: Map<string, number>;
@@ -94,8 +94,12 @@ export const spentThisMonth = (store: Store, nowAt: number): Spending =>
 export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
   const fleet = new Fleet();
   const killswitch = store.settings.killswitch();
-  for (const worker of store.workers.all())
+  const keys = store.keys.all();
+  const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== null).map(({ id }) => id));
+  for (const worker of store.workers.all()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
+    fleet.noteReach(worker.instance, { isLockedOut: worker.keyId !== null && revoked.has(worker.keyId) });
+  }
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();
   for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
@@ -124,8 +128,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     affinity: new Affinity(),
     socketGoneAt: new Map(),
     openByKey: new Map(
-      store.keys
-        .all()
+      keys
         .filter((key) => key.limits?.concurrent != null)
         .map(({ id }) => [id, store.keyUse.openCount(id) ?? store.jobs.openCountOf(id)]),
     ),

@@ -126,7 +126,7 @@ const hear = (turn: Turn, request: Presence): Member => {
   const member = fleet.get(request.instance);
   if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
   fleet.noteSeen(request.instance, turn.nowAt);
-  fleet.noteReach(request.instance, { isConnected });
+  fleet.noteReach(request.instance, { isConnected, isLockedOut: false });
   if (wasOffline) awaitSilence(turn, request.instance);
   return member;
 };
@@ -172,12 +172,25 @@ export const noteDisconnected = (
   const member = fleet.get(instance);
   fleet.noteReach(instance, { isConnected });
   if (!isConnected) {
-    turn.memory.socketGoneAt.set(instance, turn.nowAt);
-    turn.due(turn.nowAt + SOCKET_GRACE_MS);
+    noteGone(turn, instance);
     turn.log("info", "worker.disconnected", { worker: instance });
   }
   turn.effects.changedWorkers.add(instance);
   if (member === undefined || signAt <= member.lastSeenAt) return;
   fleet.noteSeen(instance, signAt);
   turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
+};
+
+/** A key was revoked, so that workers who last reported with it hear of no new job. */
+export const lockOut = (turn: Turn, keyId: string): void => {
+  for (const { worker } of turn.memory.fleet.members()) {
+    if (worker.keyId !== keyId) continue;
+    turn.memory.fleet.noteReach(worker.instance, { isLockedOut: true });
+    noteGone(turn, worker.instance);
+  }
+};
+
+const noteGone = (turn: Turn, instance: string): void => {
+  turn.memory.socketGoneAt.set(instance, turn.nowAt);
+  turn.due(turn.nowAt + SOCKET_GRACE_MS);
 };

@@ -2,6 +2,7 @@
 // limit counts over all pages together. Failures use our own words: a provider's words are not repeated, because they
 // may contain anything that was sent to it.
 
+import { parseJson } from "../../contract/json-object.ts";
 import {
   type ListedModel,
   nextPage,
@@ -114,7 +115,7 @@ async function fetchPage(
   const reading = await readBody(response, maxBytes, signal);
   if (!reading.ok) return failed(reading.reason, true);
   if (outcome.holdsKey(reading.text)) return failed("the answer repeats the provider's key", false);
-  const body = parse(reading.text);
+  const body = parseJson(reading.text);
   if (body === undefined) return failed("the answer is not JSON", true);
   return { ok: true, body, byteCount: reading.byteCount };
 }
@@ -137,14 +138,6 @@ async function request(
   const outcome = await send(auth);
   if (!outcome.ok && outcome.code === "secret_missing" && provider.local) return send(null);
   return outcome;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function failed(detail: string, isRetryable: boolean, retryAfterMs = 0): { ok: false; failure: ListFailure } {

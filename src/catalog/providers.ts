@@ -1,6 +1,7 @@
 // The providers of this installation: those of providers/catalog, and those that `npm start` read from
 // SERVICE_CATALOG_DIR. A file there replaces the bundled provider of the same name.
 
+import { isObject, parseJson } from "../../contract/json-object.ts";
 import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { bundledProviders } from "./bundled-providers.ts";
 import { describeProblem, parseProvider } from "./provider-yaml.ts";
@@ -30,11 +31,8 @@ const NOTHING: FolderReading = { providers: [], problems: [] };
 
 /** A variable that is not such JSON counts as one unreadable file. */
 function textsOf(files: string): Readonly<Record<string, unknown>> {
-  try {
-    const texts: unknown = JSON.parse(files);
-    if (typeof texts === "object" && texts !== null && !Array.isArray(texts)) return texts as Record<string, unknown>;
-  } catch {}
-  return { SERVICE_CATALOG_FILES: null };
+  const texts = parseJson(files);
+  return isObject(texts) ? texts : { SERVICE_CATALOG_FILES: null };
 }
 
 /** If two files describe one provider, the first counts. */

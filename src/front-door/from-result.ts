@@ -1,13 +1,13 @@
 // The events of a complete answer, for a stream whose worker sent none: one chunk with everything, then the API's own
 // end.
 
+import { isObject } from "../../contract/json-object.ts";
 import type { Api } from "../../domain/api.ts";
 import type { Json } from "../../domain/json.ts";
 
 type Fields = Record<string, Json>;
 
-const fields = (value: Json | undefined): Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const fields = (value: Json | undefined): Fields => (isObject(value) ? value : {});
 const list = (value: Json | undefined): Fields[] => (Array.isArray(value) ? value.map((one) => fields(one)) : []);
 
 const data = (value: Json): string => `data: ${JSON.stringify(value)}\n\n`;

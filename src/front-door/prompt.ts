@@ -2,6 +2,7 @@
 // name.
 
 import { utf8Bytes } from "../../contract/field.ts";
+import { isObject } from "../../contract/json-object.ts";
 import type { Api } from "../../domain/api.ts";
 import type { Json } from "../../domain/json.ts";
 import { digest } from "../http/key-format.ts";
@@ -15,11 +16,8 @@ interface Turn {
   readonly text: string;
 }
 
-const isObject = (value: Json | undefined): value is Body =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The text of a message's content, which is a string or a list of parts. */
-const textOf = (content: Json | undefined): string => {
+const textOf = (content: unknown): string => {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   const texts = content.map((part) => (typeof part === "string" ? part : isObject(part) ? part.text : undefined));

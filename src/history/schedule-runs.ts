@@ -1,7 +1,6 @@
 // The runs of a schedule in history.
 
-import type { PageRequest } from "../../contract/field.ts";
-import { toIso } from "../../contract/field.ts";
+import { type PageRequest, toIso } from "../../contract/field.ts";
 import type { ScheduleRunResource } from "../../contract/schedule.ts";
 import { readHistory } from "./store.ts";
 

@@ -81,6 +81,14 @@ describe("a worker is refused", () => {
     ["that fell silent", { lastHeartbeatAt: NOON - OFFLINE_AFTER_MS - 1 }, {}, {}, "offline", 'worker "w1" is offline'],
     ["whose socket dropped", { viaSocket: true }, {}, {}, "offline: its socket dropped", 'worker "w1" is offline'],
     [
+      "whose key was revoked, although a claim waits",
+      { isLockedOut: true, isClaiming: true },
+      {},
+      {},
+      "offline: its key was revoked",
+      'worker "w1" is offline',
+    ],
+    [
       "that is paused",
       { pause: { reason: "mending", untilAt: null } },
       {},
@@ -124,6 +132,7 @@ describe("a worker is refused", () => {
       {},
     ],
     ["that waits in a claim although its socket dropped", { viaSocket: true, isClaiming: true }, {}, {}],
+    ["that connected with another key after its own was revoked", { isLockedOut: true, isConnected: true }, {}, {}],
     ["whose pause is over", { pause: { reason: "mending", untilAt: NOON } }, {}, {}],
     ["that names no models and so takes any", {}, { model: "large" }, {}],
     ["outside the chain, for a job that names its provider", {}, { provider: "openai" }, openaiOnly],

@@ -47,7 +47,7 @@ const mightHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean 
     asked.tags.every((tag) => one.tags?.includes(tag)),
     asked.model === null || one.models == null || one.models.some((name) => sameModel(name, asked.model ?? "")),
     NOON - heardAt <= OFFLINE_AFTER_MS,
-    !one.viaSocket || one.isConnected || one.isClaiming,
+    one.isConnected || (!one.isLockedOut && (!one.viaSocket || one.isClaiming)),
     one.pause == null || (one.pause.untilAt !== null && one.pause.untilAt <= NOON),
     !one.isHalted,
     one.unavailable == null,

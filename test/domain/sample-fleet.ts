@@ -47,6 +47,7 @@ export interface Spec extends Partial<Worker> {
   readonly load?: number;
   readonly isConnected?: boolean;
   readonly isClaiming?: boolean;
+  readonly isLockedOut?: boolean;
   readonly lastTurn?: number;
   /** How long ago its socket answered a ping that memory did not see. */
   readonly socketAgeMs?: number | null;
@@ -55,10 +56,11 @@ export interface Spec extends Partial<Worker> {
 export const fleetOf = (specs: readonly Spec[], builtAt = NOON): Fleet => {
   const fleet = new Fleet();
   for (const spec of specs) {
-    const { load = 0, isConnected = false, isClaiming = false, lastTurn, socketAgeMs: _, ...offer } = spec;
+    const { load = 0, lastTurn, socketAgeMs: _, ...more } = spec;
+    const { isConnected = false, isClaiming = false, isLockedOut = false, ...offer } = more;
     const member = fleet.put(worker(offer), builtAt);
     if (load > 0) fleet.addLoad(member.worker.instance, member.worker.provider, load);
-    fleet.noteReach(member.worker.instance, { isConnected, isClaiming });
+    fleet.noteReach(member.worker.instance, { isConnected, isClaiming, isLockedOut });
     Object.assign(member, { lastTurn: lastTurn ?? 0 });
     fleet.columns.lastTurn[member.slot] = lastTurn ?? 0;
   }
@@ -138,6 +140,7 @@ const anyhow = fc.record({
   viaSocket: fc.boolean(),
   isConnected: fc.boolean(),
   isClaiming: rarely(),
+  isLockedOut: rarely(9),
   pause: fc.constantFrom(
     null,
     null,

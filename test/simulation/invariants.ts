@@ -2,9 +2,15 @@
 
 import { isLeased, type Job } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
-import type { Worker } from "../../domain/worker.ts";
 import { ROW_ROOM } from "../../durable-objects/operations/outbox-writer.ts";
 import { answersAreAudited } from "./audit.ts";
+import {
+  capacityHolds,
+  onlyFitWorkersAreGiven,
+  providerLimitHolds,
+  theLockedOutAreGivenNothing,
+  theSilentAreGivenNothing,
+} from "./given-leases.ts";
 import { checkHistory, historyKeepsWhatLeft } from "./history-invariants.ts";
 import { keyLimitsHold, openJobsAreCounted } from "./key-limits.ts";
 import {
@@ -34,12 +40,6 @@ import { viewersMissNothing } from "./viewers.ts";
 import type { World } from "./world.ts";
 
 export type Check = (before: Snapshot, now: Snapshot, world: World) => string | null;
-
-/** Leases that this step gave out. */
-const newLeases = (before: Snapshot, now: Snapshot): Job[] =>
-  now.changed
-    .filter(({ job }) => isLeased(job) && job.lease !== before.jobs.get(job.id)?.job.lease)
-    .map(({ job }) => job);
 
 const acceptedIsDurable: Check = (_before, now, { model }) => {
   for (const { job } of now.changed) {
@@ -100,86 +100,12 @@ const lateReportsChangeNothing: Check = (_before, now, { model }) => {
   return null;
 };
 
-const capacityHolds: Check = (before, now, { isShared }) => {
-  for (const job of newLeases(before, now)) {
-    const instance = job.assignedWorker ?? "";
-    const load = [...now.jobs.values()].filter(({ worker }) => worker === instance).length;
-    const [was, is] = [before, now].map(({ workers }) => workers.get(instance)?.concurrency);
-    // If several turns shared the commit, it may have been more in between.
-    if (isShared && was !== is) continue;
-    if (load > Math.max(was ?? 0, is ?? 0)) return `${instance} holds ${load} jobs, and takes ${is}`;
-  }
-  return null;
-};
-
-const limitOf = ({ config }: Snapshot, provider: string): number =>
-  config.providers.get(provider)?.rateLimit?.maxConcurrent ?? Number.POSITIVE_INFINITY;
-
-const providerLimitHolds: Check = (before, now, { isShared }) => {
-  for (const { workerProvider } of newLeases(before, now)) {
-    const provider = workerProvider ?? "";
-    const [was, is] = [limitOf(before, provider), limitOf(now, provider)];
-    // With several turns in the commit, another limit may have held in between.
-    if (isShared && before.config !== now.config) continue;
-    const allowed = Math.max(was, is);
-    const load = [...now.jobs.values()].filter(({ job }) => isLeased(job) && job.workerProvider === provider).length;
-    if (load > allowed) return `provider ${provider} runs ${load} jobs, and takes ${allowed}`;
-  }
-  return null;
-};
-
 const killswitchHolds: Check = (_before, now, { model }) => {
   if (now.killswitch.level === 0) return null;
   const leased = [...now.jobs.values()].find(({ job }) => isLeased(job));
   if (leased !== undefined) return `job ${leased.job.id} is ${leased.job.status} at level ${now.killswitch.level}`;
   const free = [...now.workers.values()].find(({ instance, isHalted }) => !isHalted && !model.resumed.has(instance));
   return free === undefined ? null : `${free.instance} is not paused at level ${now.killswitch.level}`;
-};
-
-const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =>
-  worker !== undefined &&
-  !worker.isHalted &&
-  worker.unavailable === null &&
-  (worker.pause === null || (worker.pause.untilAt ?? Number.POSITIVE_INFINITY) <= nowAt) &&
-  (job.provider === null || worker.provider === job.provider) &&
-  job.tags.every((tag) => worker.tags.includes(tag)) &&
-  (job.model === null || worker.models === null || worker.models.includes(job.model));
-
-/**
- * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of an open socket
- * have the platform's clock.
- */
-const theSilentAreGivenNothing: Check = (before, now, { model, shell, workers, isShared }) => {
-  const given = isShared ? [] : newLeases(before, now);
-  if (given.length === 0) return null;
-  const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
-  const { elapsedAt, heededAt, nowAt } = shell.clock;
-  const offlineAfterMs = Math.max(...[before, now].map(({ config }) => config.presence.offlineAfterMs));
-  for (const { id, assignedAt, assignedWorker } of given) {
-    if (assignedWorker === null || open.has(assignedWorker)) continue;
-    const heardAt = Math.max(model.heardAt.get(assignedWorker) ?? 0, heededAt);
-    const silentMs = (assignedAt ?? nowAt) + elapsedAt - nowAt - heardAt;
-    if (silentMs > offlineAfterMs) return `${assignedWorker} was given job ${id} after ${silentMs} ms of silence`;
-  }
-  return null;
-};
-
-/** Checked with the worker and the job before and after the step, unless others may have changed both in between. */
-const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) => {
-  if (isShared) return null;
-  for (const job of newLeases(before, now)) {
-    const instance = job.assignedWorker ?? "";
-    const workers = [now.workers.get(instance), before.workers.get(instance)];
-    const asked = [job, before.jobs.get(job.id)?.job ?? job];
-    const times = [now.nowAt, before.nowAt];
-    const isFit = workers.some((worker) => asked.some((one) => times.some((at) => mayHave(worker, one, at))));
-    if (!isFit) return `${instance} was given job ${job.id}, which it may not have`;
-    const { offlineAfterMs } = before.config.presence;
-    const silentSince = model.signs.get(instance) ?? Number.NEGATIVE_INFINITY;
-    if ((job.assignedAt ?? now.nowAt) - silentSince > Math.max(offlineAfterMs, now.config.presence.offlineAfterMs))
-      return `${instance} was given job ${job.id}, and was silent since ${silentSince}`;
-  }
-  return null;
 };
 
 const finalIsFinal: Check = (_before, now, { model }) => {
@@ -311,6 +237,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "under the killswitch nobody has anything": killswitchHolds,
   "only a live, matching, active worker is given a job": onlyFitWorkersAreGiven,
   "a silent worker is given nothing, whatever the clock does": theSilentAreGivenNothing,
+  "a worker whose key was revoked is given nothing": theLockedOutAreGivenNothing,
   "final is final; versions and leases grow": finalIsFinal,
   "an acknowledged completion stands": completionsStand,
   "something due means an alarm no later than it": dueMeansAlarm,

@@ -46,4 +46,16 @@ export const KEY_MUTANTS: readonly Mutant[] = [
     "if (turn.nowAt < this.#turnedAt) {",
     "if (turn.nowAt < 0) {",
   ),
+  mutant(
+    "workers of a revoked key go on being given jobs",
+    "durable-objects/operations/keys.ts",
+    "  lockOut(turn, key.id);\n",
+    "",
+  ),
+  mutant(
+    "an object that wakes has forgotten whose key was revoked",
+    "durable-objects/operations/memory.ts",
+    "worker.keyId !== null && revoked.has(worker.keyId)",
+    "false",
+  ),
 ];

@@ -33,6 +33,45 @@ const asks = async (scene: Scene, id: string, more: Record<string, unknown> = {}
 
 export const SCENES_OF_KEYS: readonly Shown[] = [
   {
+    what: "a worker whose key was revoked is given nothing, also after a sleep, until it reports or claims with another",
+    shown: async (scene) => {
+      const [old, other] = [keyOf("worker-key-0"), keyOf("worker-key-1")];
+      await present(scene, { concurrency: 2 }, old);
+      await scene.done(scene.admin, "revokeKey", { id: old.id });
+      const { id } = await create(scene);
+      scene.sleep();
+      assert.equal((await read(scene, id)).waiting_reason, 'worker "w" is offline');
+      const asked = { jobId: id, provider: null, model: null, tags: [], tier: null, urgency: "normal" } as const;
+      const [row] = (await scene.done(scene.admin, "explain", asked)).workers;
+      assert.deepEqual(row?.reasons, ["offline: its key was revoked"]);
+      await present(scene, { concurrency: 2 }, other);
+      assert.equal((await read(scene, id)).assigned_worker, "w");
+      await scene.done(scene.admin, "revokeKey", { id: other.id });
+      const { jobs } = await scene.done(scene.admin, "claim", { instance: "w", max: 1, isWaiting: false });
+      assert.deepEqual(
+        jobs.map((job) => job.id),
+        [id],
+      );
+      const next = await create(scene);
+      assert.equal((await read(scene, next.id)).assigned_worker, "w");
+    },
+  },
+  {
+    what: "a front-door job leaves a worker 5 s after its key was revoked",
+    shown: async (scene) => {
+      const own = keyOf("worker-key-0");
+      await present(scene, ANSWERS, own);
+      await withLimits(scene, {});
+      assert.equal(await asks(scene, "a"), null);
+      assert.equal((await read(scene, "a")).assigned_worker, "w");
+      await scene.done(scene.admin, "revokeKey", { id: own.id });
+      await scene.pass(5_000 - 1);
+      assert.equal((await read(scene, "a")).assigned_worker, "w");
+      await scene.pass(1);
+      assert.equal((await read(scene, "a")).assigned_worker, null);
+    },
+  },
+  {
     what: "a session lasts twelve hours from the sign-in",
     shown: async (scene) => {
       const session = { kind: "session", id: "s", hash: "of a cookie" } as const;

@@ -84,8 +84,8 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   mutant(
     "a worker whose socket died with the object is given jobs",
     "domain/fleet.ts",
-    "worker.viaSocket && !isConnected && !isClaiming;",
-    "worker.viaSocket && isConnected && isClaiming && worker.concurrency < 0;",
+    "(worker.viaSocket && !isClaiming)",
+    "(worker.viaSocket && isClaiming && worker.concurrency < 0)",
     "model",
   ),
   mutant(

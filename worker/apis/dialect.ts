@@ -30,3 +30,4 @@ export type Dialect = {
 
 export const CONTENT: Noted = { kind: "content" };
 export const OTHER: Noted = { kind: "other" };
+export const NOT_JSON: Noted = { kind: "error", error: "the runtime sent an event that is not JSON" };

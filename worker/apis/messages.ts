@@ -1,9 +1,9 @@
 // Anthropic's messages: a message that starts empty, blocks that grow by index, a delta of the message, its stop.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
-import { type Assembly, CONTENT, type Dialect, type Noted, OTHER } from "./dialect.ts";
-import { tokenUsage } from "./token-usage.ts";
+import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
+import { spentOf } from "./spent.ts";
 
 const MAX_BLOCKS = 10_000;
 
@@ -24,7 +24,7 @@ class MessageAssembly implements Assembly {
   take(data: string): Noted {
     if (data === "") return OTHER;
     const event = parseJson(data);
-    if (!isObject(event)) return { kind: "error", error: "the runtime sent an event that is not JSON" };
+    if (!isObject(event)) return NOT_JSON;
     switch (event.type) {
       case "error":
         return { kind: "error", error: event };
@@ -106,16 +106,8 @@ function messageSpent(result: unknown): Spent {
   const told = objectOf(usage);
   const [fresh, read, written] = [told.input_tokens, told.cache_read_input_tokens, told.cache_creation_input_tokens];
   const input = typeof fresh === "number" ? fresh + (Number(read) || 0) + (Number(written) || 0) : undefined;
-  const reported = tokenUsage({
-    input,
-    output: told.output_tokens,
-    cached: read,
-    reasoning: objectOf(told.output_tokens_details).thinking_tokens,
-  });
-  return {
-    ...(reported === null ? {} : { usage: reported }),
-    ...(typeof model === "string" && model !== "" ? { model } : {}),
-  };
+  const reasoning = objectOf(told.output_tokens_details).thinking_tokens;
+  return spentOf({ input, output: told.output_tokens, cached: read, reasoning }, model);
 }
 
 export const messages: Dialect = { assemble: () => new MessageAssembly(), spentOf: messageSpent };

@@ -1,11 +1,11 @@
 // chat/completions and completions: chunks with choices, each a delta or a piece of text, then `[DONE]`.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
-import { type Assembly, CONTENT, type Dialect, type Noted, OTHER } from "./dialect.ts";
+import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { hasContent, mergeDelta } from "./merge-delta.ts";
+import { spentOf } from "./spent.ts";
 import { writeEvent } from "./sse.ts";
-import { tokenUsage } from "./token-usage.ts";
 
 const MAX_CHOICES = 128;
 const DONE = "[DONE]";
@@ -28,7 +28,7 @@ class ChunkAssembly implements Assembly {
       return OTHER;
     }
     const chunk = parseJson(data);
-    if (!isObject(chunk)) return { kind: "error", error: "the runtime sent an event that is not JSON" };
+    if (!isObject(chunk)) return NOT_JSON;
     if (chunk.error !== undefined && chunk.error !== null) return { kind: "error", error: chunk };
     const { choices, object: _object, __proto__: _, ...head } = chunk;
     for (const [field, value] of Object.entries(head)) if (value !== null) this.#head[field] = value;
@@ -94,17 +94,14 @@ export function openaiSpent(result: unknown): Spent {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);
   const { cost } = told;
-  const reported = tokenUsage({
+  const tokens = {
     input: told.prompt_tokens,
     output: told.completion_tokens ?? (told.total_tokens === undefined ? undefined : 0),
     cached: objectOf(told.prompt_tokens_details).cached_tokens,
     reasoning: objectOf(told.completion_tokens_details).reasoning_tokens ?? told.reasoning_tokens,
-  });
-  return {
-    ...(reported === null ? {} : { usage: reported }),
-    ...(typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? { cost_usd: cost } : {}),
-    ...(typeof model === "string" && model !== "" ? { model } : {}),
   };
+  const isBilled = typeof cost === "number" && Number.isFinite(cost) && cost >= 0;
+  return { ...spentOf(tokens, model), ...(isBilled ? { cost_usd: cost } : {}) };
 }
 
 export const chatCompletions: Dialect = {

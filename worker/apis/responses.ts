@@ -1,9 +1,9 @@
 // OpenAI's responses: typed events; the last one (completed, incomplete, failed) contains the whole answer.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
-import { type Assembly, CONTENT, type Dialect, type Noted, OTHER } from "./dialect.ts";
-import { tokenUsage } from "./token-usage.ts";
+import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
+import { spentOf } from "./spent.ts";
 
 const LAST = new Set(["response.completed", "response.incomplete"]);
 
@@ -15,7 +15,7 @@ class ResponseAssembly implements Assembly {
   take(data: string): Noted {
     if (data === "" || data === "[DONE]") return OTHER;
     const event = parseJson(data);
-    if (!isObject(event)) return { kind: "error", error: "the runtime sent an event that is not JSON" };
+    if (!isObject(event)) return NOT_JSON;
     const type = String(event.type ?? "");
     if (type === "error" || (event.error !== undefined && type === "")) return { kind: "error", error: event };
     if (type === "response.failed") return { kind: "error", error: { error: objectOf(event.response).error } };
@@ -45,16 +45,9 @@ class ResponseAssembly implements Assembly {
 function responseSpent(result: unknown): Spent {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);
-  const reported = tokenUsage({
-    input: told.input_tokens,
-    output: told.output_tokens,
-    cached: objectOf(told.input_tokens_details).cached_tokens,
-    reasoning: objectOf(told.output_tokens_details).reasoning_tokens,
-  });
-  return {
-    ...(reported === null ? {} : { usage: reported }),
-    ...(typeof model === "string" && model !== "" ? { model } : {}),
-  };
+  const cached = objectOf(told.input_tokens_details).cached_tokens;
+  const reasoning = objectOf(told.output_tokens_details).reasoning_tokens;
+  return spentOf({ input: told.input_tokens, output: told.output_tokens, cached, reasoning }, model);
 }
 
 export const responses: Dialect = { assemble: () => new ResponseAssembly(), spentOf: responseSpent };

@@ -36,7 +36,6 @@ export function createAnthropicBackend({ name, baseUrl, key }: AnthropicBackendO
         body: JSON.stringify(body),
         dialect: DIALECTS.messages,
         explain: (failure: object) => requestFailure(name, failure, Date.now()),
-        nowMs: Date.now,
       };
       return hidingSecret(secret, () => exchange(request, run));
     },

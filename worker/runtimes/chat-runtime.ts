@@ -1,16 +1,23 @@
 // A model runtime on top of a backend: chooses the model, calls it, and returns the outcome. An ordinary job becomes
 // one streamed chat; a job of the front door is sent as its client wrote it.
 
+import { isObject, objectOf, parseJson } from "../../contract/json-object.ts";
 import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
-import { isObject, objectOf, parseJson } from "../json-object.ts";
 import type { Backend } from "./backend.ts";
 import { chatBody } from "./chat-body.ts";
-import { classifyError, classifyFailure, isNeverReached } from "./classify.ts";
+import { classifyError, classifyFailure } from "./classify.ts";
 import type { ModelList } from "./model-list.ts";
 import { isAnswerOf, isListedAs } from "./model-names.ts";
-import type { JobFailure, Outcome, RunOptions, Runtime, Task } from "./runtime.ts";
-import { failed } from "./runtime.ts";
+import {
+  failed,
+  failedBy,
+  type JobFailure,
+  type Outcome,
+  type RunOptions,
+  type Runtime,
+  type Task,
+} from "./runtime.ts";
 
 const MAX_NAMED_MODELS = 5;
 /** A proxy's or another service's JSON must not pass for an empty answer. */
@@ -37,8 +44,7 @@ export function createChatRuntime(options: ChatRuntimeOptions): Runtime {
     try {
       return await (task.api === null ? runChat(options, task, run) : runRequest(options, task.api, task, run));
     } catch (error) {
-      const failure = failed(classifyError(error, Date.now()));
-      return isNeverReached(error) ? { ...failure, neverReached: true } : failure;
+      return failedBy(error, classifyError(error, Date.now()));
     }
   };
   return { name, address, probe, probeEveryMs, run };

@@ -4,6 +4,7 @@
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
 import { startOf } from "../../contract/start-of.ts";
+import { causesOf, reasonOf } from "../error-causes.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import type { JobFailure } from "./runtime.ts";
 
@@ -112,21 +113,6 @@ export function classifyFailure(failure: RuntimeFailure, nowMs: number): JobFail
   };
 }
 
-const NOT_CONNECTED = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "EHOSTDOWN",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
-
-/** No connection was established: the runtime has received nothing of the request. */
-export function isNeverReached(error: unknown): boolean {
-  return causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
-}
-
 /**
  * Any error from fetch or the AI SDK, thrown or in a stream. Errors not caused by the runtime are `internal` and not
  * retried.
@@ -217,27 +203,6 @@ function isUnreachable(error: unknown): boolean {
       (code !== undefined && /^(E[A-Z]+|UND_ERR_[A-Z_]+)$/.test(code)) ||
       /fetch failed|terminated|socket hang up|other side closed|without a finish reason/i.test(message),
   );
-}
-
-/** Fetch wraps what happened in an error that only says that it failed. */
-export function reasonOf(error: unknown): string {
-  const causes = causesOf(error).filter(({ message }, at, all) => message !== "fetch failed" || at === all.length - 1);
-  return (causes.find(({ code }) => code !== undefined) ?? causes[0])?.message ?? "";
-}
-
-function causesOf(error: unknown): { code: string | undefined; message: string }[] {
-  const causes = [];
-  for (let cause = error; cause instanceof Error && causes.length < 8; cause = innerCause(cause)) {
-    const { code } = cause as { code?: unknown };
-    const text = typeof code === "string" ? code : undefined;
-    causes.push({ code: text, message: cause.message || (text ?? cause.name) });
-  }
-  return causes;
-}
-
-/** A host with several addresses fails with the errors of all of them. */
-function innerCause(error: Error): unknown {
-  return error instanceof AggregateError ? error.errors[0] : error.cause;
 }
 
 function withDetail(lead: string, detail: string): string {

@@ -1,18 +1,17 @@
 // OpenAI chat on another kind of model, with the AI SDK's providers: their stream becomes chunks of a chat completion,
 // which the same reader reads as those of a runtime with that API.
 
+import type { JsonObject } from "../../contract/json-object.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
-import type { JsonObject } from "../json-object.ts";
 import type { Answering } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
 import { ChatChunks } from "./chat-chunks.ts";
-import { classifyError, isNeverReached } from "./classify.ts";
+import { classifyError } from "./classify.ts";
 import { type ConvertedKind, convertRequest } from "./convert-request.ts";
 import { CannotCarry, type ConvertibleModel } from "./convertible.ts";
 import { requestFailureOf } from "./request-failure.ts";
-import type { JobFailure, Outcome } from "./runtime.ts";
-import { failed } from "./runtime.ts";
+import { failed, failedBy, type JobFailure, type Outcome } from "./runtime.ts";
 import { StreamReader } from "./stream-reader.ts";
 
 export type ConvertedModel = {
@@ -60,8 +59,7 @@ async function convert(model: ConvertedModel, body: JsonObject, run: Answering, 
     return await reader.end();
   } catch (error) {
     if (error instanceof CannotCarry) return failed(explain.cannotCarry(error));
-    const failure = failed(explain.error(error), dialect.spentOf(assembly.result()));
-    return isNeverReached(error) ? { ...failure, neverReached: true } : failure;
+    return failedBy(error, explain.error(error), dialect.spentOf(assembly.result()));
   } finally {
     halt.abort();
   }

@@ -1,6 +1,7 @@
 // Finds the local model runtime on this machine. Its answers tell what kind it is, not its port, because any program
 // may listen on 8000 or 8080.
 
+import { isObject, type JsonObject, parseJson } from "../../contract/json-object.ts";
 import { LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/values.ts";
 import { runtimeOrigin } from "./open-runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
@@ -17,8 +18,6 @@ const KIND_OF_OWNER: Readonly<Record<string, string>> = {
 };
 
 export type FoundRuntime = { name: string; url: string };
-
-type Json = Record<string, unknown>;
 
 export async function discoverRuntime(
   origins: readonly { name: string; origin: string }[] = SOUGHT_RUNTIMES.flatMap((name) => {
@@ -51,16 +50,16 @@ export async function identifyRuntime(url: string, otherwise = "openai-compatibl
   return owners.map((owner) => KIND_OF_OWNER[owner]).find((kind) => kind !== undefined) ?? otherwise;
 }
 
-async function probe(url: string): Promise<Json | null> {
+async function probe(url: string): Promise<JsonObject | null> {
   try {
     const response = await runtimeFetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
-    const body: unknown = JSON.parse(response.ok ? await response.text() : "null");
-    return typeof body === "object" && body !== null && !Array.isArray(body) ? (body as Json) : null;
+    const body = response.ok ? parseJson(await response.text()) : null;
+    return isObject(body) ? body : null;
   } catch {
     return null;
   }
 }
 
-function rowsOf(data: unknown): Json[] {
-  return Array.isArray(data) ? data.filter((row) => typeof row === "object" && row !== null) : [];
+function rowsOf(data: unknown): JsonObject[] {
+  return Array.isArray(data) ? data.filter(isObject) : [];
 }

@@ -2,9 +2,9 @@
 // answer is assembled from them, as for any other runtime.
 
 import { randomUUID } from "node:crypto";
+import type { JsonObject } from "../../contract/json-object.ts";
 import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
-import type { JsonObject } from "../json-object.ts";
 
 export type Echoed = { text: string; model: string; words: number };
 type Answer = { before: string[]; piece: (text: string) => string; after: string[] };

@@ -9,15 +9,14 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
 import { APIS } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
-import { isObject, type JsonObject, objectOf, parseJson } from "../json-object.ts";
 import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "./chat-body.ts";
 import { ECHO_ANSWERS, type Echoed } from "./echo-answers.ts";
 import { echoEmbeddings } from "./echo-embeddings.ts";
-import type { JobFailure, Outcome, RunOptions, Runtime, Task } from "./runtime.ts";
-import { failed } from "./runtime.ts";
+import { failed, type JobFailure, type Outcome, type RunOptions, type Runtime, type Task } from "./runtime.ts";
 
 export const ECHO_MODEL = "echo";
 const MAX_DELAY_MS = 3_600_000;

@@ -2,6 +2,8 @@
 // {error:{message,type,code,status,details}}, {error:"…"}, [{error:{…}}], {detail}, {message,type,code},
 // {object:"error",…}, {type:"error",error:{…}}, plain text. A numeric `code` is an HTTP status.
 
+import { isObject, type JsonObject, jsonOrText } from "../../contract/json-object.ts";
+
 export type ErrorBody = {
   message: string;
   /** All machine-readable words of the body (code, type, status, reasons), lower case. */
@@ -13,8 +15,6 @@ export type ErrorBody = {
   /** Google's RetryInfo. */
   retryDelaySeconds?: number;
 };
-
-type Json = Record<string, unknown>;
 
 /** Anthropic's and Google's words for HTTP statuses; an error inside a stream has only these. */
 const STATUS_OF_WORD: Readonly<Record<string, number>> = {
@@ -60,14 +60,14 @@ export function readErrorBody(body: unknown): ErrorBody {
   };
 }
 
-function messageOf(root: Json, error: Json): string {
+function messageOf(root: JsonObject, error: JsonObject): string {
   const candidates = [error.message, root.error, error.detail, root.message];
   const text = candidates.find((candidate) => typeof candidate === "string" && candidate !== "");
   if (typeof text === "string") return text.trim();
   return JSON.stringify(error);
 }
 
-function retryInfo(details: readonly Json[]): number | undefined {
+function retryInfo(details: readonly JsonObject[]): number | undefined {
   for (const { retryDelay } of details) {
     const seconds = typeof retryDelay === "string" ? /^(\d+(?:\.\d+)?)s$/.exec(retryDelay)?.[1] : undefined;
     if (seconds !== undefined) return Number(seconds);
@@ -86,16 +86,4 @@ function numericStatus(code: unknown): number | undefined {
 
 function unwrapArray(value: unknown): unknown {
   return Array.isArray(value) && value.length > 0 ? value[0] : value;
-}
-
-function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,12 +2,11 @@
 // Reading stops when the answer is larger than the limit.
 
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
+import { parseJson } from "../../contract/json-object.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
-import { parseJson } from "../json-object.ts";
-import { classifyError, isNeverReached } from "./classify.ts";
-import type { JobFailure, Outcome, RunOptions } from "./runtime.ts";
-import { failed } from "./runtime.ts";
+import { classifyError } from "./classify.ts";
+import { failed, failedBy, type JobFailure, type Outcome, type RunOptions } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 import { MAX_EVENT_BYTES, StreamReader, tooLarge } from "./stream-reader.ts";
 
@@ -20,7 +19,6 @@ export type Exchange = {
   dialect: Dialect;
   /** The failure for a refusal or an error in the stream, worded for the caller. */
   explain: (failure: { status?: number; headers?: Record<string, string>; body?: unknown }) => JobFailure;
-  nowMs: () => number;
 };
 
 export async function exchange(
@@ -52,8 +50,7 @@ export async function exchange(
   } catch (error) {
     const spent = assembly === null ? {} : request.dialect.spentOf(assembly.result());
     if (error instanceof EventTooLarge) return failed(tooLarge(), spent);
-    const failure = failed(classifyError(error, request.nowMs()), spent);
-    return isNeverReached(error) ? { ...failure, neverReached: true } : failure;
+    return failedBy(error, classifyError(error, Date.now()), spent);
   } finally {
     done.abort();
   }

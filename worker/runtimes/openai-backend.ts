@@ -1,8 +1,8 @@
 // A runtime with OpenAI's API, possibly more of the five: requests are sent unchanged.
 
+import type { JsonObject } from "../../contract/json-object.ts";
 import type { Api } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
-import type { JsonObject } from "../json-object.ts";
 import type { Answering, Backend } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
 import { classifyFailure } from "./classify.ts";
@@ -40,7 +40,6 @@ export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
       body: JSON.stringify(body),
       dialect: DIALECTS[api],
       explain,
-      nowMs: Date.now,
     };
     return hidingSecret(secret, () => exchange(request, run));
   };

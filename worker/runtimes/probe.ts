@@ -1,14 +1,17 @@
 // Asks a runtime whether it answers, which models it lists, and which APIs it has. An empty request shows whether an
 // API exists: 404 and 405 mean no, a complaint about the request means yes.
 
+import { APICallError } from "ai";
+import { lineOf } from "../../contract/start-of.ts";
 import { APIS, type Api } from "../../contract/values.ts";
-import { isNeverReached, reasonOf } from "./classify.ts";
+import { isNeverReached, reasonOf } from "../error-causes.ts";
 import type { ModelList } from "./model-list.ts";
 import type { RuntimeState } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 
 const PROBE_TIMEOUT_MS = 5_000;
 const MAX_PROBE_CHARS = 4096;
+const MAX_REASON_CHARS = 200;
 
 export type ProbeOptions = {
   address: string;
@@ -60,12 +63,10 @@ async function isThere(url: string, headers: Record<string, string>): Promise<bo
 }
 
 function whyUnavailable(address: string, error: unknown): string {
-  const { statusCode: status } = error as { statusCode?: number };
+  const status = APICallError.isInstance(error) ? error.statusCode : undefined;
   const where = `the runtime at ${address}`;
   if (status === 401 || status === 403) return `${where} refuses the key`;
   if (status !== undefined) return `${where} answers with HTTP ${status}`;
-  const reason = reasonOf(error)
-    .replace(/\p{Cc}/gu, " ")
-    .slice(0, 200);
+  const reason = lineOf(reasonOf(error), MAX_REASON_CHARS);
   return isNeverReached(error) ? `${where} cannot be reached: ${reason}` : `${where} does not answer: ${reason}`;
 }

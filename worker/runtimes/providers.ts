@@ -1,8 +1,7 @@
 // The runtimes that a worker can serve, by name; the catalog's providers have the same names. Base URLs end where
 // `/chat/completions` (or the provider's own path) begins.
 
-import type { Api } from "../../contract/values.ts";
-import { LOCAL_RUNTIMES, type LocalRuntimeName } from "../../contract/values.ts";
+import { type Api, LOCAL_RUNTIMES, type LocalRuntimeName } from "../../contract/values.ts";
 
 export type ApiKind = "openai" | "anthropic" | "gemini";
 

@@ -2,6 +2,7 @@
 // a bug. Exception: after an abort `run` may end in any way; what it reports as spent counts.
 
 import type { Api } from "../../contract/values.ts";
+import { isNeverReached } from "../error-causes.ts";
 
 export type Usage = {
   input_tokens: number;
@@ -82,4 +83,10 @@ export type FailedOutcome = Extract<Outcome, { ok: false }>;
 
 export function failed(error: JobFailure, spent: Spent = {}): FailedOutcome {
   return { ok: false, error, ...spent };
+}
+
+/** The same for what was thrown, which also tells whether the runtime received anything. */
+export function failedBy(thrown: unknown, error: JobFailure, spent: Spent = {}): FailedOutcome {
+  const outcome = failed(error, spent);
+  return isNeverReached(thrown) ? { ...outcome, neverReached: true } : outcome;
 }

@@ -3,14 +3,15 @@
 // pass for a complete one. Streams that had not begun wait for the next line.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { WebSocket } from "ws";
+import type { WebSocket } from "ws";
 import { readerGone, type StreamError } from "../../contract/data-line.ts";
+import { parseJson } from "../../contract/json-object.ts";
 import { backoffMs } from "../backoff.ts";
+import { coordinatorSocket } from "../coordinator-socket.ts";
 import type { SessionSettings } from "../session.ts";
 import { FrameGatherer } from "./frame-gatherer.ts";
-import type { Streams, StreamWriter, WhenGone } from "./streams.ts";
+import { type Streams, type StreamWriter, streamKey, type WhenGone } from "./streams.ts";
 
-const HANDSHAKE_TIMEOUT_MS = 10_000;
 const PING_EVERY_MS = 15_000;
 const MAX_RECEIVED_BYTES = 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -38,15 +39,9 @@ type Stream = {
   writer: StreamWriter | null;
 };
 
-export type DataLineOptions = {
-  log: (line: string) => void;
-  /** Creates the replacement for when there is no WebSocket. */
-  fallBack: () => Streams;
-};
-
 export class DataLine implements Streams {
   readonly #settings: SessionSettings;
-  readonly #options: DataLineOptions;
+  readonly #openFallback: () => Streams;
   readonly #streams = new Map<string, Stream>();
   readonly #gatherer: FrameGatherer;
   #socket: WebSocket | null = null;
@@ -59,9 +54,10 @@ export class DataLine implements Streams {
   /** The permanent replacement. */
   #fallback: Streams | null = null;
 
-  constructor(settings: SessionSettings, options: DataLineOptions) {
+  /** `openFallback` opens the replacement for when there is no WebSocket. */
+  constructor(settings: SessionSettings, openFallback: () => Streams) {
     this.#settings = settings;
-    this.#options = options;
+    this.#openFallback = openFallback;
     this.#gatherer = new FrameGatherer({ send: (frame) => this.#isOpen && this.#socket?.send(frame) });
   }
 
@@ -75,12 +71,12 @@ export class DataLine implements Streams {
     this.prepare();
     const state = this.#isOpen ? "begun" : "waiting";
     const stream: Stream = { jobId, lease, whenGone, state, waiting: [], waitingBytes: 0, ending: null, writer: null };
-    this.#streams.set(keyOf(jobId, lease), stream);
+    this.#streams.set(streamKey(jobId, lease), stream);
     return { write: (events) => this.#write(stream, events) };
   }
 
   end(jobId: string, lease: number, error: StreamError | null): void {
-    const stream = this.#streams.get(keyOf(jobId, lease));
+    const stream = this.#streams.get(streamKey(jobId, lease));
     if (stream === undefined) {
       this.#fallback?.end(jobId, lease, error);
       return;
@@ -91,7 +87,7 @@ export class DataLine implements Streams {
 
   drop(jobId: string, lease: number): void {
     this.#fallback?.drop(jobId, lease);
-    this.#streams.delete(keyOf(jobId, lease));
+    this.#streams.delete(streamKey(jobId, lease));
     this.#gatherer.drop(jobId, lease);
   }
 
@@ -107,7 +103,7 @@ export class DataLine implements Streams {
 
   #write(stream: Stream, events: readonly string[]): Promise<void> | undefined {
     if (stream.writer !== null) return stream.writer.write(events);
-    const isDropped = this.#streams.get(keyOf(stream.jobId, stream.lease)) !== stream;
+    const isDropped = this.#streams.get(streamKey(stream.jobId, stream.lease)) !== stream;
     if (isDropped || stream.state === "lost") return undefined;
     if (stream.state === "begun") this.#gatherer.write(stream.jobId, stream.lease, events);
     else {
@@ -125,7 +121,7 @@ export class DataLine implements Streams {
 
   /** Also resolves when the reader stops waiting; output after that is not kept. */
   async #hasRoom(stream: Stream): Promise<void> {
-    while (this.#isFull(stream) && this.#streams.has(keyOf(stream.jobId, stream.lease))) {
+    while (this.#isFull(stream) && this.#streams.has(streamKey(stream.jobId, stream.lease))) {
       await delay(LOOK_EVERY_MS);
       if (!this.#isOpen && performance.now() - this.#awaySinceMs > AWAY_MS) this.#lose(stream);
     }
@@ -140,18 +136,11 @@ export class DataLine implements Streams {
     if (isLost) this.#gatherer.end(jobId, lease, LOST);
     else if (waiting.length > 0) this.#gatherer.write(jobId, lease, waiting);
     if (!isLost && ending !== null) this.#gatherer.end(jobId, lease, ending.error);
-    if (isLost || ending !== null) this.#streams.delete(keyOf(jobId, lease));
+    if (isLost || ending !== null) this.#streams.delete(streamKey(jobId, lease));
   }
 
   #connect(): void {
-    const { apiUrl, apiKey, instance } = this.#settings;
-    const url = `${apiUrl.replace(/^http/, "ws")}/api/workers/${encodeURIComponent(instance)}/stream`;
-    const socket = new WebSocket(url, {
-      headers: { authorization: `Bearer ${apiKey}` },
-      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-      maxPayload: MAX_RECEIVED_BYTES,
-      perMessageDeflate: false,
-    });
+    const socket = coordinatorSocket(this.#settings, "stream", MAX_RECEIVED_BYTES);
     this.#socket = socket;
     let isRefused = false;
     socket.on("open", () => this.#opened(socket));
@@ -205,7 +194,7 @@ export class DataLine implements Streams {
 
   /** What was written so far moves to the replacement. */
   #fallBack(): void {
-    const fallback = this.#options.fallBack();
+    const fallback = this.#openFallback();
     this.#fallback = fallback;
     for (const [key, stream] of this.#streams) {
       const { jobId, lease, waiting, ending, whenGone } = stream;
@@ -217,21 +206,14 @@ export class DataLine implements Streams {
   }
 
   #heard(text: string): void {
-    let message: unknown;
-    try {
-      message = text === "pong" ? null : JSON.parse(text);
-    } catch {
-      return;
-    }
+    const message = parseJson(text);
     for (const one of Array.isArray(message) ? message : [message]) {
       const parsed = readerGone.safeParse(one);
       if (!parsed.success) continue;
       const { job_id, lease } = parsed.data;
-      const stream = this.#streams.get(keyOf(job_id, lease));
+      const stream = this.#streams.get(streamKey(job_id, lease));
       this.drop(job_id, lease);
       stream?.whenGone();
     }
   }
 }
-
-const keyOf = (jobId: string, lease: number): string => `${jobId} ${lease}`;

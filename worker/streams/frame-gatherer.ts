@@ -10,6 +10,7 @@ import {
   type StreamError,
   writePart,
 } from "../../contract/data-line.ts";
+import { streamKey } from "./streams.ts";
 
 /** The head line of a part, with the longest id and lease. */
 const MAX_HEAD_BYTES = 128;
@@ -45,7 +46,7 @@ export class FrameGatherer {
   }
 
   write(jobId: string, lease: number, events: readonly string[]): void {
-    const key = keyOf(jobId, lease);
+    const key = streamKey(jobId, lease);
     for (const event of events) {
       const bytes = Buffer.byteLength(event);
       const open = this.#open.get(key);
@@ -113,13 +114,11 @@ export class FrameGatherer {
   }
 
   #close(jobId: string, lease: number): void {
-    const key = keyOf(jobId, lease);
+    const key = streamKey(jobId, lease);
     this.#open.delete(key);
     this.#begun.delete(key);
   }
 }
-
-const keyOf = (jobId: string, lease: number): string => `${jobId} ${lease}`;
 
 function* framesOf(parts: readonly (Part | Ended)[]): Generator<string> {
   let frame: string[] = [];

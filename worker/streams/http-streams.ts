@@ -4,7 +4,7 @@
 import type { StreamError } from "../../contract/data-line.ts";
 import { runtimeFetch } from "../runtimes/runtime-fetch.ts";
 import type { SessionSettings } from "../session.ts";
-import type { Streams, StreamWriter, WhenGone } from "./streams.ts";
+import { type Streams, type StreamWriter, streamKey, type WhenGone } from "./streams.ts";
 
 /** With this much unsent, the runtime is not read further. */
 const FULL_BYTES = 1024 * 1024;
@@ -39,20 +39,20 @@ export class HttpStreams implements Streams {
         new ByteLengthQueuingStrategy({ highWaterMark: FULL_BYTES }),
       );
       void this.#post(jobId, lease, body, halt.signal).then((isGone) => {
-        this.#open.delete(keyOf(jobId, lease));
+        this.#open.delete(streamKey(jobId, lease));
         hasRoom();
         if (isGone) whenGone();
       });
       if (controller === null) throw new Error("a stream starts at once");
       const opened = { body: controller as Open["body"], halt };
-      this.#open.set(keyOf(jobId, lease), opened);
+      this.#open.set(streamKey(jobId, lease), opened);
       return opened;
     };
     return {
       write: (events) => {
         if (events.length === 0) return undefined;
         stream ??= begin();
-        if (this.#open.get(keyOf(jobId, lease)) !== stream) return undefined;
+        if (this.#open.get(streamKey(jobId, lease)) !== stream) return undefined;
         stream.body.enqueue(encoder.encode(events.join("")));
         if ((stream.body.desiredSize ?? 1) > 0) return undefined;
         room ??= new Promise<void>((resolve) => {
@@ -68,15 +68,15 @@ export class HttpStreams implements Streams {
 
   /** An error is not an event: it is in the job's report. */
   end(jobId: string, lease: number, error: StreamError | null): void {
-    const stream = this.#open.get(keyOf(jobId, lease));
-    this.#open.delete(keyOf(jobId, lease));
+    const stream = this.#open.get(streamKey(jobId, lease));
+    this.#open.delete(streamKey(jobId, lease));
     if (error === null) stream?.body.close();
     else stream?.halt.abort();
   }
 
   drop(jobId: string, lease: number): void {
-    this.#open.get(keyOf(jobId, lease))?.halt.abort();
-    this.#open.delete(keyOf(jobId, lease));
+    this.#open.get(streamKey(jobId, lease))?.halt.abort();
+    this.#open.delete(streamKey(jobId, lease));
   }
 
   close(): void {
@@ -104,5 +104,3 @@ export class HttpStreams implements Streams {
     }
   }
 }
-
-const keyOf = (jobId: string, lease: number): string => `${jobId} ${lease}`;

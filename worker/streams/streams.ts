@@ -10,6 +10,9 @@ export type StreamWriter = {
 /** Called when a stream has no reader any more. */
 export type WhenGone = () => void;
 
+/** Under which a stream is known: a job may have been here under an older lease. */
+export const streamKey = (jobId: string, lease: number): string => `${jobId} ${lease}`;
+
 export type Streams = {
   /** A streamed job has arrived: open the line now, so that its first output does not wait for a handshake. */
   prepare: () => void;

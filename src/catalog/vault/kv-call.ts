@@ -1,6 +1,7 @@
 // One call to the HTTP API of Vault or OpenBao: headers, limits, and which answers mean that it is unavailable. The
 // vault's texts are discarded: only the status and the parsed body are returned, and neither is logged.
 
+import { isObject, parseJson } from "../../../contract/json-object.ts";
 import { readBody } from "../bounded-body.ts";
 import { deadline, discardBody, orAborted } from "../when-aborted.ts";
 import type { SecretReading } from "./secret-source.ts";
@@ -53,23 +54,14 @@ async function answerOf(response: Response, signal: AbortSignal): ReturnType<KvC
   }
   const reading = await readBody(response, KV_MAX_BYTES, signal);
   if (!reading.ok) return { kind: "unavailable", detail: `the vault's answer cannot be read: ${reading.reason}` };
-  const body = reading.text === "" ? null : parse(reading.text);
+  const body = reading.text === "" ? null : parseJson(reading.text);
   if (body === undefined)
     return { kind: "refused", detail: "the vault's address answers with something other than JSON" };
   return { status: response.status, body };
 }
 
 export function field(value: unknown, key: string): unknown {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-  return (value as Record<string, unknown>)[key] ?? undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return isObject(value) && Object.hasOwn(value, key) ? (value[key] ?? undefined) : undefined;
 }
 
 /** 412 is a read that is not replicated yet, 472 and 473 are standbys, 503 is sealed or in maintenance. */

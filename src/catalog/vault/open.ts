@@ -4,8 +4,7 @@
 import { environmentSecrets } from "./environment.ts";
 import { kvSecrets } from "./kv.ts";
 import type { KvAuth } from "./kv-login.ts";
-import type { SecretSource } from "./secret-source.ts";
-import { variableName } from "./secret-source.ts";
+import { type SecretSource, variableName } from "./secret-source.ts";
 import { isStoreBinding, secretsStoreSecrets } from "./secrets-store.ts";
 
 type Settings = Readonly<Record<string, unknown>>;

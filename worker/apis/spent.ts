@@ -1,12 +1,13 @@
-// A runtime's token counts in the contract's form, or null if it reported none. Counts are never estimated, and parts
-// never exceed the total, whatever a runtime claims.
+// What an answer spent, in the contract's form. Counts are never estimated, and parts never exceed the total, whatever a
+// runtime claims.
 
 import { MAX_TOKENS } from "../../contract/field.ts";
-import type { Usage } from "../runtimes/runtime.ts";
+import type { Spent, Usage } from "../runtimes/runtime.ts";
 
 type Told = { input: unknown; output: unknown; cached?: unknown; reasoning?: unknown };
 
-export function tokenUsage({ input, output, cached, reasoning }: Told): Usage | null {
+/** Null if the runtime reported no tokens. */
+function tokenUsage({ input, output, cached, reasoning }: Told): Usage | null {
   if (typeof input !== "number" && typeof output !== "number") return null;
   const input_tokens = count(input);
   const output_tokens = count(output);
@@ -18,6 +19,12 @@ export function tokenUsage({ input, output, cached, reasoning }: Told): Usage | 
     ...(cached_input_tokens > 0 ? { cached_input_tokens } : {}),
     ...(reasoning_tokens > 0 ? { reasoning_tokens } : {}),
   };
+}
+
+/** What an answer tells of its tokens and its model. */
+export function spentOf(told: Told, model: unknown): Spent {
+  const usage = tokenUsage(told);
+  return { ...(usage === null ? {} : { usage }), ...(typeof model === "string" && model !== "" ? { model } : {}) };
 }
 
 /** The coordinator refuses a result whose counts are above its limit; the result is worth more than the counts. */

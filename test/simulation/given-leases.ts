@@ -1,0 +1,98 @@
+// To whom jobs are given, and how many: checks of the leases that a step gave out.
+
+import { isLeased, type Job } from "../../domain/job.ts";
+import type { Worker } from "../../domain/worker.ts";
+import type { Check } from "./invariants.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** Leases that this step gave out. */
+const newLeases = (before: Snapshot, now: Snapshot): Job[] =>
+  now.changed
+    .filter(({ job }) => isLeased(job) && job.lease !== before.jobs.get(job.id)?.job.lease)
+    .map(({ job }) => job);
+
+export const capacityHolds: Check = (before, now, { isShared }) => {
+  for (const job of newLeases(before, now)) {
+    const instance = job.assignedWorker ?? "";
+    const load = [...now.jobs.values()].filter(({ worker }) => worker === instance).length;
+    const [was, is] = [before, now].map(({ workers }) => workers.get(instance)?.concurrency);
+    // If several turns shared the commit, it may have been more in between.
+    if (isShared && was !== is) continue;
+    if (load > Math.max(was ?? 0, is ?? 0)) return `${instance} holds ${load} jobs, and takes ${is}`;
+  }
+  return null;
+};
+
+const limitOf = ({ config }: Snapshot, provider: string): number =>
+  config.providers.get(provider)?.rateLimit?.maxConcurrent ?? Number.POSITIVE_INFINITY;
+
+export const providerLimitHolds: Check = (before, now, { isShared }) => {
+  for (const { workerProvider } of newLeases(before, now)) {
+    const provider = workerProvider ?? "";
+    const [was, is] = [limitOf(before, provider), limitOf(now, provider)];
+    // With several turns in the commit, another limit may have held in between.
+    if (isShared && before.config !== now.config) continue;
+    const allowed = Math.max(was, is);
+    const load = [...now.jobs.values()].filter(({ job }) => isLeased(job) && job.workerProvider === provider).length;
+    if (load > allowed) return `provider ${provider} runs ${load} jobs, and takes ${allowed}`;
+  }
+  return null;
+};
+
+const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =>
+  worker !== undefined &&
+  !worker.isHalted &&
+  worker.unavailable === null &&
+  (worker.pause === null || (worker.pause.untilAt ?? Number.POSITIVE_INFINITY) <= nowAt) &&
+  (job.provider === null || worker.provider === job.provider) &&
+  job.tags.every((tag) => worker.tags.includes(tag)) &&
+  (job.model === null || worker.models === null || worker.models.includes(job.model));
+
+/**
+ * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of an open socket
+ * have the platform's clock.
+ */
+export const theSilentAreGivenNothing: Check = (before, now, { model, shell, workers, isShared }) => {
+  const given = isShared ? [] : newLeases(before, now);
+  if (given.length === 0) return null;
+  const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
+  const { elapsedAt, heededAt, nowAt } = shell.clock;
+  const offlineAfterMs = Math.max(...[before, now].map(({ config }) => config.presence.offlineAfterMs));
+  for (const { id, assignedAt, assignedWorker } of given) {
+    if (assignedWorker === null || open.has(assignedWorker)) continue;
+    const heardAt = Math.max(model.heardAt.get(assignedWorker) ?? 0, heededAt);
+    const silentMs = (assignedAt ?? nowAt) + elapsedAt - nowAt - heardAt;
+    if (silentMs > offlineAfterMs) return `${assignedWorker} was given job ${id} after ${silentMs} ms of silence`;
+  }
+  return null;
+};
+
+/** Nor is a worker without a socket whose last report's key was revoked since. */
+export const theLockedOutAreGivenNothing: Check = (before, now, { endedKeys, workers, isShared }) => {
+  const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
+  for (const { id, assignedWorker } of isShared ? [] : newLeases(before, now)) {
+    if (assignedWorker === null || open.has(assignedWorker)) continue;
+    const keyIds = [before, now].map(({ workers: known }) => known.get(assignedWorker)?.keyId ?? "");
+    if (keyIds.every((keyId) => endedKeys.has(keyId)))
+      return `${assignedWorker} was given job ${id} after its key ${keyIds[1]} was revoked`;
+  }
+  return null;
+};
+
+/** Checked with the worker and the job before and after the step, unless others may have changed both in between. */
+export const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) => {
+  if (isShared) return null;
+  for (const job of newLeases(before, now)) {
+    const instance = job.assignedWorker ?? "";
+    const workers = [now.workers.get(instance), before.workers.get(instance)];
+    const asked = [job, before.jobs.get(job.id)?.job ?? job];
+    const times = [now.nowAt, before.nowAt];
+    const isFit = workers.some((worker) => asked.some((one) => times.some((at) => mayHave(worker, one, at))));
+    if (!isFit) return `${instance} was given job ${job.id}, which it may not have`;
+    const { offlineAfterMs } = before.config.presence;
+    const silentSince = model.signs.get(instance) ?? Number.NEGATIVE_INFINITY;
+    if ((job.assignedAt ?? now.nowAt) - silentSince > Math.max(offlineAfterMs, now.config.presence.offlineAfterMs))
+      return `${instance} was given job ${job.id}, and was silent since ${silentSince}`;
+  }
+  return null;
+};
