@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { json } from "../../contract/field.ts";
+import { GONE, OK } from "../../contract/http-status.ts";
 import { jobIdParam } from "../../contract/worker.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { invalid } from "../../domain/refusal.ts";
@@ -17,8 +18,6 @@ import { followJob, standOf, watchUntil } from "./follow-job.ts";
 import { STREAM_HEADERS } from "./headers.ts";
 
 const KEEP_ALIVE_MS = 5_000;
-const GONE = 410;
-const OK = 200;
 const EVENT_ID = /^(\d{1,15})\.(\d{1,15})$/;
 
 interface Place {

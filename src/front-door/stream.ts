@@ -4,6 +4,7 @@
 
 import { errorEvent } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
+import { OK } from "../../contract/http-status.ts";
 import { within } from "../../contract/within.ts";
 import type { Api } from "../../domain/api.ts";
 import { isFinal } from "../../domain/job-status.ts";
@@ -24,7 +25,6 @@ import type { DoorRequest } from "./request.ts";
 
 /** Time that a stream may arrive after its job's report. */
 const LATE_STREAM_MS = 5_000;
-const OK = 200;
 /** Time limit for the last write: a client that does not read will not read an error either. */
 const LAST_WRITE_MS = 1_000;
 
