@@ -36,6 +36,7 @@ import { socketRoutes } from "./routes/sockets.ts";
 import { streamRoutes } from "./routes/streams.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
+import { workerProtocolRoutes } from "./routes/worker-protocol.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -52,6 +53,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...jobStreamRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
+  ...workerProtocolRoutes,
   ...killswitchRoutes,
   ...scheduleRoutes,
   ...costRoutes,

@@ -22,7 +22,6 @@ const CODES: Partial<Record<RefusalCode, string>> = {
   authentication_failed: "invalid_api_key",
   key_revoked: "invalid_api_key",
   key_rotated: "invalid_api_key",
-  no_eligible_workers: "no_eligible_workers",
 };
 
 const paramOf = (refusal: Refusal): string | null => {

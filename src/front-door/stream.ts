@@ -10,6 +10,7 @@ import type { Api } from "../../domain/api.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
 import { streamLost } from "../../durable-objects/relayed-stream.ts";
+import { KEEP_ALIVE } from "../../durable-objects/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
@@ -18,10 +19,11 @@ import { readRelay } from "../http/relay.ts";
 import { askTenant } from "../http/tenant.ts";
 import { watchClient } from "./client-gone.ts";
 import { failureResponse } from "./errors.ts";
-import { standOf, watchUntil } from "./follow-job.ts";
+import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import type { DoorRequest } from "./request.ts";
+import { writtenBody } from "./written-body.ts";
 
 /** Time that a stream may arrive after its job's report. */
 const LATE_STREAM_MS = 5_000;
@@ -62,13 +64,7 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: Do
 const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: DoorRequest): Promise<Beginning> => {
   for (let { job } = asked; ; ) {
     if (isFinal(job.status)) return { kind: "final", job };
-    const moved = watchUntil(
-      c,
-      token,
-      job,
-      ({ status, lease }) => status !== job.status || lease !== job.lease,
-      standOf(job),
-    );
+    const moved = watchMove(c, token, job);
     if (job.worker === null || job.status === "pending") {
       job = await moved;
       continue;
@@ -111,22 +107,16 @@ const committed = (
   { settings }: Asked,
   { asking, wantsUsage }: DoorRequest,
 ): ReadableStream<Uint8Array> => {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const encoder = new TextEncoder();
-  const say = async (text: string): Promise<void> => {
-    const writer = writable.getWriter();
-    await writer.write(encoder.encode(text)).finally(() => writer.releaseLock());
-  };
-  const keepAlive = (): void => void say(": keep-alive\n\n").catch(() => undefined);
-  const ticking = setInterval(keepAlive, settings.keepAliveMs);
+  const body = writtenBody();
+  const endComments = body.writeEvery(settings.keepAliveMs, KEEP_ALIVE);
   const endWith = async (text: string): Promise<void> => {
-    await within(say(text), LAST_WRITE_MS);
-    await within(writable.close(), LAST_WRITE_MS);
+    await within(body.write(text), LAST_WRITE_MS);
+    await within(body.close(), LAST_WRITE_MS);
   };
   const relay = async (): Promise<void> => {
-    keepAlive();
-    const first = await begun.finally(() => clearInterval(ticking));
-    if (first.kind === "events") return first.body.pipeTo(writable, { preventAbort: true });
+    void body.write(KEEP_ALIVE).catch(() => undefined);
+    const first = await begun.finally(endComments);
+    if (first.kind === "events") return body.pipe(first.body, { preventAbort: true });
     const { status, error, result } = first.job;
     await endWith(
       status === "completed"
@@ -136,8 +126,8 @@ const committed = (
   };
   const done = relay().catch(async () => {
     await endWith(lostEvent(asking.api)).catch(() => undefined);
-    await writable.abort().catch(() => undefined);
+    await body.abort().catch(() => undefined);
   });
   c.executionCtx.waitUntil(done);
-  return readable;
+  return body.readable;
 };
