@@ -47,8 +47,7 @@ const jobsWithRuns = (jobs: Client["jobs"]) => ({
   ): AsyncGenerator<JobStreamEvent> {
     if (typeof job === "string") return yield* streamJob(jobs, job, options);
     const { signal, idempotencyKey } = options;
-    const streamed: NewJobRequest & { stream: true } = { ...job, stream: true };
-    const { id } = await jobs.create(streamed, { signal, idempotencyKey });
+    const { id } = await jobs.create({ ...job, stream: true }, { signal, idempotencyKey });
     yield* streamJob(jobs, id, options);
   },
 });

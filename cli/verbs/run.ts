@@ -62,8 +62,7 @@ const chunkText = (data: unknown): string => {
 const streamed = async (context: Context, job: NewJobRequest): Promise<number> => {
   const { output, signal } = context;
   const { jobs } = context.client();
-  const wanted: NewJobRequest & { stream: true } = { ...job, stream: true };
-  const { id } = await jobs.create(wanted, { signal });
+  const { id } = await jobs.create({ ...job, stream: true }, { signal });
   output.say(`Job ${id}`);
   goesOn(context, id);
   let last = "";
