@@ -2,12 +2,12 @@
 
 import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import type { BulkAction, JobFilter, JobListQuery } from "../../contract/job-list.ts";
+import type { BulkAction } from "../../contract/job-list.ts";
 import type { JobStatus } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { count, plural } from "../format.ts";
 import { serverNow } from "../state/clock.ts";
-import { type Filter, formatSearch } from "../state/job-filter.ts";
+import { asJobFilter, type Filter, formatSearch } from "../state/job-filter.ts";
 import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
 import { rangeInWords } from "../state/time-range.ts";
@@ -43,7 +43,7 @@ const countParts = (action: BulkAction, filter: Filter, signal: AbortSignal): Pr
   return Promise.all(
     statuses.map(async (status) => {
       const part = { ...filter, status };
-      const found = await api.jobs.list({ ...part, limit: 1 } as unknown as JobListQuery, { signal });
+      const found = await api.jobs.list({ ...asJobFilter(part), limit: 1 }, { signal });
       return { filter: part, total: found.total, isCapped: found.total_is_capped };
     }),
   );
@@ -56,7 +56,7 @@ interface Tally {
 
 /** Continues until no job remains or none changes. */
 const changePart = async (action: BulkAction, part: Part, isExact: boolean, tally: Tally, onStep: () => void) => {
-  const filter = part.filter as unknown as JobFilter;
+  const filter = asJobFilter(part.filter);
   let expected = isExact && !part.isCapped ? part.total : undefined;
   for (;;) {
     const report = await api.jobs.changeMany({ action, filter, ...(expected === undefined ? {} : { expected }) });
