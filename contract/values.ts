@@ -3,7 +3,7 @@
 
 export { APIS, type Api } from "../domain/api.ts";
 export { BUDGET_ACTIONS, STRATEGIES } from "../domain/config.ts";
-export { isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
+export { CHANGEABLE_STATUSES, isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
 export type { Json } from "../domain/json.ts";
 export { ROLES, type Role } from "../domain/key.ts";
 export {
