@@ -133,9 +133,13 @@ const checkJob = async (client: Signalbox, { tags, ...wanted }: Wanted, signal: 
     if (job.status === "completed") return good("job", `${job.id} completed on ${job.assigned_worker}`);
     return bad("job", `${job.id} ${job.status}: ${job.error?.message ?? ""}`);
   } catch (error) {
-    signal.throwIfAborted();
-    if (!inTime.aborted) throw error;
-    const { status, waiting_reason } = await client.jobs.cancel(created.id, { signal });
+    // Nobody waits for it any more, also after an interrupt.
+    const cancelled = client.jobs.cancel(created.id);
+    if (signal.aborted || !inTime.aborted) {
+      await cancelled.catch(() => undefined);
+      throw error;
+    }
+    const { status, waiting_reason } = await cancelled;
     return bad("job", `${created.id} was not done within a minute (${waiting_reason ?? status}) and was cancelled`);
   }
 };

@@ -36,11 +36,15 @@ const readLogin = (env: Environment): Login | null => {
 /** Written atomically, and never readable by others, not even briefly. */
 export const keepLogin = (env: Environment, login: Login): string => {
   const file = loginFile(env);
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(draft, 0o600);
-  renameSync(draft, file);
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
+    chmodSync(draft, 0o600);
+    renameSync(draft, file);
+  } catch (error) {
+    throw new Failure(`${file} cannot be written: ${(error as Error).message}`);
+  }
   return file;
 };
 

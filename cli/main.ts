@@ -2,6 +2,7 @@
 // interrupted.
 
 import { readFile } from "node:fs/promises";
+import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
 import { ApiProblem } from "../contract/client/problem.ts";
 import { Signalbox } from "../sdk/signalbox.ts";
@@ -23,9 +24,9 @@ const sinkOver = (stream: NodeJS.WriteStream): Sink => ({
   columns: stream.columns,
 });
 
-const readInput = (file: string): Promise<string> =>
+const readInput = (file: string, signal: AbortSignal): Promise<string> =>
   file === "-"
-    ? text(process.stdin)
+    ? text(addAbortSignal(signal, process.stdin))
     : readFile(file, "utf8").catch((error: Error) => {
         throw new Failure(`${file} cannot be read: ${error.message}`);
       });
@@ -40,7 +41,7 @@ const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
     output: new Output({ out, err: sinkOver(process.stderr), isJson, hasColour }),
     signal,
     env,
-    readInput,
+    readInput: (file) => readInput(file, signal),
   };
 };
 

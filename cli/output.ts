@@ -25,8 +25,18 @@ const PLAIN = "\u001b[0m";
 const NARROW = 80;
 const LEAST_LAST_COLUMN = 12;
 
-/** Without control characters: a prompt or a worker's name could otherwise rewrite the terminal. */
+/** On one line, without control characters: a prompt or a worker's name could otherwise rewrite the terminal. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
+
+/** The same for text of several lines: its line breaks and tabs stay. */
+const printableLines = (text: string): string => text.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{Cc}\n\t]+/gu, " ");
+
+/** JSON escapes only the first of the two blocks of control characters; terminals obey both. */
+const asJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replaceAll(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
 const asCell = (value: unknown): string => {
   if (value === null || value === undefined) return "";
@@ -50,22 +60,28 @@ export class Output {
 
   /** Messages about progress, never data. */
   say(words: string): void {
-    this.#options.err.write(`${words}\n`);
+    this.#options.err.write(`${printableLines(words)}\n`);
   }
 
   /** One value; `text` is the form for people. */
   value(value: unknown, text: string): void {
-    this.#options.out.write(this.#options.isJson ? `${JSON.stringify(value, null, 2)}\n` : withEnd(text));
+    this.#show(this.#options.isJson ? `${asJson(value, 2)}\n` : withEnd(text));
   }
 
   /** One of many values that arrive over time: one line each, also as JSON. */
   line(value: unknown, text: string): void {
-    this.#options.out.write(this.#options.isJson ? `${JSON.stringify(value)}\n` : withEnd(text));
+    this.#show(this.#options.isJson ? `${asJson(value)}\n` : withEnd(text));
   }
 
   /** Text as it arrives, without a line end. */
   raw(text: string): void {
-    this.#options.out.write(text);
+    this.#show(text);
+  }
+
+  /** A pipe or a file gets the data as it is. */
+  #show(text: string): void {
+    const { out } = this.#options;
+    out.write(out.isTerminal ? printableLines(text) : text);
   }
 
   /** `whole` is what --json prints: the whole answer, not only its rows. */
@@ -79,13 +95,17 @@ export class Output {
     else out.write(this.#aligned(cells, titles));
   }
 
-  /** A record, one field per line. */
+  /** A record, one field per line; on a terminal a text keeps its lines. */
   record(value: object, fields: readonly (readonly [title: string, value: unknown])[]): void {
     const shown = fields.filter(([, field]) => field !== null && field !== undefined && field !== "");
-    const width = Math.max(0, ...shown.map(([title]) => title.length));
-    const separator = (title: string): string =>
-      this.#options.out.isTerminal ? " ".repeat(width - title.length) + COLUMN_GAP : "\t";
-    this.value(value, shown.map(([title, field]) => `${title}${separator(title)}${asCell(field)}\n`).join(""));
+    const width = Math.max(0, ...shown.map(([title]) => title.length)) + COLUMN_GAP.length;
+    const { isTerminal } = this.#options.out;
+    const lineOf = (title: string, field: unknown): string => {
+      if (!isTerminal) return `${title}\t${asCell(field)}\n`;
+      const lines = typeof field === "string" ? printableLines(field).trimEnd().split("\n") : [asCell(field)];
+      return `${title.padEnd(width)}${lines.join(`\n${" ".repeat(width)}`)}\n`;
+    };
+    this.value(value, shown.map(([title, field]) => lineOf(title, field)).join(""));
   }
 
   #aligned(cells: readonly string[][], titles: readonly string[]): string {

@@ -54,7 +54,8 @@ export const instant = z.iso
   .meta({ description: "RFC 3339 time" });
 export const count = z.int().min(0);
 /** Far beyond any context window, and small enough that sums never overflow. */
-export const tokenCount = z.int().min(0).max(1_000_000_000_000);
+export const MAX_TOKENS = 1_000_000_000_000;
+export const tokenCount = z.int().min(0).max(MAX_TOKENS);
 export const usd = z.number().min(0).max(9_000_000).meta({ description: "decimal US dollars" });
 
 /** Any JSON value; depth and size are bounded by the body that carried it. */

@@ -17,9 +17,9 @@ export function isNeverReached(error: unknown): boolean {
   return causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
 }
 
-/** The first cause with a code, else what was thrown, in its own words. */
+/** The first cause with a code, else what was thrown, in its own words. Fetch wraps what happened in one that says nothing. */
 export function reasonOf(error: unknown): string {
-  const causes = causesOf(error);
+  const causes = causesOf(error).filter(({ message }, at, all) => message !== "fetch failed" || at === all.length - 1);
   return (causes.find(({ code }) => code !== undefined) ?? causes[0])?.message ?? "";
 }
 

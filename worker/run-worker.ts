@@ -1,5 +1,5 @@
 // The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after
-// a signal, 1 if the settings or the key are wrong. A second signal ends it at once.
+// a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
 
 import { VERSION } from "../contract/version.ts";
 import { watchConfig } from "./config.ts";
@@ -14,7 +14,7 @@ import { ECHO_MODEL } from "./runtimes/echo.ts";
 import { openRuntime } from "./runtimes/open-runtime.ts";
 import { HOSTED_PROVIDERS } from "./runtimes/providers.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
-import { readSettings, type Settings, USAGE } from "./settings.ts";
+import { readSettings, type Settings, usageOf } from "./settings.ts";
 import { openSocketSession } from "./socket-session.ts";
 import { openStreams } from "./streams/open-streams.ts";
 
@@ -30,12 +30,16 @@ class Mistake extends Error {}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Runs until a signal. @returns the exit code; errors have been printed. */
-export async function runWorker(args: readonly string[], env: Environment): Promise<number> {
+/** Runs until a signal. `command` is how it was started. @returns the exit code; errors have been printed. */
+export async function runWorker(
+  args: readonly string[],
+  env: Environment,
+  command = "npm run worker --",
+): Promise<number> {
   // The AI SDK's warnings could contain keys and prompts.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   try {
-    return await run(args, env);
+    return await run(args, env, command);
   } catch (error) {
     // A mistake of the operator is printed in one line; anything else is a bug and printed with its stack.
     console.error(error instanceof Mistake ? `worker: ${error.message}` : error);
@@ -43,13 +47,16 @@ export async function runWorker(args: readonly string[], env: Environment): Prom
   }
 }
 
-async function run(args: readonly string[], env: Environment): Promise<number> {
+async function run(args: readonly string[], env: Environment, command: string): Promise<number> {
   const read = readSettings(args, env);
   if (read.ok === "help") {
-    console.log(USAGE);
+    console.log(usageOf(command));
     return 0;
   }
-  if (!read.ok) throw new Mistake(`${read.problems.join("\n  ")}\n\n${USAGE}`);
+  if (!read.ok) {
+    console.error(`worker: ${read.problems.join("\n  ")}\n\n${usageOf(command)}`);
+    return 2;
+  }
   const { settings } = read;
   const runtime = await chooseRuntime(settings, environmentKeys(env));
   const refused = await work(settings, runtime);

@@ -40,7 +40,8 @@ const FLAGS = {
   help: "prints this text",
 } as const;
 
-export const USAGE = `npm run worker -- [--flag value …]
+/** `command`: what the reader typed to come here. */
+export const usageOf = (command: string): string => `${command} [--flag value …]
 
 ${Object.entries(FLAGS)
   .map(([flag, says]) => `  --${flag.padEnd(12)} ${says}`)

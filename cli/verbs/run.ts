@@ -5,7 +5,6 @@ import { jsonOrText, objectOf } from "../../contract/json-object.ts";
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
-import { printable } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 
@@ -48,10 +47,15 @@ const showEnd = ({ output }: Context, job: JobResource): number => {
 const unhappyEnd = ({ id, status, error }: JobResource): string =>
   `Job ${id} ${status}${error === null ? "" : `: ${error.code}: ${error.message}`}`;
 
-const goesOn = (context: Context, id: string): void =>
-  context.signal.addEventListener("abort", () => context.output.say(`The job continues: signalbox jobs get ${id}`), {
-    once: true,
-  });
+/** Whatever ends the waiting, a signal or a lost connection: the job has an id that its user must know. */
+const followed = async <Result>({ output }: Context, id: string, following: Promise<Result>): Promise<Result> => {
+  try {
+    return await following;
+  } catch (error) {
+    output.say(`The job continues: signalbox jobs get ${id}`);
+    throw error;
+  }
+};
 
 /** The text of a chunk of an ordinary job. */
 const chunkText = (data: unknown): string => {
@@ -64,28 +68,30 @@ const streamed = async (context: Context, job: NewJobRequest): Promise<number> =
   const { jobs } = context.client();
   const { id } = await jobs.create({ ...job, stream: true }, { signal });
   output.say(`Job ${id}`);
-  goesOn(context, id);
+  return followed(context, id, showWhileWritten(context, id));
+};
+
+const showWhileWritten = async (context: Context, id: string): Promise<number> => {
+  const { output, signal } = context;
+  const { jobs } = context.client();
   let last = "";
   for await (const event of jobs.stream(id, { signal })) {
     if (output.isJson) output.line(event, "");
     else if (event.type === "chunk") {
       last = chunkText(event.data) || last;
-      output.raw(printableLines(chunkText(event.data)));
+      output.raw(chunkText(event.data));
     }
   }
   if (!output.isJson && last !== "" && !last.endsWith("\n")) output.raw("\n");
   const ended = await jobs.wait(id, { signal });
   if (ended.status === "completed") {
     // Its worker told nothing while it wrote.
-    if (!output.isJson && last === "") output.raw(`${printableLines(textOf(ended.result))}\n`);
+    if (!output.isJson && last === "") output.raw(`${textOf(ended.result)}\n`);
     return 0;
   }
   output.say(unhappyEnd(ended));
   return 1;
 };
-
-/** Keeps line breaks and tabs, replaces other control characters. */
-const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
 
 export const runCommand: Verb = {
   name: "run",
@@ -107,7 +113,6 @@ export const runCommand: Verb = {
       output.value(created, created.id);
       return;
     }
-    goesOn(context, created.id);
-    return showEnd(context, await jobs.wait(created.id, { signal }));
+    return showEnd(context, await followed(context, created.id, jobs.wait(created.id, { signal })));
   },
 };

@@ -36,7 +36,8 @@ export const serviceCommands: readonly Verb[] = [
       const { url, key } = loginOf(env);
       await sayIfOutdated(url, output, signal);
       // The worker uses the same address and key as every other command.
-      return runWorker(rest, { ...env, SERVICE_API_URL: url, ...(key === undefined ? {} : { SERVICE_API_KEY: key }) });
+      const settings = { ...env, SERVICE_API_URL: url, ...(key === undefined ? {} : { SERVICE_API_KEY: key }) };
+      return runWorker(rest, settings, "signalbox worker");
     },
   },
   {

@@ -60,7 +60,13 @@ const FIRST_BACKOFF_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
 /** Refusals that soon end by themselves. The others (a killswitch, a budget, no worker) are the answer. */
-const PASSING_CODES: ReadonlySet<string> = new Set(["rate_limited", "overloaded", "history_unavailable"]);
+const PASSING_CODES: ReadonlySet<string> = new Set([
+  "rate_limited",
+  "overloaded",
+  "tenant_unavailable",
+  "history_backlog",
+  "history_unavailable",
+]);
 const PASSING_STATUSES: ReadonlySet<number> = new Set([0, 429, 502, 503, 504]);
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "PUT"]);
 
@@ -102,9 +108,16 @@ const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
     signal?.addEventListener("abort", leave, { once: true });
   });
 
+/** No key has other characters. What `Headers` would throw contains the key. */
+const sendable = (key: string): string => {
+  if (/^[\x21-\x7e]+$/.test(key.trim())) return key.trim();
+  const detail = "the key contains characters that no key has: copy it again, whole and on one line";
+  throw new ApiProblem({ status: 0, code: "authentication_failed", title: "Authentication failed", detail });
+};
+
 const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string | undefined): Headers => {
   const all = new Headers();
-  if (key !== undefined) all.set("authorization", `Bearer ${key}`);
+  if (key !== undefined) all.set("authorization", `Bearer ${sendable(key)}`);
   if (body !== undefined) all.set("content-type", body instanceof TextBody ? body.type : "application/json");
   if (repeats === "keyed") all.set("idempotency-key", options?.idempotencyKey ?? crypto.randomUUID());
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, value);

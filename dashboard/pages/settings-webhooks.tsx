@@ -83,7 +83,7 @@ const Item = (props: ItemProps) => {
       aside={<Actions {...props} onTested={() => setVersion(version + 1)} />}
       class={webhook.enabled ? "" : "panel-stop"}
     >
-      <div class="stack">
+      <div class="stack webhook-facts">
         <WebhookStatus webhook={webhook} />
         {webhook.description !== null && <span>{webhook.description}</span>}
         {webhook.disabled_reason !== null && (

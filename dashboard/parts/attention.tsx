@@ -2,6 +2,7 @@
 // not work. Each line links to where it can be fixed.
 
 import { useEffect, useState } from "preact/hooks";
+import type { WebhookResource } from "../../contract/webhook.ts";
 import { api } from "../api.ts";
 import { plural, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
@@ -77,15 +78,32 @@ const useWebhookConcerns = (): Concern[] => {
     return () => clearInterval(timer);
   }, []);
   const { data } = useLoad(isAdmin.value ? `webhooks ${round}` : null, (signal) => api.webhooks.list({ signal }));
-  return (data?.webhooks ?? [])
-    .filter(({ enabled, failing_since: since }) => !enabled || since !== null)
-    .map(({ url, enabled, disabled_reason: reason }) => ({
-      aspect: enabled ? "caution" : "stop",
-      text: enabled
-        ? `The webhook to ${hostOf(url)} is failing`
-        : `The webhook to ${hostOf(url)} is disabled${reason === null ? "" : `: ${reason}`}`,
-      href: "#/settings/webhooks",
-    }));
+  const all = data?.webhooks ?? [];
+  return [
+    ...webhookConcern(
+      "stop",
+      "disabled",
+      all.filter(({ enabled }) => !enabled),
+    ),
+    ...webhookConcern(
+      "caution",
+      "failing",
+      all.filter(({ enabled, failing_since: since }) => enabled && since !== null),
+    ),
+  ];
+};
+
+/** One line, however many there are: they often fail together. */
+const webhookConcern = (aspect: Aspect, state: string, webhooks: readonly WebhookResource[]): Concern[] => {
+  const [first] = webhooks;
+  if (first === undefined) return [];
+  const hosts = named([...new Set(webhooks.map(({ url }) => hostOf(url)))]);
+  const why = first.disabled_reason === null ? "" : `: ${first.disabled_reason}`;
+  const text =
+    webhooks.length === 1
+      ? `The webhook to ${hosts} is ${state}${why}`
+      : `${webhooks.length} webhooks are ${state}: ${hosts}`;
+  return [{ aspect, text, href: "#/settings/webhooks" }];
 };
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

@@ -12,8 +12,12 @@ export interface WrittenBody {
   readonly abort: (reason?: unknown) => Promise<void>;
 }
 
-export const writtenBody = (): WrittenBody => {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+interface Pipe {
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly writable: WritableStream<Uint8Array>;
+}
+
+export const writtenBody = ({ readable, writable }: Pipe = new TransformStream()): WrittenBody => {
   const encoder = new TextEncoder();
   let writer: WritableStreamDefaultWriter<Uint8Array> | null = null;
   let last: Promise<unknown> = Promise.resolve();

@@ -97,4 +97,42 @@ describe("output", () => {
   it("is the answer itself with --json", () => {
     expect(JSON.parse(shown(true, true))).toMatchObject({ rows: [{ name: "one" }, {}] });
   });
+
+  describe("with control sequences of others", () => {
+    const HOSTILE = "a\tb\u001b[31mc\u009b2Jd\r\ne";
+    const CONTROLS = /[^\P{Cc}\n\t]/u;
+    const written = (isTerminal: boolean, isJson: boolean, write: (output: Output) => void): string => {
+      const texts: string[] = [];
+      const sink = { write: (text: string) => void texts.push(text), isTerminal };
+      write(new Output({ out: sink, err: sink, isJson, hasColour: false }));
+      return texts.join("");
+    };
+
+    it.each<[string, (output: Output) => void]>([
+      ["a value", (output) => output.value({}, HOSTILE)],
+      ["a line", (output) => output.line({}, HOSTILE)],
+      ["a part of a stream", (output) => output.raw(HOSTILE)],
+      ["a message", (output) => output.say(HOSTILE)],
+    ])("%s keeps its lines and tabs on a terminal, and nothing else", (_what, write) => {
+      const text = written(true, false, write);
+      expect(text).toMatch(/^a\tb \[31mc 2Jd\ne/);
+      expect(text).not.toMatch(CONTROLS);
+    });
+
+    it("a record keeps the lines of a text, below each other", () => {
+      const text = written(true, false, (output) => output.record({}, [["result", HOSTILE]]));
+      expect(text).toBe("result  a\tb [31mc 2Jd\n        e\n");
+    });
+
+    it("a pipe gets the data as it is", () => {
+      expect(written(false, false, (output) => output.raw(HOSTILE))).toBe(HOSTILE);
+      expect(written(false, false, (output) => output.value({}, HOSTILE))).toBe(`${HOSTILE}\n`);
+    });
+
+    it("JSON escapes them and says the same", () => {
+      const text = written(true, true, (output) => output.value({ HOSTILE }, ""));
+      expect(text).not.toMatch(CONTROLS);
+      expect(JSON.parse(text)).toEqual({ HOSTILE });
+    });
+  });
 });

@@ -67,6 +67,17 @@ describe("a request of the client", () => {
     expect(seen[1]?.body).toBeNull();
   });
 
+  it.each(["sb_1\nsb_2", "ключ", "sb 1"])(
+    "is not sent with what cannot be a key, and does not print it",
+    async (key) => {
+      const { seen, client } = clientOf([json(200, {})], { key });
+      const refused = await refusal(client.killswitch.get());
+      expect(refused).toMatchObject({ status: 0, code: "authentication_failed" });
+      expect(refused.message).not.toContain(key);
+      expect(seen).toHaveLength(0);
+    },
+  );
+
   it("makes a job under one idempotency key, however often it is sent", async () => {
     const { seen, client } = clientOf([breaksOff, problem(503, "overloaded"), json(201, { id: "j1" })]);
     expect(await client.jobs.create({ prompt: "hi" })).toEqual({ id: "j1" });
@@ -92,6 +103,16 @@ describe("what fails in passing", () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(990);
     expect(seen).toHaveLength(2);
   });
+
+  it.each(["tenant_unavailable", "history_backlog", "history_unavailable", "overloaded"])(
+    "includes %s: a job is sent again under its key",
+    async (code) => {
+      const { seen, client } = clientOf([problem(503, code), json(201, { id: "j1" })]);
+      await client.jobs.create({ prompt: "hi" });
+      expect(new Set(seen.map(({ headers }) => headers.get("idempotency-key"))).size).toBe(1);
+      expect(seen).toHaveLength(2);
+    },
+  );
 
   it("is told at once where Retry-After asks for more than a minute", async () => {
     const { seen, client } = clientOf([problem(429, "rate_limited", { "retry-after": "3600" })]);

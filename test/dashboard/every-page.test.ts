@@ -94,7 +94,9 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   const { id: waiting } = await call<{ id: string }>("POST", "/api/jobs", { prompt, tags: ["h100", longTag] });
   await call("POST", "/api/schedules", { name: "sweep", interval: "1h", prompt: "Sweep" });
   await call("POST", "/api/schedules/sweep/run");
-  await call("POST", "/api/webhooks", { url: "https://signalbox.invalid/hook", events: ["job.failed"] });
+  const description = "a".repeat(200);
+  const events = ["job.failed"];
+  await call("POST", "/api/webhooks", { url: "https://signalbox.invalid/hook", events, tags: [longTag], description });
   const { id: subscription } = await call<{ id: string }>("POST", "/catalog/subscriptions", { provider: "openai" });
   const { workers } = await call<{ workers: { instance: string }[] }>("GET", "/api/workers");
   await call("PUT", "/config", { budget: { day_usd: 5 } });

@@ -148,6 +148,23 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("names webhooks that fail together in one line", async () => {
+    const { page, faults } = await world.open("settings");
+    const since = "2026-11-20T10:00:00.000Z";
+    const failing = ["a.example", "b.example", "b.example"].map((host) => ({
+      url: `https://${host}/x`,
+      enabled: true,
+      disabled_reason: null,
+      failing_since: since,
+    }));
+    await page.route("**/api/webhooks", (route) => route.fulfill({ json: { webhooks: failing } }));
+    await page.reload();
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
+    await page.getByRole("link", { name: "3 webhooks are failing: a.example, b.example", exact: true }).waitFor();
+    expect(await page.getByRole("list", { name: "Needs attention" }).getByText("failing").count()).toBe(1);
+    expect(faults()).toEqual([]);
+  });
+
   it("comes compressed to a browser that takes it so", async () => {
     const html = await (await fetch(world.server.url)).text();
     const script = /src="(\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? "";

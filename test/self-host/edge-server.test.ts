@@ -1,6 +1,7 @@
-// What the HTTP server in Node refuses before the app: always a problem document with a request id.
+// What the HTTP server in Node does before the app. What it refuses is always a problem document with a request id.
 
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -56,3 +57,23 @@ it.each([
 it("after refusals the server goes on", async () => {
   expect(await exchange(`GET / HTTP/1.1\r\nHost: x\r\nConnection: close${END}`)).toContain("from the app");
 });
+
+/** Linux's word for a connection on which the next timer is that of keep-alive. */
+const PROBED = "02";
+
+it.runIf(process.platform === "linux")(
+  "a connection in silence is probed, so that a lost client is noticed",
+  async () => {
+    const { port } = server.address() as AddressInfo;
+    const socket = connect(port, "127.0.0.1");
+    await once(server, "connection");
+    const own = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+    const [timer] = (await readFile("/proc/net/tcp", "utf8"))
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, local, , state]) => local?.endsWith(own) && state === "01")
+      .map(([, , , , , timing]) => timing?.split(":")[0]);
+    socket.destroy();
+    expect(timer).toBe(PROBED);
+  },
+);

@@ -83,7 +83,7 @@ const workOff = async (world: World): Promise<void> => {
 const work = async (world: World): Promise<string | null> => {
   for (const [index, worker] of world.workers.entries()) {
     // A key that a failed turn never created, or that was revoked, would keep the worker out for ever.
-    worker.credential = keyOf(world.fresh("worker-key"));
+    worker.credential = keyOf(world.fresh("next-worker-key"));
     await done(world, world.makeKey(worker.credential));
     Object.assign(worker, { provider: index % 2 === 0 ? "p" : "q", tags: "a,b", models: null, concurrency: 2 });
     if (index % 2 === 1) await done(world, connect(world, worker, CHANCES));

@@ -331,7 +331,7 @@ const revokeKey: Action = async (world, [which]) => {
   if (tried?.ok) world.model.violate(`revoked key ${old.id} still claims jobs`);
   if (isServed(world, socket) && socket.tags.includes(`key:${old.id}`))
     world.model.violate(`the socket of revoked key ${old.id} stays open`);
-  worker.credential = keyOf(world.fresh("worker-key"));
+  worker.credential = keyOf(world.fresh("next-worker-key"));
   await world.makeKey(worker.credential);
 };
 

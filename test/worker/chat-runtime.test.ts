@@ -62,6 +62,74 @@ describe("an OpenAI-compatible runtime", () => {
     expect(asked?.body.messages).toEqual([{ role: "user", content: "Say hello." }]);
   });
 
+  test.each([
+    ["another service's JSON", { status: "ok" }],
+    ["no choices", { object: "chat.completion", choices: [] }],
+    ["a choice that is none", { object: "chat.completion", choices: [null] }],
+  ])("%s is no empty answer: the attempt fails, and may be tried again", async (_what, body) => {
+    const server = await serve(openai(["m1"], () => ({ body })));
+    const outcome = await run(local("vllm", server.url), { model: "m1" });
+    expect(outcome).toMatchObject({ ok: false, error: { code: "internal", retryable: true } });
+    expect(outcome.ok ? "" : outcome.error.message).toContain("no choices");
+  });
+
+  test("counts that no run can have do not cost the job its result", async () => {
+    const usage = { prompt_tokens: 1e30, completion_tokens: 2 };
+    const server = await serve(openai(["m1"], () => ({ body: openaiStream("m1", ["Hello"], usage) })));
+    const outcome = await run(local("vllm", server.url));
+    expect(outcome).toMatchObject({ result: { text: "Hello" }, usage: { input_tokens: 0, output_tokens: 2 } });
+  });
+
+  test("a redirect is not followed, and is named", async () => {
+    const server = await serve(openai(["m1"], () => ({ status: 307, headers: { location: "/elsewhere" } })));
+    const outcome = await run(local("vllm", server.url));
+    expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable" } });
+    expect(outcome.ok ? "" : outcome.error.message).toContain("redirect");
+  });
+
+  describe("whose content is in parts, as of Mistral's reasoning models", () => {
+    const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+    const text = (words: string) => ({ type: "text", text: words });
+    const chunk = (content: unknown, finish_reason: string | null = null) =>
+      event({ id: "c1", model: "m1", choices: [{ index: 0, delta: { content }, finish_reason }] });
+
+    test("gives the text of its parts, whole", async () => {
+      const message = { role: "assistant", content: [thinking("Hm."), text("Hel"), text("lo")] };
+      const body = { model: "m1", choices: [{ index: 0, message, finish_reason: "stop" }] };
+      const server = await serve(openai(["m1"], () => ({ body })));
+      expect(await run(local("vllm", server.url))).toMatchObject({ ok: true, result: { text: "Hello" } });
+    });
+
+    test.each([
+      ["text goes on after parts", [text("Hel")], "lo"],
+      ["parts go on after text", "Hel", [text("lo")]],
+    ])("gives their text while it is written: %s", async (_what, first, second) => {
+      const body = [chunk([thinking("H")]), chunk([thinking("m.")]), chunk(first), chunk(second, "stop")];
+      const server = await serve(openai(["m1"], () => ({ body: [...body, event("[DONE]")] })));
+      const emitted: string[] = [];
+      const emit = (events: readonly string[]) => void emitted.push(...events);
+      const outcome = await run(local("vllm", server.url), {}, { emit });
+      expect(outcome).toMatchObject({ ok: true, result: { text: "Hello" } });
+      expect(emitted.join("")).toContain('"Hel');
+      expect(emitted.join("")).not.toContain("Hm");
+    });
+
+    test("is kept as it was for a client of the front door, each part grown to its whole", async () => {
+      const body = [
+        chunk("Well: "),
+        chunk([thinking("H")]),
+        chunk([thinking("m.")]),
+        chunk([text("Hel")]),
+        chunk("lo", "stop"),
+      ];
+      const server = await serve(openai(["m1"], () => ({ body })));
+      const input = { model: "m1", stream: true, messages: [{ role: "user", content: "hi" }] };
+      const outcome = await run(local("vllm", server.url), { api: "chat/completions", input });
+      const content = [text("Well: "), thinking("Hm."), text("Hello")];
+      expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content } }] } });
+    });
+  });
+
   test("usage that the runtime did not report is left out, not guessed", async () => {
     const server = await serve(openai(["m1"], () => ({ body: openaiStream("m1", ["Hello"]) })));
     const outcome = await run(local("vllm", server.url));

@@ -69,13 +69,13 @@ test("a key that the coordinator refuses ends the process with 1 and what to cha
 });
 
 test.each([
-  ["an unknown flag", ["--concurency", "2"], {}, "did you mean --concurrency?"],
-  ["no key", [], { SERVICE_API_KEY: "" }, "SERVICE_API_KEY: is not set"],
-  ["a hosted provider without its key", ["--runtime", "openai"], {}, "no key for openai: set PROVIDER_OPENAI_KEY"],
-  ["a runtime that is not there", [], { SERVICE_RUNTIME_URL: "http://127.0.0.1:9" }, "no model runtime answers at"],
-])("%s ends the process with 1 and says so", async (_what, args, env, says) => {
+  ["an unknown flag", ["--concurency", "2"], {}, 2, "did you mean --concurrency?"],
+  ["no key", [], { SERVICE_API_KEY: "" }, 2, "SERVICE_API_KEY: is not set"],
+  ["a hosted provider without its key", ["--runtime", "openai"], {}, 1, "no key for openai: set PROVIDER_OPENAI_KEY"],
+  ["a runtime that is not there", [], { SERVICE_RUNTIME_URL: "http://127.0.0.1:9" }, 1, "no model runtime answers at"],
+])("%s ends the process, and it says so", async (_what, args, env, exitCode, says) => {
   const { code, output } = await startWorker(args, env).exited;
-  expect(code).toBe(1);
+  expect(code).toBe(exitCode);
   expect(output).toContain(says);
   expect(output).not.toContain("    at ");
 });

@@ -1,11 +1,13 @@
 // Merges a delta of an OpenAI stream into the answer so far. It knows no field names: text is appended, rows with an
-// `index` (tool calls) grow one by one, other rows are appended, objects are merged. So fields that an API adds later
-// are kept.
+// `index` (tool calls) grow one by one, parts of a text grow at their end, other rows are appended, objects are merged.
+// So fields that an API adds later are kept. A text may continue as parts, and parts as a text (Mistral's reasoning).
 
 import { isObject, type JsonObject } from "../../contract/json-object.ts";
 
 /** Names arrive whole, and may be repeated with each delta. */
 const NAMES = new Set(["id", "type", "role", "name", "object", "model"]);
+/** Rows of these types are pieces of one text. */
+const TEXT_PARTS = new Set<unknown>(["text", "thinking"]);
 const MAX_ROWS = 10_000;
 const MAX_DEPTH = 32;
 
@@ -19,10 +21,10 @@ export function mergeDelta(into: JsonObject, delta: JsonObject, depth = 0): numb
     if (typeof value === "string" && typeof old === "string" && !NAMES.has(field)) {
       into[field] = old + value;
       added += value.length;
-    } else if (Array.isArray(value)) {
-      const rows = Array.isArray(old) ? old : [];
+    } else if (Array.isArray(value) || (Array.isArray(old) && typeof value === "string")) {
+      const rows = Array.isArray(old) ? old : partsOf(old);
       into[field] = rows;
-      added += mergeRows(rows, value, depth);
+      added += mergeRows(rows, partsOf(value), depth);
     } else if (isObject(value)) {
       const inner = isObject(old) ? old : {};
       into[field] = inner;
@@ -35,13 +37,15 @@ export function mergeDelta(into: JsonObject, delta: JsonObject, depth = 0): numb
   return added;
 }
 
+function partsOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  return typeof value === "string" && value !== "" ? [{ type: "text", text: value }] : [];
+}
+
 function mergeRows(rows: unknown[], delta: readonly unknown[], depth: number): number {
   let added = 0;
   for (const row of delta) {
-    const same =
-      isObject(row) && row.index !== undefined
-        ? rows.find((one) => isObject(one) && one.index === row.index)
-        : undefined;
+    const same = isObject(row) ? rowOf(rows, row) : undefined;
     if (isObject(row) && isObject(same)) added += mergeDelta(same, row, depth + 1);
     else if (rows.length < MAX_ROWS) {
       rows.push(row);
@@ -49,6 +53,13 @@ function mergeRows(rows: unknown[], delta: readonly unknown[], depth: number): n
     }
   }
   return added;
+}
+
+/** The row that this one continues. */
+function rowOf(rows: readonly unknown[], { index, type }: JsonObject): unknown {
+  if (index !== undefined) return rows.find((one) => isObject(one) && one.index === index);
+  const last = rows.at(-1);
+  return isObject(last) && last.type === type && TEXT_PARTS.has(type) ? last : undefined;
 }
 
 /** Whether a delta has content; a role or an empty text is none. */

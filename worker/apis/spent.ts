@@ -1,6 +1,7 @@
 // What an answer spent, in the contract's form. Counts are never estimated, and parts never exceed the total, whatever a
 // runtime claims.
 
+import { MAX_TOKENS } from "../../contract/field.ts";
 import type { Spent, Usage } from "../runtimes/runtime.ts";
 
 type Told = { input: unknown; output: unknown; cached?: unknown; reasoning?: unknown };
@@ -26,6 +27,7 @@ export function spentOf(told: Told, model: unknown): Spent {
   return { ...(usage === null ? {} : { usage }), ...(typeof model === "string" && model !== "" ? { model } : {}) };
 }
 
+/** The coordinator refuses a result whose counts are above its limit; the result is worth more than the counts. */
 function count(tokens: unknown): number {
-  return typeof tokens === "number" && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0;
+  return typeof tokens === "number" && tokens > 0 && tokens <= MAX_TOKENS ? Math.round(tokens) : 0;
 }

@@ -6,7 +6,7 @@ import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Backend } from "./backend.ts";
 import { chatBody } from "./chat-body.ts";
-import { classifyError } from "./classify.ts";
+import { classifyError, classifyFailure } from "./classify.ts";
 import type { ModelList } from "./model-list.ts";
 import { isAnswerOf, isListedAs } from "./model-names.ts";
 import {
@@ -20,6 +20,8 @@ import {
 } from "./runtime.ts";
 
 const MAX_NAMED_MODELS = 5;
+/** A proxy's or another service's JSON must not pass for an empty answer. */
+const NO_CHAT = "its answer has no choices";
 
 export type ChatRuntimeOptions = {
   backend: Backend;
@@ -63,7 +65,11 @@ async function runChat(runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   };
   const answering = { signal: run.signal, traceparent: run.traceparent ?? null, emit };
   const outcome = await runtime.backend.chat({ model: choice.model, ...built.body }, answering);
-  const told = outcome.ok ? { ...outcome, result: plainResult(outcome.result) } : outcome;
+  if (!outcome.ok) return outcome;
+  const { ok: _ok, result: whole, ...spent } = outcome;
+  const result = plainResult(whole);
+  if (result === null) return failed(classifyFailure({ body: NO_CHAT }, Date.now()), spent);
+  const told: Outcome = { ok: true, result, ...spent };
   return runtime.checksAnswer ? checkAnswer(choice.model, told) : told;
 }
 
@@ -71,18 +77,27 @@ async function runChat(runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
 function textOf(event: string): string {
   const chunk = objectOf(parseJson(event.replace(/^data: ?/, "")));
   const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
-  const { content } = objectOf(objectOf(choice).delta);
-  return typeof content === "string" ? content : "";
+  return plainText(objectOf(objectOf(choice).delta).content);
 }
 
-/** An ordinary job's result: the text or the tool calls, and why the answer ended. */
+/** Content is text, or parts (Mistral's reasoning models), of which those of type text are the answer. */
+function plainText(content: unknown): string {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
+  return content
+    .map(objectOf)
+    .map(({ type, text }) => (type === "text" && typeof text === "string" ? text : ""))
+    .join("");
+}
+
+/** An ordinary job's result: the text or the tool calls, and why the answer ended. Null: this is no chat's answer. */
 function plainResult(completion: unknown): unknown {
   const { choices, model } = objectOf(completion);
   const [choice] = Array.isArray(choices) ? choices : [];
-  const { message, finish_reason } = objectOf(choice);
+  if (!isObject(choice)) return null;
+  const { message, finish_reason } = choice;
   const { content, tool_calls } = objectOf(message);
   return {
-    text: typeof content === "string" ? content : "",
+    text: plainText(content),
     finish_reason,
     model,
     ...(Array.isArray(tool_calls) ? { tool_calls } : {}),

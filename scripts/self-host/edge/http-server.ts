@@ -16,6 +16,8 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const HEADERS_WITHIN_MS = 15_000;
 /** Longer than the keep-alive of proxies in front, so that none sends into a closing connection. */
 const KEEP_ALIVE_MS = 75_000;
+/** After so much silence the system asks whether a client is there: one that lost its power or network never says. */
+const PROBE_AFTER_MS = 60_000;
 const CLOSE_POLL_MS = 5;
 /** How long a refused client may go on sending. */
 const LAST_BYTES_MS = 1_000;
@@ -104,6 +106,8 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: PROBE_AFTER_MS,
       // The listener refuses a request without a Host header, as a problem with an id.
       requireHostHeader: false,
       // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).

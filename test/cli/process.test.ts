@@ -1,0 +1,118 @@
+// The command as a process: how it ends when it is interrupted, when the machine refuses, and when the service goes away.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, expect, it, vi } from "vitest";
+
+const MAIN = path.resolve(import.meta.dirname, "../../cli/main.ts");
+const TIMEOUT_MS = 30_000;
+
+const children: ChildProcess[] = [];
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  for (const server of servers.splice(0)) server.closeAllConnections();
+});
+
+const serve = async (answer: RequestListener): Promise<string> => {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  servers.push(server);
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+const start = (args: readonly string[], env: Record<string, string> = {}) => {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env.PATH, HOME: "/nowhere", SERVICE_API_KEY: "sb_1", ...env },
+  });
+  children.push(child);
+  const said = { err: "" };
+  child.stderr.on("data", (chunk) => {
+    said.err += chunk;
+  });
+  return { child, said, ended: once(child, "close").then(([code]) => code as number | null) };
+};
+
+it.each([[["run", "-"]], [["run", "hi", "--input", "-"]], [["config", "set", "-"]]])(
+  "%j ends with 130 when it is interrupted while it reads stdin",
+  async (args) => {
+    const url = await serve((_request, response) => response.end("{}"));
+    const { child, ended } = start(args, { SERVICE_API_URL: url });
+    // More than a pipe holds: it has been written once the command reads.
+    await new Promise((read) => child.stdin.write("x".repeat(1 << 20), read));
+    child.kill("SIGINT");
+    expect(await Promise.race([ended, pause(5_000)])).toBe(130);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "a login that cannot be saved says so, in a line",
+  async () => {
+    const session = JSON.stringify({ role: "admin", tenant: "t", name: "k" });
+    const url = await serve((_request, response) =>
+      response.setHeader("content-type", "application/json").end(session),
+    );
+    const { said, ended } = start(["login", url], { XDG_CONFIG_HOME: MAIN });
+    expect(await ended).toBe(1);
+    expect(said.err).toMatch(/cannot be written: /);
+    expect(said.err).not.toContain("    at ");
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "a worker's wrong flag is wrong usage, and the usage is of the command that was typed",
+  async () => {
+    const { said, ended } = start(["worker", "--concurency", "2"]);
+    expect(await ended).toBe(2);
+    expect(said.err).toContain("signalbox worker [--flag value …]");
+  },
+  TIMEOUT_MS,
+);
+
+it.each(["--wait", "--stream"])(
+  "a service that goes away during run %s leaves the id of the job",
+  async (flag) => {
+    const url = await serve((request, response) => {
+      if (request.method !== "POST") return void response.destroy();
+      response.setHeader("content-type", "application/json").end(JSON.stringify({ id: "j-1", status: "pending" }));
+    });
+    const { said, ended } = start(["run", "hi", flag], { SERVICE_API_URL: url });
+    expect(await ended).toBe(1);
+    expect(said.err).toContain("The job continues: signalbox jobs get j-1");
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "an interrupted doctor cancels its job",
+  async () => {
+    const asked: string[] = [];
+    const url = await serve((request, response) => {
+      asked.push(`${request.method} ${request.url?.split("?")[0]}`);
+      if (request.url?.includes("wait=")) return;
+      const answer = {
+        id: "j-1",
+        status: "pending",
+        active: false,
+        version: "0",
+        workers: [],
+        notes: [],
+        selected: null,
+      };
+      response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+    });
+    const { child, ended } = start(["doctor", "--run"], { SERVICE_API_URL: url });
+    await vi.waitFor(() => expect(asked).toContain("GET /api/jobs/j-1"), { timeout: TIMEOUT_MS });
+    child.kill("SIGINT");
+    expect(await ended).toBe(130);
+    expect(asked).toContain("POST /api/jobs/j-1/cancel");
+  },
+  TIMEOUT_MS,
+);
