@@ -1,5 +1,6 @@
 // Help, made from the same table as the parser.
 
+import { LOCAL_URL } from "../contract/values.ts";
 import { COMMON_FLAGS, shownArgument } from "./parse.ts";
 import type { Flag, Verb } from "./verb.ts";
 
@@ -33,7 +34,7 @@ const ofVerb = (verb: Verb): string => {
 const ofMany = (verbs: readonly Verb[]): string =>
   rows(verbs.map((verb) => [[verb.name, ...(verb.args ?? []).map(shownArgument)].join(" "), verb.says]));
 
-const ABOUT_ALL = `Environment: SERVICE_API_URL (http://127.0.0.1:8787), SERVICE_API_KEY; without them the saved \`signalbox login\`.
+const ABOUT_ALL = `Environment: SERVICE_API_URL (${LOCAL_URL}), SERVICE_API_KEY; without them the saved \`signalbox login\`.
 NO_COLOR turns colours off. Data goes to stdout, messages to stderr; --json prints the raw answer.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted.
 

@@ -4,6 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
+import { LOCAL_URL } from "../contract/values.ts";
 import { Failure } from "./failure.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -12,8 +13,6 @@ export interface Login {
   readonly url: string;
   readonly key: string;
 }
-
-export const DEFAULT_URL = "http://127.0.0.1:8787";
 
 const loginFile = (env: Environment): string =>
   path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || homedir(), ".config"), "signalbox", "config.json");
@@ -54,7 +53,7 @@ export const loginOf = (env: Environment): { url: string; key: string | undefine
   const given = { url: env.SERVICE_API_URL || undefined, key: env.SERVICE_API_KEY || undefined };
   if (given.url !== undefined && given.key !== undefined) return { url: given.url, key: given.key };
   const kept = readLogin(env);
-  const url = given.url ?? kept?.url ?? DEFAULT_URL;
+  const url = given.url ?? kept?.url ?? LOCAL_URL;
   const isKeptFor = kept !== null && sameOrigin(kept.url, url);
   return { url, key: given.key ?? (isKeptFor ? kept.key : undefined) };
 };

@@ -1,24 +1,32 @@
 // The table of commands, in the order of the help.
 
 import type { Verb } from "./verb.ts";
-import { administrationCommands } from "./verbs/administration.ts";
 import { catalogCommands } from "./verbs/catalog.ts";
-import { fleetCommands } from "./verbs/fleet.ts";
+import { configCommands } from "./verbs/config.ts";
+import { costCommand } from "./verbs/cost.ts";
 import { jobCommands } from "./verbs/jobs.ts";
+import { keyCommands } from "./verbs/keys.ts";
+import { killswitchCommands } from "./verbs/killswitch.ts";
 import { moveCommands } from "./verbs/move.ts";
 import { queueCommands } from "./verbs/queue.ts";
 import { runCommand } from "./verbs/run.ts";
 import { scheduleCommands } from "./verbs/schedules.ts";
 import { serviceCommands } from "./verbs/service.ts";
+import { webhookCommands } from "./verbs/webhooks.ts";
+import { workerCommands } from "./verbs/workers.ts";
 
 export const VERBS: readonly Verb[] = [
   runCommand,
   ...jobCommands,
   ...queueCommands,
-  ...fleetCommands,
+  ...workerCommands,
+  ...killswitchCommands,
   ...scheduleCommands,
-  ...administrationCommands,
+  ...keyCommands,
+  ...configCommands,
+  costCommand,
   ...catalogCommands,
+  ...webhookCommands,
   ...moveCommands,
   ...serviceCommands,
 ];

@@ -5,7 +5,7 @@ import type { ProviderDefinition } from "../domain/catalog.ts";
 import type { ModelPrice } from "../domain/catalog-price.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot, Subscription, SyncReport } from "../domain/catalog-subscription.ts";
 import { usdFromNano } from "../domain/price.ts";
-import { count, identifier, instant, listQuery, page, providerName, toIso, toIsoOrNull } from "./field.ts";
+import { changeOf, count, identifier, instant, listQuery, page, providerName, toIso, toIsoOrNull } from "./field.ts";
 
 const MAX_CRON_CHARACTERS = 128;
 const MAX_URL_CHARACTERS = 2048;
@@ -43,10 +43,10 @@ export const newSubscriptionRequest = z
   })
   .meta({ id: "NewSubscription" });
 
-export const subscriptionPatchRequest = z
-  .strictObject({ models_sync_schedule: syncSchedule.nullish(), models_sync_url: syncUrl.nullish() })
-  .refine((body) => Object.keys(body).length > 0, "give at least one of models_sync_schedule, models_sync_url")
-  .meta({ id: "SubscriptionPatch" });
+export const subscriptionPatchRequest = changeOf({
+  models_sync_schedule: syncSchedule.nullish(),
+  models_sync_url: syncUrl.nullish(),
+}).meta({ id: "SubscriptionPatch" });
 
 export const subscriptionResource = z
   .object({

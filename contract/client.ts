@@ -1,12 +1,18 @@
 // The typed client of the API, used by dashboard, CLI, SDK, scripts and tests. It imports the schemas as types only, so
 // it bundles without zod.
 
+import { auditVerbs } from "./client/audit.ts";
 import { catalogVerbs } from "./client/catalog.ts";
+import { configVerbs } from "./client/config.ts";
+import { costVerbs } from "./client/cost.ts";
 import { frontDoorVerbs } from "./client/front-door.ts";
 import { jobVerbs } from "./client/jobs.ts";
-import { auditVerbs, keyVerbs, sessionVerbs, tenantVerbs } from "./client/keys.ts";
-import { configVerbs, costVerbs, killswitchVerbs, serviceVerbs } from "./client/operating.ts";
+import { keyVerbs } from "./client/keys.ts";
+import { killswitchVerbs } from "./client/killswitch.ts";
 import { scheduleVerbs } from "./client/schedules.ts";
+import { serviceVerbs } from "./client/service.ts";
+import { sessionVerbs } from "./client/session.ts";
+import { tenantVerbs } from "./client/tenants.ts";
 import { type ClientOptions, Transport } from "./client/transport.ts";
 import { webhookVerbs } from "./client/webhooks.ts";
 import { workerVerbs } from "./client/workers.ts";

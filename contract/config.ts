@@ -12,7 +12,7 @@ import {
 } from "../domain/config.ts";
 import { LOCAL_RUNTIME_NAMES } from "../domain/local-runtime.ts";
 import { SCORE_PARTS } from "../domain/score-part.ts";
-import { modelName, providerName, usd } from "./field.ts";
+import { modelName, providerName, recordUpTo, seconds, toMs, toMsOrNull, usd } from "./field.ts";
 import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 
 const MAX_PROVIDERS = 200;
@@ -21,10 +21,6 @@ const DAY_SECONDS = 86_400;
 export const MIN_HEARTBEAT_SECONDS = 0.1;
 const MAX_REQUESTS = 1_000_000;
 const MAX_FORGET_SECONDS = 3650 * DAY_SECONDS;
-const seconds = (min: number, max: number) => z.number().min(min).max(max);
-
-const bounded = <Value extends z.ZodType>(key: z.ZodString, value: Value, max: number) =>
-  z.record(key, value).refine((entries) => Object.keys(entries).length <= max, `must have at most ${max} entries`);
 
 const price = z
   .strictObject({
@@ -45,7 +41,7 @@ const limits = { day_usd: usd.nullable().default(null), month_usd: usd.nullable(
 
 const provider = z.strictObject({
   rate_limit: rateLimit.nullish(),
-  pricing: bounded(modelName, price, MAX_PRICES).optional(),
+  pricing: recordUpTo(MAX_PRICES, modelName, price).optional(),
   budget: z
     .strictObject(limits)
     .nullish()
@@ -93,7 +89,7 @@ export const configDocument = z
           .meta({ description: "seconds after which an offline worker is forgotten" }),
       })
       .prefault({}),
-    providers: bounded(providerName, provider, MAX_PROVIDERS).prefault({}),
+    providers: recordUpTo(MAX_PROVIDERS, providerName, provider).prefault({}),
     routing: z
       .strictObject({
         strategy: z.enum(STRATEGIES).default("score"),
@@ -115,7 +111,7 @@ export const configDocument = z
       .strictObject({
         limits: z
           .strictObject({
-            requests_per_second: seconds(0.001, MAX_REQUESTS).nullable().default(null),
+            requests_per_second: z.number().min(0.001).max(MAX_REQUESTS).nullable().default(null),
             burst: requests.nullable().default(null),
             in_flight: requests.nullable().default(null),
           })
@@ -149,9 +145,6 @@ export const configDocument = z
 
 export type ConfigRequest = z.input<typeof configDocument>;
 export type ConfigDocument = z.infer<typeof configDocument>;
-
-const toMs = (value: number): number => Math.round(value * 1000);
-const toMsOrNull = (value: number | null): number | null => (value === null ? null : toMs(value));
 
 export const DEFAULT_CONFIG_DOCUMENT: ConfigDocument = configDocument.parse({});
 

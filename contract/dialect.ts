@@ -35,23 +35,20 @@ const typeOf = (status: number): ErrorType => TYPES[status] ?? (status >= FIRST_
 
 export const isAnthropic = (api: Api | null): boolean => api === "messages";
 
-/** The body of an error answer. */
-export const errorBody = (api: Api | null, error: DoorError, requestId: string): object => {
-  const { openai, anthropic } = typeOf(error.status);
-  const { message, code, param = null } = error;
+const inFormat = (api: Api | null, { status, message, code, param = null }: DoorError): object => {
+  const { openai, anthropic } = typeOf(status);
   return isAnthropic(api)
-    ? { type: "error", error: { type: anthropic, message }, request_id: requestId }
+    ? { type: "error", error: { type: anthropic, message } }
     : { error: { message, type: openai, param, code } };
 };
 
+/** The body of an error answer. */
+export const errorBody = (api: Api | null, error: DoorError, requestId: string): object =>
+  isAnthropic(api) ? { ...inFormat(api, error), request_id: requestId } : inFormat(api, error);
+
 /** The last event of a stream that broke off. */
-export const errorEvent = (api: Api | null, error: DoorError): string => {
-  const { openai, anthropic } = typeOf(error.status);
-  const { message, code, param = null } = error;
-  return isAnthropic(api)
-    ? `event: error\ndata: ${JSON.stringify({ type: "error", error: { type: anthropic, message } })}\n\n`
-    : `data: ${JSON.stringify({ error: { message, type: openai, param, code } })}\n\n`;
-};
+export const errorEvent = (api: Api | null, error: DoorError): string =>
+  `${isAnthropic(api) ? "event: error\n" : ""}data: ${JSON.stringify(inFormat(api, error))}\n\n`;
 
 const ENDS: Readonly<Record<Api, RegExp>> = {
   "chat/completions": /^data: ?(\[DONE\]|\{"error")/m,

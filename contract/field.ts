@@ -42,7 +42,8 @@ export const identifier = (pattern: RegExp, max: number, says: string) =>
   z.string().min(1, "must not be empty").max(max).regex(pattern, `must consist of ${says}`);
 
 export const TAG_CHARACTERS = "characters from A-Z a-z 0-9 . _ : / -";
-export const tag = identifier(/^[A-Za-z0-9._:/-]+$/, 64, TAG_CHARACTERS);
+export const MAX_TAG_CHARS = 64;
+export const tag = identifier(/^[A-Za-z0-9._:/-]+$/, MAX_TAG_CHARS, TAG_CHARACTERS);
 export const tags = z.array(tag).max(MAX_TAGS);
 export const instanceName = identifier(/^[A-Za-z0-9._:-]+$/, 128, "characters from A-Z a-z 0-9 . _ : -");
 export const providerName = label(128);
@@ -66,6 +67,28 @@ export const jsonWithin = (maxBytes: number): z.ZodType<Json> =>
     message: `must be at most ${maxBytes} bytes as JSON`,
   });
 
+export const seconds = (min: number, max: number) => z.number().min(min).max(max);
+
+/** A record with at most `max` entries. */
+export const recordUpTo = <Value extends z.ZodType>(max: number, key: z.ZodString, value: Value) =>
+  z.record(key, value).refine((entries) => Object.keys(entries).length <= max, `must have at most ${max} entries`);
+
+/** A change, which names at least one of its fields. */
+export const changeOf = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+  says = `give at least one of ${Object.keys(shape).join(", ")}`,
+) => z.strictObject(shape).refine((change) => Object.keys(change).length > 0, says);
+
+/** The parts of a comma-separated text, each once. */
+export const splitList = (given: string): string[] => [
+  ...new Set(
+    given
+      .split(",")
+      .map((one) => one.trim())
+      .filter((one) => one !== ""),
+  ),
+];
+
 let lastAt = Number.NaN;
 let lastIso = "";
 /** A resource tells one instant several times, so the last text is kept. */
@@ -74,6 +97,8 @@ export const toIso = (at: number): string => {
   return lastIso;
 };
 export const toIsoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
+export const toMs = (asSeconds: number): number => Math.round(asSeconds * 1000);
+export const toMsOrNull = (asSeconds: number | null): number | null => (asSeconds === null ? null : toMs(asSeconds));
 export const fromIso = (iso: string): number => Date.parse(iso);
 
 /** A whole number in a query parameter, digits only: `1e2`, `0x10` and the empty string are refused. */

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { type FrontDoorConfig, KEPT_TEXTS } from "../domain/front-door.ts";
 import { TIERS } from "../domain/requirements.ts";
-import { modelName, providerName, tags } from "./field.ts";
+import { modelName, providerName, recordUpTo, seconds, tags, toMs, toMsOrNull } from "./field.ts";
 
 export const MAX_QUEUE_SECONDS = 600;
 const MAX_ALIASES = 500;
@@ -15,8 +15,6 @@ const alias = z.strictObject({
   tags: tags.optional(),
   tier: z.enum(TIERS).nullish(),
 });
-
-const seconds = (min: number, max: number) => z.number().min(min).max(max);
 
 const origin = z
   .string()
@@ -46,21 +44,16 @@ export const frontDoorConfig = z
       .enum(KEPT_TEXTS)
       .default("result")
       .meta({ description: "what history keeps of finished requests: nothing, the answer, or all" }),
-    aliases: z
-      .record(modelName, alias)
-      .refine((given) => Object.keys(given).length <= MAX_ALIASES, `must have at most ${MAX_ALIASES} entries`)
-      .default({}),
+    aliases: recordUpTo(MAX_ALIASES, modelName, alias).default({}),
     cors_origins: z.array(origin).max(MAX_ORIGINS).default([]),
   })
   .meta({ id: "FrontDoorConfig" });
-
-const toMs = (value: number): number => Math.round(value * 1000);
 
 export const toFrontDoorConfig = (document: z.infer<typeof frontDoorConfig>): FrontDoorConfig => ({
   queueMs: toMs(document.queue_seconds),
   commitAfterMs: toMs(document.commit_after_seconds),
   keepAliveMs: toMs(document.keep_alive_seconds),
-  firstTokenMs: document.first_token_seconds === null ? null : toMs(document.first_token_seconds),
+  firstTokenMs: toMsOrNull(document.first_token_seconds),
   store: document.store,
   aliases: Object.fromEntries(
     Object.entries(document.aliases).map(([name, { model, provider, tags: asked, tier }]) => [

@@ -12,6 +12,7 @@ import { usdFromNano } from "../domain/price.ts";
 import { PRIORITIES, TIERS } from "../domain/requirements.ts";
 import {
   CLEAN_TEXT,
+  changeOf,
   count,
   fromIso,
   instant,
@@ -96,10 +97,11 @@ export const newJobBatchRequest = z
   .strictObject({ jobs: z.array(newJobRequest).min(1).max(MAX_BATCH_JOBS) })
   .meta({ id: "NewJobBatch" });
 
-export const patchJobRequest = z
-  .strictObject({ tags: tags.optional(), priority: priority.optional(), tier: tier.nullish() })
-  .refine((body) => Object.keys(body).length > 0, "give at least one of tags, priority, tier")
-  .meta({ id: "JobPatch" });
+export const patchJobRequest = changeOf({
+  tags: tags.optional(),
+  priority: priority.optional(),
+  tier: tier.nullish(),
+}).meta({ id: "JobPatch" });
 
 export const jobError = z.object({
   code: z.string(),

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type KeyRecord, ROLES } from "../domain/key.ts";
 import type { KeyLimits } from "../domain/key-limits.ts";
 import { nanoFromUsd, usdFromNano } from "../domain/price.ts";
-import { identifier, instant, label, modelName, toIso, toIsoOrNull, usd } from "./field.ts";
+import { changeOf, identifier, instant, label, modelName, toIso, toIsoOrNull, usd } from "./field.ts";
 
 export const role = z.enum(ROLES);
 
@@ -26,10 +26,9 @@ export const keyLimits = z
 export const newKeyRequest = z
   .strictObject({ name: label(100), role, limits: keyLimits.nullish() })
   .meta({ id: "NewKey" });
-export const patchKeyRequest = z
-  .strictObject({ name: label(100).optional(), limits: keyLimits.nullish() })
-  .refine((body) => Object.keys(body).length > 0, "give at least one of name, limits")
-  .meta({ id: "KeyPatch" });
+export const patchKeyRequest = changeOf({ name: label(100).optional(), limits: keyLimits.nullish() }).meta({
+  id: "KeyPatch",
+});
 export const rotateKeyRequest = z
   .strictObject({ grace_seconds: z.int().min(0).max(86_400).default(0) })
   .meta({ id: "RotateKey" });

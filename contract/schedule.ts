@@ -4,6 +4,7 @@ import * as z from "zod";
 import type { NewSchedule, Schedule, SchedulePatch } from "../domain/schedule.ts";
 import { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
 import {
+  changeOf,
   count,
   digits,
   identifier,
@@ -51,10 +52,10 @@ export const newScheduleRequest = z
   .meta({ id: "NewSchedule" });
 
 /** `name` may be repeated unchanged; a schedule cannot be renamed. */
-export const editScheduleRequest = z
-  .strictObject({ name: scheduleName.optional(), ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request })
-  .refine((body) => Object.keys(body).length > 0, "give at least one field to change")
-  .meta({ id: "ScheduleEdit" });
+export const editScheduleRequest = changeOf(
+  { name: scheduleName.optional(), ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request },
+  "give at least one field to change",
+).meta({ id: "ScheduleEdit" });
 
 const MAX_PREVIEW = 50;
 const previewCount = digits(1, MAX_PREVIEW);

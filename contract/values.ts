@@ -3,7 +3,7 @@
 
 export { APIS, type Api } from "../domain/api.ts";
 export { BUDGET_ACTIONS, STRATEGIES } from "../domain/config.ts";
-export { isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
+export { CHANGEABLE_STATUSES, isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
 export type { Json } from "../domain/json.ts";
 export { ROLES, type Role } from "../domain/key.ts";
 export {
@@ -24,6 +24,8 @@ export const KILLSWITCH_LEVELS = [0, 1, 2, 3, 4] as const;
 
 /** Longest time, in seconds, that a request may wait for its answer. */
 export const MAX_WAIT_SECONDS = 25;
+/** Where a service answers that was started on this machine without settings. */
+export const LOCAL_URL = "http://127.0.0.1:8787";
 export const MAX_PAGE = 200;
 export const MAX_OFFSET = 10_000;
 export const MAX_BATCH_JOBS = 500;

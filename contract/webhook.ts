@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { DELIVERY_STATUSES, type Delivery, WEBHOOK_EVENTS, type Webhook } from "../domain/webhook.ts";
-import { count, identifier, instant, label, listQuery, page, tags, toIso, toIsoOrNull } from "./field.ts";
+import { changeOf, count, identifier, instant, label, listQuery, page, tags, toIso, toIsoOrNull } from "./field.ts";
 
 const MAX_URL_CHARACTERS = 2048;
 
@@ -22,16 +22,13 @@ export const newWebhookRequest = z
   .strictObject({ url, events, tags: jobTags.optional(), description: description.nullish() })
   .meta({ id: "NewWebhook" });
 
-export const patchWebhookRequest = z
-  .strictObject({
-    url: url.optional(),
-    events: events.optional(),
-    tags: jobTags.optional(),
-    description: description.nullish(),
-    enabled: z.boolean().optional().meta({ description: "true enables a disabled webhook again" }),
-  })
-  .refine((body) => Object.keys(body).length > 0, "give at least one of url, events, tags, description, enabled")
-  .meta({ id: "WebhookPatch" });
+export const patchWebhookRequest = changeOf({
+  url: url.optional(),
+  events: events.optional(),
+  tags: jobTags.optional(),
+  description: description.nullish(),
+  enabled: z.boolean().optional().meta({ description: "true enables a disabled webhook again" }),
+}).meta({ id: "WebhookPatch" });
 
 export const webhookResource = z
   .object({

@@ -21,10 +21,13 @@ import {
   instant,
   label,
   listQuery,
+  MAX_TAG_CHARS,
   MAX_TAGS,
   modelName,
   page,
   providerName,
+  splitList,
+  TAG_CHARACTERS,
   tag,
   toIso,
 } from "./field.ts";
@@ -42,21 +45,12 @@ const MAX_OFFSET = 100_000;
 /** The tags of a presence report: comma-separated, surrounding spaces ignored, stored as given. */
 export const tagList = z
   .string()
-  .max(MAX_TAGS * 66)
+  .max(MAX_TAGS * (MAX_TAG_CHARS + ", ".length))
   .refine(
-    (given) => splitTags(given).every((one) => tag.safeParse(one).success),
-    "must be tags separated by commas, each 1 to 64 characters from A-Z a-z 0-9 . _ : / -",
+    (given) => splitList(given).every((one) => tag.safeParse(one).success),
+    `must be tags separated by commas, each 1 to ${MAX_TAG_CHARS} ${TAG_CHARACTERS}`,
   )
-  .refine((given) => splitTags(given).length <= MAX_TAGS, `must be at most ${MAX_TAGS} tags`);
-
-export const splitTags = (given: string): string[] => [
-  ...new Set(
-    given
-      .split(",")
-      .map((one) => one.trim())
-      .filter((one) => one !== ""),
-  ),
-];
+  .refine((given) => splitList(given).length <= MAX_TAGS, `must be at most ${MAX_TAGS} tags`);
 
 const presenceFields = {
   instance: instanceName,
@@ -239,7 +233,7 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   instance: body.instance,
   provider: body.provider,
   tagList: body.tags ?? "",
-  tags: splitTags(body.tags ?? ""),
+  tags: splitList(body.tags ?? ""),
   concurrency: body.concurrency ?? 1,
   models: body.models ?? null,
   tier: body.tier ?? null,

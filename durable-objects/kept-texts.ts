@@ -3,7 +3,7 @@
 import { keepsResult, keptPayload } from "../domain/front-door.ts";
 import type { Job, JobPayload } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
-import type { Recorded } from "./store/jobs.ts";
+import type { Recorded } from "./store/job-rows.ts";
 import type { Store } from "./store/open.ts";
 
 export interface KeptBatch {

@@ -3,6 +3,7 @@
 // closes an idle line, so that the object may sleep. Invariant: the platform holds all that an object sends until what
 // it tells is stored.
 
+import { SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
 import { type Outcome, thrownOf } from "./grouped-calls.ts";
 import { close, send } from "./hibernating-sockets.ts";
 import type { Credential } from "./operations/keys.ts";
@@ -21,8 +22,6 @@ export type SocketAsked = [number: number, credential: Credential, instance: str
 export const SOCKETS = "sockets";
 /** The number of a message without an answer. */
 export const NO_ANSWER = 0;
-
-const STATUS_SWITCHING = 101;
 
 /** `text`: a method's arguments as a JSON array, or a group. */
 export interface Asked {
@@ -75,7 +74,7 @@ export const openLine = (begin: (tell: (text: string) => void) => LineEnd): Resp
     else end.answer(method, text).then((answered) => say(number, answered), fail);
   });
   server.addEventListener("close", () => end.ended?.());
-  return new Response(null, { status: STATUS_SWITCHING, webSocket: client });
+  return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
 };
 
 type Method = (...args: readonly unknown[]) => Promise<unknown>;

@@ -5,7 +5,7 @@
 import { type JobPayload, labelsOf } from "../domain/job.ts";
 import type { Json } from "../domain/json.ts";
 import { type KeptBatch, keptTextsOf } from "./kept-texts.ts";
-import type { Recorded } from "./store/jobs.ts";
+import type { Recorded } from "./store/job-rows.ts";
 import type { Store } from "./store/open.ts";
 import type { OutboxRow, StoredEvent } from "./store/outbox.ts";
 

@@ -5,6 +5,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../contract/data-line.ts";
+import { CONFLICT, FAILED_DEPENDENCY, GONE, NO_CONTENT, SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
 import { closeCodes } from "../contract/values.ts";
 import { HOUR_MS } from "../domain/duration.ts";
 import { HeldBody } from "./held-body.ts";
@@ -46,16 +47,10 @@ interface Line {
   readonly openedWith: string;
 }
 
-const NO_CONTENT = 204;
 const TICK_MS = 100;
 const MAX_STREAMS = 4_096;
 const HELD_BODY_MS = 24 * HOUR_MS;
 const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
-
-const MOVED = 424;
-const GONE = 410;
-const CONFLICT = 409;
-const SWITCHING = 101;
 
 export class Relay extends DurableObject<RelayEnv> {
   readonly #streams = new Map<string, RelayedStream>();
@@ -87,7 +82,7 @@ export class Relay extends DurableObject<RelayEnv> {
     server.serializeAttachment({ keyId, openedWith } satisfies Line);
     this.#lineLostAt = null;
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
-    return new Response(null, { status: SWITCHING, webSocket: client });
+    return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
@@ -124,7 +119,7 @@ export class Relay extends DurableObject<RelayEnv> {
       stream.awaitedBy += 1;
       await stream.begun;
       stream.awaitedBy -= 1;
-      if (!stream.hasEvents) return new Response(null, { status: MOVED });
+      if (!stream.hasEvents) return new Response(null, { status: FAILED_DEPENDENCY });
     }
     const nowAt = Date.now();
     const leave = (): void => {

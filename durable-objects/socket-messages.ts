@@ -9,8 +9,7 @@ import { type CoordinatorMessage, MAX_FRAME_MESSAGES, type WorkerMessage, worker
 import { refusalOf } from "../contract/validation.ts";
 import { toPresence } from "../contract/worker.ts";
 import type { Brought } from "../domain/archived-job.ts";
-import type { Refusal } from "../domain/refusal.ts";
-import { invalid } from "../domain/refusal.ts";
+import { invalid, type Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Absent } from "./archive.ts";
 import * as presence from "./operations/presence.ts";

@@ -10,6 +10,9 @@ const BURST_BYTES = MAX_DATA_FRAME_BYTES;
 /** How long a reader has for a burst. */
 const BURST_MS = 1_000;
 
+/** A comment: it keeps a silent connection alive. */
+export const KEEP_ALIVE = ": keep-alive\n\n";
+
 export interface ReaderWishes {
   /** The API format for errors; null for a reader that gets numbered events as data. */
   readonly api: Api | null;
@@ -56,7 +59,7 @@ export class Reader {
 
   /** Says that the connection lives, if nothing else has for its time. */
   keepAlive(nowAt: number): void {
-    if (nowAt - this.#lastWriteAt >= this.wishes.keepAliveMs) this.write(": keep-alive\n\n", nowAt);
+    if (nowAt - this.#lastWriteAt >= this.wishes.keepAliveMs) this.write(KEEP_ALIVE, nowAt);
   }
 
   write(text: string, nowAt: number): void {

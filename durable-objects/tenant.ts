@@ -2,6 +2,7 @@
 // answered before its turn is stored. This file has what others may call; the operations are in `operations/`.
 
 import { DurableObject } from "cloudflare:workers";
+import { SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
 import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
 import { configureLog, log } from "../contract/log.ts";
@@ -47,7 +48,6 @@ import { Wake } from "./wake.ts";
 const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 /** After a failed sweep the alarm fires again after this time. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
-const STATUS_SWITCHING = 101;
 
 export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   readonly #store: Store;
@@ -298,7 +298,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const accepted = await this.#intake.open(this.#hibernating.of(server), credential, instance);
     if (!accepted.ok) return Response.json(accepted.error, { status: 403 });
-    return new Response(null, { status: STATUS_SWITCHING, webSocket: client });
+    return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {

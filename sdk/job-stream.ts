@@ -1,10 +1,10 @@
 // A job's output while it is written. A broken connection is reopened after the last event seen, so no event is lost or
 // repeated.
 
+import { eventsOf } from "../contract/client/event-stream.ts";
 import { ApiProblem } from "../contract/client/problem.ts";
 import type { Client } from "../contract/client.ts";
 import { jsonOrText } from "../contract/json-object.ts";
-import { eventsOf } from "./event-stream.ts";
 
 export interface JobStreamEvent {
   /** `chunk`: part of the output; `status`: the job's status changed; `end`: the last event. */

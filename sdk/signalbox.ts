@@ -5,7 +5,7 @@ import type { StreamOptions } from "../contract/client/jobs.ts";
 import { type CallOptions, type ClientOptions, type KeyedOptions, Transport } from "../contract/client/transport.ts";
 import { type Client, clientOver } from "../contract/client.ts";
 import type { JobResource, NewJobRequest } from "../contract/job.ts";
-import { isFinal, MAX_WAIT_SECONDS } from "../contract/values.ts";
+import { isFinal, LOCAL_URL, MAX_WAIT_SECONDS } from "../contract/values.ts";
 import { type JobStreamEvent, streamJob } from "./job-stream.ts";
 
 export { ApiProblem, type ProblemCode } from "../contract/client/problem.ts";
@@ -15,8 +15,6 @@ export { verifyWebhook, type WebhookEvent, WebhookRefused } from "./verify-webho
 export type SignalboxOptions = Partial<ClientOptions>;
 
 export type RunOptions = KeyedOptions;
-
-const DEFAULT_URL = "http://127.0.0.1:8787";
 
 const environment = (name: string): string | undefined => {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
@@ -49,8 +47,7 @@ const jobsWithRuns = (jobs: Client["jobs"]) => ({
   ): AsyncGenerator<JobStreamEvent> {
     if (typeof job === "string") return yield* streamJob(jobs, job, options);
     const { signal, idempotencyKey } = options;
-    const streamed: NewJobRequest & { stream: true } = { ...job, stream: true };
-    const { id } = await jobs.create(streamed, { signal, idempotencyKey });
+    const { id } = await jobs.create({ ...job, stream: true }, { signal, idempotencyKey });
     yield* streamJob(jobs, id, options);
   },
 });
@@ -58,7 +55,7 @@ const jobsWithRuns = (jobs: Client["jobs"]) => ({
 type Nouns = Omit<Client, "jobs"> & { readonly jobs: ReturnType<typeof jobsWithRuns> };
 
 const nounsOf = (options: SignalboxOptions): Nouns => {
-  const { url = environment("SERVICE_API_URL") ?? DEFAULT_URL, key = environment("SERVICE_API_KEY") } = options;
+  const { url = environment("SERVICE_API_URL") ?? LOCAL_URL, key = environment("SERVICE_API_KEY") } = options;
   const client = clientOver(new Transport({ ...options, url, key }));
   return { ...client, jobs: jobsWithRuns(client.jobs) };
 };

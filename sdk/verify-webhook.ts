@@ -55,9 +55,9 @@ export const verifyWebhook = async (
   secret: string | readonly string[],
   options: VerifyOptions = {},
 ): Promise<WebhookEvent> => {
-  const [id, timestamp, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) =>
-    headerOf(headers, name),
-  ) as [string, string, string];
+  const id = headerOf(headers, "webhook-id");
+  const timestamp = headerOf(headers, "webhook-timestamp");
+  const signatures = headerOf(headers, "webhook-signature");
   if (id === "" || timestamp === "" || signatures === "") {
     throw new WebhookRefused("webhook-id, webhook-timestamp or webhook-signature is missing");
   }

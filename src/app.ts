@@ -1,13 +1,15 @@
 // The edge: middleware, the routes, and the one place where errors become answers.
 
 import { Hono } from "hono";
+import { NOT_FOUND } from "../contract/http-status.ts";
 import { configureLog, log } from "../contract/log.ts";
-import type { Refusal } from "../domain/refusal.ts";
+import { notFound, type Refusal } from "../domain/refusal.ts";
 import type { Env } from "./env.ts";
 import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { doorRoutes } from "./front-door/routes.ts";
+import { assetResponse } from "./http/asset.ts";
 import type { AppContext, Variables } from "./http/auth.ts";
 import { secured } from "./http/headers.ts";
 import { PathRouter } from "./http/path-router.ts";
@@ -34,34 +36,13 @@ import { socketRoutes } from "./routes/sockets.ts";
 import { streamRoutes } from "./routes/streams.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
+import { workerProtocolRoutes } from "./routes/worker-protocol.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** The same limit as on Cloudflare. */
 const MAX_ADDRESS_BYTES = 16 * 1024;
-
-const NOT_FOUND = 404;
-/** Names under /assets/ contain a hash of the file; the page that names them is revalidated each time. */
-const cached = (asset: Response, path: string): Response => {
-  const response = new Response(asset.body, asset);
-  const isHashed = path.startsWith("/assets/");
-  response.headers.set("cache-control", isHashed ? "public, max-age=31536000, immutable" : "no-cache");
-  return response;
-};
-
-const COMPRESSIBLE = /^(text\/|image\/svg|application\/(json|javascript))/;
-
-/** Compressed, scripts and styles are a quarter of their size. The platform compresses when this header is set. */
-const compressed = (asset: Response, accepted: string): Response => {
-  const { headers } = asset;
-  const isWanted = /\bgzip\b/.test(accepted) && COMPRESSIBLE.test(headers.get("content-type") ?? "");
-  headers.append("vary", "accept-encoding");
-  if (!isWanted || asset.body === null || headers.has("content-encoding")) return asset;
-  headers.set("content-encoding", "gzip");
-  headers.delete("content-length");
-  return asset;
-};
 
 /** Endpoints that need only the tenant and history. Self-hosted, Node answers them itself. */
 const portableRoutes: readonly Endpoint[] = [
@@ -72,6 +53,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...jobStreamRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
+  ...workerProtocolRoutes,
   ...killswitchRoutes,
   ...scheduleRoutes,
   ...costRoutes,
@@ -131,14 +113,14 @@ mount(app, endpoints, (one) => !bound.has(one));
 
 /** A path that is not part of the API belongs to the dashboard; a file that is missing there as well is 404. */
 app.notFound(async (c) => {
-  const notThere = { code: "not_found", kind: "route", id: c.req.path } as const;
+  const notThere = notFound("route", c.req.path);
   if (isFrontDoor(c.req.path)) return refusalResponse(c, notThere);
   if (!URL.canParse(c.req.url)) throw new Refused(malformedAddress);
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   if (isRead && c.env.HOME !== undefined) return passOn(c, c.env.HOME);
   if (isRead && c.env.ASSETS !== undefined) {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
-    if (asset.status !== NOT_FOUND) return compressed(cached(asset, c.req.path), c.req.header("accept-encoding") ?? "");
+    if (asset.status !== NOT_FOUND) return assetResponse(asset, c.req.path, c.req.header("accept-encoding") ?? "");
   }
   return problemResponse(notThere, c.get("requestId"));
 });

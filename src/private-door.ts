@@ -4,9 +4,8 @@
 // nothing opens.
 
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { NOT_FOUND } from "../contract/http-status.ts";
 import type { Env } from "./env.ts";
-
-const NOT_FOUND = 404;
 
 export class PrivateDoor extends WorkerEntrypoint<Env> {
   override async fetch(request: Request): Promise<Response> {

@@ -4,10 +4,10 @@
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
-import { instanceName, modelName, providerName, tags } from "../contract/field.ts";
+import { instanceName, modelName, providerName, splitList, tags } from "../contract/field.ts";
 import { nearestOf } from "../contract/nearest.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
-import { localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
+import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
 export type Settings = {
@@ -28,7 +28,6 @@ export type Settings = {
 
 export type SettingsResult = { ok: true; settings: Settings } | { ok: false; problems: string[] } | { ok: "help" };
 
-const DEFAULT_API_URL = "http://127.0.0.1:8787";
 const HOSTED_ALIASES: Readonly<Record<string, string>> = { google: "gemini" };
 
 const FLAGS = {
@@ -49,17 +48,17 @@ ${Object.entries(FLAGS)
   .map(([flag, says]) => `  --${flag.padEnd(12)} ${says}`)
   .join("\n")}
 
-Environment: SERVICE_API_KEY (required), SERVICE_API_URL (${DEFAULT_API_URL}), SERVICE_CONFIG_URL (<api>/config),
+Environment: SERVICE_API_KEY (required), SERVICE_API_URL (${LOCAL_URL}), SERVICE_CONFIG_URL (<api>/config),
 SERVICE_RUNTIME_URL (the runtime's address; for a hosted one, a replacement for its own), PROVIDER_<NAME>_KEY (a hosted provider's key).`;
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: "must be an address that starts with http:// or https://" })
   .transform((url) => url.replace(/\/+$/, ""));
 
-const commaList = z.string().transform((text) => [...new Set(splitList(text))]);
+const commaList = z.string().transform(splitList);
 
 const settingsSchema = z.object({
-  SERVICE_API_URL: httpUrl.default(DEFAULT_API_URL),
+  SERVICE_API_URL: httpUrl.default(LOCAL_URL),
   SERVICE_API_KEY: z
     .string({ error: "is not set: create a key with `POST /api/keys` and role worker" })
     .refine(isSendableKey, UNSENDABLE_KEY),
@@ -144,13 +143,6 @@ function readFlags(args: readonly string[]): { values: Map<string, string>; prob
     else values.set(name, value);
   }
   return { values, problems };
-}
-
-function splitList(text: string): string[] {
-  return text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
 }
 
 function defaultInstance(): string {

@@ -1,5 +1,6 @@
 // Jobs: read and change them.
 
+import { setTimeout } from "node:timers/promises";
 import type { JobResource } from "../../contract/job.ts";
 import type { JobListQuery } from "../../contract/job-list.ts";
 import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/values.ts";
@@ -157,12 +158,6 @@ const attempts: Verb = {
   },
 };
 
-const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
-  });
-
 const changeLine = (job: JobResource): string =>
   [job.updated_at, job.id, job.status, job.assigned_worker ?? "", job.error?.message ?? job.waiting_reason ?? ""]
     .map((part) => printable(String(part)))
@@ -187,8 +182,7 @@ const watch: Verb = {
       }
       const [job] = found;
       if (id !== undefined && job !== undefined && isFinal(job.status)) return job.status === "completed" ? 0 : 1;
-      await sleep(WATCH_EVERY_MS, signal);
-      signal.throwIfAborted();
+      await setTimeout(WATCH_EVERY_MS, null, { signal }).catch(() => signal.throwIfAborted());
     }
   },
 };

@@ -1,10 +1,9 @@
 // `signalbox move`: copies a tenant from one deployment to another, part by part.
 
+import { LOCAL_URL } from "../../contract/values.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
 import { UsageError } from "../failure.ts";
 import type { Verb } from "../verb.ts";
-
-const DEFAULT_URL = "http://127.0.0.1:8787";
 
 const rootKeyOf = (env: Readonly<Record<string, string | undefined>>, name: string): string => {
   const key = env[name];
@@ -24,7 +23,7 @@ export const moveCommands: readonly Verb[] = [
     run: async ({ env, output, signal }, input) => {
       const tenant = input.arg("tenant");
       const source = new Signalbox({
-        url: env.SERVICE_API_URL || DEFAULT_URL,
+        url: env.SERVICE_API_URL || LOCAL_URL,
         key: rootKeyOf(env, "SERVICE_ROOT_KEY"),
       }).tenants;
       if (input.is("give-up")) {

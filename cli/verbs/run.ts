@@ -66,8 +66,7 @@ const chunkText = (data: unknown): string => {
 const streamed = async (context: Context, job: NewJobRequest): Promise<number> => {
   const { output, signal } = context;
   const { jobs } = context.client();
-  const wanted: NewJobRequest & { stream: true } = { ...job, stream: true };
-  const { id } = await jobs.create(wanted, { signal });
+  const { id } = await jobs.create({ ...job, stream: true }, { signal });
   output.say(`Job ${id}`);
   return followed(context, id, showWhileWritten(context, id));
 };

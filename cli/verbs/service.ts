@@ -59,9 +59,9 @@ export const serviceCommands: readonly Verb[] = [
     name: "doctor",
     says: "Checks everything a job needs, from the address to the model",
     flags: {
-      model: REQUIREMENTS.model ?? { takes: "name", says: "" },
-      provider: REQUIREMENTS.provider ?? { takes: "name", says: "" },
-      tag: REQUIREMENTS.tag ?? { takes: "tag", says: "" },
+      model: REQUIREMENTS.model,
+      provider: REQUIREMENTS.provider,
+      tag: REQUIREMENTS.tag,
       run: { takes: null, says: "also runs a small job" },
     },
     run: async ({ client, env, output, signal }, input) => {

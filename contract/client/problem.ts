@@ -51,8 +51,8 @@ const secondsUntil = (retryAfter: string | null): number | null => {
 };
 
 /** The front door has its clients' error format. */
-interface DoorError {
-  readonly error?: { readonly message: string; readonly type?: string; readonly code?: string | null };
+interface ClientsError {
+  readonly error?: { readonly message: string; readonly type: string; readonly code?: string | null };
 }
 
 /** The problem of an answer that is not a success. */
@@ -60,8 +60,8 @@ export const problemOf = async (response: Response): Promise<ApiProblem> => {
   const retryAfterSeconds = secondsUntil(response.headers.get("retry-after"));
   const title = response.statusText || `HTTP ${response.status}`;
   const isProblem = (response.headers.get("content-type") ?? "").includes("json");
-  const body = isProblem ? ((await response.json().catch(() => ({}))) as Partial<ProblemResource> & DoorError) : {};
+  const body = isProblem ? ((await response.json().catch(() => ({}))) as Partial<ProblemResource> & ClientsError) : {};
   const { error, ...problem } = body;
   const said = error === undefined ? {} : { detail: error.message, code: error.code ?? error.type };
-  return new ApiProblem({ title, ...said, ...problem, status: response.status } as never, { retryAfterSeconds });
+  return new ApiProblem({ title, ...said, ...problem, status: response.status }, { retryAfterSeconds });
 };

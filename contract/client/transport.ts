@@ -11,7 +11,7 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined;
   /** How often a temporary failure is retried. */
   readonly retries?: number | undefined;
-  /** For one try, until its answer begins; added to what `wait` asks for. */
+  /** For one try, until its answer begins; longer than the longest `wait`. */
   readonly timeoutMs?: number | undefined;
   readonly onProblem?: ((problem: ApiProblem, path: string) => void) | undefined;
 }

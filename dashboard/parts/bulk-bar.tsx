@@ -4,9 +4,11 @@
 import { useState } from "preact/hooks";
 import type { BulkAction } from "../../contract/job-list.ts";
 import { count, plural } from "../format.ts";
+import { mayChange } from "../state/bulk-change.ts";
 import type { HeldList } from "../state/held-jobs.ts";
 import { mayOperate } from "../state/session.ts";
-import { BulkDialog, mayChange, PickedDialog } from "./bulk-dialog.tsx";
+import { BulkDialog } from "./bulk-dialog.tsx";
+import { PickedDialog } from "./picked-dialog.tsx";
 
 interface BarProps {
   list: HeldList;

@@ -1,13 +1,12 @@
 // The statuses of jobs, each with the number of jobs that match the rest of the filter.
 
-import type { JobListQuery } from "../../contract/job-list.ts";
 import { JOB_STATUSES } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { refine } from "../router.ts";
 import { counts, isOpen } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
-import { type Filter, FROM_THE_START } from "../state/job-filter.ts";
+import { asJobFilter, type Filter, FROM_THE_START } from "../state/job-filter.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { withRange } from "../state/time-range.ts";
 
@@ -22,7 +21,7 @@ const useStateCounts = (filter: Filter, range: string | null): Record<string, st
   const { data } = useLoad(`${JSON.stringify(rest)} ${range} ${activity}`, async (signal) => {
     const base = withRange(rest, range, serverNow());
     const found = asked.map(async (status) => {
-      const page = await api.jobs.list({ ...base, status, limit: 1 } as unknown as JobListQuery, { signal });
+      const page = await api.jobs.list({ ...asJobFilter(base), status, limit: 1 }, { signal });
       return [status, `${count(page.total)}${page.total_is_capped ? "+" : ""}`] as const;
     });
     return Object.fromEntries(await Promise.all(found));

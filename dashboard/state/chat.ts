@@ -1,10 +1,11 @@
 // One conversation: turns, the current answer, and the usage of each answer.
 
 import { batch, signal } from "@preact/signals";
+import { eventsOf } from "../../contract/client/event-stream.ts";
 import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.ts";
+import { parseJson } from "../../contract/json-object.ts";
 import { answerText } from "../answer-text.ts";
 import { api } from "../api.ts";
-import { eventsOf, jsonOf } from "./event-stream.ts";
 
 export interface Taken {
   readonly worker: string | null;
@@ -57,8 +58,9 @@ const readAnswer = async (response: Response, startedAt: number, signal: AbortSi
   };
   if (response.body === null) return;
   for await (const { data } of eventsOf(response.body)) {
-    const chunk = jsonOf(data) as Chunk | null;
-    if (chunk === null) continue;
+    // `[DONE]` is no JSON.
+    const chunk = parseJson(data) as Chunk | undefined;
+    if (chunk === undefined) continue;
     if (chunk.error !== undefined) throw new Error(chunk.error.message);
     const more = answerText(chunk) ?? "";
     if (more !== "" && taken.firstTokenMs === null) taken = { ...taken, firstTokenMs: performance.now() - startedAt };

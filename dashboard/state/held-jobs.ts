@@ -9,7 +9,7 @@ import { toRow } from "../parts/job-table.tsx";
 import { entry } from "../router.ts";
 import { jobs as liveJobs } from "./board.ts";
 import { serverNow } from "./clock.ts";
-import { type Filter, matches } from "./job-filter.ts";
+import { asJobFilter, type Filter, matches } from "./job-filter.ts";
 import { recoveries } from "./live.ts";
 import { useLoad } from "./load.ts";
 import { withRange } from "./time-range.ts";
@@ -59,14 +59,13 @@ const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> =
   const askedAt = new Date(serverNow()).toISOString();
   const asked = withRange(question.filter, question.range, serverNow());
   const { limit, offset, cursor, sort } = question;
-  const at = cursor === null ? { offset } : { cursor };
   const query = {
-    ...asked,
-    ...at,
+    ...asJobFilter(asked),
+    ...(cursor === null ? { offset } : { cursor }),
     limit,
     max_chars: LISTED_CHARS,
-    ...(sort === null ? {} : { sort }),
-  } as unknown as JobListQuery;
+    sort: sort as JobListQuery["sort"] | null,
+  };
   const found = await api.jobs.list(query, { signal });
   const isAbout = (job: LiveJob): boolean => question.reason === null || reasonOf(job) === question.reason;
   const rows = found.jobs.map(toRow).filter(isAbout);

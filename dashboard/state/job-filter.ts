@@ -7,6 +7,9 @@ import { JOB_STATUSES, type JobStatus } from "../../contract/values.ts";
 /** A filter as in the address and the API: name and value. */
 export type Filter = Readonly<Record<string, string>>;
 
+/** The same for the API, which checks the values of an address. */
+export const asJobFilter = (filter: Filter): JobFilter => filter as unknown as JobFilter;
+
 /** The parts of an address that a change of the filter clears: another list begins with its first page. */
 export const FROM_THE_START = { offset: null, cursor: null, waits: null };
 

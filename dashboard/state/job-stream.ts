@@ -2,14 +2,15 @@
 // has the result.
 
 import { useEffect, useState } from "preact/hooks";
+import { eventsOf } from "../../contract/client/event-stream.ts";
+import { parseJson } from "../../contract/json-object.ts";
 import { deltaText } from "../answer-text.ts";
 import { api } from "../api.ts";
-import { eventsOf, jsonOf } from "./event-stream.ts";
 
 /** Minimum time between two redraws. */
 const DRAW_EVERY_MS = 80;
 
-const leaseOf = (id: string | null): string => id?.split(".")[0] ?? "";
+const leaseOf = (id: string): string => id.split(".")[0] ?? "";
 
 const follow = async (id: string, signal: AbortSignal, show: (text: string) => void): Promise<void> => {
   const { body } = await api.jobs.stream(id, { signal });
@@ -21,7 +22,7 @@ const follow = async (id: string, signal: AbortSignal, show: (text: string) => v
     if (event !== "chunk") continue;
     if (leaseOf(eventId) !== lease) text = "";
     lease = leaseOf(eventId);
-    text += deltaText(jsonOf(data));
+    text += deltaText(parseJson(data));
     show(text);
   }
 };

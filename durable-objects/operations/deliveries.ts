@@ -16,7 +16,7 @@ import {
   type Webhook,
   wants,
 } from "../../domain/webhook.ts";
-import type { Sendable } from "../store/webhooks.ts";
+import type { Sendable } from "../store/due-deliveries.ts";
 import type { Turn } from "./turn.ts";
 
 /** The platform allows six connections at a time. */

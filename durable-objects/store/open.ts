@@ -1,6 +1,7 @@
 // The only access to the object's database: its tables, and when the earliest thing in them is due.
 
 import { catalogTable } from "./catalog.ts";
+import { deliveriesTable } from "./deliveries.ts";
 import { haltedJobsTable } from "./halted-jobs.ts";
 import { idempotencyTable } from "./idempotency.ts";
 import { jobsTable } from "./jobs.ts";
@@ -12,10 +13,11 @@ import { payloadsTable } from "./payloads.ts";
 import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
+import { silentWorkersTable } from "./silent-workers.ts";
 import { spendingTable } from "./spending.ts";
 import type { TenantStorage } from "./sql.ts";
 import { unreportedTable } from "./unreported.ts";
-import { deliveriesTable, silentWorkersTable, webhooksTable } from "./webhooks.ts";
+import { webhooksTable } from "./webhooks.ts";
 import { backoffsTable, workersTable } from "./workers.ts";
 
 export type Store = ReturnType<typeof tablesOf>;

@@ -19,7 +19,7 @@ export const writeArchive = (file: string, root: string, names: readonly string[
       const source = path.join(root, name);
       const { size } = statSync(source);
       writeSync(archive, tarHeader({ name: name.split(path.sep).join("/"), size, mode: OWNER_ONLY }));
-      copyBytes(openSync(source, "r"), archive, size);
+      pack(archive, source, size);
       writeSync(archive, paddingOf(size));
     }
     writeSync(archive, TAR_END);
@@ -28,15 +28,20 @@ export const writeArchive = (file: string, root: string, names: readonly string[
   }
 };
 
-const copyBytes = (source: number, target: number, size: number): void => {
+const copyBytes = (source: number, target: number, size: number, ifTooShort: string): void => {
   const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, Math.max(size, 1)));
+  for (let left = size; left > 0; ) {
+    const read = readSync(source, chunk, 0, Math.min(chunk.length, left), null);
+    if (read === 0) throw new ExitError(ifTooShort);
+    writeSync(target, chunk, 0, read);
+    left -= read;
+  }
+};
+
+const pack = (archive: number, place: string, size: number): void => {
+  const source = openSync(place, "r");
   try {
-    for (let left = size; left > 0; ) {
-      const read = readSync(source, chunk, 0, Math.min(chunk.length, left), null);
-      if (read === 0) throw new ExitError("The file became shorter while it was copied.");
-      writeSync(target, chunk, 0, read);
-      left -= read;
-    }
+    copyBytes(source, archive, size, "The file became shorter while it was copied.");
   } finally {
     closeSync(source);
   }
@@ -71,13 +76,7 @@ const unpack = (archive: number, place: string, size: number): void => {
   mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
   const target = openSync(place, "wx", OWNER_ONLY);
   try {
-    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, Math.max(size, 1)));
-    for (let left = size; left > 0; ) {
-      const read = readSync(archive, chunk, 0, Math.min(chunk.length, left), null);
-      if (read === 0) throw new ExitError("The archive is truncated.");
-      writeSync(target, chunk, 0, read);
-      left -= read;
-    }
+    copyBytes(archive, target, size, "The archive is truncated.");
   } finally {
     closeSync(target);
   }

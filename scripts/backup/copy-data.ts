@@ -1,8 +1,9 @@
 // A consistent copy of a data folder: every database as of one instant, and the keys and marker files.
 
-import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
+import { filesBelow } from "../files-below.ts";
 import { type DataDir, lockIfFree } from "../self-host/data-dir.ts";
 import { whileFrozen } from "../self-host/freeze.ts";
 
@@ -21,19 +22,13 @@ export interface Copied {
   readonly wasRunning: boolean;
 }
 
-const filesBelow = (root: string): string[] =>
-  readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
-
 const databasesOf = ({ state, root }: DataDir): string[] =>
   filesBelow(state)
     .filter((file) => file.endsWith(".sqlite"))
-    .map((file) => path.relative(root, path.join(state, file)))
-    .sort();
+    .map((file) => path.relative(root, file));
 
 const besideOf = (dir: DataDir): string[] =>
-  [dir.rootKey, dir.signingSecret, dir.adminKey, dir.workerKey, dir.writtenBy, path.join(dir.root, "processes.json")]
+  [dir.rootKey, dir.signingSecret, dir.adminKey, dir.workerKey, dir.writtenBy, dir.processCount]
     .filter((file) => existsSync(file))
     .map((file) => path.relative(dir.root, file));
 

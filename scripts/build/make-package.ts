@@ -1,12 +1,13 @@
 // The npm package `signalbox`, as the coordinator serves it at /signalbox.tgz: worker, CLI and SDK of its own version,
 // bundled, with the SDK's types. It has no dependencies and no install scripts.
 
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { VERSION } from "../../contract/version.ts";
 import { ExitError } from "../exit-error.ts";
+import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
 import { writePackageTypes } from "./package-types.ts";
 import { type TarFile, tarOf } from "./tar.ts";
@@ -73,15 +74,11 @@ function makeExecutable(file: string): void {
 }
 
 function filesOf(directory: string): TarFile[] {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .sort()
-    .map((file) => ({
-      name: `package/${path.relative(directory, file).replaceAll(path.sep, "/")}`,
-      bytes: readFileSync(file),
-      isExecutable: (statSync(file).mode & 0o100) !== 0,
-    }));
+  return filesBelow(directory).map((file) => ({
+    name: `package/${path.relative(directory, file).replaceAll(path.sep, "/")}`,
+    bytes: readFileSync(file),
+    isExecutable: (statSync(file).mode & 0o100) !== 0,
+  }));
 }
 
 /** Writes the archive to `target`, relative to the root. */

@@ -2,24 +2,22 @@
 // stamp is removed before a build and written only after it succeeded.
 
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ExitError } from "../exit-error.ts";
+import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
 
-function filesBelow(place: string): string[] {
+function filesAt(place: string): string[] {
   const found = statSync(place, { throwIfNoEntry: false });
   if (!found) return [];
-  if (!found.isDirectory()) return [place];
-  return readdirSync(place, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name));
+  return found.isDirectory() ? filesBelow(place) : [place];
 }
 
 /** The hash of every file in the given places (relative to the root), including names. */
 function hashInputs(places: readonly string[]): string {
   const hash = createHash("sha256");
-  for (const file of places.flatMap((place) => filesBelow(path.join(ROOT, place))).sort()) {
+  for (const file of places.flatMap((place) => filesAt(path.join(ROOT, place))).sort()) {
     hash
       .update(`${path.relative(ROOT, file)}\0`)
       .update(readFileSync(file))

@@ -31,6 +31,8 @@ export interface DataDir {
   freezePath: string;
   /** The release that last served from the folder. */
   writtenBy: string;
+  /** How many object processes the folder was created for. */
+  processCount: string;
   /** Exists from before the first start until the admin key is kept. */
   firstStart: string;
 }
@@ -56,6 +58,7 @@ export function dataDirAt(root: string): DataDir {
     workerKey: path.join(root, "default.worker.key"),
     freezePath: path.join(root, "freeze.path"),
     writtenBy: path.join(root, "written-by.json"),
+    processCount: path.join(root, "processes.json"),
     firstStart: path.join(root, "first-start"),
   };
 }

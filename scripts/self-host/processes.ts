@@ -2,7 +2,6 @@
 // it is fixed when the folder is created: `processes.json` keeps it, and a folder without that file has one.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import path from "node:path";
 import type { Share } from "../../domain/share.ts";
 import { ExitError } from "../exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
@@ -29,13 +28,13 @@ export function keepProcessCount(dir: DataDir, wanted: number | undefined): numb
 }
 
 function keptCount(dir: DataDir): number | undefined {
-  const file = path.join(dir.root, "processes.json");
-  if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { count: number }).count;
+  if (existsSync(dir.processCount))
+    return (JSON.parse(readFileSync(dir.processCount, "utf8")) as { count: number }).count;
   return existsSync(dir.state) ? 1 : undefined;
 }
 
 function makeProcesses(dir: DataDir, count: number): number {
-  writeFileSync(path.join(dir.root, "processes.json"), `${JSON.stringify({ count })}\n`, { mode: 0o600, flush: true });
+  writeFileSync(dir.processCount, `${JSON.stringify({ count })}\n`, { mode: 0o600, flush: true });
   syncDirectory(dir.root);
   return count;
 }

@@ -3,13 +3,13 @@
 // project's name or database id, secrets from the environment and never in a file, and LOCAL_NETWORK, the only access
 // to private addresses (plain fetch() reaches public ones only).
 
-import { readdirSync } from "node:fs";
 import path from "node:path";
 import { METADATA_NETWORKS } from "../../src/catalog/metadata-addresses.ts";
 import { DASHBOARD_DIRECTORY } from "../build/dashboard.ts";
 import type { Project } from "../build/project.ts";
 import { WORKER_DIRECTORY, WORKER_ENTRY } from "../build/worker-bundle.ts";
 import { ExitError } from "../exit-error.ts";
+import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
 import { configText, type Expression, embed, type Field, record } from "./capnp-text.ts";
 import type { DataDir } from "./data-dir.ts";
@@ -214,11 +214,9 @@ const MODULE_KIND: Record<string, string> = { ".js": "esModule", ".mjs": "esModu
 /** The bundle's modules as written by the deploy's dry run, the entry first. */
 function edgeModules(configDirectory: string): Expression[] {
   const bundle = path.join(ROOT, WORKER_DIRECTORY);
-  const others = readdirSync(bundle, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !/^README\.md$|\.map$/.test(entry.name))
-    .map((entry) => path.relative(bundle, path.join(entry.parentPath, entry.name)))
-    .filter((name) => name !== WORKER_ENTRY)
-    .sort();
+  const others = filesBelow(bundle)
+    .map((file) => path.relative(bundle, file))
+    .filter((name) => name !== WORKER_ENTRY && !/(^|\/)README\.md$|\.map$/.test(name));
   return [WORKER_ENTRY, ...others].map((name) => {
     const kind = MODULE_KIND[path.extname(name)] ?? "text";
     return record({ name, [kind]: embed(path.relative(configDirectory, path.join(bundle, name))) });

@@ -13,7 +13,7 @@ import {
 } from "../../domain/catalog.ts";
 import { readBody } from "./bounded-body.ts";
 import { explainStatus, retryAfterMs } from "./provider-status.ts";
-import { checkSyncUrl, isKeyAddress, keyHosts, withoutQuery } from "./url-policy.ts";
+import { checkUrl, isKeyAddress, keyHosts, withoutQuery } from "./url-policy.ts";
 import type { VaultConnector, VaultOutcome } from "./vault/connector.ts";
 import { deadline, discardBody, orAborted } from "./when-aborted.ts";
 
@@ -39,7 +39,7 @@ export async function listModels(
   budget: ListBudget = LIST_BUDGET,
 ): Promise<Listing> {
   const address = syncUrl ?? provider.list_url;
-  const problem = checkSyncUrl(address, provider);
+  const problem = checkUrl(address, provider.local);
   if (problem !== null) return failed(`the address of the list ${problem}`, false);
   const { signal, clear } = deadline(budget.timeoutMs);
   try {

@@ -5,6 +5,7 @@ import type { ModelPrice } from "../../domain/catalog-price.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog-subscription.ts";
 import type { RefusalOf } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
+import { readPage } from "../history/page.ts";
 import { storedModels } from "./snapshot.ts";
 import { getSubscription } from "./subscription-rows.ts";
 
@@ -27,7 +28,7 @@ export async function readSnapshot(
 }
 
 /** Newest first. */
-export async function readHistory(
+export async function readModelsHistory(
   db: D1Database,
   tenant: string,
   id: string,
@@ -41,10 +42,12 @@ export async function readHistory(
      WHERE ${isOfSubscription} ORDER BY seq DESC LIMIT ?3 OFFSET ?4`,
   );
   const count = db.prepare(`SELECT COUNT(*) AS total FROM catalog_history WHERE ${isOfSubscription}`);
-  const [listed, counted] = await db.batch([lines.bind(tenant, id, page.limit, page.offset), count.bind(tenant, id)]);
-  const rows = (listed?.results ?? []) as unknown as HistoryRow[];
-  const [sum] = (counted?.results ?? []) as { total: number }[];
-  return ok({ history: rows.map(toEntry), total: sum?.total ?? 0 });
+  const { rows, total } = await readPage<HistoryRow>(
+    db,
+    lines.bind(tenant, id, page.limit, page.offset),
+    count.bind(tenant, id),
+  );
+  return ok({ history: rows.map(toEntry), total });
 }
 
 interface HistoryRow extends Pick<ModelsHistoryEntry, "at" | "kind"> {

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import type { ProviderDefinition } from "../../domain/catalog.ts";
 import { isFieldPath, isListPath } from "../../domain/catalog-path.ts";
-import { checkListUrl, isHostAndPort } from "./url-policy.ts";
+import { checkUrl, isHostAndPort } from "./url-policy.ts";
 
 const PROVIDER_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
@@ -73,6 +73,6 @@ export const providerSchema = z
     pricing: pricing.optional(),
   })
   .superRefine((config, context) => {
-    const problem = checkListUrl(config.list_url, config.local);
+    const problem = checkUrl(config.list_url, config.local);
     if (problem !== null) context.addIssue({ code: "custom", path: ["list_url"], message: problem });
   }) satisfies z.ZodType<ProviderDefinition, unknown>;

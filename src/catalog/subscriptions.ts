@@ -8,7 +8,7 @@ import { invalid, type RefusalOf } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { CatalogTools } from "./catalog-tools.ts";
 import { countSubscriptions, getSubscription } from "./subscription-rows.ts";
-import { checkSyncUrl } from "./url-policy.ts";
+import { checkUrl } from "./url-policy.ts";
 
 export const DEFAULT_SYNC_SCHEDULE = "0 */6 * * *";
 export const MAX_SUBSCRIPTIONS_PER_TENANT = 500;
@@ -126,7 +126,7 @@ function checkSubscription(tools: CatalogTools, name: string, schedule: string, 
   }
   const cron = parseCron(schedule);
   if (!cron.ok) return invalid("models_sync_schedule", cron.error);
-  const problem = url === null ? null : checkSyncUrl(url, provider);
+  const problem = url === null ? null : checkUrl(url, provider.local);
   return problem === null ? null : invalid("models_sync_url", problem);
 }
 

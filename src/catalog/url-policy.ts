@@ -11,17 +11,8 @@ const URL_MAX_CHARACTERS = 2048;
 const PRIVATE_SUFFIX = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|corp|home)$/;
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
-/** What is wrong with an operator's list_url, or null. */
-export function checkListUrl(text: string, isLocal: boolean): string | null {
-  return checkUrl(text, isLocal);
-}
-
-/** What is wrong with a tenant's models_sync_url, or null. The provider's file says whether it is a local runtime. */
-export function checkSyncUrl(text: string, provider: Pick<ProviderDefinition, "local">): string | null {
-  return checkUrl(text, provider.local);
-}
-
-function checkUrl(text: string, isLocal: boolean): string | null {
+/** What is wrong with an address, or null. `isLocal`: it may be on the operator's own network. */
+export function checkUrl(text: string, isLocal: boolean): string | null {
   if (text.length > URL_MAX_CHARACTERS) return `must be at most ${URL_MAX_CHARACTERS} characters`;
   if (!URL.canParse(text)) return "must be an absolute URL, such as https://models.example.com/v1/models";
   const url = new URL(text);

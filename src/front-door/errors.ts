@@ -2,6 +2,7 @@
 
 import { type DoorError, errorBody } from "../../contract/dialect.ts";
 import { doorErrorOf, shouldRetry } from "../../contract/door-status.ts";
+import { TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
 import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
 import type { Api } from "../../domain/api.ts";
 import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
@@ -21,7 +22,6 @@ const CODES: Partial<Record<RefusalCode, string>> = {
   authentication_failed: "invalid_api_key",
   key_revoked: "invalid_api_key",
   key_rotated: "invalid_api_key",
-  no_eligible_workers: "no_eligible_workers",
 };
 
 const paramOf = (refusal: Refusal): string | null => {
@@ -35,13 +35,12 @@ const errorOfRefusal = (refusal: Refusal): DoorError => {
   return { code: CODES[refusal.code] ?? refusal.code, message: detail, status, param: paramOf(refusal) };
 };
 
-const TOO_MANY = 429;
 const NOBODY_THERE_SECONDS = 5;
 
 /** In seconds, if nothing better is known. */
 const retryAfterOfError = ({ code, status }: DoorError): number | undefined => {
   if (code === "no_eligible_workers") return NOBODY_THERE_SECONDS;
-  return status === TOO_MANY ? 1 : undefined;
+  return status === TOO_MANY_REQUESTS ? 1 : undefined;
 };
 
 export const errorResponse = (

@@ -1,7 +1,7 @@
 // Waits for a job at its tenant, in slices short enough for any proxy. Jobs that have left the object are read from
 // history.
 
-import { isFinal, type JobStatus } from "../../domain/job-status.ts";
+import { isFinal } from "../../domain/job-status.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Result } from "../../domain/result.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
@@ -14,13 +14,6 @@ import { callTenant, drainTenant, watchJob } from "../http/tenant.ts";
 
 const SLICE_MS = 25_000;
 
-export interface Stand {
-  readonly status: JobStatus;
-  readonly lease: number;
-}
-
-export const standOf = ({ status, lease }: Followed): Stand => ({ status, lease });
-
 /** A job's current state, from the object or from history. */
 export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise<Result<Followed, Refusal>> =>
   withArchived(
@@ -31,19 +24,33 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
     },
   );
 
-/** The next state that matches, or the final one. */
-export const watchUntil = async (
+/** The job with its next status or attempt. */
+export const watchMove = (c: AppContext, token: TokenFacts, from: Followed): Promise<Followed> =>
+  watchUntil(c, token, from, ({ status, lease }) => status !== from.status || lease !== from.lease);
+
+/** The job when it is final; `onMove` hears of each state before. */
+export const watchEnd = (
   c: AppContext,
   token: TokenFacts,
-  job: Pick<Followed, "id">,
+  from: Followed,
+  onMove: (job: Followed) => void,
+): Promise<Followed> =>
+  watchUntil(c, token, from, (job) => {
+    onMove(job);
+    return isFinal(job.status);
+  });
+
+const watchUntil = async (
+  c: AppContext,
+  token: TokenFacts,
+  from: Followed,
   fits: (job: Followed) => boolean,
-  seen: Stand | null = null,
 ): Promise<Followed> => {
-  for (let stand = seen; ; ) {
-    const watched = await watchJob(c.env, token, { id: job.id, seen: stand }, SLICE_MS);
+  for (let job = from; ; ) {
+    const seen = { status: job.status, lease: job.lease };
+    const watched = await watchJob(c.env, token, { id: job.id, seen }, SLICE_MS);
     const isGone = !watched.ok && watched.error.code === "not_found";
-    const now = unwrap(isGone ? await followJob(c, token, job.id) : watched);
-    if (fits(now) || isFinal(now.status)) return now;
-    stand = standOf(now);
+    job = unwrap(isGone ? await followJob(c, token, job.id) : watched);
+    if (fits(job)) return job;
   }
 };

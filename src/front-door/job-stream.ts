@@ -2,10 +2,12 @@
 
 import * as z from "zod";
 import { json } from "../../contract/field.ts";
+import { GONE, OK } from "../../contract/http-status.ts";
 import { jobIdParam } from "../../contract/worker.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { invalid } from "../../domain/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import { KEEP_ALIVE } from "../../durable-objects/stream-reader.ts";
 import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
@@ -13,12 +15,11 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { readRelay } from "../http/relay.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { followJob, standOf, watchUntil } from "./follow-job.ts";
+import { followJob, watchMove } from "./follow-job.ts";
 import { STREAM_HEADERS } from "./headers.ts";
+import { writtenBody } from "./written-body.ts";
 
 const KEEP_ALIVE_MS = 5_000;
-const GONE = 410;
-const OK = 200;
 const EVENT_ID = /^(\d{1,15})\.(\d{1,15})$/;
 
 interface Place {
@@ -84,37 +85,25 @@ const follow = (
   first: Response | null,
   place: Place | null,
 ): ReadableStream<Uint8Array> => {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const encoder = new TextEncoder();
-  let said = Promise.resolve();
-  // One after the other: a reader that takes a comment slowly still gets the next event.
-  const say = (text: string): Promise<void> => {
-    const write = async (): Promise<void> => {
-      const writer = writable.getWriter();
-      await writer.write(encoder.encode(text)).finally(() => writer.releaseLock());
-    };
-    said = said.then(write);
-    return said;
-  };
+  const body = writtenBody();
   const run = async (): Promise<void> => {
     let chunks = first;
     for (let job = from; ; ) {
-      await say(event(isFinal(job.status) ? "end" : "status", job));
-      if (isFinal(job.status)) return writable.close();
+      await body.write(event(isFinal(job.status) ? "end" : "status", job));
+      if (isFinal(job.status)) return body.close();
       if (isStreaming(job)) {
         chunks ??= await chunksOf(c, token, job, place);
-        if (chunks.status === OK) await chunks.body?.pipeTo(writable, { preventClose: true, preventAbort: true });
+        if (chunks.status === OK && chunks.body !== null)
+          await body.pipe(chunks.body, { preventClose: true, preventAbort: true });
         chunks = null;
       }
-      const seen = standOf(job);
-      const hasMoved = ({ status, lease }: Followed): boolean => status !== seen.status || lease !== seen.lease;
       // The relay keeps its readers' connections alive; while the job waits, this does.
-      const ticking = setInterval(() => void say(": keep-alive\n\n").catch(() => undefined), KEEP_ALIVE_MS);
-      job = await watchUntil(c, token, job, hasMoved, seen).finally(() => clearInterval(ticking));
+      const endComments = body.writeEvery(KEEP_ALIVE_MS, KEEP_ALIVE);
+      job = await watchMove(c, token, job).finally(endComments);
     }
   };
-  c.executionCtx.waitUntil(run().catch((error) => writable.abort(error).catch(() => undefined)));
-  return readable;
+  c.executionCtx.waitUntil(run().catch((error) => body.abort(error).catch(() => undefined)));
+  return body.readable;
 };
 
 export const jobStreamRoutes: readonly Endpoint[] = [jobStream];

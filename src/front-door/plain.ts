@@ -14,9 +14,10 @@ import { unwrap } from "../http/refused.ts";
 import { askTenant } from "../http/tenant.ts";
 import { watchClient } from "./client-gone.ts";
 import { errorResponse, failureResponse } from "./errors.ts";
-import { standOf, watchUntil } from "./follow-job.ts";
+import { watchEnd } from "./follow-job.ts";
 import { answerHeadersOf } from "./headers.ts";
 import type { DoorRequest } from "./request.ts";
+import { writtenBody } from "./written-body.ts";
 
 const COMMITS = 3;
 const LINE_FEED_MS = 5_000;
@@ -35,14 +36,13 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   const headersOf = (followed: Followed): Record<string, string> =>
     answerHeadersOf(c, asking.api, asked, followed, startedAt);
   const heldMs = Math.max(0, startedAt + asked.settings.commitAfterMs * COMMITS - Date.now());
-  let now: Followed = job;
-  const isOver = (next: Followed): boolean => {
-    now = next;
-    return isFinal(next.status);
+  let { status } = job;
+  const onMove = (moved: Followed): void => {
+    status = moved.status;
   };
-  const ending = isFinal(job.status) ? Promise.resolve(job) : watchUntil(c, token, job, isOver, standOf(job));
+  const ending = isFinal(status) ? Promise.resolve(job) : watchEnd(c, token, job, onMove);
   let ended = await within(ending, heldMs);
-  while (ended === null && now.status === "pending" && Date.now() < startedAt + WAITING_HELD_MS)
+  while (ended === null && status === "pending" && Date.now() < startedAt + WAITING_HELD_MS)
     ended = await within(ending, LOOK_MS);
   if (ended === null) {
     const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(job) });
@@ -64,22 +64,19 @@ const notKept = (id: string): DoorError => ({
 });
 
 const lineFeedsThen = (c: AppContext, ending: Promise<Followed>, stop: () => void): ReadableStream => {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const writer = writable.getWriter();
-  const encoder = new TextEncoder();
-  const write = (text: string): Promise<void> => writer.write(encoder.encode(text));
-  const ticking = setInterval(() => void write("\n").catch(() => undefined), LINE_FEED_MS);
+  const body = writtenBody();
+  const endLineFeeds = body.writeEvery(LINE_FEED_MS, "\n");
   const finish = async (): Promise<void> => {
     const ended = await ending;
     if (ended.status !== "completed") throw new Error("the job failed");
-    await write(JSON.stringify(ended.result));
+    await body.write(JSON.stringify(ended.result));
     stop();
-    await writer.close();
+    await body.close();
   };
-  void write("\n").catch(() => undefined);
+  void body.write("\n").catch(() => undefined);
   const done = finish()
-    .catch((error) => writer.abort(error).catch(() => undefined))
-    .finally(() => clearInterval(ticking));
+    .catch((error) => body.abort(error).catch(() => undefined))
+    .finally(endLineFeeds);
   c.executionCtx.waitUntil(done);
-  return readable;
+  return body.readable;
 };

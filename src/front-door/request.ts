@@ -1,10 +1,9 @@
 // A client's request in the form that the tenant takes: the body, nearly unchanged, and the values of its headers.
 
 import * as z from "zod";
-import { MAX_BODY_BYTES, modelName, providerName, tags, utf8Bytes } from "../../contract/field.ts";
+import { MAX_BODY_BYTES, modelName, providerName, splitList, tags, utf8Bytes } from "../../contract/field.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
 import { traceparentOf } from "../../contract/traceparent.ts";
-import { splitTags } from "../../contract/worker.ts";
 import type { Api } from "../../domain/api.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/requirements.ts";
@@ -123,7 +122,7 @@ export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequ
     session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
     headers: passedHeaders(c, api),
     provider: header(c, "x-signalbox-provider", providerName),
-    tags: header(c, "x-signalbox-tags", z.string().transform(splitTags).pipe(tags)) ?? [],
+    tags: header(c, "x-signalbox-tags", z.string().transform(splitList).pipe(tags)) ?? [],
     priority: header(c, "x-signalbox-priority", z.enum(PRIORITIES)) ?? tier ?? "normal",
     tier: header(c, "x-signalbox-tier", z.enum(TIERS)),
     timeoutMs: timeout === null ? null : Math.round(timeout * 1000),

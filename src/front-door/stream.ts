@@ -4,11 +4,13 @@
 
 import { errorEvent } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
+import { OK } from "../../contract/http-status.ts";
 import { within } from "../../contract/within.ts";
 import type { Api } from "../../domain/api.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
 import { streamLost } from "../../durable-objects/relayed-stream.ts";
+import { KEEP_ALIVE } from "../../durable-objects/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
@@ -17,15 +19,15 @@ import { readRelay } from "../http/relay.ts";
 import { askTenant } from "../http/tenant.ts";
 import { watchClient } from "./client-gone.ts";
 import { failureResponse } from "./errors.ts";
-import { standOf, watchUntil } from "./follow-job.ts";
+import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
-import { breakOff, endWith, withLastWords, write } from "./last-words.ts";
+import { breakOff, endWith, withLastWords } from "./last-words.ts";
 import type { DoorRequest } from "./request.ts";
+import { writtenBody } from "./written-body.ts";
 
 /** Time that a stream may arrive after its job's report. */
 const LATE_STREAM_MS = 5_000;
-const OK = 200;
 
 /** Ends an event that may have come in part. */
 const BREAK_OFF = "\n\n";
@@ -61,13 +63,7 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: Do
 const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: DoorRequest): Promise<Beginning> => {
   for (let { job } = asked; ; ) {
     if (isFinal(job.status)) return { kind: "final", job };
-    const moved = watchUntil(
-      c,
-      token,
-      job,
-      ({ status, lease }) => status !== job.status || lease !== job.lease,
-      standOf(job),
-    );
+    const moved = watchMove(c, token, job);
     if (job.worker === null || job.status === "pending") {
       job = await moved;
       continue;
@@ -113,18 +109,17 @@ const committed = (
   { settings }: Asked,
   { asking, wantsUsage }: DoorRequest,
 ): ReadableStream<Uint8Array> => {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const keepAlive = (): void => void write(writable, ": keep-alive\n\n").catch(() => undefined);
-  const ticking = setInterval(keepAlive, settings.keepAliveMs);
+  const body = writtenBody();
+  const endComments = body.writeEvery(settings.keepAliveMs, KEEP_ALIVE);
   const relay = async (): Promise<void> => {
-    keepAlive();
-    const first = await begun.finally(() => clearInterval(ticking));
-    if (first.kind === "events") return first.body.pipeTo(writable, { preventAbort: true });
+    void body.write(KEEP_ALIVE).catch(() => undefined);
+    const first = await begun.finally(endComments);
+    if (first.kind === "events") return body.pipe(first.body, { preventAbort: true });
     const { status, error, result } = first.job;
     const isWhole = status === "completed";
     const said = isWhole ? eventsOfResult(asking.api, result, wantsUsage) : errorEvent(asking.api, doorErrorOf(error));
-    await endWith(writable, said);
+    await endWith(body, said);
   };
-  c.executionCtx.waitUntil(relay().catch(() => breakOff(writable, lostEvent(asking.api))));
-  return readable;
+  c.executionCtx.waitUntil(relay().catch(() => breakOff(body, lostEvent(asking.api))));
+  return body.readable;
 };

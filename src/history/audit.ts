@@ -4,6 +4,7 @@ import { type AuditEntryResource, type AuditQuery, presentAuditEntry } from "../
 import { fromIso, type PageRequest } from "../../contract/field.ts";
 import type { AuditEntry } from "../../domain/event.ts";
 import type { Json } from "../../domain/json.ts";
+import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
 
 interface AuditRow {
@@ -29,13 +30,12 @@ export const listAudit = (
        WHERE ${where} ORDER BY at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     );
     const count = db.prepare(`SELECT COUNT(*) AS total FROM audit WHERE ${where}`);
-    const [listed, counted] = await db.batch([
+    const { rows, total } = await readPage<AuditRow>(
+      db,
       page.bind(tenant, ...bindings, query.limit, query.offset),
       count.bind(tenant, ...bindings),
-    ]);
-    const rows = (listed?.results ?? []) as unknown as AuditRow[];
-    const [sum] = (counted?.results ?? []) as { total: number }[];
-    return { entries: rows.map(toEntry), total: sum?.total ?? 0 };
+    );
+    return { entries: rows.map(toEntry), total };
   });
 
 /** The condition of each parameter; the position of its value is given. */

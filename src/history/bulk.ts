@@ -3,15 +3,9 @@
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
 import type { Brought } from "../../domain/archived-job.ts";
 import { readJob } from "../../domain/job-record.ts";
-import type { JobStatus } from "../../domain/job-status.ts";
+import { CHANGEABLE_STATUSES } from "../../domain/job-status.ts";
 import { selectionOf } from "./job-filter.ts";
 import { readHistory } from "./store.ts";
-
-/** A job in any other status is refused because of its status. */
-const CHANGEABLE = {
-  retry: ["failed", "assigned", "running"],
-  cancel: ["pending", "assigned", "running"],
-} as const satisfies Record<BulkAction, readonly JobStatus[]>;
 
 export interface BulkSelection {
   readonly matched: number;
@@ -29,7 +23,7 @@ export const selectForBulk = (
 ): Promise<BulkSelection> =>
   readHistory(async () => {
     const { from, where, bindings, createdAt, id } = selectionOf(filter);
-    const isChangeable = `+jobs.status IN (${CHANGEABLE[action].map((status) => `'${status}'`).join(", ")})`;
+    const isChangeable = `+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})`;
     const [counted, found] = await db.batch([
       db
         .prepare(`SELECT COUNT(*) AS matched, SUM(${isChangeable}) AS changeable FROM ${from} WHERE ${where}`)

@@ -9,73 +9,32 @@ import {
   MAX_COST_SERIES,
 } from "../../contract/cost.ts";
 import { fromIso, toIso } from "../../contract/field.ts";
-import type { UsageResource } from "../../contract/job.ts";
 import { calendarSpan, type Span, spanOf } from "../../domain/period.ts";
 import { usdFromNano } from "../../domain/price.ts";
+import { difference, mostFirst, NOTHING, presentSums, SUM_COLUMNS, type Sums, total } from "./cost-sums.ts";
 import { readHistory } from "./store.ts";
 
-const SUMS = `SUM(nano_usd) AS nano_usd, SUM(jobs) AS jobs, SUM(unpriced_jobs) AS unpriced_jobs,
-  SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens,
-  SUM(cached_input_tokens) AS cached_input_tokens, SUM(reasoning_tokens) AS reasoning_tokens`;
-
-interface Sums {
-  readonly nano_usd: number;
-  readonly jobs: number;
-  readonly unpriced_jobs: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cached_input_tokens: number;
-  readonly reasoning_tokens: number;
-}
-
-const ZERO: Sums = {
-  nano_usd: 0,
-  jobs: 0,
-  unpriced_jobs: 0,
-  input_tokens: 0,
-  output_tokens: 0,
-  cached_input_tokens: 0,
-  reasoning_tokens: 0,
-};
-
-const add = (one: Sums, other: Sums): Sums => ({
-  nano_usd: one.nano_usd + other.nano_usd,
-  jobs: one.jobs + other.jobs,
-  unpriced_jobs: one.unpriced_jobs + other.unpriced_jobs,
-  input_tokens: one.input_tokens + other.input_tokens,
-  output_tokens: one.output_tokens + other.output_tokens,
-  cached_input_tokens: one.cached_input_tokens + other.cached_input_tokens,
-  reasoning_tokens: one.reasoning_tokens + other.reasoning_tokens,
-});
-
-const total = (rows: readonly Sums[]): Sums => rows.reduce(add, ZERO);
-
-const usageOf = (sums: Sums): UsageResource => ({
-  input_tokens: sums.input_tokens,
-  output_tokens: sums.output_tokens,
-  cached_input_tokens: sums.cached_input_tokens,
-  reasoning_tokens: sums.reasoning_tokens,
-});
+const IS_IN_SPAN = "tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3";
 
 const PLACES = Array.from({ length: MAX_COST_SERIES }, (_, index) => `?${index + 6}`).join(", ");
 
 /** Only the values after ?5; ?5 is their dimension. */
-const spentBySlot = (column: string, table: string): string =>
+const spentBySlot = (column: string, table: string, where: string): string =>
   `SELECT hour_at - hour_at % ?4 AS slot_at, ${column} AS value, SUM(nano_usd) AS nano_usd FROM ${table}
-    tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 AND ${column} IN (${PLACES})
+    WHERE ${where} AND ${column} IN (${PLACES})
     GROUP BY slot_at, ${column}`;
 
 export const costQueries = {
-  bySlot: `SELECT hour_at - hour_at % ?4 AS slot_at, ${SUMS} FROM cost_hours
-    WHERE tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 GROUP BY slot_at`,
-  total: "SELECT SUM(nano_usd) AS nano_usd FROM cost_hours WHERE tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3",
-  byModel: `SELECT provider, model, ${SUMS} FROM cost_hours
-    WHERE tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3 GROUP BY provider, model`,
-  providerBySlot: spentBySlot("provider", "cost_hours WHERE"),
-  modelBySlot: spentBySlot("model", "cost_hours WHERE"),
-  groupBySlot: spentBySlot("value", "cost_by_hours WHERE name = ?5 AND"),
-  byGroup: `SELECT value, ${SUMS} FROM cost_by_hours
-    WHERE tenant = ?1 AND name = ?4 AND hour_at >= ?2 AND hour_at < ?3 GROUP BY value`,
+  bySlot: `SELECT hour_at - hour_at % ?4 AS slot_at, ${SUM_COLUMNS} FROM cost_hours
+    WHERE ${IS_IN_SPAN} GROUP BY slot_at`,
+  total: `SELECT SUM(nano_usd) AS nano_usd FROM cost_hours WHERE ${IS_IN_SPAN}`,
+  byModel: `SELECT provider, model, ${SUM_COLUMNS} FROM cost_hours
+    WHERE ${IS_IN_SPAN} GROUP BY provider, model`,
+  providerBySlot: spentBySlot("provider", "cost_hours", IS_IN_SPAN),
+  modelBySlot: spentBySlot("model", "cost_hours", IS_IN_SPAN),
+  groupBySlot: spentBySlot("value", "cost_by_hours", `name = ?5 AND ${IS_IN_SPAN}`),
+  byGroup: `SELECT value, ${SUM_COLUMNS} FROM cost_by_hours
+    WHERE name = ?4 AND ${IS_IN_SPAN} GROUP BY value`,
 } as const;
 
 const spanAsked = ({ period, from, to }: CostQuery, nowAt: number): Span => {
@@ -89,20 +48,10 @@ const boundsOf = (query: CostQuery, { fromAt, toAt }: Span) => ({
   to: toIso(toAt),
 });
 
-const overallOf = (sums: Sums, previousNanoUsd: number) => ({
-  total_usd: usdFromNano(sums.nano_usd),
-  jobs: sums.jobs,
-  unpriced_jobs: sums.unpriced_jobs,
-  usage: usageOf(sums),
-  previous_total_usd: usdFromNano(previousNanoUsd),
-});
-
-const rowOf = (sums: Sums) => ({
-  usd: usdFromNano(sums.nano_usd),
-  jobs: sums.jobs,
-  unpriced_jobs: sums.unpriced_jobs,
-  usage: usageOf(sums),
-});
+const overallOf = (sums: Sums, previousNanoUsd: number) => {
+  const { usd, ...counted } = presentSums(sums);
+  return { total_usd: usd, ...counted, previous_total_usd: usdFromNano(previousNanoUsd) };
+};
 
 /** The rows of a query within a span, and the cost of the span before. */
 const readSpan = async <Row>(
@@ -112,12 +61,12 @@ const readSpan = async <Row>(
   query: string,
   ...more: readonly (string | number)[]
 ): Promise<{ rows: Row[]; previousNanoUsd: number }> => {
-  const [found, before] = await db.batch([
+  const [found, before] = await db.batch<unknown>([
     db.prepare(query).bind(tenant, fromAt, toAt, ...more),
     db.prepare(costQueries.total).bind(tenant, previous.fromAt, previous.toAt),
   ]);
   const previousNanoUsd = (before?.results[0] as { nano_usd: number | null } | undefined)?.nano_usd ?? 0;
-  return { rows: (found?.results ?? []) as unknown as Row[], previousNanoUsd };
+  return { rows: (found?.results ?? []) as Row[], previousNanoUsd };
 };
 
 export const costSummary = (
@@ -135,15 +84,13 @@ export const costSummary = (
       ...boundsOf(query, span),
       ...overallOf(total(rows), previousNanoUsd),
       series: span.slots.map((at) => {
-        const slot = bySlot.get(at) ?? ZERO;
+        const slot = bySlot.get(at) ?? NOTHING;
         return { at: toIso(at), usd: usdFromNano(slot.nano_usd), jobs: slot.jobs };
       }),
     };
   });
 
 type ModelSums = Sums & { readonly provider: string; readonly model: string };
-
-const mostFirst = (one: Sums, other: Sums): number => other.nano_usd - one.nano_usd || other.jobs - one.jobs;
 
 export const costByProvider = (
   db: D1Database,
@@ -163,18 +110,16 @@ export const costByProvider = (
       ...overall,
       providers: providers.map(({ provider, models, sums }) => ({
         provider,
-        ...rowOf(sums),
+        ...presentSums(sums),
         models: models.sort(mostFirst).map((row) => {
-          const { unpriced_jobs: _unpriced, ...told } = rowOf(row);
+          const { unpriced_jobs: _unpriced, ...told } = presentSums(row);
           return { model: row.model === "" ? null : row.model, ...told };
         }),
       })),
     };
   });
 
-interface GroupSums extends Sums {
-  readonly value: string;
-}
+type GroupSums = Sums & { readonly value: string };
 
 /** By the provider and model that ran the attempts, or by another dimension. */
 export const costByGroup = (
@@ -195,14 +140,16 @@ export const costByGroup = (
     const overall = total(models);
     const sums = groups ?? groupedBy(models, by === "provider" ? "provider" : "model");
     // Only existing metadata pairs are stored; the rest of the total belongs to jobs without that name.
-    const all = by.startsWith("metadata.") ? [...sums, { value: "", ...rest(overall, total(sums)) }] : [...sums];
+    const all = by.startsWith("metadata.") ? [...sums, { value: "", ...difference(overall, total(sums)) }] : [...sums];
     const rows = all.filter((row) => row.value !== "" || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
     const dearest = rows.slice(0, MAX_COST_SERIES).map(({ value }) => value);
     return {
       ...boundsOf(query, span),
       by,
       ...overallOf(overall, previousNanoUsd),
-      rows: rows.slice(0, MAX_COST_ROWS).map((row) => ({ value: row.value === "" ? null : row.value, ...rowOf(row) })),
+      rows: rows
+        .slice(0, MAX_COST_ROWS)
+        .map((row) => ({ value: row.value === "" ? null : row.value, ...presentSums(row) })),
       rows_total: rows.length,
       series: await seriesOf(db, tenant, by, span, dearest),
       adds_up: by !== "tag",
@@ -232,9 +179,3 @@ const seriesOf = async (
 
 const groupedBy = (rows: readonly ModelSums[], by: "provider" | "model"): GroupSums[] =>
   [...Map.groupBy(rows, (row) => row[by])].map(([value, same]) => ({ value, ...total(same) }));
-
-const rest = (whole: Sums, part: Sums): Sums =>
-  add(
-    whole,
-    Object.fromEntries(Object.entries(part).map(([name, value]) => [name, -(value as number)])) as unknown as Sums,
-  );

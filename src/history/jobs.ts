@@ -10,6 +10,7 @@ import { invalid } from "../../domain/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
 import { type JobSelection, selectionOf } from "./job-filter.ts";
+import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
 
 const MAX_EVENTS = 10_000;
@@ -63,17 +64,18 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
     if (query.cursor !== undefined && query.offset > 0)
       throw new Refused(invalid("offset", "cannot be combined with cursor: give one of the two"));
     const selection = selectionOf(query);
-    const counted = countStatement(db, tenant, selection);
-    const [listed, count] = await db.batch([pageStatement(db, tenant, query, selection), counted]);
-    const rows = (listed?.results ?? []) as unknown as ListedRow[];
-    const matching = (count?.results[0] as { total: number } | undefined)?.total ?? 0;
+    const { rows, total } = await readPage<ListedRow>(
+      db,
+      pageStatement(db, tenant, query, selection),
+      countStatement(db, tenant, selection),
+    );
     const shown = rows.slice(0, query.limit);
     const last = shown.at(-1);
     const isLastPage = last === undefined || rows.length <= query.limit;
     return {
       jobs: shown.map((row) => presentListed(row, query.max_chars)),
-      total: Math.min(matching, MAX_COUNTED),
-      total_is_capped: matching > MAX_COUNTED,
+      total: Math.min(total, MAX_COUNTED),
+      total_is_capped: total > MAX_COUNTED,
       next_cursor: isLastPage ? null : writeCursor(query.sort, { value: last.sorted_by, id: last.id }),
     };
   });

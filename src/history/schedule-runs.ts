@@ -2,6 +2,7 @@
 
 import { type PageRequest, toIso } from "../../contract/field.ts";
 import type { ScheduleRunResource } from "../../contract/schedule.ts";
+import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
 
 interface RunRow extends Pick<ScheduleRunResource, "outcome" | "reason" | "job_id" | "job_status" | "missed"> {
@@ -25,10 +26,8 @@ export const listRuns = (
        WHERE ${isOfSchedule} ORDER BY runs.ran_at DESC, runs.id DESC LIMIT ?4 OFFSET ?5`,
     );
     const count = db.prepare(`SELECT COUNT(*) AS total FROM schedule_runs AS runs WHERE ${isOfSchedule}`);
-    const [listed, counted] = await db.batch([page.bind(...bindings, limit, offset), count.bind(...bindings)]);
-    const rows = (listed?.results ?? []) as unknown as RunRow[];
-    const [sum] = (counted?.results ?? []) as { total: number }[];
-    return { history: rows.map(toRun), total: sum?.total ?? 0 };
+    const { rows, total } = await readPage<RunRow>(db, page.bind(...bindings, limit, offset), count.bind(...bindings));
+    return { history: rows.map(toRun), total };
   });
 
 const toRun = (row: RunRow): ScheduleRunResource => ({

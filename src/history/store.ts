@@ -3,9 +3,8 @@
 
 import { log } from "../../contract/log.ts";
 import { within } from "../../contract/within.ts";
-import { Refused } from "../http/refused.ts";
+import { historyUnavailable, Refused } from "../http/refused.ts";
 
-const RETRY_AFTER_SECONDS = 5;
 /** Longer than a page takes. A history process that hangs would answer nothing for a minute. */
 const READ_WITHIN_MS = 10_000;
 
@@ -27,6 +26,6 @@ export const workOnHistory = async <T>(work: () => Promise<T>): Promise<T> => {
   } catch (error) {
     if (error instanceof Refused) throw error;
     log("error", "history.failed", {}, error);
-    throw new Refused({ code: "history_unavailable", retryAfterSeconds: RETRY_AFTER_SECONDS });
+    throw new Refused(historyUnavailable);
   }
 };

@@ -4,8 +4,7 @@
 import { type Archived, type Brought, MAX_HISTORY_LOOKS } from "../../domain/archived-job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, type Result } from "../../domain/result.ts";
-
-const RETRY_AFTER_SECONDS = 5;
+import { historyUnavailable } from "../http/refused.ts";
 
 export const withArchived = async <T>(
   ask: (archived?: Brought) => Promise<Result<T, Refusal>>,
@@ -20,7 +19,7 @@ export const withArchived = async <T>(
     answer = await ask({ ...archived, absentAt });
   }
   if (absentAtOf(answer) === null) return answer;
-  return err({ code: "history_unavailable", retryAfterSeconds: RETRY_AFTER_SECONDS });
+  return err(historyUnavailable);
 };
 
 const absentAtOf = (answer: Result<unknown, Refusal>): number | null =>

@@ -8,6 +8,7 @@ import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
 import type { Env } from "../env.ts";
 import { digest, read, type TokenFacts } from "./key-format.ts";
 import { Refused } from "./refused.ts";
+import { isUpgrade } from "./upgrade.ts";
 
 /** What the edge knows about a request. */
 export interface Variables {
@@ -102,7 +103,7 @@ const authenticateSession = async (c: AppContext): Promise<TokenFacts> => {
  * dashboard's own page (CSRF).
  */
 export const refuseForeignOrigin = (c: AppContext): void => {
-  const isSocket = c.req.header("upgrade")?.toLowerCase() === "websocket";
+  const isSocket = isUpgrade(c.req);
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   if (isRead && !isSocket) return;
   const origin = c.req.header("origin");

@@ -1,6 +1,8 @@
 // Headers that every response has: the request id, and restrictions for browsers. An API answer is created with all of
 // them, because setting them one by one afterwards takes a fifth of a call.
 
+import { SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
+
 const SECURITY = {
   "x-content-type-options": "nosniff",
   "cross-origin-resource-policy": "same-origin",
@@ -46,8 +48,6 @@ export const completeResponse = (
   more: Readonly<Record<string, string>>,
 ): Response =>
   Object.assign(new Response(text, { status, headers: headersFor(requestId, more) }), { [IS_COMPLETE]: true });
-
-const SWITCHING_PROTOCOLS = 101;
 
 const upgraded = ({ webSocket }: Response, requestId: string): Response =>
   new Response(null, { status: SWITCHING_PROTOCOLS, webSocket, headers: { [REQUEST_ID]: requestId } });

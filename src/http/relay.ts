@@ -1,5 +1,6 @@
 // Access to a worker's relay, and to the object that stores a large body.
 
+import { NO_CONTENT } from "../../contract/http-status.ts";
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay.ts";
 import { HOLD_URL, queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
@@ -8,17 +9,27 @@ import { isSelfHosted, type TenantName } from "./tenant.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);
 
-const relayOf = (env: Env, name: TenantName, instance: string): DurableObjectStub<Relay> =>
-  objectNamed(env.RELAY, relayName(name.tenant, instance), jurisdictionOf(env, name));
+/** The stub's own types wrap every answer a second time; self-hosted, a request may name what ends a broken answer. */
+interface RelayObject extends Pick<Relay, "readBody" | "dropBody"> {
+  readonly fetch: (url: string, init?: RequestInit & { ifLost?: string }) => Promise<Response>;
+}
 
-const NO_CONTENT = 204;
+const objectOf = (env: Env, name: TenantName, id: string): RelayObject =>
+  objectNamed(env.RELAY, id, jurisdictionOf(env, name)) as unknown as RelayObject;
+
+const relayOf = (env: Env, name: TenantName, instance: string): RelayObject =>
+  objectOf(env, name, relayName(name.tenant, instance));
+
+const bodyOf = (env: Env, name: TenantName, jobId: string): RelayObject =>
+  objectOf(env, name, bodyName(name.tenant, jobId));
+
 const ORIGIN = "https://relay";
 
 /**
  * The events of an attempt, from the first one on; 424 if it ends without any, 410 if they are no longer stored.
  * Self-hosted they end with `ifLost`, if given, when the relay's process ends before they do.
  */
-export const readRelay = async (
+export const readRelay = (
   env: Env,
   name: TenantName,
   instance: string,
@@ -26,11 +37,11 @@ export const readRelay = async (
   ifLost?: string,
 ): Promise<Response> => {
   const query = queryOf({ ...asked, jurisdiction: jurisdictionOf(env, name) });
-  const init: object = env.HOME === undefined ? {} : { ifLost };
-  return (await relayOf(env, name, instance).fetch(`${ORIGIN}/read?${query}`, init)) as unknown as Response;
+  const init = env.HOME === undefined || ifLost === undefined ? {} : { ifLost };
+  return relayOf(env, name, instance).fetch(`${ORIGIN}/read?${query}`, init);
 };
 
-export const writeRelay = async (
+export const writeRelay = (
   env: Env,
   name: TenantName,
   instance: string,
@@ -39,39 +50,28 @@ export const writeRelay = async (
 ): Promise<Response> => {
   const wishes = { api: null, isNumbered: false, stripsUsage: false, keepAliveMs: 0, after: 0 };
   const query = queryOf({ jobId, lease, wishes, jurisdiction: jurisdictionOf(env, name) });
-  const request = { method: "POST", body } as unknown as RequestInit;
-  return (await relayOf(env, name, instance).fetch(
-    `${ORIGIN}/write?${query}`,
-    request as never,
-  )) as unknown as Response;
+  return relayOf(env, name, instance).fetch(`${ORIGIN}/write?${query}`, { method: "POST", body });
 };
 
-export const openDataLine = async (
+export const openDataLine = (
   env: Env,
   name: TenantName,
   instance: string,
   line: { keyId: string; openedWith: string },
 ): Promise<Response> => {
   const headers = { upgrade: "websocket", "x-signalbox-line": JSON.stringify(line) };
-  return (await relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers })) as unknown as Response;
+  return relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers });
 };
 
-const bodyObject = (env: Env, name: TenantName, jobId: string): DurableObjectStub<Relay> =>
-  objectNamed(env.RELAY, bodyName(name.tenant, jobId), jurisdictionOf(env, name));
-
-/** The result is plain data; the stub's types wrap it a second time. */
-const heldBody = (env: Env, name: TenantName, jobId: string): Pick<Relay, "readBody" | "dropBody"> =>
-  bodyObject(env, name, jobId) as never;
-
 export const holdBody = async (env: Env, name: TenantName, jobId: string, text: string): Promise<void> => {
-  const request = { method: "POST", body: new Response(text).body } as unknown as RequestInit;
-  const held = await bodyObject(env, name, jobId).fetch(HOLD_URL, request as never);
+  const { body } = new Response(text);
+  const held = await bodyOf(env, name, jobId).fetch(HOLD_URL, { method: "POST", body });
   if (held.status !== NO_CONTENT) throw new Error(`the body's object answered ${held.status}`);
   await held.text();
 };
 
 export const readHeldBody = (env: Env, name: TenantName, jobId: string): Promise<string | null> =>
-  heldBody(env, name, jobId).readBody();
+  bodyOf(env, name, jobId).readBody();
 
 export const dropHeldBody = (env: Env, name: TenantName, jobId: string): Promise<void> =>
-  heldBody(env, name, jobId).dropBody();
+  bodyOf(env, name, jobId).dropBody();

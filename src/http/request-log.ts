@@ -2,23 +2,23 @@
 // that answers it writes the line.
 
 import { routePath } from "hono/route";
+import { INTERNAL_SERVER_ERROR } from "../../contract/http-status.ts";
 import { type LogLevel, log } from "../../contract/log.ts";
 import type { AppContext } from "./auth.ts";
 
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
-const SERVER_ERROR = 500;
 /** Not logged: scripts that wait for a start poll it. */
 const HEALTH = "/health";
 
 /** An intended refusal is a warning; only a defect is an error. */
 const levelOf = (status: number): LogLevel => {
   if (status < 400) return "info";
-  return status === SERVER_ERROR ? "error" : "warn";
+  return status === INTERNAL_SERVER_ERROR ? "error" : "warn";
 };
 
 export const logRequest = (c: AppContext, startedAt: number): void => {
   const status = c.get("sentStatus") ?? c.res.status;
-  const isLogged = status >= SERVER_ERROR || LOGGED_STATUSES.has(status) || c.env.SERVICE_LOG_REQUESTS === "1";
+  const isLogged = status >= INTERNAL_SERVER_ERROR || LOGGED_STATUSES.has(status) || c.env.SERVICE_LOG_REQUESTS === "1";
   if (!isLogged || c.get("isPassedOn") === true || c.req.path === HEALTH) return;
   const caller = c.get("caller");
   log(levelOf(status), "request", {

@@ -16,7 +16,7 @@ import type { Departure } from "../../durable-objects/operations/moving.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "./key-format.ts";
-import { Refused, unwrap } from "./refused.ts";
+import { historyUnavailable, Refused, unwrap } from "./refused.ts";
 
 const MAX_TRIES = 3;
 const RETRY_BASE_MS = 20;
@@ -286,5 +286,5 @@ const remote = (stub: DurableObjectStub<Tenant>): Remote => stub as unknown as R
 /** Waits until history has every earlier change; throws if the history store is down. */
 export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {
   const drained = await withTenant(env, token, true, async (stub) => ok(await stub.drain()));
-  if (!unwrap(drained)) throw new Refused({ code: "history_unavailable", retryAfterSeconds: 5 });
+  if (!unwrap(drained)) throw new Refused(historyUnavailable);
 };

@@ -3,10 +3,10 @@
 
 import * as z from "zod";
 import { explainQuery } from "../../contract/dispatch.ts";
-import { newJobRequest } from "../../contract/job.ts";
+import { type JobResource, newJobRequest } from "../../contract/job.ts";
 import { jobListQuery } from "../../contract/job-list.ts";
 import { killswitchRequest } from "../../contract/killswitch.ts";
-import { MAX_WAIT_SECONDS } from "../../contract/values.ts";
+import { isFinal, MAX_PAGE, MAX_WAIT_SECONDS, PERIODS } from "../../contract/values.ts";
 import { instanceParam, jobIdParam, pauseRequest } from "../../contract/worker.ts";
 import { type Ask, type Asked, pathOf } from "./ask.ts";
 
@@ -29,16 +29,14 @@ const tool = <Input extends z.ZodObject>(row: ToolOf<Input>): Tool => row as Too
 const nothing = z.strictObject({});
 const job = z.strictObject({ id: jobIdParam.shape.id });
 const worker = z.strictObject({ instance: instanceParam.shape.instance });
-const limit = z.int().min(1).max(200).default(20);
+const limit = z.int().min(1).max(MAX_PAGE).default(20);
 const jobFields = newJobRequest.shape;
-
-const finalStatuses: readonly unknown[] = ["completed", "failed", "cancelled"];
 
 /** The new job when it is final, or its state after the longest wait that the API allows. */
 const runJob = async (ask: Ask, { wait_seconds, ...body }: { wait_seconds: number }): Promise<Asked> => {
   const created = await ask("POST", "/api/jobs", body);
-  const { id, status } = created.body as { id?: string; status?: string };
-  if (!created.isOk || wait_seconds === 0 || finalStatuses.includes(status)) return created;
+  const { id, status } = created.body as Partial<JobResource>;
+  if (!created.isOk || wait_seconds === 0 || status === undefined || isFinal(status)) return created;
   return ask("GET", pathOf(`/api/jobs/${id}`, { wait: wait_seconds }));
 };
 
@@ -147,7 +145,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     title: "Cost",
     description: "Returns the cost of today, this week or this month by provider and model, in US dollars.",
     effect: "reads",
-    input: z.strictObject({ period: z.enum(["day", "week", "month"]).default("day") }),
+    input: z.strictObject({ period: z.enum(PERIODS).default("day") }),
     run: (ask, args) => ask("GET", pathOf("/api/cost/providers", args)),
   }),
   list_models: tool({

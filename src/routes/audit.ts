@@ -3,10 +3,9 @@
 import { auditList, auditQuery } from "../../contract/audit.ts";
 import { listAudit } from "../history/audit.ts";
 import { answer } from "../http/answer.ts";
+import { askAndDrain } from "../http/ask-and-drain.ts";
 import { asks } from "../http/asks.ts";
-import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, drainTenant } from "../http/tenant.ts";
 
 const audit = endpoint(
   {
@@ -20,8 +19,7 @@ const audit = endpoint(
     answers: { 200: { description: "A page of audit entries, newest first.", schema: auditList } },
   },
   async (c, { query, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
-    await drainTenant(c.env, token);
+    await askAndDrain(c, token, "authorizeAdmin", null);
     return answer(c, { ...(await listAudit(c.env.DB, token.tenant, query)), limit: query.limit, offset: query.offset });
   },
 );

@@ -21,7 +21,7 @@ import {
 import type { ListedModel } from "../../domain/catalog.ts";
 import type { Actor } from "../../domain/event.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
-import { readHistory as readModelHistory, readSnapshot } from "../catalog/models.ts";
+import { readModelsHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
 import { modelsOfProvider } from "../catalog/snapshot.ts";
 import { listSubscriptions } from "../catalog/subscription-rows.ts";
@@ -189,7 +189,7 @@ const history = endpoint(
   },
   async (c, { params, query, token }) => {
     await mayRead(c, token);
-    const found = await readHistory(() => readModelHistory(c.env.DB, token.tenant, params.id, query));
+    const found = await readHistory(() => readModelsHistory(c.env.DB, token.tenant, params.id, query));
     return answer(c, presentHistory(unwrap(found), query));
   },
 );

@@ -3,10 +3,9 @@
 import { costByGroup, costByProvider, costGroupParam, costQuery, costSummary } from "../../contract/cost.ts";
 import * as history from "../history/cost.ts";
 import { answer } from "../http/answer.ts";
+import { askAndDrain } from "../http/ask-and-drain.ts";
 import { asks } from "../http/asks.ts";
-import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, drainTenant } from "../http/tenant.ts";
 
 const BASE = {
   method: "get",
@@ -32,8 +31,7 @@ const summary = endpoint(
     },
   },
   async (c, { query, token }) => {
-    const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
-    await drainTenant(c.env, token);
+    const budget = await askAndDrain(c, token, "readBudget", null);
     return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query, Date.now())), budget });
   },
 );
@@ -48,8 +46,7 @@ const byProvider = endpoint(
     },
   },
   async (c, { query, token }) => {
-    const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
-    await drainTenant(c.env, token);
+    const budget = await askAndDrain(c, token, "readBudget", null);
     return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query, Date.now())), budget });
   },
 );
@@ -64,8 +61,7 @@ const byGroup = endpoint(
     answers: { 200: { description: "Totals by value in US dollars, most expensive first.", schema: costByGroup } },
   },
   async (c, { params, query, token }) => {
-    const budget = unwrap(await callTenant(c.env, token, "readBudget", null));
-    await drainTenant(c.env, token);
+    const budget = await askAndDrain(c, token, "readBudget", null);
     const found = await history.costByGroup(c.env.DB, token.tenant, params.by, query, Date.now());
     return answer(c, { ...found, budget });
   },

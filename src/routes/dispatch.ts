@@ -1,8 +1,8 @@
 // Dispatch, and the explanation of where a job would go.
 
 import { dispatchQuery, explainQuery, explanation } from "../../contract/dispatch.ts";
+import { splitList } from "../../contract/field.ts";
 import { jobResource, newJobRequest, toNewJob } from "../../contract/job.ts";
-import { splitTags } from "../../contract/worker.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import { answerAsRead, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
@@ -56,7 +56,7 @@ const explain = endpoint(
       jobId: query.job_id ?? null,
       provider: query.provider ?? null,
       model: query.model ?? null,
-      tags: splitTags(query.job_tags ?? ""),
+      tags: splitList(query.job_tags ?? ""),
       tier: query.tier ?? null,
       urgency: query.urgency ?? ("normal" as const),
       scope: {

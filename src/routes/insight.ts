@@ -6,10 +6,11 @@ import { notFound } from "../../domain/refusal.ts";
 import { jobAttempts } from "../history/attempts.ts";
 import { listFailures } from "../history/failures.ts";
 import { answer } from "../http/answer.ts";
+import { askAndDrain } from "../http/ask-and-drain.ts";
 import { asks } from "../http/asks.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText, drainTenant } from "../http/tenant.ts";
+import { callTenantForText } from "../http/tenant.ts";
 
 const TAG = "Jobs";
 
@@ -40,8 +41,7 @@ const failures = endpoint(
     answers: { 200: { description: "Groups of failures, most frequent first.", schema: failureList } },
   },
   async (c, { query, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
-    await drainTenant(c.env, token);
+    await askAndDrain(c, token, "authorizeRead", null);
     return answer(c, await listFailures(c.env.DB, token.tenant, query, Date.now()));
   },
 );
@@ -59,8 +59,7 @@ const attempts = endpoint(
     answers: { 200: { description: "The attempts, oldest first.", schema: attemptList } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
-    await drainTenant(c.env, token);
+    await askAndDrain(c, token, "authorizeRead", null);
     const found = await jobAttempts(c.env.DB, token.tenant, params.id);
     if (found === null) throw new Refused(notFound("job", params.id));
     return answer(c, found);

@@ -15,15 +15,17 @@ import {
 } from "../../contract/job.ts";
 import { jobList, jobListQuery } from "../../contract/job-list.ts";
 import { jobIdParam } from "../../contract/worker.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
+import { askAndDrain } from "../http/ask-and-drain.ts";
 import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText, drainTenant, waitForJob } from "../http/tenant.ts";
+import { callTenant, callTenantForText, waitForJob } from "../http/tenant.ts";
 import { traced } from "../http/traced.ts";
 import { commandJob } from "./job-command.ts";
 
@@ -83,8 +85,7 @@ const list = endpoint(
     answers: { 200: { description: "A page of jobs.", schema: jobList } },
   },
   async (c, { query, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
-    await drainTenant(c.env, token);
+    await askAndDrain(c, token, "authorizeRead", null);
     const { jobs, ...counted } = await listJobs(c.env.DB, token.tenant, query);
     const { limit, offset } = query;
     return answer(c, { jobs: await withLiveState(c, token, jobs), ...counted, limit, offset });
@@ -191,10 +192,9 @@ const events = endpoint(
     answers: { 200: { description: "The events.", schema: jobEventList } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
-    await drainTenant(c.env, token);
+    await askAndDrain(c, token, "authorizeRead", null);
     const timeline = await jobTimeline(c.env.DB, token.tenant, params.id);
-    if (timeline === null) throw new Refused({ code: "not_found", kind: "job", id: params.id });
+    if (timeline === null) throw new Refused(notFound("job", params.id));
     return answer(c, { events: timeline });
   },
 );

@@ -10,6 +10,7 @@ import {
   rotateKeyRequest,
   toKeyLimits,
 } from "../../contract/key.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import { signingSecret } from "../http/auth.ts";
@@ -64,13 +65,12 @@ const patch = endpoint(
     method: "patch",
     path: "/api/keys/{id}",
     tag: KEYS,
-    needs: "administer",
+    ...asks("patchKey"),
     summary: "Change a key's name or limits",
     description: "`limits: null` removes all limits; given limits replace the current ones.",
     params: keyIdParam,
     body: patchKeyRequest,
     answers: { 200: { description: "The changed key.", schema: keyResource } },
-    refuses: ["not_found"],
   },
   async (c, { params, body, token }) => {
     const limits = body.limits == null ? body.limits : toKeyLimits(body.limits);
@@ -97,7 +97,7 @@ const rotate = endpoint(
   async (c, { params, body, token }) => {
     const listed = unwrap(await callTenant(c.env, token, "listKeys", null));
     const role = listed.find((key) => key.id === params.id)?.role;
-    if (role === undefined) throw new Refused({ code: "not_found", kind: "key", id: params.id });
+    if (role === undefined) throw new Refused(notFound("key", params.id));
     const minted = await mint(signingSecret(c.env), role, token.tenant, token.jurisdiction, params.id);
     const request = { id: params.id, hash: minted.hash, graceMs: body.grace_seconds * 1000 };
     const { id, name } = unwrap(await callTenant(c.env, token, "rotateKey", request));

@@ -1,7 +1,6 @@
 // A tenant's move to another deployment, with the root key. The command `signalbox move` calls these steps: leave the
 // old one, copy the rows, arrive at the new one.
 
-import * as z from "zod";
 import { toIso } from "../../contract/field.ts";
 import {
   arrivalRequest,
@@ -20,29 +19,15 @@ import { invalid } from "../../domain/refusal.ts";
 import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "../history/moving.ts";
 import { claimTenantName, createdAtOf, findTenant } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
-import type { AppContext } from "../http/auth.ts";
 import { readJson } from "../http/body.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import {
-  leaveTenant,
-  makeRoom,
-  readTenantTable,
-  settleTenant,
-  stayTenant,
-  type TenantName,
-  writeTenantTable,
-} from "../http/tenant.ts";
+import { leaveTenant, makeRoom, readTenantTable, settleTenant, stayTenant, writeTenantTable } from "../http/tenant.ts";
+import { foundTenant } from "./found-tenant.ts";
 
 const BASE = { tag: "Tenants", needs: "root", params: tenantParam } as const;
 const MOVE = { ...BASE, path: "/admin/tenants/{tenant}/move" } as const;
 const ROWS = { ...BASE, path: "/admin/tenants/{tenant}/rows" } as const;
-
-const found = async (c: AppContext, tenant: string): Promise<TenantName> => {
-  const name = await findTenant(c.env.DB, tenant);
-  if (name === null) throw new Refused({ code: "not_found", kind: "tenant", id: tenant });
-  return name;
-};
 
 /** The object validates the names of its own tables. */
 const refuseUnknown = (place: "object" | "history", table: string): void => {
@@ -62,7 +47,7 @@ const begin = endpoint(
     refuses: ["not_found", "tenant_moved", "history_unavailable"],
   },
   async (c, { params, body }) => {
-    const name = await found(c, params.tenant);
+    const name = await foundTenant(c, params.tenant);
     const { schema, tables } = unwrap(await leaveTenant(c.env, name, body.to));
     const created = await createdAtOf(c.env.DB, name.tenant);
     return answer(c, {
@@ -88,7 +73,7 @@ const giveUp = endpoint(
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    unwrap(await stayTenant(c.env, await found(c, params.tenant)));
+    unwrap(await stayTenant(c.env, await foundTenant(c, params.tenant)));
     return c.body(null, 204);
   },
 );
@@ -103,7 +88,7 @@ const read = endpoint(
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, query }) => {
-    const name = await found(c, params.tenant);
+    const name = await foundTenant(c, params.tenant);
     const { place, table } = query;
     const from = Number(query.from);
     refuseUnknown(place, table);
@@ -130,14 +115,12 @@ const write = endpoint(
     if (!parsed.success) throw new Refused(refusalOf(rowsPart, parsed.error, given, "body"));
     const { place, table, columns, rows, is_first } = parsed.data;
     refuseUnknown(place, table);
-    const name = await found(c, params.tenant);
+    const name = await foundTenant(c, params.tenant);
     if (place === "history") await writeHistoryTable(c.env.DB, name.tenant, table, { columns, rows }, is_first);
     else unwrap(await writeTenantTable(c.env, name, table, { columns, rows }));
     return c.body(null, 204);
   },
 );
-
-const state = z.object(movingTenant.shape).meta({ id: "MovingTenant" });
 
 const arrive = endpoint(
   {
@@ -146,7 +129,7 @@ const arrive = endpoint(
     path: "/admin/tenants/{tenant}/arrive",
     summary: "Prepare for a tenant that moves here",
     body: arrivalRequest,
-    answers: { 201: { description: "The tenant's rows can be written now.", schema: state } },
+    answers: { 201: { description: "The tenant's rows can be written now.", schema: movingTenant } },
     refuses: ["tenant_exists", "history_unavailable"],
   },
   async (c, { params, body }) => {
@@ -164,11 +147,11 @@ const arrived = endpoint(
     method: "post",
     path: "/admin/tenants/{tenant}/arrived",
     summary: "Serve a tenant whose rows have all been copied here",
-    answers: { 200: { description: "The tenant is served here.", schema: state } },
+    answers: { 200: { description: "The tenant is served here.", schema: movingTenant } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    const name = await found(c, params.tenant);
+    const name = await foundTenant(c, params.tenant);
     unwrap(await settleTenant(c.env, name));
     return answer(c, { tenant: name.tenant, state: "arrived" });
   },

@@ -1,11 +1,12 @@
 // The package for workers and clients, built for this release and served as a static asset.
 
 import * as z from "zod";
+import { NOT_FOUND } from "../../contract/http-status.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 
 const PATH = "/signalbox.tgz";
-const NOT_FOUND = 404;
 
 const packageFile = endpoint(
   {
@@ -25,7 +26,7 @@ const packageFile = endpoint(
   },
   async (c) => {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
-    if (asset.status === NOT_FOUND) throw new Refused({ code: "not_found", kind: "route", id: PATH });
+    if (asset.status === NOT_FOUND) throw new Refused(notFound("route", PATH));
     const response = new Response(asset.body, asset);
     response.headers.set("cache-control", "no-cache");
     if (asset.ok) response.headers.set("content-type", "application/gzip");

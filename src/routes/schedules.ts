@@ -20,11 +20,12 @@ import {
 import { invalid } from "../../domain/refusal.ts";
 import { listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
+import { askAndDrain } from "../http/ask-and-drain.ts";
 import { asks } from "../http/asks.ts";
 import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText, drainTenant } from "../http/tenant.ts";
+import { callTenant, callTenantForText } from "../http/tenant.ts";
 
 const BASE = { tag: "Schedules" } as const;
 const ONE = { ...BASE, path: "/api/schedules/{name}", params: scheduleNameParam } as const;
@@ -163,8 +164,7 @@ const history = endpoint(
     answers: { 200: { description: "A page of runs, newest first.", schema: scheduleHistory } },
   },
   async (c, { params, query, token }) => {
-    const { created_at } = unwrap(await callTenant(c.env, token, "getSchedule", { ...params, preview: null }));
-    await drainTenant(c.env, token);
+    const { created_at } = await askAndDrain(c, token, "getSchedule", { ...params, preview: null });
     // Excludes runs of a deleted schedule that had the same name.
     const runs = { schedule: params.name, sinceAt: fromIso(created_at) };
     return answer(c, { ...(await listRuns(c.env.DB, token.tenant, runs, query)), ...query });

@@ -1,6 +1,7 @@
 // The two WebSockets: a worker's, and the dashboard's live view. The tenant's object gets the upgrade and checks the
 // key in the step that accepts the socket.
 
+import { SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
 import { instanceParam } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
@@ -11,12 +12,7 @@ import { noteConnected } from "../http/readiness.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant, credentialOf, tenantObject, withTenant } from "../http/tenant.ts";
-
-const SWITCHING_PROTOCOLS = 101;
-
-const requireUpgrade = (c: AppContext): void => {
-  if (c.req.header("upgrade")?.toLowerCase() !== "websocket") throw new Refused({ code: "upgrade_required" });
-};
+import { requireUpgrade } from "../http/upgrade.ts";
 
 /** The frames then go between the client and the tenant's object; self-hosted they pass through Node. */
 const upgrade = async (c: AppContext, token: TokenFacts, instance: string | null): Promise<Response> => {
@@ -58,7 +54,7 @@ const connect = endpoint(
   },
   async (c, { params, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeWork", null));
-    requireUpgrade(c);
+    requireUpgrade(c.req);
     const response = await upgrade(c, token, params.instance);
     c.executionCtx.waitUntil(noteConnected(c.env, token, params.instance));
     return response;
@@ -79,7 +75,7 @@ const live = endpoint(
   },
   async (c, { token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
-    requireUpgrade(c);
+    requireUpgrade(c.req);
     return upgrade(c, token, null);
   },
 );

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { digits, json } from "../../contract/field.ts";
+import { NO_CONTENT, SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
 import { instanceParam, jobIdParam } from "../../contract/worker.ts";
 import { asks } from "../http/asks.ts";
 import { headersFor } from "../http/headers.ts";
@@ -9,10 +10,9 @@ import { Refused, unwrap } from "../http/refused.ts";
 import { openDataLine, readHeldBody, writeRelay } from "../http/relay.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { callTenant } from "../http/tenant.ts";
+import { requireUpgrade } from "../http/upgrade.ts";
 
 const TAG = "Worker protocol";
-const NO_CONTENT = 204;
-const SWITCHING = 101;
 const leaseQuery = z.strictObject({ lease: digits(0, 999_999_999) });
 
 const dataLine = endpoint(
@@ -30,9 +30,9 @@ const dataLine = endpoint(
   },
   async (c, { params, token }) => {
     const { keyId, openedWith } = unwrap(await callTenant(c.env, token, "workAs", params));
-    if (c.req.header("upgrade")?.toLowerCase() !== "websocket") throw new Refused({ code: "upgrade_required" });
+    requireUpgrade(c.req);
     const opened = await openDataLine(c.env, token, params.instance, { keyId, openedWith });
-    if (opened.status !== SWITCHING) throw new Error(`the relay answered ${opened.status}`);
+    if (opened.status !== SWITCHING_PROTOCOLS) throw new Error(`the relay answered ${opened.status}`);
     return opened;
   },
 );

@@ -9,13 +9,14 @@ import {
   tenantParam,
 } from "../../contract/tenant.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { claimTenantName, deleteHistory, findTenant, listTenants } from "../history/tenants.ts";
+import { claimTenantName, deleteHistory, listTenants } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
 import { type AppContext, signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { addAdminKey, createTenant, destroyTenant, type TenantName, tenantObject } from "../http/tenant.ts";
+import { foundTenant } from "./found-tenant.ts";
 
 const TENANTS = "Tenants";
 
@@ -73,12 +74,6 @@ const list = endpoint(
   },
 );
 
-const found = async (c: AppContext, tenant: string): Promise<TenantName> => {
-  const name = await findTenant(c.env.DB, tenant);
-  if (name === null) throw new Refused({ code: "not_found", kind: "tenant", id: tenant });
-  return name;
-};
-
 const addKey = endpoint(
   {
     method: "post",
@@ -93,7 +88,7 @@ const addKey = endpoint(
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, body }) => {
-    const name = await found(c, params.tenant);
+    const name = await foundTenant(c, params.tenant);
     const minted = await mint(signingSecret(c.env), "admin", name.tenant, name.jurisdiction);
     const asked = { id: minted.id, name: body.name, role: "admin" as const, hash: minted.hash };
     const { id, role } = unwrap(await addAdminKey(c.env, name, asked));
@@ -114,7 +109,7 @@ const remove = endpoint(
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    const name = await found(c, params.tenant);
+    const name = await foundTenant(c, params.tenant);
     await destroyTenant(c.env, name);
     await deleteHistory(c.env.DB, name.tenant);
     return c.body(null, 204);

@@ -12,7 +12,7 @@ import {
   webhookWithSecret,
 } from "../../contract/webhook.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { checkSyncUrl } from "../catalog/url-policy.ts";
+import { checkUrl } from "../catalog/url-policy.ts";
 import type { Env } from "../env.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
@@ -35,7 +35,7 @@ const withSecret = {
 const refusePrivateUrl = (env: Env, url: string | undefined): void => {
   if (url === undefined) return;
   const isPrivateAllowed = env.SERVICE_WEBHOOKS_PRIVATE === "1" && env.LOCAL_NETWORK !== undefined;
-  const wrong = checkSyncUrl(url, { local: isPrivateAllowed });
+  const wrong = checkUrl(url, isPrivateAllowed);
   if (wrong !== null) throw new Refused(invalid("url", wrong));
 };
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { readHistory, readSnapshot } from "../../src/catalog/models.ts";
+import { readModelsHistory, readSnapshot } from "../../src/catalog/models.ts";
 import { getSubscription, listSubscriptions } from "../../src/catalog/subscription-rows.ts";
 import {
   createSubscription,
@@ -161,7 +161,7 @@ describe("another tenant", () => {
     expect(await editSubscription(world.tools, stranger, id, ANA, { models_sync_url: null })).toEqual(gone);
     expect(await deleteSubscription(world.tools, stranger, id, ANA)).toEqual(gone);
     expect(await readSnapshot(world.db, stranger, id)).toEqual(gone);
-    expect(await readHistory(world.db, stranger, id, page)).toEqual(gone);
+    expect(await readModelsHistory(world.db, stranger, id, page)).toEqual(gone);
     expect(await syncSubscription(world.tools, stranger, id, ANA)).toEqual(gone);
     expect(world.requests).toEqual([]);
     expect(await world.see(id)).toBeDefined();
@@ -176,7 +176,7 @@ describe("another tenant", () => {
       VALUES (?1, ?2, 1, 0, 'added', 'theirs')`;
     await world.db.batch([insert, remember].map((sql) => world.db.prepare(sql).bind(stranger, id)));
     expect(await readSnapshot(world.db, world.tenant, id)).toMatchObject({ value: { models: [] } });
-    expect(await readHistory(world.db, world.tenant, id, { limit: 50, offset: 0 })).toMatchObject({
+    expect(await readModelsHistory(world.db, world.tenant, id, { limit: 50, offset: 0 })).toMatchObject({
       value: { total: 0 },
     });
     world.lists("ours");

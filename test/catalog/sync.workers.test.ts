@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { SERVICE_ACTOR } from "../../domain/event.ts";
 import { LIST_BUDGET } from "../../src/catalog/list-models.ts";
-import { pruneHistory, readHistory, readSnapshot } from "../../src/catalog/models.ts";
+import { pruneHistory, readModelsHistory, readSnapshot } from "../../src/catalog/models.ts";
 import { deleteSubscription, editSubscription } from "../../src/catalog/subscriptions.ts";
 import { syncSubscription } from "../../src/catalog/sync.ts";
 import { SYNC_LEASE_MS } from "../../src/catalog/sync-lease.ts";
@@ -32,7 +32,7 @@ const idsNow = async () => {
   return snapshot.ok ? snapshot.value.models.map((model) => model.id) : [];
 };
 const history = async (limit = 50, offset = 0) => {
-  const found = await readHistory(world.db, world.tenant, id, { limit, offset });
+  const found = await readModelsHistory(world.db, world.tenant, id, { limit, offset });
   if (!found.ok) throw new Error("no history");
   return found.value;
 };

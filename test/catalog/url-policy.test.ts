@@ -1,14 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  checkSyncUrl,
-  isHostAndPort,
-  isKeyAddress,
-  isPrivateAddress,
-  withoutQuery,
-} from "../../src/catalog/url-policy.ts";
-
-const hosted = { local: false };
-const local = { local: true };
+import { checkUrl, isHostAndPort, isKeyAddress, isPrivateAddress, withoutQuery } from "../../src/catalog/url-policy.ts";
 
 describe("models_sync_url", () => {
   it.each([
@@ -16,7 +7,7 @@ describe("models_sync_url", () => {
     "https://models.example.com:8443/v1/models?limit=10",
     "https://xn--bcher-kva.example/models",
   ])("%s may be fetched for a hosted provider", (url) => {
-    expect(checkSyncUrl(url, hosted)).toBeNull();
+    expect(checkUrl(url, false)).toBeNull();
   });
 
   it.each([
@@ -61,7 +52,7 @@ describe("models_sync_url", () => {
     "https://[64:ff9b::7f00:1]/",
     `https://models.example.com/${"x".repeat(2048)}`,
   ])("%s may not be fetched for a hosted provider", (url) => {
-    expect(checkSyncUrl(url, hosted)).toMatch(/^must /);
+    expect(checkUrl(url, false)).toMatch(/^must /);
   });
 
   it.each([
@@ -76,7 +67,7 @@ describe("models_sync_url", () => {
     "http://100.100.100.201/",
     "http://169.253.169.254/",
   ])("%s may be fetched for a local runtime", (url) => {
-    expect(checkSyncUrl(url, local)).toBeNull();
+    expect(checkUrl(url, true)).toBeNull();
   });
 
   it.each([
@@ -102,7 +93,7 @@ describe("models_sync_url", () => {
     "http://user:pass@127.0.0.1/",
     "gopher://127.0.0.1/",
   ])("%s may not be fetched even for a local runtime", (url) => {
-    expect(checkSyncUrl(url, local)).toMatch(/^must /);
+    expect(checkUrl(url, true)).toMatch(/^must /);
   });
 });
 

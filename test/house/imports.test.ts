@@ -42,7 +42,7 @@ const ROOMS: readonly Room[] = [
     packages: EDGE_PACKAGES,
   },
   { places: ["src/history"], may: [...WIRE, "migrations", "src/http"], packages: ["zod"] },
-  { places: ["src/catalog"], may: WIRE, packages: ["yaml", "zod"] },
+  { places: ["src/catalog"], may: [...WIRE, "src/history/page.ts"], packages: ["yaml", "zod"] },
   {
     places: ["src/front-door"],
     may: [...WIRE, ...OBJECT, "src/history", "src/http"],

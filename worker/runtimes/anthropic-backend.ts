@@ -10,7 +10,7 @@ import { requestFailure } from "./request-failure.ts";
 import { failed } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 
-const API_VERSION = "2023-06-01";
+export const API_VERSION = "2023-06-01";
 
 export type AnthropicBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
 

@@ -2,7 +2,7 @@
 
 import { APIS, type Api } from "../../contract/values.ts";
 import type { ProviderKeys } from "../provider-keys.ts";
-import { createAnthropicBackend } from "./anthropic-backend.ts";
+import { API_VERSION, createAnthropicBackend } from "./anthropic-backend.ts";
 import type { Backend } from "./backend.ts";
 import { createChatRuntime } from "./chat-runtime.ts";
 import { createEchoRuntime } from "./echo.ts";
@@ -89,7 +89,7 @@ const APIS_OF: Record<ApiKind, (provider: HostedProvider) => readonly Api[]> = {
 
 const KEY_HEADERS: Record<ApiKind, (key: string) => Record<string, string>> = {
   openai: (key) => ({ authorization: `Bearer ${key}` }),
-  anthropic: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
+  anthropic: (key) => ({ "x-api-key": key, "anthropic-version": API_VERSION }),
   gemini: (key) => ({ "x-goog-api-key": key }),
 };
 

@@ -56,38 +56,18 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
     ([binding, socket]) => [binding, new TextConnections(socket)] as const,
   );
 
-  const turns = new FairTurns();
-  const home: Home = {
-    passOn: (c) => passOnTo(objects, c),
-    openSocket: async (c, tenant, opening) => {
-      const exchange = exchangeOf(c);
-      // Without `Connection: upgrade` it is a plain request.
-      if (exchange.head === undefined) return err({ code: "upgrade_required" });
-      // First, because the tenant closes a worker's older socket as soon as it accepts a new one.
-      const upgrade = readHandshake(exchange, c.get("requestId"), opening.instance === null);
-      const opened = await processWith(tenant).openSocket(objectPath("TENANT", tenant), opening, upgrade);
-      return opened.ok ? ok(alreadySent()) : opened;
-    },
-    isWhole: () => objects.every(({ child }) => child.isUp()),
-    disk: watch.disk,
-    arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
-    addressOf: (c) => exchangeOf(c).incoming.socket.remoteAddress ?? "",
-    takeTurn: (tenant, lane) => turns.take(tenant, lane),
-  };
-  /** An object's name begins with its tenant's. */
-  const processWith = (name: string): ObjectProcess => {
-    const [tenant = ""] = name.split("/");
-    return (objects[shareOf(tenant, objects.length)] as Objects).process;
-  };
   const env = {
     ...plan.project.vars,
     ...plan.environment,
     ...Object.fromEntries(
-      plan.project.durableObjects.map(({ binding }) => [binding, objectNamespace(binding, processWith)]),
+      plan.project.durableObjects.map(({ binding }) => [
+        binding,
+        objectNamespace(binding, (name) => processWith(objects, name)),
+      ]),
     ),
     ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
     ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
-    HOME: home,
+    HOME: homeOf(objects, watch.disk),
   };
   const server = edgeServer(
     (request, exchange) => app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT),
@@ -121,6 +101,34 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
     },
   };
 }
+
+/** An object's name begins with its tenant's. */
+const processWith = (objects: readonly Objects[], name: string): ObjectProcess => {
+  const [tenant = ""] = name.split("/");
+  return (objects[shareOf(tenant, objects.length)] as Objects).process;
+};
+
+const homeOf = (objects: readonly Objects[], disk: Home["disk"]): Home => {
+  const turns = new FairTurns();
+  return {
+    passOn: (c) => passOnTo(objects, c),
+    openSocket: async (c, tenant, opening) => {
+      const exchange = exchangeOf(c);
+      // Without `Connection: upgrade` it is a plain request.
+      if (exchange.head === undefined) return err({ code: "upgrade_required" });
+      // First, because the tenant closes a worker's older socket as soon as it accepts a new one.
+      const upgrade = readHandshake(exchange, c.get("requestId"), opening.instance === null);
+      const process = processWith(objects, tenant);
+      const opened = await process.openSocket(objectPath("TENANT", tenant), opening, upgrade);
+      return opened.ok ? ok(alreadySent()) : opened;
+    },
+    isWhole: () => objects.every(({ child }) => child.isUp()),
+    disk,
+    arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
+    addressOf: (c) => exchangeOf(c).incoming.socket.remoteAddress ?? "",
+    takeTurn: (tenant, lane) => turns.take(tenant, lane),
+  };
+};
 
 /** For work that a handler leaves to be done after its answer; its failure must not end the process. */
 const CONTEXT = {

@@ -8,10 +8,7 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/**
- * `\r` at the end may be the first half of `\r
- * `, so the parser waits for more.
- */
+/** A carriage return at the end may be the first half of a line end, so the parser waits for more. */
 const LINE_END = /\r\n|\n|\r(?!$)/;
 
 async function* linesOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<string> {

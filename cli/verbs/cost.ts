@@ -1,0 +1,44 @@
+// What the work costs.
+
+import { PERIODS } from "../../contract/values.ts";
+import { UsageError } from "../failure.ts";
+import type { Verb } from "../verb.ts";
+
+const BY = ["provider", "model", "tag", "metadata.<name>", "key", "worker", "schedule"];
+
+export const costCommand: Verb = {
+  name: "cost",
+  says: "Shows cost by provider, or by what --by names",
+  flags: {
+    period: { takes: PERIODS.join("|"), says: "today, this week or this month in UTC (day)" },
+    from: { takes: "time", says: "start of the span, instead of a period (RFC 3339)" },
+    to: { takes: "time", says: "end of the span" },
+    by: { takes: BY.join("|"), says: "what to group by" },
+  },
+  run: async ({ client, output, signal }, input) => {
+    const period = input.choice("period", PERIODS);
+    const by = input.text("by");
+    const span = { period: input.is("from") ? undefined : period, ...input.given("from", "to") };
+    if (input.is("from") && period !== undefined) throw new UsageError("give --period, or --from and --to");
+    const usd = (value: number): string => value.toFixed(4);
+    if (by !== undefined) {
+      const found = await client().cost.by(by, span, { signal });
+      output.table(found, found.rows, [
+        { title: by, of: ({ value }) => value ?? "(none)" },
+        { title: "usd", of: (row) => usd(row.usd) },
+        { title: "jobs", of: ({ jobs }) => jobs },
+        { title: "unpriced", of: ({ unpriced_jobs }) => unpriced_jobs },
+      ]);
+      return output.say(`${found.from} to ${found.to}: $${usd(found.total_usd)}`);
+    }
+    const found = await client().cost.byProvider(span, { signal });
+    output.table(found, found.providers, [
+      { title: "provider", of: ({ provider }) => provider },
+      { title: "usd", of: (row) => usd(row.usd) },
+      { title: "jobs", of: ({ jobs }) => jobs },
+      { title: "unpriced", of: ({ unpriced_jobs }) => unpriced_jobs },
+      { title: "models", of: ({ models }) => models.map(({ model }) => model) },
+    ]);
+    output.say(`${found.from} to ${found.to}: $${usd(found.total_usd)}`);
+  },
+};

@@ -1,0 +1,58 @@
+// The killswitch.
+
+import { KILLSWITCH_LEVELS } from "../../contract/values.ts";
+import { UsageError } from "../failure.ts";
+import type { Context, Verb } from "../verb.ts";
+
+const showKillswitch = async (
+  { output }: Context,
+  asked: ReturnType<ReturnType<Context["client"]>["killswitch"]["get"]>,
+) => {
+  const state = await asked;
+  output.record(state, [
+    ["level", state.level],
+    ["active", state.active ? "yes" : "no"],
+    ["reason", state.reason],
+    ["since", state.activated_at],
+    ["by", state.activated_by],
+    ["halted jobs", state.active ? state.halted_jobs : null],
+    ["confirmed workers", state.active ? state.confirmed_workers : null],
+  ]);
+};
+
+const levelOf = (text: string): number => {
+  const level = KILLSWITCH_LEVELS.find((one) => String(one) === text);
+  if (level !== undefined) return level;
+  throw new UsageError(`the level is one of ${KILLSWITCH_LEVELS.join(", ")}, not "${text}"`);
+};
+
+export const killswitchCommands: readonly Verb[] = [
+  {
+    name: "killswitch on",
+    says: "Engages the killswitch: 1 stops dispatch, 2 also schedules, 3 also new jobs, 4 cancels all work",
+    args: [{ name: "level", says: "1 to 4" }],
+    flags: { reason: { takes: "words", says: "why; everyone sees it (required)" } },
+    run: async (context, input) => {
+      const level = levelOf(input.arg("level"));
+      const reason = input.text("reason");
+      if (reason === undefined) throw new UsageError("--reason is missing: say why work is stopped");
+      const { killswitch } = context.client();
+      await showKillswitch(context, killswitch.engage({ level, reason }, { signal: context.signal }));
+    },
+  },
+  {
+    name: "killswitch off",
+    says: "Clears the killswitch; workers stay paused without --resume-all",
+    flags: { "resume-all": { takes: null, says: "also resumes the workers that it paused" } },
+    run: (context, input) =>
+      showKillswitch(
+        context,
+        context.client().killswitch.clear({ resume_all: input.is("resume-all") }, { signal: context.signal }),
+      ),
+  },
+  {
+    name: "killswitch status",
+    says: "Shows whether the killswitch is engaged, and why",
+    run: (context) => showKillswitch(context, context.client().killswitch.get({ signal: context.signal })),
+  },
+];

@@ -1,0 +1,125 @@
+// Webhooks.
+
+import type { NewWebhookRequest, WebhookResource } from "../../contract/webhook.ts";
+import type { Column } from "../output.ts";
+import type { Context, Verb } from "../verb.ts";
+
+const ID = { name: "id", says: "the webhook's id" } as const;
+
+const COLUMNS: readonly Column<WebhookResource>[] = [
+  { title: "id", of: ({ id }) => id },
+  { title: "enabled", of: ({ enabled }) => (enabled ? "yes" : "no") },
+  { title: "events", of: ({ events }) => events },
+  { title: "url", of: ({ url }) => url },
+];
+
+const showWebhook = ({ output }: Context, one: WebhookResource): void =>
+  output.record(one, [
+    ["id", one.id],
+    ["url", one.url],
+    ["events", one.events],
+    ["tags", one.tags],
+    ["enabled", one.enabled ? "yes" : `no: ${one.disabled_reason}`],
+    ["failing since", one.failing_since],
+  ]);
+
+export const webhookCommands: readonly Verb[] = [
+  {
+    name: "webhooks list",
+    says: "Lists all webhooks",
+    run: async ({ client, output, signal }) => {
+      const found = await client().webhooks.list({ signal });
+      output.table(found, found.webhooks, COLUMNS);
+    },
+  },
+  {
+    name: "webhooks get",
+    says: "Shows a webhook",
+    args: [ID],
+    run: async (context, input) =>
+      showWebhook(context, await context.client().webhooks.get(input.arg("id"), { signal: context.signal })),
+  },
+  {
+    name: "webhooks create",
+    says: "Creates a webhook; its secret is shown only once",
+    args: [{ name: "url", says: "an https address" }],
+    flags: {
+      event: { takes: "name", says: "such as job.failed", isRepeated: true },
+      tag: { takes: "tag", says: "only jobs with this tag", isRepeated: true },
+      description: { takes: "words", says: "a note for people" },
+    },
+    run: async ({ client, output, signal }, input) => {
+      // The service checks the names of the events.
+      const wanted = {
+        url: input.arg("url"),
+        events: [...input.texts("event")],
+        ...(input.texts("tag").length === 0 ? {} : { tags: [...input.texts("tag")] }),
+        ...input.given("description"),
+      } as NewWebhookRequest;
+      const made = await client().webhooks.create(wanted, { signal });
+      output.say(`Webhook ${made.id}. Its secret is shown only once:`);
+      output.value(made, made.secret);
+    },
+  },
+  {
+    name: "webhooks enable",
+    says: "Enables a disabled webhook",
+    args: [ID],
+    run: async (context, input) => {
+      const { webhooks } = context.client();
+      showWebhook(context, await webhooks.edit(input.arg("id"), { enabled: true }, { signal: context.signal }));
+    },
+  },
+  {
+    name: "webhooks rotate",
+    says: "Replaces a webhook's secret; the old one also signs for 24 hours",
+    args: [ID],
+    run: async ({ client, output, signal }, input) => {
+      const made = await client().webhooks.rotate(input.arg("id"), { signal });
+      output.value(made, made.secret);
+    },
+  },
+  {
+    name: "webhooks test",
+    says: "Sends a test event",
+    args: [ID],
+    run: async ({ client, output, signal }, input) => {
+      const sent = await client().webhooks.test(input.arg("id"), { signal });
+      output.value(sent, sent.id);
+    },
+  },
+  {
+    name: "webhooks deliveries",
+    says: "Lists deliveries and their answers",
+    args: [ID],
+    run: async ({ client, output, signal }, input) => {
+      const found = await client().webhooks.deliveries(input.arg("id"), {}, { signal });
+      output.table(found, found.deliveries, [
+        { title: "id", of: ({ id }) => id },
+        { title: "at", of: ({ at }) => at },
+        { title: "event", of: ({ event }) => event },
+        { title: "status", of: ({ status }) => status },
+        { title: "tries", of: ({ attempts }) => attempts },
+        { title: "answer", of: ({ response_status, error }) => response_status ?? error },
+      ]);
+    },
+  },
+  {
+    name: "webhooks redeliver",
+    says: "Sends a delivery again",
+    args: [{ name: "delivery", says: "the delivery's id" }],
+    run: async ({ client, output, signal }, input) => {
+      const sent = await client().webhooks.redeliver(input.arg("delivery"), { signal });
+      output.value(sent, sent.id);
+    },
+  },
+  {
+    name: "webhooks delete",
+    says: "Deletes a webhook",
+    args: [ID],
+    run: async ({ client, output, signal }, input) => {
+      await client().webhooks.remove(input.arg("id"), { signal });
+      output.say(`Webhook ${input.arg("id")} is deleted.`);
+    },
+  },
+];

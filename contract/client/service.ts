@@ -1,0 +1,18 @@
+// The service itself.
+
+import type { CallOptions, Transport } from "./transport.ts";
+
+export interface Health {
+  readonly status: string;
+  readonly version: string;
+}
+
+export const serviceVerbs = (transport: Transport) => ({
+  health: (options?: CallOptions) => transport.json<Health>({ method: "GET", path: "/health", options }),
+  /** Prometheus text. */
+  metrics: (options?: CallOptions) => transport.text({ method: "GET", path: "/metrics", options }),
+  openapi: (options?: CallOptions) =>
+    transport.json<Record<string, unknown>>({ method: "GET", path: "/openapi.json", options }),
+  /** The API reference as an HTML page. */
+  docs: (options?: CallOptions) => transport.text({ method: "GET", path: "/docs", options }),
+});

@@ -1,0 +1,92 @@
+// Retries or cancels many jobs: all that match a filter, or those that were picked.
+
+import type { BulkAction } from "../../contract/job-list.ts";
+import { CHANGEABLE_STATUSES, type JobStatus } from "../../contract/values.ts";
+import { api } from "../api.ts";
+import { count, plural } from "../format.ts";
+import { asJobFilter, type Filter } from "./job-filter.ts";
+import { tell } from "./notice.ts";
+
+/** The statuses that are changed if the filter names none. */
+export const USUAL_STATUSES = {
+  retry: ["failed"],
+  cancel: CHANGEABLE_STATUSES.cancel,
+} as const satisfies Record<BulkAction, readonly JobStatus[]>;
+
+export const WORDS = {
+  retry: { verb: "Retry", done: "back in the queue", isDestructive: false },
+  cancel: { verb: "Cancel", done: "cancelled", isDestructive: true },
+} as const;
+
+export const mayChange = (action: BulkAction, status: string | undefined): boolean =>
+  status === undefined || CHANGEABLE_STATUSES[action].some((one) => one === status);
+
+export interface Part {
+  readonly filter: Filter;
+  readonly total: number;
+  readonly isCapped: boolean;
+}
+
+export const countParts = (action: BulkAction, filter: Filter, signal: AbortSignal): Promise<Part[]> => {
+  const statuses = filter.status === undefined ? USUAL_STATUSES[action] : [filter.status];
+  return Promise.all(
+    statuses.map(async (status) => {
+      const part = { ...filter, status };
+      const found = await api.jobs.list({ ...asJobFilter(part), limit: 1 }, { signal });
+      return { filter: part, total: found.total, isCapped: found.total_is_capped };
+    }),
+  );
+};
+
+export interface Tally {
+  changed: number;
+  refused: number;
+}
+
+/** Continues until no job remains or none changes. */
+export const changePart = async (
+  action: BulkAction,
+  part: Part,
+  isExact: boolean,
+  tally: Tally,
+  onStep: () => void,
+) => {
+  const filter = asJobFilter(part.filter);
+  let expected = isExact && !part.isCapped ? part.total : undefined;
+  for (;;) {
+    const report = await api.jobs.changeMany({ action, filter, ...(expected === undefined ? {} : { expected }) });
+    tally.changed += report.changed;
+    tally.refused = Object.values(report.refused).reduce((sum, one) => sum + one, 0);
+    onStep();
+    if (report.remaining === 0 || report.changed === 0) return;
+    expected = undefined;
+  }
+};
+
+const AT_ONCE = 5;
+
+/** Changes the selected jobs, a few at a time. */
+export const changePicked = async (action: BulkAction, ids: readonly string[]): Promise<Tally> => {
+  const tally = { changed: 0, refused: 0 };
+  const waiting = [...ids];
+  let lastProblem: unknown = null;
+  const work = async (): Promise<void> => {
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+      try {
+        await api.jobs[action](id);
+        tally.changed += 1;
+      } catch (problem) {
+        tally.refused += 1;
+        lastProblem = problem;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  if (tally.changed === 0 && lastProblem !== null) throw lastProblem;
+  return tally;
+};
+
+export const tellOf = (action: BulkAction, { changed, refused }: Tally): void =>
+  tell(
+    `${plural(changed, "job is", "jobs are")} ${WORDS[action].done}${refused === 0 ? "." : `; ${count(refused)} could not be.`}`,
+  );
