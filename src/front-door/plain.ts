@@ -1,4 +1,4 @@
-// An answer that is not streamed. Until `commit_after_seconds` x 3, and longer while no worker has it, a failure has a
+// An answer that is not streamed. Until `commit_after_seconds` x 3, or x 9 while no worker has it, a failure has a
 // status. After that the answer begins with 200 and line feeds, which JSON allows, so that proxies keep the connection
 // and a lost client is noticed. A later failure breaks the connection, because clients take a 200 with an error in it
 // for an answer.
@@ -19,14 +19,14 @@ import { answerHeadersOf } from "./headers.ts";
 import type { DoorRequest } from "./request.ts";
 import { writtenBody } from "./written-body.ts";
 
+/** For how many times `commit_after_seconds` the status is held back while a worker has the job. */
 const COMMITS = 3;
-const LINE_FEED_MS = 5_000;
 /**
- * For a request in the queue or between two attempts: by default the queue ends after 30 s and the back-offs after 15.
- * Many proxies give up after a minute.
+ * The same in the queue or between two attempts: by default 45 s, longer than the queue's 30 and all back-offs, shorter
+ * than the minute after which many proxies give up.
  */
-const WAITING_HELD_MS = 45_000;
-const LOOK_MS = 1_000;
+const WAITING_COMMITS = 9;
+const LINE_FEED_MS = 5_000;
 
 export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: DoorRequest): Promise<Response> => {
   const startedAt = Date.now();
@@ -35,15 +35,16 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   const { job } = asked;
   const headersOf = (followed: Followed): Record<string, string> =>
     answerHeadersOf(c, asking.api, asked, followed, startedAt);
-  const heldMs = Math.max(0, startedAt + asked.settings.commitAfterMs * COMMITS - Date.now());
+  const { commitAfterMs } = asked.settings;
+  const leftOf = (commits: number): number => Math.max(0, startedAt + commitAfterMs * commits - Date.now());
   let { status } = job;
   const onMove = (moved: Followed): void => {
     status = moved.status;
   };
   const ending = isFinal(status) ? Promise.resolve(job) : watchEnd(c, token, job, onMove);
-  let ended = await within(ending, heldMs);
-  while (ended === null && status === "pending" && Date.now() < startedAt + WAITING_HELD_MS)
-    ended = await within(ending, LOOK_MS);
+  let ended = await within(ending, leftOf(COMMITS));
+  while (ended === null && status === "pending" && leftOf(WAITING_COMMITS) > 0)
+    ended = await within(ending, Math.min(commitAfterMs, leftOf(WAITING_COMMITS)));
   if (ended === null) {
     const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(job) });
     return new Response(lineFeedsThen(c, ending, client.stop), { headers });

@@ -255,17 +255,28 @@ describe("a request that is not streamed", () => {
 
   it("does not begin while no worker has it: that nobody took it has a status", async () => {
     const world = await newWorld();
-    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
+    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.2 } });
     await fakeWorker(world);
     const headers = { "x-signalbox-queue": "1", "x-signalbox-tags": "nobody-has-it" };
     const answer = await post(world.key, CHAT, chat(), headers);
     expect([answer.status, JSON.parse(await answer.whole).error.code]).toEqual([503, "no_eligible_workers"]);
   });
 
+  it("begins in the end although no worker has it, so that proxies keep the connection", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
+    await fakeWorker(world, { concurrency: 0 });
+    const answer = await post(world.key, CHAT, chat());
+    expect(answer.status).toBe(200);
+    const worker = await fakeWorker(world, { instance: "w2" });
+    worker.complete(await worker.nextJob(), chatAnswer("late"));
+    expect(JSON.parse(await answer.whole)).toEqual(chatAnswer("late"));
+  });
+
   it("does not begin between two attempts: that the last of them failed has a status", async () => {
     const world = await newWorld();
-    const jobs = { max_attempts: 2, retry: { backoff_seconds: 1 } };
-    await world.ok("PUT", "/config", { jobs, front_door: { commit_after_seconds: 0.1 } });
+    const jobs = { max_attempts: 2, retry: { backoff_seconds: 2 } };
+    await world.ok("PUT", "/config", { jobs, front_door: { commit_after_seconds: 0.5 } });
     const worker = await fakeWorker(world);
     const answering = post(world.key, CHAT, chat());
     for (const lease of [1, 2]) {
