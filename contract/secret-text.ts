@@ -1,6 +1,10 @@
 // The forms in which a secret can appear in a text: plain, encoded for a URL, and in base64 of either alphabet, alone
 // or among other bytes (`Bearer <secret>`, `user:<secret>`).
 
+/** Whether a header can carry it as a key. What is thrown for another may contain the key. */
+export const isSendableKey = (key: string): boolean => /^[\x21-\x7e]+$/.test(key);
+export const UNSENDABLE_KEY = "contains characters that no key has: copy it again, whole and on one line";
+
 /** A shorter secret is only searched in plain form: any text contains its encoded forms. */
 const ENCODED_MIN_LENGTH = 8;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

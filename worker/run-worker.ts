@@ -1,6 +1,7 @@
 // The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after
 // a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
 
+import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
 import { VERSION } from "../contract/version.ts";
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
@@ -109,7 +110,9 @@ async function chooseRuntime(settings: Settings, keys: ProviderKeys): Promise<Ru
   const keyRefs = [...new Set([settings.provider ?? name, name])].map((provider) => `provider:${provider}`);
   if (HOSTED_PROVIDERS[name] !== undefined) {
     const found = await Promise.all(keyRefs.map((ref) => keys.resolve(ref)));
-    if (found.every((key) => key === null)) throw new Mistake(`no key for ${name}: set ${keyVariable(name)}`);
+    const key = found.find((one) => one !== null) ?? null;
+    if (key === null) throw new Mistake(`no key for ${name}: set ${keyVariable(name)}`);
+    if (!isSendableKey(key)) throw new Mistake(`the key for ${name} ${UNSENDABLE_KEY}`);
   }
   return openRuntime(name, { keys, keyRefs, runtimeUrl: url });
 }

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { instanceName, modelName, providerName, splitList, tags } from "../contract/field.ts";
 import { nearestOf } from "../contract/nearest.ts";
+import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
 import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
@@ -58,9 +59,9 @@ const commaList = z.string().transform(splitList);
 
 const settingsSchema = z.object({
   SERVICE_API_URL: httpUrl.default(LOCAL_URL),
-  SERVICE_API_KEY: z.string({
-    error: "is not set: create a key with `POST /api/keys` and role worker",
-  }),
+  SERVICE_API_KEY: z
+    .string({ error: "is not set: create a key with `POST /api/keys` and role worker" })
+    .refine(isSendableKey, UNSENDABLE_KEY),
   SERVICE_CONFIG_URL: httpUrl.optional(),
   SERVICE_RUNTIME_URL: httpUrl.optional(),
   "--instance": instanceName.default(() => defaultInstance()),

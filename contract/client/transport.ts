@@ -1,6 +1,7 @@
 // One request and its answer, over any `fetch`. A temporary failure is retried if the service says that it did nothing,
 // or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
+import { isSendableKey, UNSENDABLE_KEY } from "../secret-text.ts";
 import { ApiProblem, problemOf } from "./problem.ts";
 
 export interface ClientOptions {
@@ -108,10 +109,9 @@ const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
     signal?.addEventListener("abort", leave, { once: true });
   });
 
-/** No key has other characters. What `Headers` would throw contains the key. */
 const sendable = (key: string): string => {
-  if (/^[\x21-\x7e]+$/.test(key.trim())) return key.trim();
-  const detail = "the key contains characters that no key has: copy it again, whole and on one line";
+  if (isSendableKey(key.trim())) return key.trim();
+  const detail = `the key ${UNSENDABLE_KEY}`;
   throw new ApiProblem({ status: 0, code: "authentication_failed", title: "Authentication failed", detail });
 };
 

@@ -28,9 +28,17 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
 export const watchMove = (c: AppContext, token: TokenFacts, from: Followed): Promise<Followed> =>
   watchUntil(c, token, from, ({ status, lease }) => status !== from.status || lease !== from.lease);
 
-/** The job when it is final. */
-export const watchEnd = (c: AppContext, token: TokenFacts, from: Followed): Promise<Followed> =>
-  watchUntil(c, token, from, ({ status }) => isFinal(status));
+/** The job when it is final; `onMove` hears of each state before. */
+export const watchEnd = (
+  c: AppContext,
+  token: TokenFacts,
+  from: Followed,
+  onMove: (job: Followed) => void,
+): Promise<Followed> =>
+  watchUntil(c, token, from, (job) => {
+    onMove(job);
+    return isFinal(job.status);
+  });
 
 const watchUntil = async (
   c: AppContext,

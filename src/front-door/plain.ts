@@ -1,6 +1,7 @@
-// An answer that is not streamed. Until `commit_after_seconds` x 3 a failure has a status. After that the answer begins
-// with 200 and line feeds, which JSON allows, so that proxies keep the connection and a lost client is noticed. A later
-// failure breaks the connection, because clients take a 200 with an error in it for an answer.
+// An answer that is not streamed. Until `commit_after_seconds` x 3, and longer while no worker has it, a failure has a
+// status. After that the answer begins with 200 and line feeds, which JSON allows, so that proxies keep the connection
+// and a lost client is noticed. A later failure breaks the connection, because clients take a 200 with an error in it
+// for an answer.
 
 import type { DoorError } from "../../contract/dialect.ts";
 import { within } from "../../contract/within.ts";
@@ -20,6 +21,12 @@ import { writtenBody } from "./written-body.ts";
 
 const COMMITS = 3;
 const LINE_FEED_MS = 5_000;
+/**
+ * For a request in the queue or between two attempts: by default the queue ends after 30 s and the back-offs after 15.
+ * Many proxies give up after a minute.
+ */
+const WAITING_HELD_MS = 45_000;
+const LOOK_MS = 1_000;
 
 export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: DoorRequest): Promise<Response> => {
   const startedAt = Date.now();
@@ -29,8 +36,14 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   const headersOf = (followed: Followed): Record<string, string> =>
     answerHeadersOf(c, asking.api, asked, followed, startedAt);
   const heldMs = Math.max(0, startedAt + asked.settings.commitAfterMs * COMMITS - Date.now());
-  const ending = isFinal(job.status) ? Promise.resolve(job) : watchEnd(c, token, job);
-  const ended = await within(ending, heldMs);
+  let { status } = job;
+  const onMove = (moved: Followed): void => {
+    status = moved.status;
+  };
+  const ending = isFinal(status) ? Promise.resolve(job) : watchEnd(c, token, job, onMove);
+  let ended = await within(ending, heldMs);
+  while (ended === null && status === "pending" && Date.now() < startedAt + WAITING_HELD_MS)
+    ended = await within(ending, LOOK_MS);
   if (ended === null) {
     const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(job) });
     return new Response(lineFeedsThen(c, ending, client.stop), { headers });

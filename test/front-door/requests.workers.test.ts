@@ -253,6 +253,30 @@ describe("a request that is not streamed", () => {
     expect(JSON.parse(await answer.whole)).toEqual(chatAnswer("late"));
   });
 
+  it("does not begin while no worker has it: that nobody took it has a status", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
+    await fakeWorker(world);
+    const headers = { "x-signalbox-queue": "1", "x-signalbox-tags": "nobody-has-it" };
+    const answer = await post(world.key, CHAT, chat(), headers);
+    expect([answer.status, JSON.parse(await answer.whole).error.code]).toEqual([503, "no_eligible_workers"]);
+  });
+
+  it("does not begin between two attempts: that the last of them failed has a status", async () => {
+    const world = await newWorld();
+    const jobs = { max_attempts: 2, retry: { backoff_seconds: 1 } };
+    await world.ok("PUT", "/config", { jobs, front_door: { commit_after_seconds: 0.1 } });
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat());
+    for (const lease of [1, 2]) {
+      const job = await worker.nextJob();
+      expect(job.lease).toBe(lease);
+      worker.fail(job, { code: "internal", status: 500, retryable: true });
+    }
+    const answer = await answering;
+    expect([answer.status, JSON.parse(await answer.whole).error.code]).toEqual([502, "internal"]);
+  });
+
   it("breaks when it fails after it began", async () => {
     const world = await newWorld();
     await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });

@@ -71,6 +71,14 @@ test("a key that the coordinator refuses ends the process with 1 and what to cha
 test.each([
   ["an unknown flag", ["--concurency", "2"], {}, 2, "did you mean --concurrency?"],
   ["no key", [], { SERVICE_API_KEY: "" }, 2, "SERVICE_API_KEY: is not set"],
+  ["a key on two lines", [], { SERVICE_API_KEY: "sb_one\nsb_two" }, 2, "SERVICE_API_KEY: contains characters"],
+  [
+    "a provider's key on two lines",
+    ["--runtime", "openai"],
+    { PROVIDER_OPENAI_KEY: "sb_one\nsb_two" },
+    1,
+    "the key for openai contains characters",
+  ],
   ["a hosted provider without its key", ["--runtime", "openai"], {}, 1, "no key for openai: set PROVIDER_OPENAI_KEY"],
   ["a runtime that is not there", [], { SERVICE_RUNTIME_URL: "http://127.0.0.1:9" }, 1, "no model runtime answers at"],
 ])("%s ends the process, and it says so", async (_what, args, env, exitCode, says) => {
@@ -78,6 +86,7 @@ test.each([
   expect(code).toBe(exitCode);
   expect(output).toContain(says);
   expect(output).not.toContain("    at ");
+  expect(output).not.toContain("sb_two");
 });
 
 test("--help tells the flags and ends with 0", async () => {
