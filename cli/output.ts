@@ -95,6 +95,11 @@ export class Output {
     else out.write(this.#aligned(cells, titles));
   }
 
+  /** Says that a table is only the newest part of a list. */
+  cutOff(shown: number, total: number, hint = ""): void {
+    if (shown < total) this.say(`The newest ${shown} of ${total}${hint}.`);
+  }
+
   /** A record, one field per line; on a terminal a text keeps its lines. */
   record(value: object, fields: readonly (readonly [title: string, value: unknown])[]): void {
     const shown = fields.filter(([, field]) => field !== null && field !== undefined && field !== "");

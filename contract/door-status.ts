@@ -1,22 +1,35 @@
 // How a job's end is reported to a client of the front door: status, code, and whether to try again.
 
 import type { JobError } from "../domain/job.ts";
+import type { RefusalCode } from "../domain/refusal.ts";
 import type { DoorError } from "./dialect.ts";
+import { WIRE } from "./refusal.ts";
+
+/** A job may end for what could have refused its request; the status is the same. */
+const REFUSALS = [
+  "invalid_request",
+  "unsupported_parameter",
+  "insufficient_quota",
+  "rate_limit_exceeded",
+  "forbidden",
+  "model_not_found",
+  "not_found",
+  "payload_too_large",
+  "no_eligible_workers",
+  "killswitch_active",
+  "budget_reached",
+  "storage_full",
+  "overloaded",
+  "queue_timeout",
+] as const satisfies readonly RefusalCode[];
 
 /** Signalbox's own codes; any other code comes from the worker or its runtime. */
 const STATUS: Readonly<Record<string, number>> = {
-  invalid_request: 400,
+  ...Object.fromEntries(REFUSALS.map((code) => [code, WIRE[code].status])),
   bad_request: 400,
-  unsupported_parameter: 400,
   unsupported_input: 400,
   context_length_exceeded: 400,
   invalid_api_key: 401,
-  forbidden: 403,
-  model_not_found: 404,
-  not_found: 404,
-  payload_too_large: 413,
-  rate_limit_exceeded: 429,
-  insufficient_quota: 429,
   client_closed: 499,
   slow_reader: 499,
   cancelled: 499,
@@ -25,13 +38,7 @@ const STATUS: Readonly<Record<string, number>> = {
   provider_refused: 502,
   runtime_unreachable: 502,
   attempts_exhausted: 502,
-  no_eligible_workers: 503,
-  killswitch_active: 503,
-  budget_reached: 503,
-  storage_full: 503,
-  overloaded: 503,
   timeout: 504,
-  queue_timeout: 504,
   first_token_timeout: 504,
 };
 

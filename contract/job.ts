@@ -110,17 +110,22 @@ export const jobError = z.object({
   retryable: z.boolean(),
 });
 
+/** What a job asks for, as it is told. */
+export const asked = {
+  prompt: z.string(),
+  input: json,
+  provider: z.string().nullable(),
+  model: z.string().nullable(),
+  priority,
+  tier: tier.nullable(),
+  tags: z.array(z.string()),
+};
+
 export const jobResource = z
   .object({
     id: z.string(),
     status: jobStatus,
-    prompt: z.string(),
-    input: json,
-    provider: z.string().nullable(),
-    model: z.string().nullable(),
-    priority,
-    tier: tier.nullable(),
-    tags: z.array(z.string()),
+    ...asked,
     assigned_worker: z.string().nullable(),
     lease: count,
     attempts: count,

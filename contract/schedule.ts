@@ -9,7 +9,6 @@ import {
   digits,
   identifier,
   instant,
-  json,
   listQuery,
   MAX_PROMPT_BYTES,
   modelName,
@@ -20,7 +19,7 @@ import {
   toIso,
   toIsoOrNull,
 } from "./field.ts";
-import { jobInput, jobStatus, priority, tier } from "./job.ts";
+import { asked, jobInput, jobStatus, priority, tier } from "./job.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
 /** `.` and `..` mean directories in a URL path, so a schedule of that name could not be addressed. */
@@ -69,13 +68,7 @@ export const scheduleResource = z
     cron: z.string().nullable(),
     interval: z.string().nullable(),
     timezone: z.string(),
-    prompt: z.string(),
-    input: json,
-    provider: z.string().nullable(),
-    model: z.string().nullable(),
-    priority,
-    tier: tier.nullable(),
-    tags: z.array(z.string()),
+    ...asked,
     overlap: z.enum(OVERLAPS),
     status: z.enum(SCHEDULE_STATUSES),
     next_run_at: instant.nullable(),

@@ -26,6 +26,7 @@ export const KILLSWITCH_LEVELS = [0, 1, 2, 3, 4] as const;
 export const MAX_WAIT_SECONDS = 25;
 /** Where a service answers that was started on this machine without settings. */
 export const LOCAL_URL = "http://127.0.0.1:8787";
+export const WEBHOOK_SECRET_PREFIX = "whsec_";
 export const MAX_PAGE = 200;
 export const MAX_OFFSET = 10_000;
 export const MAX_BATCH_JOBS = 500;

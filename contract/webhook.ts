@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { DELIVERY_STATUSES, type Delivery, WEBHOOK_EVENTS, type Webhook } from "../domain/webhook.ts";
 import { changeOf, count, identifier, instant, label, listQuery, page, tags, toIso, toIsoOrNull } from "./field.ts";
+import { WEBHOOK_SECRET_PREFIX } from "./values.ts";
 
 const MAX_URL_CHARACTERS = 2048;
 
@@ -97,10 +98,9 @@ export const presentWebhook = (webhook: Webhook): WebhookResource => ({
   created_at: toIso(webhook.createdAt),
 });
 
-export const SECRET_PREFIX = "whsec_";
 export const presentWithSecret = (webhook: Webhook): WebhookWithSecret => ({
   ...presentWebhook(webhook),
-  secret: `${SECRET_PREFIX}${webhook.secret}`,
+  secret: `${WEBHOOK_SECRET_PREFIX}${webhook.secret}`,
 });
 
 export const presentDelivery = (delivery: Delivery): DeliveryResource => ({

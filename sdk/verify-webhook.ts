@@ -1,6 +1,8 @@
 // Webhooks by Standard Webhooks 1.0.0: `<id>.<timestamp>.<body>` signed with HMAC-SHA256. Compared with the platform's
 // `verify`, whose timing does not reveal how much of a signature was right.
 
+import { WEBHOOK_SECRET_PREFIX } from "../contract/values.ts";
+
 export interface WebhookEvent {
   readonly type: string;
   readonly timestamp: string;
@@ -20,7 +22,6 @@ export interface VerifyOptions {
 
 type HeaderBag = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-const SECRET_PREFIX = "whsec_";
 const SIGNATURE_PREFIX = "v1,";
 const DEFAULT_TOLERANCE_SECONDS = 300;
 
@@ -71,8 +72,9 @@ export const verifyWebhook = async (
 };
 
 const isSigned = async (secret: string, signed: Uint8Array<ArrayBuffer>, signatures: string): Promise<boolean> => {
-  const raw = bytesOf(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret);
-  if (raw === null || raw.length === 0) throw new WebhookRefused("the secret must be whsec_ followed by base64");
+  const raw = bytesOf(secret.startsWith(WEBHOOK_SECRET_PREFIX) ? secret.slice(WEBHOOK_SECRET_PREFIX.length) : secret);
+  if (raw === null || raw.length === 0)
+    throw new WebhookRefused(`the secret must be ${WEBHOOK_SECRET_PREFIX} followed by base64`);
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
   for (const signature of signatures.split(" ")) {
     const given = signature.startsWith(SIGNATURE_PREFIX) ? bytesOf(signature.slice(SIGNATURE_PREFIX.length)) : null;

@@ -94,6 +94,7 @@ export const catalogCommands: readonly Verb[] = [
         { title: "change", of: ({ kind }) => kind },
         { title: "model", of: ({ model_id }) => model_id },
       ]);
+      output.cutOff(found.history.length, found.total);
     },
   },
   {

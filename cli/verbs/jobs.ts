@@ -80,6 +80,7 @@ const list: Verb = {
     if (!wantsMore) {
       const page = await found;
       output.table(page, page.jobs, COLUMNS);
+      output.cutOff(page.jobs.length, page.total, "; --all lists every page");
       return;
     }
     const jobs: JobResource[] = [];

@@ -20,10 +20,14 @@ const showKillswitch = async (
   ]);
 };
 
+/** The API takes 0 and does nothing: whoever types it means to clear. */
+const ENGAGED_LEVELS = KILLSWITCH_LEVELS.filter((level) => level > 0);
+
 const levelOf = (text: string): number => {
-  const level = KILLSWITCH_LEVELS.find((one) => String(one) === text);
+  const level = ENGAGED_LEVELS.find((one) => String(one) === text);
   if (level !== undefined) return level;
-  throw new UsageError(`the level is one of ${KILLSWITCH_LEVELS.join(", ")}, not "${text}"`);
+  const hint = text === "0" ? ": `signalbox killswitch off` clears it" : `, not "${text}"`;
+  throw new UsageError(`the level is one of ${ENGAGED_LEVELS.join(", ")}${hint}`);
 };
 
 export const killswitchCommands: readonly Verb[] = [

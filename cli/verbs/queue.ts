@@ -1,6 +1,7 @@
 // What waits, what failed, and which worker would get a job.
 
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
+import { UsageError } from "../failure.ts";
 import type { Verb } from "../verb.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 
@@ -54,6 +55,8 @@ const explain: Verb = {
   },
   run: async ({ client, output, signal }, input) => {
     const job = input.text("job");
+    if (job !== undefined && Object.keys(REQUIREMENTS).some((flag) => input.is(flag)))
+      throw new UsageError("--job explains the job as it is: leave out the other flags but --limit");
     const urgency = input.choice("priority", PRIORITIES);
     const tier = input.choice("tier", TIERS);
     const tags = input.texts("tag").join(",");

@@ -108,6 +108,7 @@ export const scheduleCommands: readonly Verb[] = [
         { title: "status", of: ({ job_status }) => job_status },
         { title: "reason", of: ({ reason }) => reason },
       ]);
+      output.cutOff(found.history.length, found.total);
     },
   },
   {

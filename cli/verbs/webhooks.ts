@@ -102,6 +102,7 @@ export const webhookCommands: readonly Verb[] = [
         { title: "tries", of: ({ attempts }) => attempts },
         { title: "answer", of: ({ response_status, error }) => response_status ?? error },
       ]);
+      output.cutOff(found.deliveries.length, found.total);
     },
   },
   {

@@ -1,12 +1,11 @@
-// Jobs: how a client creates, reads and changes them, and how a worker reports on them.
+// Jobs: how a client creates, reads and changes them.
 
 import type { ExplainQuery, Explanation } from "../dispatch.ts";
 import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../insight.ts";
 import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
 import type { BulkReport, BulkRequest, JobList, JobListQuery } from "../job-list.ts";
-import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../report.ts";
-import type { CompleteAndClaimAnswer } from "../worker.ts";
 import { listing } from "./listing.ts";
+import { reportVerbs } from "./reports.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export interface GetJobOptions extends CallOptions {
@@ -33,17 +32,6 @@ export const jobVerbs = (transport: Transport) => {
     );
   const command = (verb: "cancel" | "retry") => (id: string, options?: CallOptions) =>
     transport.json<JobResource>({ method: "POST", path: `${pathOf`/api/jobs/${id}`}/${verb}`, body: {}, options });
-  /** A repeated report gets the first answer again. */
-  const report =
-    <Body>(verb: string) =>
-    (id: string, body: Body, options?: CallOptions) =>
-      transport.json<JobResource>({
-        method: "POST",
-        path: `${pathOf`/api/jobs/${id}`}/${verb}`,
-        body,
-        repeats: "safe",
-        options,
-      });
   return {
     create: (job: NewJobRequest, options?: KeyedOptions) =>
       transport.json<JobResource>({ method: "POST", path: "/api/jobs", body: job, repeats: "keyed", options }),
@@ -90,20 +78,6 @@ export const jobVerbs = (transport: Transport) => {
     /** Which worker would get such a job, and why; changes nothing. */
     explain: (query: QueryOf<ExplainQuery> = {}, options?: CallOptions) =>
       transport.json<Explanation>({ method: "GET", path: "/dispatch/explain", query, options }),
-    start: report<StartRequest>("start"),
-    heartbeat: report<HeartbeatRequest>("heartbeat"),
-    complete: report<CompleteRequest>("complete"),
-    /** Completes the job and takes up to `claim` of the worker's next leases in the same call. */
-    completeAndClaim: (id: string, body: CompleteRequest, claim: number, options?: CallOptions) =>
-      transport.json<CompleteAndClaimAnswer>({
-        method: "POST",
-        path: pathOf`/api/jobs/${id}/complete`,
-        query: { claim },
-        body,
-        repeats: "safe",
-        options,
-      }),
-    fail: report<FailRequest>("fail"),
-    release: report<ReleaseRequest>("release"),
+    ...reportVerbs(transport),
   };
 };

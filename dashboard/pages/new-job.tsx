@@ -1,10 +1,10 @@
 // Creating a job: queue it, or dispatch it at once. The worker that the router would choose is shown beside it.
 
 import { useRef, useState } from "preact/hooks";
-import { ApiProblem } from "../../contract/client/problem.ts";
 import type { JobResource, NewJobRequest } from "../../contract/job.ts";
 import { PRIORITIES, type Priority } from "../../contract/values.ts";
 import { api } from "../api.ts";
+import { type ErrorOf, fieldErrors } from "../parts/field-errors.ts";
 import { Check, TextField } from "../parts/form.tsx";
 import { EMPTY_JOB, fieldsLike, type JobFields, jsonError, toBody, toExplainQuery } from "../parts/job-fields.ts";
 import { Loading, Page, Panel } from "../parts/page.tsx";
@@ -92,8 +92,6 @@ export const NewJob = () => {
     </Page>
   );
 };
-
-type ErrorOf = (path: string) => string | undefined;
 
 const More = ({ draft, onChange, errorOf }: { draft: Draft; onChange: (draft: Draft) => void; errorOf: ErrorOf }) => {
   const { fields, extra } = draft;
@@ -188,8 +186,7 @@ const Form = ({ draft: given }: { draft: Draft }) => {
   const { fields } = draft;
   const change = (changes: Partial<JobFields>) =>
     setDraft((before) => ({ ...before, fields: { ...before.fields, ...changes } }));
-  const errorOf: ErrorOf = (path) =>
-    error instanceof ApiProblem ? error.errors.find((one) => one.path.split(/[.[]/)[0] === path)?.message : undefined;
+  const errorOf = fieldErrors(error);
   return (
     <Page title="New job" back={BACK}>
       <form

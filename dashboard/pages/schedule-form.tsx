@@ -1,9 +1,9 @@
 // Creating or changing a schedule. Its next runs are shown and follow the input.
 
 import { useEffect, useState } from "preact/hooks";
-import { ApiProblem } from "../../contract/client/problem.ts";
 import { api } from "../api.ts";
 import { readerZone } from "../format.ts";
+import { type ErrorOf, fieldErrors } from "../parts/field-errors.ts";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
 import { jsonError } from "../parts/job-fields.ts";
 import { NextRuns } from "../parts/next-runs.tsx";
@@ -39,7 +39,7 @@ const Preview = ({ fields }: { fields: ScheduleFields }) => {
 interface PartProps {
   fields: ScheduleFields;
   change: (changes: Partial<ScheduleFields>) => void;
-  errorOf: (path: string) => string | undefined;
+  errorOf: ErrorOf;
 }
 
 const Timing = ({ fields, change, errorOf }: PartProps) => (
@@ -98,18 +98,13 @@ const Timing = ({ fields, change, errorOf }: PartProps) => (
   </>
 );
 
-const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields }) => {
-  const [fields, setFields] = useState(initial);
+/** Creates the schedule or changes the named one, and opens it. */
+const useSave = (name: string | null, fields: ScheduleFields) => {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const change = (changes: Partial<ScheduleFields>) => setFields((before) => ({ ...before, ...changes }));
-  const errorOf = (path: string): string | undefined =>
-    error instanceof ApiProblem ? error.errors.find((one) => one.path.split(/[.[]/)[0] === path)?.message : undefined;
-  const inputError = jsonError(fields.input);
-
   const save = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (inputError !== null) return;
+    if (jsonError(fields.input) !== null) return;
     setBusy(true);
     try {
       const saved =
@@ -123,6 +118,14 @@ const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields 
       setBusy(false);
     }
   };
+  return { error, isBusy, save };
+};
+
+const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields }) => {
+  const [fields, setFields] = useState(initial);
+  const { error, isBusy, save } = useSave(name, fields);
+  const change = (changes: Partial<ScheduleFields>) => setFields((before) => ({ ...before, ...changes }));
+  const errorOf = fieldErrors(error);
   return (
     <form class="split" onSubmit={save}>
       <div class="stack-panels">
@@ -155,7 +158,7 @@ const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields 
             rows={3}
             isCode
             value={fields.input}
-            error={inputError ?? errorOf("input")}
+            error={jsonError(fields.input) ?? errorOf("input")}
             onInput={(input) => change({ input })}
           />
           <Problem error={error} />

@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import type { BulkAction } from "../../contract/job-list.ts";
 import { count, plural } from "../format.ts";
-import { changePart, countParts, tellOf, USUAL_STATUSES, WORDS } from "../state/bulk-change.ts";
+import { changePart, countParts, type Part, tellOf, USUAL_STATUSES, WORDS } from "../state/bulk-change.ts";
 import { serverNow } from "../state/clock.ts";
 import { type Filter, formatSearch } from "../state/job-filter.ts";
 import { useLoad } from "../state/load.ts";
@@ -23,6 +23,30 @@ interface BulkProps {
   onClose: () => void;
 }
 
+/** Changes what was counted, part by part. */
+const useChange = (action: BulkAction, onDone: () => void) => {
+  const [progress, setProgress] = useState(0);
+  const [wasRecounted, setRecounted] = useState(false);
+  const change = async (parts: readonly Part[], recount: () => void): Promise<void> => {
+    const tally = { changed: 0, refused: 0 };
+    // Waiting jobs keep moving: after one recount, those that are left are cancelled.
+    const isExact = action === "retry" || !wasRecounted;
+    try {
+      for (const part of parts)
+        if (part.total > 0) await changePart(action, part, isExact, tally, () => setProgress(tally.changed));
+    } catch (refused) {
+      if (refused instanceof ApiProblem && refused.code === "count_changed") setRecounted(true);
+      recount();
+      throw refused;
+    } finally {
+      if (tally.changed > 0) onDone();
+    }
+    tellOf(action, tally);
+    onDone();
+  };
+  return { progress, change };
+};
+
 type Reach = "range" | "ever";
 
 export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClose }: BulkProps) => {
@@ -30,8 +54,7 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
   // Jobs created after the dialog opened are not included.
   const openedAt = useRef(new Date(serverNow()).toISOString());
   const [reach, setReach] = useState<Reach>("range");
-  const [progress, setProgress] = useState(0);
-  const [wasRecounted, setRecounted] = useState(false);
+  const { progress, change } = useChange(action, onDone);
   const { since, ...timeless } = filter;
   const bounded: Filter = {
     ...timeless,
@@ -42,23 +65,7 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
   const total = data?.reduce((sum, part) => sum + part.total, 0) ?? 0;
   const isCapped = data?.some((part) => part.isCapped) ?? false;
   const many = isCapped ? `more than ${plural(total, "job")}` : plural(total, "job");
-  const confirm = async (): Promise<void> => {
-    const tally = { changed: 0, refused: 0 };
-    // Waiting jobs keep moving: after one recount, those that are left are cancelled.
-    const isExact = action === "retry" || !wasRecounted;
-    try {
-      for (const part of data ?? [])
-        if (part.total > 0) await changePart(action, part, isExact, tally, () => setProgress(tally.changed));
-    } catch (refused) {
-      if (refused instanceof ApiProblem && refused.code === "count_changed") setRecounted(true);
-      reload();
-      throw refused;
-    } finally {
-      if (tally.changed > 0) onDone();
-    }
-    tellOf(action, tally);
-    onDone();
-  };
+  const confirm = (): Promise<void> => change(data ?? [], reload);
   const asks = formatSearch(bounded);
   return (
     <Confirm

@@ -50,6 +50,30 @@ const ranBy = (job: JobResource): string | null =>
 const assignedOften = (job: JobResource): string =>
   job.lease > job.attempts && job.lease > 1 ? `, assigned ${plural(job.lease, "time")}` : "";
 
+const Times = ({ job }: { job: JobResource }) => (
+  <>
+    {job.timeout_seconds !== null && <Fact name="Timeout">{job.timeout_seconds} s</Fact>}
+    {job.run_at !== null && (
+      <Fact name="Not before">
+        <Time at={job.run_at} as="full" />
+      </Fact>
+    )}
+    <Fact name="Created">
+      <Time at={job.created_at} as="full" />
+    </Fact>
+    {job.started_at !== null && (
+      <Fact name="Started">
+        <Time at={job.started_at} as="full" />
+      </Fact>
+    )}
+    {job.finished_at !== null && (
+      <Fact name="Finished">
+        <Time at={job.finished_at} as="full" />
+      </Fact>
+    )}
+  </>
+);
+
 export const JobFacts = ({ job }: { job: JobResource }) => (
   <dl class="facts">
     <Fact name="Asks for">
@@ -100,25 +124,7 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
         ))}
       </Fact>
     )}
-    {job.timeout_seconds !== null && <Fact name="Timeout">{job.timeout_seconds} s</Fact>}
-    {job.run_at !== null && (
-      <Fact name="Not before">
-        <Time at={job.run_at} as="full" />
-      </Fact>
-    )}
-    <Fact name="Created">
-      <Time at={job.created_at} as="full" />
-    </Fact>
-    {job.started_at !== null && (
-      <Fact name="Started">
-        <Time at={job.started_at} as="full" />
-      </Fact>
-    )}
-    {job.finished_at !== null && (
-      <Fact name="Finished">
-        <Time at={job.finished_at} as="full" />
-      </Fact>
-    )}
+    <Times job={job} />
     <Fact name={job.status === "pending" ? "Queue" : "Took"}>
       <Took job={toRow(job)} />
     </Fact>

@@ -3,10 +3,12 @@
 import type { Delivery, DeliveryStatus } from "../../domain/webhook.ts";
 import { DELIVERY_COLUMNS, toDelivery } from "./delivery-row.ts";
 import { dueDeliveries } from "./due-deliveries.ts";
+import { finishedDeliveries } from "./finished-deliveries.ts";
 import { all, first, type Sql, scalar } from "./sql.ts";
 
 export const deliveriesTable = (sql: Sql) => ({
   ...dueDeliveries(sql),
+  ...finishedDeliveries(sql),
 
   find: (id: string): Delivery | null => {
     const row = first(sql, `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`, id);
@@ -66,29 +68,6 @@ export const deliveriesTable = (sql: Sql) => ({
       error,
       nowAt,
       webhookId,
-    );
-  },
-
-  /** When the first finished delivery ended, and how often deliveries were written since: a write takes a new row id. */
-  oldestFinished: (): { readonly at: number; readonly writesSince: number } | null => {
-    const row = first(
-      sql,
-      `SELECT finished_at, (SELECT MAX(rowid) FROM deliveries) - rowid AS writes_since FROM deliveries
-       WHERE finished_at IS NOT NULL ORDER BY finished_at LIMIT 1`,
-    );
-    return row === null ? null : { at: row.finished_at as number, writesSince: row.writes_since as number };
-  },
-
-  /** The first finished ones, of those that ended before `at` or after which deliveries were written so often. */
-  removeFinished: (at: number, writesSince: number, limit: number): void => {
-    sql.exec(
-      `DELETE FROM deliveries WHERE id IN (
-         SELECT id FROM deliveries WHERE finished_at IS NOT NULL
-           AND (finished_at < ?1 OR rowid <= (SELECT MAX(rowid) FROM deliveries) - ?2)
-         ORDER BY finished_at LIMIT ?3)`,
-      at,
-      writesSince,
-      limit,
     );
   },
 });

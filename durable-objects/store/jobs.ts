@@ -70,30 +70,34 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
       rows.touch({ job, text: JSON.stringify(job) }, dueAt);
     },
 
-    /** History has the rows up to this one: jobs created in them leave the journal. Returns whether any job moved. */
-    settle: (drainedSeq: number): boolean => {
-      let hasMoved = false;
-      for (const kept of journal.createdUpTo(drainedSeq)) {
-        const isOver = isFinal(kept.job.status) && kept.changedSeq <= drainedSeq && !kept.hasRows;
-        if (isOver) journal.end(kept);
-        else moveOut(kept);
-        hasMoved ||= !isOver;
-      }
-      return hasMoved;
-    },
-
-    /** If the journal has too many jobs, the older half moves to the tables. Returns whether any did. */
-    makeRoom: (): boolean => {
-      if (!journal.isFull) return false;
-      const seq = journal.middleSeq;
-      for (const kept of journal.createdUpTo(seq)) moveOut(kept);
-      journal.noteSpilled(seq);
-      return true;
-    },
-
-    /** Those whose time to leave has come and that history has. */
-    forgetEnded: (nowAt: number): void => journal.forgetEnded(nowAt),
-
+    ...movedOut(journal, moveOut),
     removeMany: rows.removeMany,
   };
 };
+
+/** How jobs leave the journal. */
+const movedOut = (journal: Journal, moveOut: (kept: Journaled) => void) => ({
+  /** History has the rows up to this one: jobs created in them leave the journal. Returns whether any job moved. */
+  settle: (drainedSeq: number): boolean => {
+    let hasMoved = false;
+    for (const kept of journal.createdUpTo(drainedSeq)) {
+      const isOver = isFinal(kept.job.status) && kept.changedSeq <= drainedSeq && !kept.hasRows;
+      if (isOver) journal.end(kept);
+      else moveOut(kept);
+      hasMoved ||= !isOver;
+    }
+    return hasMoved;
+  },
+
+  /** If the journal has too many jobs, the older half moves to the tables. Returns whether any did. */
+  makeRoom: (): boolean => {
+    if (!journal.isFull) return false;
+    const seq = journal.middleSeq;
+    for (const kept of journal.createdUpTo(seq)) moveOut(kept);
+    journal.noteSpilled(seq);
+    return true;
+  },
+
+  /** Those whose time to leave has come and that history has. */
+  forgetEnded: (nowAt: number): void => journal.forgetEnded(nowAt),
+});

@@ -10,9 +10,6 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
   const putRow = (jobId: string, prompt: string, input: string): void => {
     sql.exec("INSERT OR REPLACE INTO payloads (job_id, prompt, input) VALUES (?, ?, ?)", jobId, prompt, input);
   };
-  const putResultRow = (jobId: string, result: string): void => {
-    sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, result);
-  };
   return {
     /** Returns how many characters it stored. */
     put: (jobId: string, payload: JobPayload): number => {
@@ -44,45 +41,52 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
       return found;
     },
 
-    /** Returns how many characters it stored. */
-    putResult: (jobId: string, result: Json): number => {
-      const kept = journal.get(jobId);
-      const text = result === null ? "" : JSON.stringify(result);
-      const isKept = kept !== undefined && text.length <= JOURNAL_ROOM.textChars;
-      if (kept !== undefined) {
-        journal.keepResult(kept, isKept ? result : null, isKept ? text.length : 0);
-        if (!isKept) kept.hasRows = true;
-      }
-      if (!isKept && result !== null) putResultRow(jobId, text);
-      else if (kept === undefined || kept.hasRows) sql.exec("DELETE FROM results WHERE job_id = ?", jobId);
-      return text.length;
-    },
-
-    findResult: (jobId: string): Json => {
-      const kept = journal.find(jobId);
-      if (kept !== undefined && (kept.result !== null || !kept.hasRows)) return kept.result;
-      return record<Json>(first(sql, "SELECT result FROM results WHERE job_id = ?", jobId), "result");
-    },
-
-    findResults: (ids: readonly string[]): Map<string, Json> => {
-      const found = new Map<string, Json>();
-      for (const id of ids) {
-        const result = journal.find(id)?.result ?? null;
-        if (result !== null) found.set(id, result);
-      }
-      const query = "SELECT job_id, result FROM results WHERE job_id IN (SELECT value FROM json_each(?))";
-      for (const row of rowsOf(sql, query, ids, found))
-        found.set(row.job_id as string, JSON.parse(row.result as string));
-      return found;
-    },
+    ...results(sql, journal),
 
     /** The texts of a job that moves from the journal to the tables. */
     moveOut: ({ job, payload, result }: Journaled): void => {
       if (payload !== null) putRow(job.id, payload.prompt, JSON.stringify(payload.input));
-      if (result !== null) putResultRow(job.id, JSON.stringify(result));
+      if (result !== null) putResultRow(sql, job.id, JSON.stringify(result));
     },
   };
 };
+
+const putResultRow = (sql: Sql, jobId: string, result: string): void => {
+  sql.exec("INSERT OR REPLACE INTO results (job_id, result) VALUES (?, ?)", jobId, result);
+};
+
+const results = (sql: Sql, journal: Journal) => ({
+  /** Returns how many characters it stored. */
+  putResult: (jobId: string, result: Json): number => {
+    const kept = journal.get(jobId);
+    const text = result === null ? "" : JSON.stringify(result);
+    const isKept = kept !== undefined && text.length <= JOURNAL_ROOM.textChars;
+    if (kept !== undefined) {
+      journal.keepResult(kept, isKept ? result : null, isKept ? text.length : 0);
+      if (!isKept) kept.hasRows = true;
+    }
+    if (!isKept && result !== null) putResultRow(sql, jobId, text);
+    else if (kept === undefined || kept.hasRows) sql.exec("DELETE FROM results WHERE job_id = ?", jobId);
+    return text.length;
+  },
+
+  findResult: (jobId: string): Json => {
+    const kept = journal.find(jobId);
+    if (kept !== undefined && (kept.result !== null || !kept.hasRows)) return kept.result;
+    return record<Json>(first(sql, "SELECT result FROM results WHERE job_id = ?", jobId), "result");
+  },
+
+  findResults: (ids: readonly string[]): Map<string, Json> => {
+    const found = new Map<string, Json>();
+    for (const id of ids) {
+      const result = journal.find(id)?.result ?? null;
+      if (result !== null) found.set(id, result);
+    }
+    const query = "SELECT job_id, result FROM results WHERE job_id IN (SELECT value FROM json_each(?))";
+    for (const row of rowsOf(sql, query, ids, found)) found.set(row.job_id as string, JSON.parse(row.result as string));
+    return found;
+  },
+});
 
 /** Of those that are not found yet. */
 const rowsOf = (sql: Sql, query: string, ids: readonly string[], found: ReadonlyMap<string, unknown>): Row[] => {
