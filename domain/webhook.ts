@@ -156,6 +156,9 @@ const afterFailure = (webhook: Webhook, outcome: AttemptOutcome, nowAt: number):
   return { ...webhook, failingSinceAt };
 };
 
+/** The reason of one that nobody gave up on. */
+export const DISABLED_BY_OPERATOR = "disabled by an operator";
+
 const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number): Webhook => ({
   ...webhook,
   disabledAt,

@@ -3,6 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { WebhookResource } from "../../contract/webhook.ts";
+import { DISABLED_BY_OPERATOR } from "../../domain/webhook.ts";
 import { api } from "../api.ts";
 import { plural, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
@@ -83,7 +84,7 @@ const useWebhookConcerns = (): Concern[] => {
     ...webhookConcern(
       "stop",
       "disabled",
-      all.filter(({ enabled }) => !enabled),
+      all.filter(({ enabled, disabled_reason: why }) => !enabled && why !== DISABLED_BY_OPERATOR),
     ),
     ...webhookConcern(
       "caution",

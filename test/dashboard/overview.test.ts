@@ -130,13 +130,14 @@ describe.skipIf(lacksBrowser())("the overview", () => {
       disabled_reason: "410 Gone",
       failing_since: null,
     };
+    const turnedOff = { ...given, url: "https://other.example/x", disabled_reason: "disabled by an operator" };
     await page.routeWebSocket(/\/live$/, (socket) => {
       const server = socket.connectToServer();
       server.onMessage((text) =>
         socket.send(String(text).replace('"removed_models":[]', `"removed_models":[${JSON.stringify(removed)}]`)),
       );
     });
-    await page.route("**/api/webhooks", (route) => route.fulfill({ json: { webhooks: [given] } }));
+    await page.route("**/api/webhooks", (route) => route.fulfill({ json: { webhooks: [given, turnedOff] } }));
     await page.reload();
     await page.getByRole("link", { name: "Overview", exact: true }).click();
     const model = page.getByRole("link", {
