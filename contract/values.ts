@@ -16,7 +16,7 @@ export { PERIODS, type Period } from "../domain/period.ts";
 export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/requirements.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
 export { SCORE_PARTS, type ScorePart } from "../domain/score-part.ts";
-export { WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
+export { DISABLED_REASONS, WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/worker.ts";
 export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/worker-state.ts";
 

@@ -147,17 +147,20 @@ const nextTry = (
   return { status: "pending", nextAttemptAt: Math.ceil(nowAt + waitMs), finishedAt: null };
 };
 
+/** Why a webhook is disabled. What waits for one that fails is given up with it. */
+export const DISABLED_REASONS = {
+  gone: "the endpoint answered 410 Gone",
+  failing: "every delivery failed for five days",
+  operator: "disabled by an operator",
+} as const;
+
 const afterFailure = (webhook: Webhook, outcome: AttemptOutcome, nowAt: number): Webhook => {
   const failingSinceAt = webhook.failingSinceAt ?? nowAt;
   if (webhook.disabledAt !== null) return webhook;
-  if (outcome.status === GONE) return disabled(webhook, "the endpoint answered 410 Gone", nowAt);
-  if (nowAt - failingSinceAt >= GIVEN_UP_AFTER_MS)
-    return disabled(webhook, "every delivery failed for five days", nowAt);
+  if (outcome.status === GONE) return disabled(webhook, DISABLED_REASONS.gone, nowAt);
+  if (nowAt - failingSinceAt >= GIVEN_UP_AFTER_MS) return disabled(webhook, DISABLED_REASONS.failing, nowAt);
   return { ...webhook, failingSinceAt };
 };
-
-/** The reason of one that nobody gave up on. */
-export const DISABLED_BY_OPERATOR = "disabled by an operator";
 
 const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number): Webhook => ({
   ...webhook,

@@ -2,8 +2,8 @@
 // not work. Each line links to where it can be fixed.
 
 import { useEffect, useState } from "preact/hooks";
+import { DISABLED_REASONS } from "../../contract/values.ts";
 import type { WebhookResource } from "../../contract/webhook.ts";
-import { DISABLED_BY_OPERATOR } from "../../domain/webhook.ts";
 import { api } from "../api.ts";
 import { plural, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
@@ -84,7 +84,7 @@ const useWebhookConcerns = (): Concern[] => {
     ...webhookConcern(
       "stop",
       "disabled",
-      all.filter(({ enabled, disabled_reason: why }) => !enabled && why !== DISABLED_BY_OPERATOR),
+      all.filter(({ enabled, disabled_reason: why }) => !enabled && why !== DISABLED_REASONS.operator),
     ),
     ...webhookConcern(
       "caution",

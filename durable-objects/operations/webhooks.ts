@@ -13,7 +13,7 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import {
   type Delivery,
   type DeliveryStatus,
-  DISABLED_BY_OPERATOR,
+  DISABLED_REASONS,
   ROTATION_OVERLAP_MS,
   redelivered,
   type Webhook,
@@ -94,7 +94,7 @@ export const patch = (turn: Turn, request: { id: string; patch: WebhookPatch }):
 const switched = (webhook: Webhook, enabled: boolean | undefined, nowAt: number): Partial<Webhook> => {
   if (enabled === undefined || enabled === (webhook.disabledAt === null)) return {};
   if (enabled) return { disabledAt: null, disabledReason: null, failingSinceAt: null };
-  return { disabledAt: nowAt, disabledReason: DISABLED_BY_OPERATOR };
+  return { disabledAt: nowAt, disabledReason: DISABLED_REASONS.operator };
 };
 
 export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {
