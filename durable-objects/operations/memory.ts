@@ -98,7 +98,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== null).map(({ id }) => id));
   for (const worker of store.workers.all()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
-    fleet.noteReach(worker.instance, { isLockedOut: worker.keyId !== null && revoked.has(worker.keyId) });
+    if (worker.keyId !== null && revoked.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
   }
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();

@@ -1,5 +1,6 @@
 // What ends an open stream at once, and what its client and its worker learn of it.
 
+import { abortAllDurableObjects } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
@@ -59,6 +60,15 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     await world.ok("POST", `/api/jobs/${silent.id}/cancel`);
     expect(await (await unsaid).whole).toContain('"code":"cancelled"');
   }, 15_000);
+
+  it("when its relay dies, as all objects do with a new version", async () => {
+    const world = await newWorld();
+    const { answer } = await openStream(world);
+    await abortAllDurableObjects();
+    const whole = await answer.whole;
+    expect(whole).toContain("Hel");
+    expect(whole).toMatch(/\n\ndata: \{"error":\{.*"code":"stream_lost".*\}\}\n\n/);
+  });
 
   it("when its client leaves: the job is cancelled, and its worker told on both lines", async () => {
     const world = await newWorld();

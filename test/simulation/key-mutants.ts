@@ -55,7 +55,7 @@ export const KEY_MUTANTS: readonly Mutant[] = [
   mutant(
     "an object that wakes has forgotten whose key was revoked",
     "durable-objects/operations/memory.ts",
-    "worker.keyId !== null && revoked.has(worker.keyId)",
-    "false",
+    "{ isLockedOut: true }",
+    "{ isLockedOut: false }",
   ),
 ];

@@ -80,13 +80,6 @@ describe("an OpenAI-compatible runtime", () => {
     expect(outcome).toMatchObject({ result: { text: "Hello" }, usage: { input_tokens: 0, output_tokens: 2 } });
   });
 
-  test("a redirect is not followed, and is named", async () => {
-    const server = await serve(openai(["m1"], () => ({ status: 307, headers: { location: "/elsewhere" } })));
-    const outcome = await run(local("vllm", server.url));
-    expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable" } });
-    expect(outcome.ok ? "" : outcome.error.message).toContain("redirect");
-  });
-
   describe("whose content is in parts, as of Mistral's reasoning models", () => {
     const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
     const text = (words: string) => ({ type: "text", text: words });
@@ -201,11 +194,15 @@ describe("an OpenAI-compatible runtime", () => {
     expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable", retryable: true } });
   });
 
-  test("a redirect is not followed, so that the key goes nowhere else", async () => {
-    const elsewhere = await serve(() => ({ body: openaiStream("m", ["Hi"]) }));
-    const server = await serve(() => ({ status: 307, headers: { location: `${elsewhere.url}/v1/chat/completions` } }));
-    const outcome = await run(hosted("groq", "openai", `${server.url}/v1`), { model: "m" });
-    expect(outcome.ok).toBe(false);
+  test("a redirect is not followed, so that the key goes nowhere else, and is named", async () => {
+    const elsewhere = await serve(() => ({ body: openaiStream("m1", ["Hi"]) }));
+    const headers = { location: `${elsewhere.url}/v1/chat/completions` };
+    const server = await serve(openai(["m1"], () => ({ status: 307, headers })));
+    for (const runtime of [hosted("groq", "openai", `${server.url}/v1`), local("vllm", server.url)]) {
+      const outcome = await run(runtime, { model: "m1" });
+      expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable" } });
+      expect(outcome.ok ? "" : outcome.error.message).toContain("redirect");
+    }
     expect(elsewhere.asked).toEqual([]);
   });
 
