@@ -11,14 +11,14 @@ const newLeases = (before: Snapshot, now: Snapshot): Job[] =>
     .filter(({ job }) => isLeased(job) && job.lease !== before.jobs.get(job.id)?.job.lease)
     .map(({ job }) => job);
 
-export const capacityHolds: Check = (before, now, { isShared }) => {
+export const capacityHolds: Check = (before, now, { model, isShared }) => {
   for (const job of newLeases(before, now)) {
     const instance = job.assignedWorker ?? "";
     const load = [...now.jobs.values()].filter(({ worker }) => worker === instance).length;
     const [was, is] = [before, now].map(({ workers }) => workers.get(instance)?.concurrency);
-    // If several turns shared the commit, it may have been more in between.
-    if (isShared && was !== is) continue;
-    if (load > Math.max(was ?? 0, is ?? 0)) return `${instance} holds ${load} jobs, and takes ${is}`;
+    // If several turns shared the commit, it may have been as much as a report in between says.
+    const between = isShared ? (model.offered.get(instance) ?? 0) : 0;
+    if (load > Math.max(was ?? 0, is ?? 0, between)) return `${instance} holds ${load} jobs, and takes ${is}`;
   }
   return null;
 };

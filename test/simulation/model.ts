@@ -31,6 +31,8 @@ export class Model {
   readonly accepted = new Map<string, string>();
   /** Those that were answered since the last check. */
   newlyAccepted: string[] = [];
+  /** The greatest concurrency that each worker reported since the last check of a commit of its own. */
+  readonly offered = new Map<string, number>();
   /** Prompts that clients sent; schedules create jobs of their own. */
   readonly asked = new Set<string>();
   /** Those sent again after their key was forgotten: they may make two jobs. */

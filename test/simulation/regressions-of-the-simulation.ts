@@ -254,4 +254,18 @@ export const REGRESSIONS_OF_THE_SIMULATION: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "the simulation: two reports with different concurrency in one commit counted as none",
+    plan: {
+      seed: 30000149,
+      steps: [
+        step("connect a socket", 0.69, 0.48, 0.13, 0.98, 0.23),
+        joined("report presence", 0.63, 0.017, 0.64, 0.64, 0.29),
+        step("make a schedule", 0.25, 0.55, 0.6, 0.014, 0.55),
+        joined("let time pass", 0.99, 0.55, 0.64, 0.83, 0.82),
+        joined("report presence", 0.52, 0.97, 0.08, 0.56, 0.13),
+        step("report presence", 0.5552, 0.0257, 0.8985, 0.0075, 0.3928),
+      ],
+    },
+  },
 ];

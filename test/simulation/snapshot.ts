@@ -173,13 +173,14 @@ const changedRows = (before: Snapshot | null, { jobs, reread }: StoredJobs, isWh
 };
 
 /** Keeps a snapshot's content after it was checked. */
-export const remember = ({ model }: World, before: Snapshot | null, now: Snapshot): void => {
+export const remember = ({ model, isShared }: World, before: Snapshot | null, now: Snapshot): void => {
   for (const { job } of now.changed) model.seen.set(job.id, { job, isHere: true });
   for (const id of now.reread) {
     const was = before?.jobs.get(id);
     if (was !== undefined && !now.jobs.has(id)) model.seen.set(id, { job: was.job, isHere: false });
   }
   model.newlyAccepted = [];
+  if (!isShared) model.offered.clear();
   model.lastSeq = Math.max(model.lastSeq, now.drainedSeq, now.outbox.at(-1)?.seq ?? 0);
 };
 

@@ -79,9 +79,14 @@ const changeOffer = (worker: WorkerActor, [, what, to]: Chances): void => {
   else if (what < 0.14) worker.tags = oneOf(["", "a", "a,b"], to);
 };
 
+const noteOffer = ({ model }: World, { instance, concurrency }: WorkerActor): void => {
+  model.offered.set(instance, Math.max(model.offered.get(instance) ?? 0, concurrency));
+};
+
 export const reportPresence: WorkerAction = async (world, worker, chances) => {
   changeOffer(worker, chances);
   const body = presenceOf(worker, chances[3]);
+  noteOffer(world, worker);
   if (worker.socket?.isOpen && chances[2] < 0.8) return say(world, worker, { type: "presence", ...body });
   const answer = await world.shell.call(worker.credential, "reportPresence", { ...toPresence(body), viaSocket: false });
   if (!answer?.ok) return;
