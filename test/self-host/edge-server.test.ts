@@ -54,6 +54,14 @@ it.each([
   if (status === 405) expect(head).toMatch(/\r\nallow: GET, /);
 });
 
+it.each([
+  ["HTTP/1.0 without Host, as a proxy's health check sends it", `GET /health HTTP/1.0${END}`],
+  ["an expectation that nobody knows", `GET / HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close${END}`],
+])("%s is answered by the app", async (_, sent) => {
+  const answer = await exchange(sent);
+  expect([answer.slice(0, 15), answer]).toEqual(["HTTP/1.1 200 OK", expect.stringContaining("from the app")]);
+});
+
 it("after refusals the server goes on", async () => {
   expect(await exchange(`GET / HTTP/1.1\r\nHost: x\r\nConnection: close${END}`)).toContain("from the app");
 });

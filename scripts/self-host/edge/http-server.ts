@@ -114,6 +114,8 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       shouldUpgradeCallback: isWebSocket,
     } as Parameters<typeof createServer>[0],
     (incoming, outgoing) => {
+      // HTTP/1.0 knows no Host header, and a proxy's health check (HAProxy's) sends none.
+      if (incoming.httpVersion === "1.0") incoming.headers.host ??= "localhost";
       countAnswer(server, outgoing);
       void listener(incoming, outgoing);
     },
@@ -135,6 +137,8 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     heads.set(incoming, head);
     void listener(incoming, outgoing);
   });
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
+  server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
   server.on("connect", (_incoming, socket) => rawProblem(socket, NO_CONNECT));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // The rest of a refused request is discarded: if it were cut off while sending, the client would not read the
