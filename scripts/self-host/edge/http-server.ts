@@ -83,6 +83,12 @@ const countAnswer = (server: Server, outgoing: ServerResponse): void => {
   outgoing.once("close", () => answersUnderWay.set(server, (answersUnderWay.get(server) ?? 1) - 1));
 };
 
+/** HTTP/1.0 knows no Host header, and a proxy's health check (HAProxy's) sends none; what is passed on needs one. */
+const nameHost = ({ headers, rawHeaders }: IncomingMessage): void => {
+  headers.host = "localhost";
+  rawHeaders.push("Host", "localhost");
+};
+
 const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
 
 export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
@@ -114,8 +120,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       shouldUpgradeCallback: isWebSocket,
     } as Parameters<typeof createServer>[0],
     (incoming, outgoing) => {
-      // HTTP/1.0 knows no Host header, and a proxy's health check (HAProxy's) sends none.
-      if (incoming.httpVersion === "1.0") incoming.headers.host ??= "localhost";
+      if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
       countAnswer(server, outgoing);
       void listener(incoming, outgoing);
     },
