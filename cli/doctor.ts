@@ -71,7 +71,8 @@ const checkAddress = async (url: string, signal: AbortSignal): Promise<Check[]> 
     return [found, checkClock(date)];
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
-    return [bad("address", error.message)];
+    const isOther = error.code === "unexpected_answer" || error.code === "not_found";
+    return [bad("address", isOther ? `${url} is not Signalbox's address: ${error.message}` : error.message)];
   }
 };
 
