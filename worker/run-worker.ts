@@ -25,6 +25,9 @@ import { openStreams } from "./streams/open-streams.ts";
  */
 const GRACE_MS = 8_000;
 
+/** A terminal signals the whole group, and npm passes the same signal on: both are one Ctrl-C. */
+const ECHO_OF_SIGNAL_MS = 500;
+
 const log = (line: string) => console.log(`worker: ${line}`);
 
 class Mistake extends Error {}
@@ -128,10 +131,13 @@ async function findRuntime({ runtime, runtimeUrl }: Settings): Promise<{ name: s
 }
 
 function onSignal(drain: () => void): void {
-  let isDraining = false;
+  let drainsSinceMs: number | null = null;
   const handle = (signal: NodeJS.Signals) => {
-    if (isDraining) process.exit(1);
-    isDraining = true;
+    if (drainsSinceMs !== null) {
+      if (performance.now() - drainsSinceMs >= ECHO_OF_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    drainsSinceMs = performance.now();
     log(`${signal}: taking no new jobs, finishing running jobs`);
     drain();
   };
