@@ -109,7 +109,7 @@ const checkWorkers = (workers: readonly AbleWorker[]): Check[] => {
   const able = workers.filter(({ paused }) => !paused);
   const names = able.map(({ instance }) => instance).join(", ");
   if (able.length === 0)
-    return [bad("worker", `all ${workers.length} are paused: \`signalbox workers resume <name>\``)];
+    return [bad("worker", `every one is paused (${workers.length}): \`signalbox workers resume <name>\` resumes one`)];
   const unavailable = able.flatMap(({ instance, unavailable }) => (unavailable ? [`${instance}: ${unavailable}`] : []));
   const runtime =
     unavailable.length === 0

@@ -5,6 +5,7 @@ import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
 import { VERSION } from "../contract/version.ts";
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
+import { greeting } from "./greeting.ts";
 import { openHttpSession } from "./http-session.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
@@ -86,8 +87,7 @@ async function work(settings: Settings, runtime: Runtime): Promise<string | null
   const watch = new RuntimeWatch({ runtime, log });
   const streams = openStreams(line, log);
   const loadInput = inputLoader(line);
-  const at = runtime.address === null ? "" : ` at ${runtime.address}`;
-  log(`${instance} serves ${provider} with ${runtime.name}${at}, ${concurrency} at a time, for ${apiUrl}`);
+  for (const told of greeting(settings, runtime)) log(told);
   await Promise.all([config.refresh(), watch.look()]);
   const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
   const drain = async () => {

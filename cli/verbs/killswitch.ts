@@ -56,11 +56,14 @@ export const killswitchCommands: readonly Verb[] = [
     name: "killswitch off",
     says: "Clears the killswitch; workers stay paused without --resume-all",
     flags: { "resume-all": { takes: null, says: "also resumes the workers that it paused" } },
-    run: (context, input) =>
-      showKillswitch(
-        context,
-        context.client().killswitch.clear({ resume_all: input.is("resume-all") }, { signal: context.signal }),
-      ),
+    run: async (context, input) => {
+      const resume_all = input.is("resume-all");
+      await showKillswitch(context, context.client().killswitch.clear({ resume_all }, { signal: context.signal }));
+      if (!resume_all)
+        context.output.say(
+          "Workers stay paused: `signalbox killswitch off --resume-all` resumes those that it paused.",
+        );
+    },
   },
   {
     name: "killswitch status",

@@ -45,6 +45,12 @@ describe("what an operator must see", () => {
     expect((await run(["workers", "list"], { workers: [both], total: 1 })).out).toContain("idle, paused, unavailable");
   });
 
+  it("is how to resume the workers after a clear that leaves them paused", async () => {
+    const off = { level: 0, active: false };
+    expect((await run(["killswitch", "off"], off)).err).toContain("killswitch off --resume-all");
+    expect((await run(["killswitch", "off", "--resume-all"], off)).err).toBe("");
+  });
+
   it("is which workers have not confirmed a halt", async () => {
     const state = {
       level: 4,
