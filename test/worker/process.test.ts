@@ -2,6 +2,8 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
@@ -9,6 +11,8 @@ import { FakeRuntime } from "./fake-runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+/** Longer than a worker needs to connect. */
+const SLOW_MS = 1_500;
 
 let coordinator: FakeCoordinator;
 const children: ChildProcess[] = [];
@@ -86,13 +90,18 @@ test("a worker prints its runtime's address, and each job that fails, with the r
 });
 
 test("a worker whose runtime does not answer says so with its first presence, before it is offered anything", async () => {
-  const runtime = await new FakeRuntime(() => ({})).start();
-  await runtime.stop();
-  const { child, exited } = startWorker(["--runtime", "vllm"], { SERVICE_RUNTIME_URL: runtime.url });
-  const { unavailable } = await coordinator.waitFor("presence");
-  expect(unavailable).toMatch(`the runtime at ${runtime.url}/v1 cannot be reached`);
-  child.kill("SIGTERM");
-  expect((await exited).output).toContain(`worker: taking no jobs: ${unavailable}`);
+  const runtime = createServer((request) => setTimeout(() => request.socket.destroy(), SLOW_MS));
+  await once(runtime.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}`;
+  try {
+    const { child, exited } = startWorker(["--runtime", "vllm"], { SERVICE_RUNTIME_URL: url });
+    const { unavailable } = await coordinator.waitFor("presence");
+    expect(unavailable).toMatch(`the runtime at ${url}/v1 does not answer`);
+    child.kill("SIGTERM");
+    expect((await exited).output).toContain(`worker: taking no jobs: ${unavailable}`);
+  } finally {
+    runtime.close();
+  }
 });
 
 test("a key that the coordinator refuses ends the process with 1 and what to change", async () => {
