@@ -36,10 +36,12 @@ export async function fetchModelList(
 ): Promise<readonly string[] | null> {
   const headers = { accept: "application/json", ...(key === null ? {} : keyHeaders(key)) };
   const failure = { url, requestBodyValues: null };
-  const response = await fetchFn(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) }).catch((cause) => {
+  const noAnswer = (cause: unknown): never => {
     throw new APICallError({ ...failure, message: reasonOf(cause), cause });
-  });
-  const responseBody = await response.text();
+  };
+  const response = await fetchFn(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) }).catch(noAnswer);
+  // A list that stops halfway is no answer either.
+  const responseBody = await response.text().catch(noAnswer);
   if (response.status === 404 || response.status === 405) return null;
   // A login page of the network, or a program of another kind at the same port.
   if (response.ok && isPage(response)) throw new APICallError({ ...failure, message: WEB_PAGE });
