@@ -11,6 +11,7 @@ import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
 const HEADERS: Readonly<Record<string, string>> = {
   Authorization: "`Bearer <key>`. Anthropic's clients send the key as `x-api-key`; browsers use a session cookie.",
   "Idempotency-Key": "The same key with the same body gets the same answer for 24 hours; with another body it is 422.",
+  "Idempotency-Replayed": "In answers: `true` if it is the first answer, repeated.",
   "X-Request-Id": "Repeated in the answer, the log and problem documents; created if it is missing.",
   traceparent: "W3C trace context, stored with the job.",
   "Retry-After": "In answers: seconds to wait before the next try (429, 503).",

@@ -323,6 +323,31 @@ describe("the documents", () => {
     });
   });
 
+  it("say which headers an answer has, and every status that a tenant's key or a worker can bring about", async () => {
+    const { paths } = await readDocument();
+    const headersOf = (method: string, path: string, status: number): string[] =>
+      Object.keys(paths[path][method].responses[status].headers ?? {});
+    for (const path of ["/api/jobs", "/api/jobs/batch", "/dispatch", "/api/schedules/{name}/run", "/api/jobs/bulk"]) {
+      const created = Object.keys(paths[path].post.responses).filter((status) => Number(status) < 300);
+      for (const status of created)
+        expect([path, headersOf("post", path, Number(status))]).toEqual([path, ["Idempotency-Replayed"]]);
+      for (const status of [429, 503]) expect(headersOf("post", path, status)).toEqual(["Retry-After"]);
+      expect(headersOf("post", path, 422)).toEqual([]);
+    }
+    for (const [method, status] of [
+      ["get", 200],
+      ["get", 304],
+      ["put", 200],
+    ] as const)
+      expect([method, status, headersOf(method, "/config", status)]).toEqual([method, status, ["ETag"]]);
+    for (const [path, item] of Object.entries(paths) as [string, Record<string, Body>][])
+      for (const [method, { description, responses }] of Object.entries(item))
+        if (description.includes("Needs a key with role"))
+          expect([method, path, responses[410]?.description]).toEqual([method, path, expect.any(String)]);
+    for (const api of ["chat/completions", "completions", "embeddings", "responses", "messages"])
+      expect(Object.keys(paths[`/v1/${api}`].post.responses)).toEqual(expect.arrayContaining(["500", "502", "504"]));
+  });
+
   it("are pages a browser may show, and answers it may not misuse", async () => {
     const response = await exports.default.fetch(`${ORIGIN}/docs`);
     expect(response.headers.get("content-type")).toContain("text/html");
