@@ -5,6 +5,7 @@ import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.t
 import { WIRE } from "../../contract/refusal.ts";
 import type { JsonSchema } from "../http/json-schema.ts";
 import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../http/openapi.ts";
+import { INTERNAL } from "../http/refused.ts";
 import { exampleOf } from "./schema-example.ts";
 import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
 
@@ -134,7 +135,7 @@ export const docsPage = (document: OpenApiDocument, version: string): string => 
   const byTag = Map.groupBy(operations, ({ one }) => one.tags[0]);
   const unions: readonly string[] = [...SOCKETS.flatMap(([, , , names]) => [...names]), "ReaderGone"];
   const schemas = Object.entries(document.components.schemas).filter(([name]) => !unions.includes(name));
-  const problems = Object.entries(WIRE).map(
+  const problems = Object.entries({ ...WIRE, [INTERNAL.code]: INTERNAL }).map(
     ([refusal, { status, title }]) => [`problem-${refusal}`, refusal, `${status} ${title}`] as const,
   );
   const links = [
