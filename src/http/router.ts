@@ -7,12 +7,11 @@ import { refusalOf } from "../../contract/validation.ts";
 import type { Permission } from "../../domain/key.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
 import type { Env } from "../env.ts";
+import type { Home, Lane } from "../home.ts";
 import { admit, type Door, slowDown } from "./admission.ts";
 import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "./auth.ts";
 import { readJson } from "./body.ts";
-import type { Home } from "./home.ts";
 import type { TokenFacts } from "./key-format.ts";
-import type { Lane } from "./lanes.ts";
 import { Refused, unwrap } from "./refused.ts";
 import { authorizeFor } from "./tenant.ts";
 
