@@ -11,7 +11,7 @@ import { TopBar } from "./parts/top-bar.tsx";
 import { pagePath, place } from "./router.ts";
 import { isHalted } from "./state/board.ts";
 import { connectLive } from "./state/live.ts";
-import { isAdmin, mayOperate, offeredKey, session } from "./state/session.ts";
+import { isAdmin, mayOperate, offeredKey, session, user } from "./state/session.ts";
 
 const CurrentPage = () => {
   const path = pagePath.value;
@@ -47,5 +47,5 @@ export const App = () => {
       </p>
     );
   if (who === null || !mayOperate.value || offeredKey.value !== null) return <SignIn />;
-  return <Console key={`${who.tenant}/${who.name}`} />;
+  return <Console key={user.value} />;
 };

@@ -1,10 +1,15 @@
 // Formats numbers, money, durations and instants. Times are in the reader's zone; UTC is in the title.
 
+import { startOf } from "../contract/start-of.ts";
+
 export const count = (value: number): string => value.toLocaleString("en-US");
+
+const LEAST_USD = 0.000001;
 
 /** Small sums keep enough digits to differ from zero. */
 export const usd = (value: number): string => {
   if (value === 0) return "$0.00";
+  if (value > 0 && value < LEAST_USD) return `under $${LEAST_USD.toFixed(6)}`;
   const digits = Math.abs(value) >= 0.1 ? 2 : Math.abs(value) >= 0.001 ? 4 : 6;
   return value.toLocaleString("en-US", {
     style: "currency",
@@ -14,15 +19,17 @@ export const usd = (value: number): string => {
   });
 };
 
+/** Rounded before it is split, so that no part says 60. */
 export const duration = (ms: number): string => {
   if (ms < 1) return "under 1 ms";
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const seconds = ms / 1000;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
-  return `${Math.round(seconds / 86_400)} days`;
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 2880) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `${Math.round(minutes / 1440)} days`;
 };
 
 const STEPS: readonly [limitSeconds: number, unitSeconds: number, name: string][] = [
@@ -47,11 +54,13 @@ const zoned = (at: number, options: Intl.DateTimeFormatOptions): string =>
 
 export const clock = (at: number): string => zoned(at, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
+/** With the year where it is not the present one. */
 export const dateTime = (at: number, timeZone?: string): string =>
   zoned(at, {
     weekday: "short",
     day: "numeric",
     month: "short",
+    ...(new Date(at).getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }),
     hour: "2-digit",
     minute: "2-digit",
     second: "2-digit",
@@ -78,9 +87,21 @@ export const plural = (value: number, one: string, many = `${one}s`): string =>
 
 const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
 
+export const instantsIn = (text: string): number[] => [...text.matchAll(INSTANT)].map(([iso]) => Date.parse(iso));
+
 /** The service's reasons contain instants in UTC; here they are shown in the reader's zone, like all others. */
 export const withLocalTimes = (text: string): string => text.replace(INSTANT, (iso) => dateTime(Date.parse(iso)));
 
 /** A JSON value as text: strings unchanged, everything else indented. */
 export const jsonText = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
+
+/** A text in at most so many characters, with a sign where it was cut. */
+export const shortened = (text: string, most: number): string =>
+  text.length <= most ? text : `${startOf(text, most - 1).trimEnd()}…`;
+
+/** Only the host of an address: the rest may be long, or secret. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
+
+export const isSameDay = (one: number, other: number): boolean =>
+  new Date(one).toDateString() === new Date(other).toDateString();

@@ -17,10 +17,9 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ["/api", "/catalog", "/config", "/dispatch", "/killswitch", "/presence", "/session", "/live"].map((path) => [
-        path,
-        { target: COORDINATOR, changeOrigin: true, ws: path === "/live" },
-      ]),
+      ["/api", "/catalog", "/config", "/dispatch", "/killswitch", "/presence", "/session", "/live", "/v1", "/docs"].map(
+        (path) => [path, { target: COORDINATOR, changeOrigin: true, ws: path === "/live" }],
+      ),
     ),
   },
 });

@@ -2,7 +2,7 @@
 
 import type { Relay } from "../durable-objects/relay.ts";
 import type { Tenant } from "../durable-objects/tenant.ts";
-import type { Home } from "./http/home.ts";
+import type { Home } from "./home.ts";
 
 export interface Env {
   readonly TENANT: DurableObjectNamespace<Tenant>;

@@ -11,7 +11,8 @@ import type { Env } from "./env.ts";
 import { auditStatement } from "./history/audit.ts";
 import { pruneJobs, pruneScheduleRuns } from "./history/retention.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
-import { isSyncHalted, tenantObject } from "./http/tenant.ts";
+import { isSyncHalted } from "./http/tenant-administration.ts";
+import { tenantObject } from "./http/tenant-object.ts";
 import { meteredDatabase } from "./metered-database.ts";
 import { tellTenant } from "./routes/catalog.ts";
 

@@ -13,6 +13,7 @@ import { WorkerStatus } from "../parts/status.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { href } from "../router.ts";
 import { workers } from "../state/board.ts";
+import { serverNow } from "../state/clock.ts";
 
 const BACK = { label: "Fleet", href: "#/fleet" };
 const LOOPBACK = /^(localhost|127\.|\[::1\])/;
@@ -36,12 +37,12 @@ const lineOf = ({ name, runtime, tags }: Wish, key: string): string =>
     `  npx ${location.origin}/signalbox.tgz worker --runtime ${runtime} --instance ${name}${tags === "" ? "" : ` --tags ${tags}`}`,
   ].join("\n");
 
-const Arrival = ({ name, before }: { name: string; before: ReadonlySet<string> }) => {
-  // By its name, or the first new one, because the command may have been changed.
+const Arrival = ({ name, since }: { name: string; since: number }) => {
+  // By its name, or the first that was registered since, because the command may have been changed.
   const all = [...workers.value.values()];
   const came: WorkerResource | undefined =
     all.find(({ instance, status }) => instance === name && status !== "offline") ??
-    all.find(({ instance }) => !before.has(instance));
+    all.find(({ registered_at }) => Date.parse(registered_at) >= since);
   return (
     <Panel title="The worker">
       <p class={`verdict verdict-${came === undefined ? "caution" : "clear"}`} role="status">
@@ -65,7 +66,11 @@ const Arrival = ({ name, before }: { name: string; before: ReadonlySet<string> }
   );
 };
 
-const Made = ({ wish, made, before }: { wish: Wish; made: KeyAnswer; before: ReadonlySet<string> }) => (
+interface MadeKey extends KeyAnswer {
+  readonly askedAt: number;
+}
+
+const Made = ({ wish, made }: { wish: Wish; made: MadeKey }) => (
   <>
     <Panel title="Run this on its machine">
       <TextBlock name="Command" value={lineOf(wish, made.key)} />
@@ -80,26 +85,27 @@ const Made = ({ wish, made, before }: { wish: Wish; made: KeyAnswer; before: Rea
         </p>
       )}
     </Panel>
-    <Arrival name={wish.name} before={before} />
+    <Arrival name={wish.name} since={made.askedAt} />
   </>
 );
 
 export const AddWorker = () => {
   const [wish, setWish] = useState<Wish>({ name: "", runtime: "ollama", tags: "" });
-  const [made, setMade] = useState<KeyAnswer | null>(null);
-  const [before, setBefore] = useState<ReadonlySet<string>>(new Set());
+  const [made, setMade] = useState<MadeKey | null>(null);
+  const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const change = (changes: Partial<Wish>) => setWish((was) => ({ ...was, ...changes }));
   const isNameGood = /^[A-Za-z0-9._:-]{1,90}$/.test(wish.name);
   const areTagsGood = /^[A-Za-z0-9._:/,-]*$/.test(wish.tags);
   const make = async (event: Event): Promise<void> => {
     event.preventDefault();
-    setBefore(new Set(workers.value.keys()));
+    setBusy(true);
     try {
-      setMade(await api.keys.create({ name: `worker ${wish.name}`, role: "worker" }));
-      setError(null);
+      const askedAt = serverNow();
+      setMade({ ...(await api.keys.create({ name: `worker ${wish.name}`, role: "worker" })), askedAt });
     } catch (refused) {
       setError(refused as Error);
+      setBusy(false);
     }
   };
   return (
@@ -133,13 +139,13 @@ export const AddWorker = () => {
                 />
               </div>
               <Problem error={error} />
-              <button type="submit" class="button primary" disabled={!isNameGood || !areTagsGood}>
+              <button type="submit" class="button primary" disabled={isBusy || !isNameGood || !areTagsGood}>
                 Make its key
               </button>
             </form>
           </Panel>
         ) : (
-          <Made wish={wish} made={made} before={before} />
+          <Made wish={wish} made={made} />
         )}
       </div>
     </Page>

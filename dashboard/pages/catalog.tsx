@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";
 import { api } from "../api.ts";
-import { count } from "../format.ts";
+import { count, hostOf } from "../format.ts";
 import { CatalogWeek } from "../parts/catalog-week.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
@@ -86,7 +86,7 @@ const Providers = ({ providers }: { providers: readonly ProviderResource[] }) =>
       {providers.map((one) => (
         <li key={one.provider}>
           <strong>{one.provider}</strong>
-          <span class="dim">{one.local ? "on this network" : new URL(one.list_url).host}</span>
+          <span class="dim">{one.local ? "on this network" : hostOf(one.list_url)}</span>
           <span class="dim">{one.auth === null ? "no key needed" : `key ${one.auth.ref}`}</span>
         </li>
       ))}

@@ -20,15 +20,6 @@ import { useLoad, useThrottled } from "../state/load.ts";
 const REREAD_EVERY_MS = 5000;
 const BY = ["provider", "model", "tag", "key", "worker", "schedule"] as const;
 type By = (typeof BY)[number];
-const BY_NAMES: Record<By, string> = {
-  provider: "provider",
-  model: "model",
-  tag: "tag",
-  key: "key",
-  worker: "worker",
-  schedule: "schedule",
-};
-
 const BEFORE: Record<Range, string> = {
   day: "yesterday",
   yesterday: "the day before",
@@ -45,6 +36,7 @@ const change = (now: number, before: number): string => {
   return `${usd(before)} (${percent > 0 ? "+" : ""}${percent} %)`;
 };
 
+/** Names the span that its figures are of, also while another is read. */
 const Total = ({ summary, range }: { summary: CostSummary; range: Range }) => (
   <Panel title={RANGE_NAMES[range]}>
     <p class="figure num">{usd(summary.total_usd)}</p>
@@ -109,9 +101,10 @@ export const Cost = () => {
   const spent = useThrottled(todayUsd.value, REREAD_EVERY_MS);
   const query = costQueryOf(range, days, serverNow());
   const version = `${range} ${days.from} ${days.to} ${spent}`;
-  const { data, error, reload } = useLoad(query === null ? null : version, (signal) =>
-    api.cost.summary(query ?? {}, { signal }),
-  );
+  const { data, error, reload } = useLoad(query === null ? null : version, async (signal) => ({
+    summary: await api.cost.summary(query ?? {}, { signal }),
+    range,
+  }));
   const grouped = useLoad(query === null ? null : `${by} ${version}`, (signal) => readGroups(by, query ?? {}, signal));
   return (
     <Page
@@ -133,17 +126,17 @@ export const Cost = () => {
       {data !== null && query !== null && (
         <>
           <div class="grid cost-grid">
-            <Total summary={data} range={range} />
-            <CostOverTime summary={data} groups={grouped.data?.groups ?? null} />
+            <Total {...data} />
+            <CostOverTime summary={data.summary} groups={grouped.data?.groups ?? null} />
           </div>
           <Panel title="Budget">
-            <Budgets budget={data.budget} />
+            <Budgets budget={data.summary.budget} />
           </Panel>
-          <Panel title={by === "provider" ? "By provider and model" : `By ${BY_NAMES[by]}`}>
+          <Panel title={by === "provider" ? "By provider and model" : `By ${by}`}>
             <Choice
               label="By"
               value={by}
-              options={BY.map((one) => [one, BY_NAMES[one]] as const)}
+              options={BY.map((one) => [one, one] as const)}
               onInput={(next) => refine({ by: next })}
             />
             <Problem error={grouped.error} retry={grouped.reload} />

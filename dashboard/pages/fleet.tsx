@@ -18,6 +18,7 @@ import { place } from "../router.ts";
 import { fleet, isHalted, killswitch } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
+import { isAdmin } from "../state/session.ts";
 
 const REREAD_EVERY_MS = 3000;
 const TYPING_MS = 250;
@@ -82,9 +83,11 @@ export const Fleet = () => {
       title="Fleet"
       lead={<Summary />}
       actions={
-        <a class="button primary" href="#/fleet/~add">
-          Add a worker
-        </a>
+        isAdmin.value && (
+          <a class="button primary" href="#/fleet/~add">
+            Add a worker
+          </a>
+        )
       }
     >
       {data?.summary !== undefined && (

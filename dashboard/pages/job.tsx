@@ -3,7 +3,7 @@
 import type { AttemptResource } from "../../contract/insight.ts";
 import type { JobEventResource, JobResource } from "../../contract/job.ts";
 import { api } from "../api.ts";
-import { withLocalTimes } from "../format.ts";
+import { shortened, withLocalTimes } from "../format.ts";
 import { Attempts } from "../parts/attempts.tsx";
 import { DecisionView, isDecision } from "../parts/decision.tsx";
 import { JobActions } from "../parts/job-actions.tsx";
@@ -18,13 +18,17 @@ import { ValueView } from "../parts/value-view.tsx";
 import { isOpen, jobs } from "../state/board.ts";
 import { useJobStream } from "../state/job-stream.ts";
 import { useLoad } from "../state/load.ts";
+import { reasonOf } from "../state/waiting.ts";
 
 const BACK = { label: "Jobs", href: "#/jobs" };
 const TITLE_CHARS = 80;
 
-const titleOf = (job: JobResource): string => {
-  const line = job.prompt.trim().split("\n")[0] ?? "";
-  return Array.from(line).length > TITLE_CHARS ? `${Array.from(line).slice(0, TITLE_CHARS).join("")}…` : line || job.id;
+const titleOf = (job: JobResource): string => shortened(job.prompt.trim().split("\n")[0] ?? "", TITLE_CHARS) || job.id;
+
+/** As it is now: the reason that was read with the job may be out of date. */
+const Wait = ({ job }: { job: JobResource }) => {
+  const reason = reasonOf(job);
+  return reason === null ? null : <p class="verdict verdict-caution">Waits: {withLocalTimes(reason)}</p>;
 };
 
 const Failure = ({ job: { error, status } }: { job: JobResource }) =>
@@ -94,9 +98,7 @@ const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void })
     }
     actions={<JobActions job={job} onDone={reload} />}
   >
-    {job.status === "pending" && job.waiting_reason !== null && (
-      <p class="verdict verdict-caution">Waits: {withLocalTimes(job.waiting_reason)}</p>
-    )}
+    <Wait job={job} />
     <div class="bands">
       <Attempts job={job} attempts={attempts} />
       <Failure job={job} />

@@ -14,7 +14,7 @@ import { go, href, place } from "../router.ts";
 import { type HeldList, type Question, useHeldJobs } from "../state/held-jobs.ts";
 import { filterIn } from "../state/job-filter.ts";
 import { useSettled } from "../state/load.ts";
-import { mayOperate } from "../state/session.ts";
+import { whenUserChanges } from "../state/session.ts";
 
 const SETTLE_MS = 50;
 
@@ -35,6 +35,7 @@ const questionInAddress = (): Question => {
 
 /** Cursors of pages that an offset cannot reach. */
 const cursors = new Map<string, string>();
+whenUserChanges(() => cursors.clear());
 
 const pageName = ({ filter, range, sort }: Question, offset: number): string =>
   JSON.stringify([filter, range, sort, offset]);
@@ -50,7 +51,7 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
   const { offset, limit } = question;
   if (list.total === 0 && offset === 0) return null;
   const last = offset + list.rows.length;
-  const newer = (): void => {
+  const turnBack = (): void => {
     const before = Math.max(0, offset - limit);
     const cursor = before === 0 ? null : (cursors.get(pageName(question, before)) ?? null);
     turnTo(question, cursor === null && before > MAX_OFFSET ? 0 : before, cursor);
@@ -64,8 +65,8 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
       </span>
       {(offset > 0 || list.nextCursor !== null) && (
         <span class="pager-turn">
-          <button type="button" class="button small" disabled={offset === 0} onClick={newer}>
-            Newer
+          <button type="button" class="button small" disabled={offset === 0} onClick={turnBack}>
+            Previous
           </button>
           <button
             type="button"
@@ -73,7 +74,7 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
             disabled={list.nextCursor === null}
             onClick={() => turnTo(question, offset + limit, list.nextCursor)}
           >
-            Older
+            Next
           </button>
         </span>
       )}
@@ -142,7 +143,7 @@ export const Jobs = () => {
       {list !== null && (rows.length > 0 || list.newIds.size > 0) && (
         <BulkBar list={list} picked={ids} isAll={isAll} onPick={pick} onShow={show} />
       )}
-      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" {...(mayOperate.value ? { selection } : {})} />}
+      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" selection={selection} />}
       {list !== null && rows.length === 0 && !isLoading && error === null && (
         <NoJobs isFiltered={isFiltered} reason={question.reason} />
       )}

@@ -22,7 +22,7 @@ import {
   turns,
 } from "../state/chat.ts";
 import { useLoad } from "../state/load.ts";
-import { mayOperate } from "../state/session.ts";
+import { isAdmin } from "../state/session.ts";
 
 const perSecond = ({ tokens, firstTokenMs, totalMs }: Taken): string | null => {
   if (tokens === null || firstTokenMs === null || totalMs === null || totalMs <= firstTokenMs) return null;
@@ -68,12 +68,10 @@ const requestOf = (model: string, wishes: Wishes, said: string): ChatRequest => 
     .filter(({ content }) => content !== "")
     .map(({ role, content }) => ({ role, content }));
   const system: ChatMessage[] = wishes.system.trim() === "" ? [] : [{ role: "system", content: wishes.system.trim() }];
-  const temperature = Number(wishes.temperature);
-  const hasTemperature = wishes.temperature.trim() !== "" && Number.isFinite(temperature);
   return {
     model,
     messages: [...system, ...before, { role: "user", content: said }],
-    ...(hasTemperature ? { temperature } : {}),
+    ...(wishes.temperature.trim() === "" ? {} : { temperature: Number(wishes.temperature) }),
     stream: true,
   };
 };
@@ -88,7 +86,14 @@ const AsCode = ({ request, tags }: { request: ChatRequest; tags: string }) => {
   );
 };
 
-const Talk = ({ said, setSaid, onSend }: { said: string; setSaid: (text: string) => void; onSend: () => void }) => (
+interface TalkProps {
+  said: string;
+  setSaid: (text: string) => void;
+  canSend: boolean;
+  onSend: () => void;
+}
+
+const Talk = ({ said, setSaid, canSend, onSend }: TalkProps) => (
   <form
     class="talk"
     onSubmit={(event) => {
@@ -101,7 +106,7 @@ const Talk = ({ said, setSaid, onSend }: { said: string; setSaid: (text: string)
   >
     <TextField label="Say" rows={3} value={said} onInput={setSaid} hint="Ctrl and Enter sends it." />
     <div class="actions">
-      <button type="submit" class="button primary" disabled={isTalking.value || said.trim() === ""}>
+      <button type="submit" class="button primary" disabled={isTalking.value || !canSend || said.trim() === ""}>
         Send
       </button>
       {isTalking.value && (
@@ -124,9 +129,10 @@ const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[]
   const [said, setSaid] = useState("");
   const [wishes, setWishes] = useState<Wishes>({ system: "", temperature: "", tags: "" });
   const change = (changes: Partial<Wishes>) => setWishes((before) => ({ ...before, ...changes }));
+  const temperatureError = Number.isNaN(Number(wishes.temperature)) ? "Not a number" : null;
   const request = requestOf(model, wishes, said.trim() === "" ? "Hello" : said);
   const send = (): void => {
-    if (said.trim() === "" || isTalking.value) return;
+    if (said.trim() === "" || isTalking.value || temperatureError !== null) return;
     void talk({ ...request, stream_options: { include_usage: true } }, said, wishes.tags.trim());
     setSaid("");
   };
@@ -134,17 +140,14 @@ const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[]
     <div class="split split-wide">
       <Panel title={model}>
         {turns.value.length === 0 && <Empty title="Say something." />}
-        <ol class="turns" aria-live="polite">
+        {/* An answer is announced when it is complete, not with each of its words. */}
+        <ol class="turns" aria-live="polite" aria-busy={isTalking.value}>
           {turns.value.map((turn, index) => (
             <Said key={index} turn={turn} isLast={index === turns.value.length - 1} />
           ))}
         </ol>
         <Problem error={chatError.value} />
-        {mayOperate.value ? (
-          <Talk said={said} setSaid={setSaid} onSend={send} />
-        ) : (
-          <p class="dim">Chatting needs a key that may create jobs.</p>
-        )}
+        <Talk said={said} setSaid={setSaid} canSend={temperatureError === null} onSend={send} />
       </Panel>
       <div class="stack-panels">
         <Panel title="Asks for">
@@ -159,6 +162,7 @@ const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[]
             <TextField
               label="Temperature"
               value={wishes.temperature}
+              error={temperatureError}
               onInput={(temperature) => change({ temperature })}
               placeholder="default"
             />
@@ -179,7 +183,13 @@ export const Playground = () => {
       {data === null && error === null && <Loading what="the models" />}
       {data?.data.length === 0 && (
         <Empty title="The fleet offers no model.">
-          A worker whose runtime has one of the AI APIs offers its models here. <a href="#/fleet/~add">Add a worker</a>.
+          A worker whose runtime has one of the AI APIs offers its models here.
+          {isAdmin.value && (
+            <>
+              {" "}
+              <a href="#/fleet/~add">Add a worker</a>.
+            </>
+          )}
         </Empty>
       )}
       {data !== null && data.data.length > 0 && <Ready models={data.data} />}

@@ -24,7 +24,7 @@ import { tell } from "../state/notice.ts";
 
 const TYPING_MS = 300;
 const PREVIEW = 6;
-const zones = (): string[] => ["UTC", ...Intl.supportedValuesOf("timeZone")];
+const ZONES = [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone")])];
 
 const Preview = ({ fields }: { fields: ScheduleFields }) => {
   const asked = useSettled(JSON.stringify(toPreview(fields)), TYPING_MS);
@@ -71,7 +71,7 @@ const Timing = ({ fields, change, errorOf }: PartProps) => (
           value={fields.timezone}
           error={errorOf("timezone")}
           onInput={(timezone) => change({ timezone })}
-          suggestions={zones()}
+          suggestions={ZONES}
           isRequired
         />
       </div>

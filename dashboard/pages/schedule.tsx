@@ -2,13 +2,14 @@
 
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";
-import { readerZone } from "../format.ts";
-import { Fact } from "../parts/job-facts.tsx";
+import { plural, readerZone, withLocalTimes } from "../format.ts";
+import { Fact } from "../parts/fact.tsx";
 import { NextRuns } from "../parts/next-runs.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ScheduleActions } from "../parts/schedule-actions.tsx";
+import { timingOf } from "../parts/schedule-timing.ts";
 import { JobStatus, OutcomeStatus, ScheduleStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Tags } from "../parts/tags.tsx";
@@ -17,7 +18,6 @@ import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { jobs, schedules } from "../state/board.ts";
 import { useLoad } from "../state/load.ts";
-import { timingOf } from "./schedules.tsx";
 
 const BACK = { label: "Schedules", href: "#/schedules" };
 const PREVIEW = 5;
@@ -31,8 +31,12 @@ const Run = ({ run }: { run: ScheduleRunResource }) => {
       </td>
       <td>
         <Time at={run.scheduled_for} as="full" />
-        {run.missed > 0 && <span class="row-note tone-caution">late; {run.missed} runs before it were missed</span>}
-        {run.reason !== null && <span class="row-note">{run.reason}</span>}
+        {run.missed > 0 && (
+          <span class="row-note tone-caution">
+            late; {plural(run.missed, "run")} before it {run.missed === 1 ? "was" : "were"} missed
+          </span>
+        )}
+        {run.reason !== null && <span class="row-note">{withLocalTimes(run.reason)}</span>}
       </td>
       <td>
         {run.job_id === null ? (

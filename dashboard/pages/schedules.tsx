@@ -2,11 +2,13 @@
 
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";
+import { shortened } from "../format.ts";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ScheduleActions } from "../parts/schedule-actions.tsx";
 import { NextDay, ScheduleRecord } from "../parts/schedule-record.tsx";
+import { timingOf } from "../parts/schedule-timing.ts";
 import { ScheduleStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -15,13 +17,7 @@ import { schedules as liveSchedules } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 
 const REREAD_EVERY_MS = 1500;
-
-export const timingOf = ({
-  cron,
-  interval,
-  timezone,
-}: Pick<ScheduleResource, "cron" | "interval" | "timezone">): string =>
-  cron === null ? `every ${interval}` : `${cron}${timezone === "UTC" ? " UTC" : ` ${timezone}`}`;
+const PROMPT_CHARS = 120;
 
 const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => void }) => (
   <tr>
@@ -32,7 +28,7 @@ const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => v
       <a class="row-link" href={href(["schedules", schedule.name])}>
         {schedule.name}
       </a>
-      <span class="row-note dim">{schedule.prompt.slice(0, 120)}</span>
+      <span class="row-note dim">{shortened(schedule.prompt, PROMPT_CHARS)}</span>
     </td>
     <td class="cell-wide cell-timing">
       <code>{timingOf(schedule)}</code>

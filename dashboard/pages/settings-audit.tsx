@@ -77,25 +77,27 @@ const SINCE: readonly (readonly [hours: string, says: string])[] = [
   ["168", "in the last 7 days"],
 ];
 
+/** As it was typed, with a space at its end. */
+const typed = (name: string): string => place.value.query.get(name) ?? "";
+
 const wishInAddress = () => {
-  const { query } = place.value;
-  const hours = Number(query.get("hours") ?? 0);
+  const hours = Number(typed("hours"));
   return {
-    action: query.get("about") || undefined,
-    actor: query.get("who")?.trim() || undefined,
-    target: query.get("what")?.trim() || undefined,
+    action: typed("about") || undefined,
+    actor: typed("who").trim() || undefined,
+    target: typed("what").trim() || undefined,
     hours: Number.isSafeInteger(hours) && hours > 0 ? hours : undefined,
   };
 };
 
 const change = (changes: Record<string, string>): void => refine({ ...changes, offset: null });
 
-const Filters = ({ wish }: { wish: ReturnType<typeof wishInAddress> }) => (
+const Filters = () => (
   <search class="filters">
-    <SelectField label="About" value={wish.action ?? ""} options={ABOUT} onInput={(about) => change({ about })} />
-    <TextField label="Who: a key's name or id" value={wish.actor ?? ""} onInput={(who) => change({ who })} />
-    <TextField label="To what: its name or id" value={wish.target ?? ""} onInput={(what) => change({ what })} />
-    <SelectField label="When" value={`${wish.hours ?? ""}`} options={SINCE} onInput={(hours) => change({ hours })} />
+    <SelectField label="About" value={typed("about")} options={ABOUT} onInput={(about) => change({ about })} />
+    <TextField label="Who: a key's name or id" value={typed("who")} onInput={(who) => change({ who })} />
+    <TextField label="To what: its name or id" value={typed("what")} onInput={(what) => change({ what })} />
+    <SelectField label="When" value={typed("hours")} options={SINCE} onInput={(hours) => change({ hours })} />
   </search>
 );
 
@@ -119,7 +121,7 @@ export const SettingsAudit = () => {
       }
     >
       <SettingsTabs />
-      <Filters wish={wish} />
+      <Filters />
       <Problem error={error} retry={reload} />
       {data === null && error === null && <Loading what="the audit log" />}
       {data?.total === 0 && (

@@ -1,7 +1,9 @@
 // Signing in with a key. The key is sent to the coordinator once and not stored in the browser.
 
 import { useState } from "preact/hooks";
+import type { SessionAnswer } from "../../contract/session.ts";
 import { Lamp } from "../parts/lamp.tsx";
+import { Problem } from "../parts/problem.tsx";
 import {
   acceptOfferedKey,
   declineOfferedKey,
@@ -12,17 +14,21 @@ import {
   signOut,
 } from "../state/session.ts";
 
-const WrongRole = () => (
-  <>
-    <p>
-      The key “{session.value?.name}” has the role <strong>worker</strong>: it runs jobs, but cannot open the dashboard.
-      Sign in with a key whose role is standard or admin.
-    </p>
-    <button type="button" class="button primary" onClick={signOut}>
-      Use another key
-    </button>
-  </>
-);
+const WrongRole = ({ who: { name, role } }: { who: SessionAnswer }) => {
+  const [error, setError] = useState<Error | null>(null);
+  return (
+    <>
+      <p>
+        The key “{name}” has the role <strong>{role}</strong>: it {role === "worker" ? "runs jobs" : "reads the API"},
+        but cannot open the dashboard. Sign in with a key whose role is standard or admin.
+      </p>
+      <Problem error={error} />
+      <button type="button" class="button primary" onClick={() => signOut().catch(setError)}>
+        Use another key
+      </button>
+    </>
+  );
+};
 
 const KeyForm = () => {
   const [key, setKey] = useState("");
@@ -86,7 +92,7 @@ const OfferedKey = () => (
 
 const Form = () => {
   if (offeredKey.value !== null) return <OfferedKey />;
-  return session.value ? <WrongRole /> : <KeyForm />;
+  return session.value ? <WrongRole who={session.value} /> : <KeyForm />;
 };
 
 export const SignIn = () => (

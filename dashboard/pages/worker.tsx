@@ -3,9 +3,9 @@
 import type { WorkerDetail } from "../../contract/worker.ts";
 import { api } from "../api.ts";
 import { splitTags, withLocalTimes } from "../format.ts";
+import { Fact } from "../parts/fact.tsx";
 import { IdleReasons } from "../parts/idle-reasons.tsx";
-import { Fact } from "../parts/job-facts.tsx";
-import { JobTable, toRow } from "../parts/job-table.tsx";
+import { JobTable } from "../parts/job-table.tsx";
 import { LoadBar } from "../parts/load-bar.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -15,6 +15,7 @@ import { Time } from "../parts/time.tsx";
 import { WorkerActions } from "../parts/worker-actions.tsx";
 import { href } from "../router.ts";
 import { workers } from "../state/board.ts";
+import { toLiveJob } from "../state/live-job.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 
 const BACK = { label: "Fleet", href: "#/fleet" };
@@ -84,7 +85,7 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
               <IdleReasons worker={worker} />
             </Empty>
           ) : (
-            <JobTable jobs={worker.jobs.map(toRow)} name="Open jobs of this worker" />
+            <JobTable jobs={worker.jobs.map(toLiveJob)} name="Open jobs of this worker" />
           )}
         </Panel>
         <Panel title="Recent outcomes" aside={<a href={href(["jobs"], { worker: worker.instance })}>All its jobs</a>}>

@@ -1,6 +1,7 @@
 // Theme and sign-out: in the top bar, on a phone behind "More".
 
 import { go } from "../router.ts";
+import { tellError } from "../state/notice.ts";
 import { signOut } from "../state/session.ts";
 import { chooseTheme, THEMES, type Theme, theme } from "../state/theme.ts";
 
@@ -22,8 +23,12 @@ const ThemeChoice = () => (
 );
 
 const leave = async (): Promise<void> => {
-  await signOut();
-  go("#/");
+  try {
+    await signOut();
+    go("#/");
+  } catch (error) {
+    tellError(new Error(`You are still signed in: ${(error as Error).message}`));
+  }
 };
 
 export const Account = () => (

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { DISABLED_REASONS } from "../../contract/values.ts";
 import type { WebhookResource } from "../../contract/webhook.ts";
 import { api } from "../api.ts";
-import { plural, usd, withLocalTimes } from "../format.ts";
+import { hostOf, plural, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { budgetReached, fleet, isHalted, removedModels, workers } from "../state/board.ts";
 import { useLoad } from "../state/load.ts";
@@ -38,8 +38,8 @@ const modelConcerns = (): Concern[] =>
   removedModels.value.map(({ provider, models_in_use: models, waiting_jobs: jobs, workers: by, schedules }) => {
     const who = [
       jobs > 0 ? plural(jobs, "waiting job") : "",
-      by.length > 0 ? `worker ${named(by)}` : "",
-      schedules.length > 0 ? `schedule ${named(schedules)}` : "",
+      by.length > 0 ? `${by.length === 1 ? "worker" : "workers"} ${named(by)}` : "",
+      schedules.length > 0 ? `${schedules.length === 1 ? "schedule" : "schedules"} ${named(schedules)}` : "",
     ].filter(Boolean);
     const text = `${provider} no longer lists ${named(models)}: still named by ${who.join("; ")}`;
     return { aspect: jobs > 0 ? "stop" : "caution", text, href: isAdmin.value ? "#/catalog" : "#/fleet" };
@@ -106,8 +106,6 @@ const webhookConcern = (aspect: Aspect, state: string, webhooks: readonly Webhoo
       : `${webhooks.length} webhooks are ${state}: ${hosts}`;
   return [{ aspect, text, href: "#/settings/webhooks" }];
 };
-
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
 
 export const Attention = () => {
   const webhooks = useWebhookConcerns();

@@ -26,12 +26,16 @@ export const KillswitchBanner = () => {
   const unconfirmed = unconfirmedInWords(state);
   return (
     <section class="halt" aria-label="Killswitch">
-      <div class="halt-says" role="alert">
-        <p class="halt-title">
-          Line stopped: level {state.level}, {levelName(state.level).toLowerCase()}
-        </p>
+      <div class="halt-says">
+        <div role="alert">
+          <p class="halt-title">
+            Line stopped: level {state.level}, {levelName(state.level).toLowerCase()}
+          </p>
+          <p>“{state.reason}”</p>
+        </div>
+        {/* Outside the alert, which would be announced again with each second. */}
         <p>
-          “{state.reason}” – {state.activated_by}, <Time at={state.activated_at} />
+          {state.activated_by}, <Time at={state.activated_at} />
         </p>
       </div>
       <p class="halt-count" role="status">

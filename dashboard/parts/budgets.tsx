@@ -1,11 +1,9 @@
 // The budgets: what is spent, and when each is reached at the current rate.
 
 import type { BudgetState } from "../../contract/cost.ts";
-import { clock, dateTime } from "../format.ts";
+import { clock, dateTime, isSameDay } from "../format.ts";
 import { now } from "../state/clock.ts";
 import { BudgetBar } from "./budget-bar.tsx";
-
-const isToday = (at: number): boolean => new Date(at).toDateString() === new Date(now.value).toDateString();
 
 /** Nothing if no budget will be reached in its period. */
 const Pace = ({ budget: { reached, reached_at_pace } }: { budget: BudgetState }) => {
@@ -14,7 +12,8 @@ const Pace = ({ budget: { reached, reached_at_pace } }: { budget: BudgetState })
   const at = Date.parse(reached_at_pace);
   return (
     <p class="tone-caution">
-      At this pace the budget is reached {isToday(at) ? `at ${clock(at).slice(0, 5)}` : `on ${dateTime(at)}`}.
+      At this pace the budget is reached{" "}
+      {isSameDay(at, now.value) ? `at ${clock(at).slice(0, 5)}` : `on ${dateTime(at)}`}.
     </p>
   );
 };

@@ -6,7 +6,6 @@ import type { BulkAction } from "../../contract/job-list.ts";
 import { count, plural } from "../format.ts";
 import { mayChange } from "../state/bulk-change.ts";
 import type { HeldList } from "../state/held-jobs.ts";
-import { mayOperate } from "../state/session.ts";
 import { BulkDialog } from "./bulk-dialog.tsx";
 import { PickedDialog } from "./picked-dialog.tsx";
 
@@ -38,20 +37,18 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
   const isAny = isAll || picked.size > 0;
   return (
     <div class="jobs-bar">
-      {mayOperate.value && (
-        <span class="bulk-pick">
-          <input
-            type="checkbox"
-            aria-label="Select all on this page"
-            checked={isEveryRow || isAll}
-            disabled={shown === 0}
-            onChange={() => onPick(isEveryRow || isAll ? NOBODY : new Set(list.rows.map(({ id }) => id)), false)}
-          />
-          <span role="status">
-            {isAll ? `all ${matching} that match` : isAny ? `${plural(picked.size, "job")} selected` : "none selected"}
-          </span>
+      <span class="bulk-pick">
+        <input
+          type="checkbox"
+          aria-label="Select all on this page"
+          checked={isEveryRow || isAll}
+          disabled={shown === 0}
+          onChange={() => onPick(isEveryRow || isAll ? NOBODY : new Set(list.rows.map(({ id }) => id)), false)}
+        />
+        <span role="status">
+          {isAll ? `all ${matching} that match` : isAny ? `${plural(picked.size, "job")} selected` : "none selected"}
         </span>
-      )}
+      </span>
       {isEveryRow && !isAll && list.reason === null && list.total > shown && (
         <button type="button" class="button small" onClick={() => onPick(picked, true)}>
           Select all {matching} that match

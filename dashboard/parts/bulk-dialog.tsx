@@ -61,7 +61,9 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
     ...(since === undefined || reach === "ever" ? {} : { since }),
     until: filter.until ?? openedAt.current,
   };
-  const { data, error, reload } = useLoad(JSON.stringify(bounded), (signal) => countParts(action, bounded, signal));
+  const { data, error, isLoading, reload } = useLoad(JSON.stringify(bounded), (signal) =>
+    countParts(action, bounded, signal),
+  );
   const total = data?.reduce((sum, part) => sum + part.total, 0) ?? 0;
   const isCapped = data?.some((part) => part.isCapped) ?? false;
   const many = isCapped ? `more than ${plural(total, "job")}` : plural(total, "job");
@@ -72,7 +74,7 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
       title={data === null ? `${verb} jobs` : `${verb} ${many}?`}
       action={data === null ? verb : `${verb} ${many}`}
       isDestructive={isDestructive}
-      isReady={data !== null && total > 0}
+      isReady={data !== null && !isLoading && error === null && total > 0}
       onConfirm={confirm}
       onClose={onClose}
     >

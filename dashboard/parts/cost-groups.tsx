@@ -4,6 +4,7 @@ import type { CostByGroup } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
 import { href } from "../router.ts";
 import { csvOf, download } from "./csv.ts";
+import { Share } from "./share.tsx";
 import { type Column, Table } from "./table.tsx";
 
 type Row = CostByGroup["rows"][number];
@@ -33,9 +34,7 @@ const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd } }: { row:
     <td>{row.value ?? <span class="dim">none</span>}</td>
     <td class="num">{usd(row.usd)}</td>
     <td class="cell-wide">
-      <svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-        <rect width={totalUsd === 0 ? 0 : Math.min(100, (row.usd / totalUsd) * 100)} height="6" />
-      </svg>
+      <Share usd={row.usd} of={totalUsd} />
     </td>
     <td class="num">
       {count(row.jobs)}

@@ -2,15 +2,10 @@
 
 import type { CostByProvider } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
+import { Share } from "./share.tsx";
 import { type Column, Table } from "./table.tsx";
 
 type Provider = CostByProvider["providers"][number];
-
-const Share = ({ usd: spent, of }: { usd: number; of: number }) => (
-  <svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-    <rect width={of === 0 ? 0 : (spent / of) * 100} height="6" />
-  </svg>
-);
 
 const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) => (
   <>

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { tellError } from "../state/notice.ts";
 import { Problem } from "./problem.tsx";
 
 export const Dialog = ({
@@ -41,7 +42,10 @@ interface ConfirmProps {
   onClose: () => void;
 }
 
-/** Asks for confirmation; stays open and shows the reason if the action is refused. */
+/**
+ * Asks for confirmation; stays open and shows the reason if the action is refused. If it was closed meanwhile, a notice
+ * tells the reason.
+ */
 export const Confirm = ({
   title,
   children,
@@ -54,14 +58,22 @@ export const Confirm = ({
 }: ConfirmProps) => {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const isOpen = useRef(true);
+  useEffect(
+    () => () => {
+      isOpen.current = false;
+    },
+    [],
+  );
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (isBusy || !isReady) return;
     setBusy(true);
     try {
       await onConfirm();
-      onClose();
+      if (isOpen.current) onClose();
     } catch (refused) {
+      if (!isOpen.current) return tellError(refused);
       setError(refused as Error);
       setBusy(false);
     }

@@ -45,7 +45,7 @@ export const ExplanationView = ({ explanation }: { explanation: Explanation }) =
       <Choice explanation={explanation} />
       {notes.map((note) => (
         <p key={note} class="tone-caution">
-          {note}
+          {withLocalTimes(note)}
         </p>
       ))}
       {workers.length === 0 && <NoWorkers />}

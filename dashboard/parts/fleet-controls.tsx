@@ -1,6 +1,5 @@
 // The controls of the fleet page: search, order and grouping, and removable filters from the address.
 
-import { useState } from "preact/hooks";
 import { WORKER_SORTS, type WorkerSort } from "../../contract/values.ts";
 import { place, refine } from "../router.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
@@ -32,27 +31,24 @@ export const GivenFilters = ({ filter }: { filter: FleetFilter }) => (
   </>
 );
 
-export const FleetControls = ({ group, sort }: { group: string | undefined; sort: WorkerSort | undefined }) => {
-  const [sought, setSought] = useState(place.peek().query.get("find") ?? "");
-  const find = (text: string): void => {
-    setSought(text);
-    refine({ find: text || null, offset: null });
-  };
-  return (
-    <search class="filters">
-      <TextField label="Find by name, provider, tag or model" value={sought} onInput={find} />
-      <SelectField
-        label="Order"
-        value={sort ?? "registered_at"}
-        options={WORKER_SORTS.map((one) => [one, SORT_NAMES[one]] as const)}
-        onInput={(next) => refine({ sort: next, offset: null })}
-      />
-      <Choice
-        label="Group by"
-        value={group ?? ""}
-        options={GROUPS}
-        onInput={(next) => refine({ group: next || null, offset: null })}
-      />
-    </search>
-  );
-};
+export const FleetControls = ({ group, sort }: { group: string | undefined; sort: WorkerSort | undefined }) => (
+  <search class="filters">
+    <TextField
+      label="Find by name, provider, tag or model"
+      value={place.value.query.get("find") ?? ""}
+      onInput={(find) => refine({ find, offset: null })}
+    />
+    <SelectField
+      label="Order"
+      value={sort ?? "registered_at"}
+      options={WORKER_SORTS.map((one) => [one, SORT_NAMES[one]] as const)}
+      onInput={(next) => refine({ sort: next, offset: null })}
+    />
+    <Choice
+      label="Group by"
+      value={group ?? ""}
+      options={GROUPS}
+      onInput={(next) => refine({ group: next || null, offset: null })}
+    />
+  </search>
+);

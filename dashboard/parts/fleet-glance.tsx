@@ -4,6 +4,7 @@ import type { ProviderFleet } from "../../contract/live.ts";
 import { count, plural } from "../format.ts";
 import { href } from "../router.ts";
 import { fleet, hasSnapshot } from "../state/board.ts";
+import { isAdmin } from "../state/session.ts";
 import { LoadBar } from "./load-bar.tsx";
 import { Empty, Loading } from "./page.tsx";
 import { type Column, Table } from "./table.tsx";
@@ -13,7 +14,13 @@ const MAX_PROVIDERS = 20;
 export const NoWorkers = () => (
   <Empty title="No worker has reported yet.">
     Start one on any machine with <code>npm run worker</code>, with <code>SERVICE_API_URL</code> and a key of role
-    worker in <code>SERVICE_API_KEY</code>. Keys are made in <a href="#/settings/keys">Settings</a>.
+    worker in <code>SERVICE_API_KEY</code>.
+    {isAdmin.value && (
+      <>
+        {" "}
+        Keys are made in <a href="#/settings/keys">Settings</a>.
+      </>
+    )}
   </Empty>
 );
 

@@ -7,7 +7,6 @@ import { count, splitTags, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isHalted, workers } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
-import { mayOperate } from "../state/session.ts";
 import { type BulkAct, BulkDialog, type Chosen } from "./fleet-bulk.tsx";
 import { GivenFilters } from "./fleet-controls.tsx";
 import { LoadBar } from "./load-bar.tsx";
@@ -135,22 +134,15 @@ export const FleetRows = ({ data, filter, onDone }: { data: Listed; filter: Flee
     ticked.size > 0 ? { kind: "named", instances: [...ticked] } : { kind: "matching", filter, total: data.total };
   return (
     <>
-      {mayOperate.value && data.total > 1 && (
-        <div class="actions bulk-bar">
-          <BulkBar chosen={chosen} onAct={setAct} />
-          {ticked.size > 0 && (
-            <button type="button" class="button small quiet" onClick={() => setTicked(new Set())}>
-              Select none
-            </button>
-          )}
-          <GivenFilters filter={filter} />
-        </div>
-      )}
-      {data.total <= 1 && (
-        <div class="actions bulk-bar">
-          <GivenFilters filter={filter} />
-        </div>
-      )}
+      <div class="actions bulk-bar">
+        {data.total > 1 && <BulkBar chosen={chosen} onAct={setAct} />}
+        {ticked.size > 0 && (
+          <button type="button" class="button small quiet" onClick={() => setTicked(new Set())}>
+            Select none
+          </button>
+        )}
+        <GivenFilters filter={filter} />
+      </div>
       {rows.length > 0 && (
         <Table name="Workers" columns={COLUMNS} class="fleet-table">
           {rows.map((worker) => (

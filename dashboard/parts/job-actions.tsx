@@ -6,7 +6,7 @@ import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { href } from "../router.ts";
-import { isOpen } from "../state/board.ts";
+import { mayChange } from "../state/bulk-change.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
 import { Choice, SelectField, TextField } from "./form.tsx";
@@ -77,7 +77,6 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
     await attempt(() => api.jobs.retry(job.id), "Back in the queue.");
     onDone();
   };
-  const mayRetry = job.status === "failed" || job.status === "assigned" || job.status === "running";
   return (
     <>
       <a class="button" href={href(["jobs", "new"], { like: job.id })}>
@@ -88,7 +87,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
           Edit
         </button>
       )}
-      {mayRetry && (
+      {mayChange("retry", job.status) && (
         <button
           type="button"
           class={`button${job.status === "failed" ? " primary" : ""}`}
@@ -98,7 +97,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
           Retry
         </button>
       )}
-      {isOpen(job.status) && (
+      {mayChange("cancel", job.status) && (
         <button type="button" class="button danger" onClick={() => setOpen("cancel")}>
           Cancel
         </button>

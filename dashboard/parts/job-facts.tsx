@@ -1,21 +1,14 @@
 // A job's fields as a list; fields that were not requested are not shown.
 
-import type { ComponentChildren } from "preact";
 import type { JobResource } from "../../contract/job.ts";
 import { count, plural, usd } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";
-import { Took, toRow } from "./job-table.tsx";
+import { Fact } from "./fact.tsx";
+import { Took } from "./job-table.tsx";
 import { Tags } from "./tags.tsx";
 import { copy } from "./text-block.tsx";
 import { Time } from "./time.tsx";
-
-export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 const costOf = (job: JobResource): string => {
   if (job.cost_usd !== null) return usd(job.cost_usd);
@@ -126,7 +119,7 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
     )}
     <Times job={job} />
     <Fact name={job.status === "pending" ? "Queue" : "Took"}>
-      <Took job={toRow(job)} />
+      <Took job={job} />
     </Fact>
   </dl>
 );

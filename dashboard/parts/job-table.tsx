@@ -1,7 +1,6 @@
 // Jobs as rows: prompt, worker, status. On a phone a row shows only the main fields. A row keeps its height when its
 // job changes, so that click targets do not move.
 
-import type { JobResource } from "../../contract/job.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { startOf } from "../../contract/start-of.ts";
 import { duration, usd, withLocalTimes } from "../format.ts";
@@ -14,23 +13,12 @@ import { type Column, Table } from "./table.tsx";
 import { Tags } from "./tags.tsx";
 import { Time } from "./time.tsx";
 
-const PROMPT_START_CHARS = 200;
 const NOTE_CHARS = 300;
 const NOTHING = "\u00a0";
 
-/** A listed job in the form of the live ones. */
-export const toRow = ({
-  prompt,
-  input: _input,
-  result: _result,
-  truncated: _truncated,
-  ...rest
-}: JobResource): LiveJob => ({
-  ...rest,
-  prompt_start: startOf(prompt, PROMPT_START_CHARS),
-});
+type Timed = Pick<LiveJob, "status" | "created_at" | "assigned_at" | "started_at" | "finished_at">;
 
-export const Took = ({ job }: { job: LiveJob }) => {
+export const Took = ({ job }: { job: Timed }) => {
   if (job.status === "pending") return <>waits {duration(Math.max(0, now.value - Date.parse(job.created_at)))}</>;
   const from = Date.parse(job.started_at ?? job.assigned_at ?? job.created_at);
   const to = job.finished_at === null ? now.value : Date.parse(job.finished_at);

@@ -2,13 +2,11 @@
 
 import { useState } from "preact/hooks";
 import { killswitch } from "../state/board.ts";
-import { mayOperate } from "../state/session.ts";
 import { Icon } from "./icon.tsx";
 import { EngageDialog } from "./killswitch-dialog.tsx";
 
 export const KillswitchButton = () => {
   const [isOpen, setOpen] = useState(false);
-  if (!mayOperate.value) return null;
   const level = killswitch.value?.level ?? 0;
   return (
     <>

@@ -1,9 +1,11 @@
 // Engaging, changing and clearing the killswitch. From level 3 on a word must be typed.
 
 import { useState } from "preact/hooks";
+import type { KillswitchResource } from "../../contract/killswitch.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { counts, killswitch, workersTotal } from "../state/board.ts";
+import { connection } from "../state/live.ts";
 import { tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
 import { Check, TextField } from "./form.tsx";
@@ -30,6 +32,11 @@ const LeverFrame = ({ level, onChange }: { level: number; onChange: (level: numb
   </fieldset>
 );
 
+/** A message may have told a later state than the answer, with more confirmations, before the answer arrived. */
+const showUnlessLive = (state: KillswitchResource): void => {
+  if (connection.value !== "live") killswitch.value = state;
+};
+
 export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
   const current = killswitch.value;
   const isActive = current?.active ?? false;
@@ -40,7 +47,7 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
   const isReady = reason.trim() !== "" && (!needsWord || typed.trim().toUpperCase() === CONFIRMATION);
   const engage = async (): Promise<void> => {
     const state = await api.killswitch.engage({ level, reason: reason.trim() });
-    killswitch.value = state;
+    showUnlessLive(state);
     tell(`Killswitch engaged at level ${state.level}.`);
   };
   const running = (counts.value.running ?? 0) + (counts.value.assigned ?? 0);
@@ -82,7 +89,7 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
 export const ClearDialog = ({ onClose }: { onClose: () => void }) => {
   const [resumesAll, setResumesAll] = useState(true);
   const clear = async (): Promise<void> => {
-    killswitch.value = await api.killswitch.clear({ resume_all: resumesAll });
+    showUnlessLive(await api.killswitch.clear({ resume_all: resumesAll }));
     tell(resumesAll ? "Killswitch cleared; workers resume." : "Killswitch cleared; workers stay paused.");
   };
   return (

@@ -5,8 +5,13 @@ import { useLoad } from "../state/load.ts";
 import { Loading, Page } from "./page.tsx";
 import { Problem } from "./problem.tsx";
 
+/** The next release has other files. */
+const missing = (): never => {
+  throw new Error("Its code could not be loaded. Reload the page: Signalbox may have been updated meanwhile.");
+};
+
 const Waiting = ({ title, load }: { title: string; load: () => Promise<ComponentType> }) => {
-  const { data, error, reload } = useLoad(title, async () => ({ Shown: await load() }));
+  const { data, error, reload } = useLoad(title, async () => ({ Shown: await load().catch(missing) }));
   if (data !== null) return <data.Shown />;
   return (
     <Page title={title}>{error === null ? <Loading what="the page" /> : <Problem error={error} retry={reload} />}</Page>

@@ -1,10 +1,9 @@
 // Pages of a list. The current page is in the address.
 
+import { MAX_OFFSET } from "../../contract/values.ts";
 import { count } from "../format.ts";
 import { place, refine } from "../router.ts";
 
-/** The API returns no rows beyond this. */
-const MAX_OFFSET = 10_000;
 export const PAGE_SIZE = 50;
 
 export const offsetInAddress = (): number => {
@@ -39,10 +38,10 @@ export const Pager = ({
       {(offset > 0 || !isEnd) && (
         <span class="pager-turn">
           <button type="button" class="button small" disabled={offset === 0} onClick={() => turnTo(offset - size)}>
-            Newer
+            Previous
           </button>
           <button type="button" class="button small" disabled={isEnd} onClick={() => turnTo(offset + size)}>
-            Older
+            Next
           </button>
         </span>
       )}

@@ -3,9 +3,10 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
+import { shortened } from "../format.ts";
 import { go, href } from "../router.ts";
 import { jobs, workers } from "../state/board.ts";
-import { mayOperate } from "../state/session.ts";
+import { isAdmin } from "../state/session.ts";
 import { Dialog } from "./dialog.tsx";
 import { EngageDialog } from "./killswitch-dialog.tsx";
 import { destinations } from "./nav.tsx";
@@ -18,6 +19,7 @@ const close = (): void => {
   open.value = null;
 };
 const MAX_SHOWN = 12;
+const MAX_LABEL_CHARS = 70;
 const JOB_ID = /^[0-9a-f-]{8,}$/i;
 
 interface Command {
@@ -35,29 +37,25 @@ const show = (next: Open) => (): void => {
   open.value = next;
 };
 
-const pageCommands = (): Command[] => [
+const fixedCommands = (): Command[] => [
   ...destinations().map(({ path, label }) => ({ label, hint: "page", run: goTo(`#/${path}`) })),
   { label: "New job", hint: "page", run: goTo("#/jobs/new") },
-  { label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") },
+  ...(isAdmin.value ? [{ label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") }] : []),
   { label: "Keyboard shortcuts", hint: "help", run: show("help") },
+  { label: "Killswitch", hint: "action", run: show("killswitch") },
 ];
-
-const operatorCommands = (): Command[] =>
-  mayOperate.value ? [{ label: "Killswitch", hint: "action", run: show("killswitch") }] : [];
 
 const workerCommands = (): Command[] =>
   [...workers.value.values()].flatMap(({ instance, paused }) => [
     { label: instance, hint: "worker", run: goTo(href(["fleet", instance])) },
-    ...(mayOperate.value && !paused
-      ? [{ label: `Pause ${instance}`, hint: "action", run: show({ pause: instance }) }]
-      : []),
+    ...(paused ? [] : [{ label: `Pause ${instance}`, hint: "action", run: show({ pause: instance }) }]),
   ]);
 
 const jobCommands = (words: string): Command[] => {
   const known = [...jobs.value.values()]
     .filter(({ id, prompt_start }) => id.startsWith(words) || prompt_start.toLowerCase().includes(words))
     .map(({ id, prompt_start }) => ({
-      label: prompt_start.slice(0, 70) || id,
+      label: shortened(prompt_start, MAX_LABEL_CHARS) || id,
       hint: "job",
       run: goTo(href(["jobs", id])),
     }));
@@ -69,7 +67,7 @@ const jobCommands = (words: string): Command[] => {
 
 const commandsFor = (text: string): Command[] => {
   const words = text.trim().toLowerCase();
-  const fixed = [...pageCommands(), ...operatorCommands()];
+  const fixed = fixedCommands();
   if (words === "") return fixed.slice(0, MAX_SHOWN);
   const matching = [...fixed, ...workerCommands()].filter(({ label }) => label.toLowerCase().includes(words));
   return [...matching.slice(0, MAX_SHOWN), ...jobCommands(words)].slice(0, MAX_SHOWN);
@@ -163,7 +161,10 @@ const takeKey = (event: KeyboardEvent): void => {
 export const PaletteHost = () => {
   useEffect(() => {
     addEventListener("keydown", takeKey);
-    return () => removeEventListener("keydown", takeKey);
+    return () => {
+      removeEventListener("keydown", takeKey);
+      close();
+    };
   }, []);
   if (open.value === "palette") return <Palette />;
   if (open.value === "help") return <Help />;

@@ -1,4 +1,4 @@
-// An SVG chart in the theme's colours: bars, lines and areas over time on one scale. The numbers are also in the text,
+// An SVG chart in the theme's colours: bars and lines over time on one scale. The numbers are also in the text,
 // so the picture only has a name.
 
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -8,7 +8,7 @@ export interface Line {
   readonly values: readonly (number | null)[];
   /** A custom property of the theme. */
   readonly colour: string;
-  readonly kind: "bars" | "line" | "area";
+  readonly kind: "bars" | "line";
   /** Where its bars begin: on top of the previous ones; default: at zero. */
   readonly from?: readonly number[];
 }
@@ -66,11 +66,14 @@ interface Scale {
 }
 
 /** Points in runs: a gap in the values interrupts the line. */
-const pathOf = ({ values }: Line, { xOf, yOf }: Scale): string =>
+export const pathOf = (values: Line["values"], { xOf, yOf }: Pick<Scale, "xOf" | "yOf">): string =>
   values
-    .map((value, index) => (value === null ? null : `${xOf(index).toFixed(1)},${yOf(value).toFixed(1)}`))
-    .filter((point) => point !== null)
-    .join("L");
+    .map((value, index) => {
+      if (value === null) return "";
+      const isStart = index === 0 || values[index - 1] === null;
+      return `${isStart ? "M" : "L"}${xOf(index).toFixed(1)},${yOf(value).toFixed(1)}`;
+    })
+    .join("");
 
 const Shape = ({ line, scale }: { line: Line; scale: Scale }) => {
   const colour = `plot${line.colour}`;
@@ -92,25 +95,14 @@ const Shape = ({ line, scale }: { line: Line; scale: Scale }) => {
       </g>
     );
   }
-  const path = pathOf(line, scale);
-  if (path === "") return null;
-  const last = line.values.length - 1;
   return (
     <>
-      {line.kind === "area" && (
-        <path
-          class={`plot-area ${colour}`}
-          d={`M${scale.xOf(0)},${scale.yOf(0)}L${path}L${scale.xOf(last)},${scale.yOf(0)}Z`}
-        />
-      )}
-      <path class={`plot-line ${colour}`} d={`M${path}`} />
-      {line.kind === "line" && (
-        <g class={`plot-bar ${colour}`}>
-          {line.values.map((value, index) =>
-            value === null ? null : <circle key={index} cx={scale.xOf(index)} cy={scale.yOf(value)} r="2" />,
-          )}
-        </g>
-      )}
+      <path class={`plot-line ${colour}`} d={pathOf(line.values, scale)} />
+      <g class={`plot-bar ${colour}`}>
+        {line.values.map((value, index) =>
+          value === null ? null : <circle key={index} cx={scale.xOf(index)} cy={scale.yOf(value)} r="2" />,
+        )}
+      </g>
     </>
   );
 };

@@ -1,6 +1,7 @@
 // An error in the coordinator's words, with the fields it names and a way to continue.
 
 import { ApiProblem } from "../../contract/client/problem.ts";
+import { withLocalTimes } from "../format.ts";
 
 interface Verdict {
   instance?: string;
@@ -11,7 +12,7 @@ const WorkerReasons = ({ workers }: { workers: readonly unknown[] }) => (
   <ul class="problem-list">
     {(workers as Verdict[]).slice(0, 50).map((worker) => (
       <li key={worker.instance}>
-        <strong>{worker.instance}</strong>: {(worker.reasons ?? []).join("; ")}
+        <strong>{worker.instance}</strong>: {withLocalTimes((worker.reasons ?? []).join("; "))}
       </li>
     ))}
   </ul>
@@ -25,7 +26,7 @@ export const Problem = ({ error, retry }: { error: Error | null; retry?: () => v
     <div class="problem" role="alert">
       <p>
         <strong>{problem?.title ?? "Something went wrong"}</strong>
-        {errors.length === 0 && error.message !== problem?.title && <> – {error.message}</>}
+        {errors.length === 0 && error.message !== problem?.title && <> – {withLocalTimes(error.message)}</>}
       </p>
       {errors.length > 0 && (
         <ul class="problem-list">

@@ -1,13 +1,13 @@
 // The fields that choose a worker, shared by the forms of jobs and schedules and by the explain page.
 
 import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
-import { workers } from "../state/board.ts";
+import { offered } from "../state/offered.ts";
 import { Choice, SelectField, TextField } from "./form.tsx";
 import type { JobFields } from "./job-fields.ts";
 
 type Requirements = Pick<JobFields, "provider" | "model" | "priority" | "tier" | "tags">;
 
-const unique = (values: readonly string[]): string[] => [...new Set(values)].filter(Boolean).sort();
+const MAX_HINTED = 8;
 
 export const RequirementFields = ({
   value,
@@ -18,8 +18,7 @@ export const RequirementFields = ({
   onChange: (changes: Partial<Requirements>) => void;
   errorOf?: (path: string) => string | undefined;
 }) => {
-  const fleet = [...workers.value.values()];
-  const offered = unique(fleet.flatMap(({ tags }) => tags.split(",").map((tag) => tag.trim())));
+  const { tags: offeredTags, providers, models } = offered.value;
   return (
     <>
       <Choice<Priority>
@@ -32,9 +31,9 @@ export const RequirementFields = ({
         <TextField
           label="Tags"
           hint={
-            offered.length === 0
+            offeredTags.length === 0
               ? "Separated by commas; the worker must offer all of them."
-              : `Separated by commas. Offered now: ${offered.slice(0, 8).join(", ")}`
+              : `Separated by commas. Offered now: ${offeredTags.slice(0, MAX_HINTED).join(", ")}`
           }
           error={errorOf("tags")}
           value={value.tags}
@@ -55,7 +54,7 @@ export const RequirementFields = ({
           value={value.provider}
           error={errorOf("provider")}
           onInput={(provider) => onChange({ provider })}
-          suggestions={unique(fleet.map(({ provider }) => provider))}
+          suggestions={providers}
           placeholder="any"
         />
         <TextField
@@ -63,7 +62,7 @@ export const RequirementFields = ({
           value={value.model}
           error={errorOf("model")}
           onInput={(model) => onChange({ model })}
-          suggestions={unique(fleet.flatMap(({ models }) => models ?? []))}
+          suggestions={models}
           placeholder="any"
         />
       </div>

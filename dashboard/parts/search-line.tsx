@@ -2,9 +2,8 @@
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
-import { splitTags } from "../format.ts";
 import { place, refine } from "../router.ts";
-import { schedules, workers } from "../state/board.ts";
+import { schedules } from "../state/board.ts";
 import {
   completions,
   type Filter,
@@ -14,24 +13,22 @@ import {
   parseSearch,
 } from "../state/job-filter.ts";
 import { useLoad, useSettled } from "../state/load.ts";
+import { offered } from "../state/offered.ts";
 
 const TYPING_MS = 300;
-
-const sorted = (values: Iterable<string>): string[] => [...new Set(values)].filter(Boolean).sort();
 
 /** What the line can complete: current error codes, and names from the fleet. */
 const useKnown = (isWanted: boolean): Record<string, readonly string[]> => {
   const { data } = useLoad(isWanted ? "codes" : null, (signal) => api.jobs.failures({}, { signal }));
-  const fleet = [...workers.value.values()];
-  const providers = sorted(fleet.map(({ provider }) => provider));
+  const { instances, providers, models, tags } = offered.value;
   return {
-    error: sorted(data?.failures.map(({ code }) => code) ?? []),
+    error: [...new Set(data?.failures.map(({ code }) => code))].sort(),
     ran: providers,
     provider: providers,
-    model: sorted(fleet.flatMap(({ models }) => models ?? [])),
-    tag: sorted(fleet.flatMap(({ tags }) => splitTags(tags))),
-    worker: sorted(fleet.map(({ instance }) => instance)),
-    schedule: sorted((schedules.value ?? []).map(({ name }) => name)),
+    model: models,
+    tag: tags,
+    worker: instances,
+    schedule: (schedules.value ?? []).map(({ name }) => name).sort(),
     unpriced: ["true", "false"],
   };
 };

@@ -1,7 +1,7 @@
 // A job's events, oldest first. An assignment expands to the router's decision.
 
 import type { JobEventResource } from "../../contract/job.ts";
-import { duration, jsonText, withLocalTimes } from "../format.ts";
+import { duration, isSameDay, jsonText, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { DecisionView, isDecision, scoreText } from "./decision.tsx";
 import { type Aspect, Lamp } from "./lamp.tsx";
@@ -64,6 +64,10 @@ const Detail = ({ event: { detail, worker } }: { event: JobEventResource }) => {
   return <p class="event-detail">{says.map(withLocalTimes).join(" · ")}</p>;
 };
 
+/** An event of another day than the one before says its day. */
+const isOnDayOf = (at: string, before: string | undefined): boolean =>
+  before === undefined || isSameDay(Date.parse(at), Date.parse(before));
+
 export const Timeline = ({ events }: { events: readonly JobEventResource[] }) => (
   <ol class="timeline">
     {events.map((event, index) => {
@@ -81,7 +85,7 @@ export const Timeline = ({ events }: { events: readonly JobEventResource[] }) =>
                 </>
               )}
               <span class="event-at dim">
-                <Time at={event.at} as="clock" />
+                <Time at={event.at} as={isOnDayOf(event.at, events[index - 1]?.at) ? "clock" : "full"} />
               </span>
             </p>
             <Detail event={event} />

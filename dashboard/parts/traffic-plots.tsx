@@ -2,23 +2,16 @@
 
 import { count, duration } from "../format.ts";
 import { minutes } from "../state/board.ts";
-import { now } from "../state/clock.ts";
 import { throughput, trafficVersion, waiting } from "../state/traffic.ts";
 import { Panel } from "./page.tsx";
 import { type Line, Plot, PlotLegend } from "./plot.tsx";
-
-const REDRAW_EVERY_MS = 2000;
-
-/** Redraws as time passes. */
-const useTick = (): number => Math.floor(now.value / REDRAW_EVERY_MS);
 
 const wholeOnly = (value: number): string => (Number.isInteger(value) ? count(value) : "");
 const wait = (seconds: number): string => duration(seconds * 1000);
 
 export const ThroughputPlot = () => {
-  useTick();
   const { at, completed, failed } = throughput(minutes.value);
-  const [before, now] = [completed.at(-2) ?? 0, completed.at(-1) ?? 0];
+  const [inLast, inThis] = [completed.at(-2) ?? 0, completed.at(-1) ?? 0];
   const failedLately = (failed.at(-2) ?? 0) + (failed.at(-1) ?? 0);
   const lines: Line[] = [
     {
@@ -32,7 +25,7 @@ export const ThroughputPlot = () => {
   return (
     <Panel title="Throughput" aside={<PlotLegend lines={lines} />} class="span-plot">
       <p class="plot-says">
-        <strong class="num">{count(before)}</strong> completed in the last full minute, {count(now)} in this one
+        <strong class="num">{count(inLast)}</strong> completed in the last full minute, {count(inThis)} in this one
         {failedLately > 0 && (
           <>
             ; <span class="tone-stop">{count(failedLately)} failed</span> in the two
@@ -40,7 +33,7 @@ export const ThroughputPlot = () => {
         )}
       </p>
       <Plot
-        name={`Jobs finished in each minute of the last hour: ${before} completed in the last full one`}
+        name={`Jobs finished in each minute of the last hour: ${inLast} completed in the last full one`}
         at={at}
         lines={lines}
         unit={wholeOnly}
@@ -50,7 +43,6 @@ export const ThroughputPlot = () => {
 };
 
 export const WaitingPlot = () => {
-  useTick();
   // Updated as the socket reports jobs.
   trafficVersion.value;
   const { at, medianSeconds, longestSeconds } = waiting();

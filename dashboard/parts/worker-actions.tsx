@@ -5,6 +5,7 @@ import type { WorkerResource } from "../../contract/worker.ts";
 import { api } from "../api.ts";
 import { go } from "../router.ts";
 import { isHalted } from "../state/board.ts";
+import { serverNow } from "../state/clock.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
 import { SelectField } from "./form.tsx";
@@ -27,7 +28,7 @@ export const PauseDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose
   const [reason, setReason] = useState("");
   const [hours, setHours] = useState("");
   const pause = async (): Promise<void> => {
-    const until = hours === "" ? {} : { until: new Date(Date.now() + Number(hours) * HOUR_MS).toISOString() };
+    const until = hours === "" ? {} : { until: new Date(serverNow() + Number(hours) * HOUR_MS).toISOString() };
     const given = reason.trim() === "" ? {} : { reason: reason.trim() };
     await api.workers.pause(worker.instance, { ...given, ...until });
     tell(`${worker.instance} is paused.`);

@@ -133,6 +133,7 @@ export const clearBoard = (): void =>
   batch(() => {
     jobs.value = new Map();
     workers.value = new Map();
+    workersTotal.value = 0;
     schedules.value = null;
     killswitch.value = null;
     counts.value = {};

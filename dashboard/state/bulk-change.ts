@@ -52,11 +52,13 @@ export const changePart = async (
   onStep: () => void,
 ) => {
   const filter = asJobFilter(part.filter);
+  const refusedBefore = tally.refused;
   let expected = isExact && !part.isCapped ? part.total : undefined;
   for (;;) {
     const report = await api.jobs.changeMany({ action, filter, ...(expected === undefined ? {} : { expected }) });
     tally.changed += report.changed;
-    tally.refused = Object.values(report.refused).reduce((sum, one) => sum + one, 0);
+    // A refused job is met again by the next step of its part.
+    tally.refused = refusedBefore + Object.values(report.refused).reduce((sum, one) => sum + one, 0);
     onStep();
     if (report.remaining === 0 || report.changed === 0) return;
     expected = undefined;

@@ -6,6 +6,7 @@ import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.
 import { parseJson } from "../../contract/json-object.ts";
 import { answerText } from "../answer-text.ts";
 import { api } from "../api.ts";
+import { whenUserChanges } from "./session.ts";
 
 export interface Taken {
   readonly worker: string | null;
@@ -43,10 +44,18 @@ const showAnswer = (content: string, taken: Taken): void => {
   turns.value = [...turns.peek().slice(0, -1), { role: "assistant", content, taken }];
 };
 
-/** The cost is known when the job has ended, shortly after its last output. */
-const readCost = async (job: string, signal: AbortSignal): Promise<number | null | undefined> => {
-  const { status, cost_usd } = await api.jobs.get(job, { wait: 5, signal });
-  return status === "completed" ? cost_usd : undefined;
+/** Seconds; a job ends shortly after its last output. */
+const MOST_WAIT = 5;
+
+/** Known when the job has ended; without it the answer is whole nevertheless. */
+const readEnd = async (job: string, taken: Taken, signal: AbortSignal): Promise<Taken> => {
+  try {
+    const { status, cost_usd, assigned_worker } = await api.jobs.get(job, { wait: MOST_WAIT, signal });
+    const costUsd = status === "completed" ? cost_usd : undefined;
+    return { ...taken, worker: assigned_worker ?? taken.worker, costUsd };
+  } catch {
+    return taken;
+  }
 };
 
 const readAnswer = async (response: Response, startedAt: number, signal: AbortSignal): Promise<void> => {
@@ -58,6 +67,8 @@ const readAnswer = async (response: Response, startedAt: number, signal: AbortSi
   };
   if (response.body === null) return;
   for await (const { data } of eventsOf(response.body)) {
+    // What was read before a stop may still come after it.
+    if (signal.aborted) return;
     // `[DONE]` is no JSON.
     const chunk = parseJson(data) as Chunk | undefined;
     if (chunk === undefined) continue;
@@ -71,8 +82,8 @@ const readAnswer = async (response: Response, startedAt: number, signal: AbortSi
   taken = { ...taken, totalMs: performance.now() - startedAt };
   showAnswer(text, taken);
   if (taken.job === null) return;
-  const { assigned_worker } = await api.jobs.get(taken.job, { signal });
-  showAnswer(text, { ...taken, worker: assigned_worker ?? taken.worker, costUsd: await readCost(taken.job, signal) });
+  const ended = await readEnd(taken.job, taken, signal);
+  if (!signal.aborted) showAnswer(text, ended);
 };
 
 /** Sends the text and follows the answer; what came before a failure or a stop stays. */
@@ -90,7 +101,7 @@ export const talk = async (request: ChatRequest, said: string, tags: string): Pr
     await readAnswer(response, startedAt, mine.signal);
   } catch (error) {
     if (!mine.signal.aborted) chatError.value = error as Error;
-    if (turns.peek().at(-1)?.content === "") turns.value = turns.peek().slice(0, -1);
+    if (abort === mine && turns.peek().at(-1)?.content === "") turns.value = turns.peek().slice(0, -1);
   } finally {
     if (abort === mine) isTalking.value = false;
   }
@@ -101,6 +112,7 @@ export const stopTalking = (): void => {
   isTalking.value = false;
 };
 
+/** Also for the next user of this browser. */
 export const beginAgain = (): void => {
   stopTalking();
   batch(() => {
@@ -108,3 +120,5 @@ export const beginAgain = (): void => {
     chatError.value = null;
   });
 };
+
+whenUserChanges(beginAgain);

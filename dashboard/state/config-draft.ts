@@ -1,20 +1,19 @@
 // The config as text: read with its ETag, checked by the coordinator while it is edited, saved only over the version
 // that was read.
 
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useSettled } from "./load.ts";
-import { session } from "./session.ts";
+import { whenUserChanges } from "./session.ts";
 
 const TYPING_MS = 400;
 
 /** Edited text that is not saved yet; kept while another page is shown. */
 export const unsaved = signal<string | null>(null);
 
-/** The next user of this browser must not see it. */
-effect(() => {
-  if (session.value === null) unsaved.value = null;
+whenUserChanges(() => {
+  unsaved.value = null;
 });
 
 /** The browser asks before it closes the page. */

@@ -5,13 +5,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobListQuery } from "../../contract/job-list.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { api } from "../api.ts";
-import { toRow } from "../parts/job-table.tsx";
 import { entry } from "../router.ts";
 import { jobs as liveJobs } from "./board.ts";
 import { serverNow } from "./clock.ts";
 import { asJobFilter, type Filter, matches } from "./job-filter.ts";
 import { recoveries } from "./live.ts";
+import { toLiveJob } from "./live-job.ts";
 import { useLoad } from "./load.ts";
+import { whenUserChanges } from "./session.ts";
 import { withRange } from "./time-range.ts";
 import { reasonOf } from "./waiting.ts";
 
@@ -47,6 +48,7 @@ const LISTED_CHARS = 300;
 const MAX_KEPT_LISTS = 10;
 const MAX_NEW = 1000;
 const kept = new Map<string, HeldList>();
+whenUserChanges(() => kept.clear());
 
 const keep = (name: string, list: HeldList): void => {
   kept.delete(name);
@@ -68,7 +70,7 @@ const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> =
   };
   const found = await api.jobs.list(query, { signal });
   const isAbout = (job: LiveJob): boolean => question.reason === null || reasonOf(job) === question.reason;
-  const rows = found.jobs.map(toRow).filter(isAbout);
+  const rows = found.jobs.map(toLiveJob).filter(isAbout);
   const listed = new Set(rows.map(({ id }) => id));
   const unlisted = [...liveJobs.peek().values()].filter((job) => !listed.has(job.id) && job.updated_at < askedAt);
   return {

@@ -1,8 +1,7 @@
 // What the dispatch signal shows: whether the router can dispatch now, and if not, why. One row per rule, the worst
 // first. Pure, so tests cover each row.
 
-import { startOf } from "../../contract/start-of.ts";
-import { count, plural, usd } from "../format.ts";
+import { count, plural, shortened, usd } from "../format.ts";
 
 export type SignalAspect = "stop" | "caution" | "clear";
 
@@ -34,8 +33,6 @@ const FAILURES_WORTH_A_LAMP = 5;
 
 /** The signal has little room; the list of what waits shows the whole reason. */
 const MAX_REASON_CHARS = 60;
-const inShort = (reason: string): string =>
-  reason.length <= MAX_REASON_CHARS ? reason : `${startOf(reason, MAX_REASON_CHARS)}…`;
 
 interface Sums {
   readonly workers: number;
@@ -79,7 +76,7 @@ const CAUTIONS: readonly Rule[] = [
   (_, { free }) => (free === 0 ? "every worker is at capacity" : null),
   ({ longestWait, nowAt }) =>
     longestWait !== null && nowAt - longestWait.oldestAt > WAIT_WORTH_A_LAMP_MS
-      ? `${plural(longestWait.count, "job waits", "jobs wait")}, ${inShort(longestWait.reason)}`
+      ? `${plural(longestWait.count, "job waits", "jobs wait")}, ${shortened(longestWait.reason, MAX_REASON_CHARS)}`
       : null,
   ({ failed, completed }) =>
     failed >= FAILURES_WORTH_A_LAMP && failed > completed

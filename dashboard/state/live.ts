@@ -20,17 +20,20 @@ export const heardAt = signal<number | null>(null);
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 const PING_EVERY_MS = 15_000;
-const SILENCE_MS = 35_000;
+const ANSWER_WITHIN_MS = 30_000;
 const MOST_LOOKED_AT = 200;
 
 let socket: WebSocket | null = null;
+/** Connections opened for this user. */
+let tries = 0;
 let lastSeq: number | null = null;
 let retryMs = FIRST_RETRY_MS;
 let retryTimer: ReturnType<typeof setTimeout> | undefined;
 let pingTimer: ReturnType<typeof setInterval> | undefined;
 let queue: NumberedLiveMessage[] = [];
 let isFlushDue = false;
-let lastFrameAt = 0;
+/** Since when an answer is awaited; null if none is. */
+let awaitedSince: number | null = null;
 
 const flush = (): void => {
   isFlushDue = false;
@@ -54,7 +57,7 @@ const scheduleFlush = (): void => {
 const accept = (message: NumberedLiveMessage): boolean => {
   if (message.type === "snapshot") {
     setServerTime(message.server_time);
-    if (connection.peek() !== "live" && heardAt.peek() !== null) recoveries.value += 1;
+    if (connection.peek() !== "live" && tries > 1) recoveries.value += 1;
     connection.value = "live";
     retryMs = FIRST_RETRY_MS;
   } else if (lastSeq === null || message.seq !== lastSeq + 1) return false;
@@ -64,7 +67,7 @@ const accept = (message: NumberedLiveMessage): boolean => {
 };
 
 const receive = (text: string): void => {
-  lastFrameAt = Date.now();
+  awaitedSince = null;
   heardAt.value = serverNow();
   if (text === "pong") return;
   const frame = JSON.parse(text) as NumberedLiveMessage | NumberedLiveMessage[];
@@ -97,14 +100,22 @@ const lose = (): void => {
  * polled.
  */
 const lookAtWorkers = async (): Promise<void> => {
-  if (document.hidden || workers.peek().size === 0) return;
+  const before = workers.peek();
+  const asking = socket;
+  if (document.hidden || before.size === 0) return;
   const found = await api.workers.list({ limit: MOST_LOOKED_AT });
-  if (connection.peek() === "live") apply(found.workers.map((worker) => ({ type: "worker.updated", worker })));
+  if (socket !== asking) return;
+  flush();
+  // What a message told meanwhile is newer.
+  const still = found.workers.filter(({ instance }) => workers.peek().get(instance) === before.get(instance));
+  apply(still.map((worker) => ({ type: "worker.updated", worker })));
 };
 
+/** Timers of a hidden page come late, so silence is measured from a ping, not from the last message. */
 const keepAlive = (): void => {
-  if (Date.now() - lastFrameAt > SILENCE_MS) lose();
+  if (awaitedSince !== null && Date.now() - awaitedSince > ANSWER_WITHIN_MS) lose();
   else if (socket?.readyState === WebSocket.OPEN) {
+    awaitedSince ??= Date.now();
     socket.send("ping");
     lookAtWorkers().catch(() => undefined);
   }
@@ -112,7 +123,8 @@ const keepAlive = (): void => {
 
 const open = (): void => {
   stopSocket();
-  lastFrameAt = Date.now();
+  tries += 1;
+  awaitedSince = Date.now();
   const opened = new WebSocket(`${location.origin.replace(/^http/, "ws")}/live`);
   socket = opened;
   // Without a message from us, the socket would not be closed at once when its key ends.
@@ -126,7 +138,7 @@ const open = (): void => {
   pingTimer = setInterval(keepAlive, PING_EVERY_MS);
 };
 
-const reconnect = (): void => {
+export const reconnect = (): void => {
   connection.value = "connecting";
   open();
 };
@@ -143,6 +155,8 @@ const onVisible = (): void => {
 
 export const connectLive = (): (() => void) => {
   connection.value = "connecting";
+  heardAt.value = null;
+  tries = 0;
   resetTraffic();
   open();
   addEventListener("online", onOnline);
@@ -156,5 +170,3 @@ export const connectLive = (): (() => void) => {
     clearBoard();
   };
 };
-
-export { reconnect };

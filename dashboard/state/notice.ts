@@ -1,6 +1,8 @@
 // Short messages about the last action. An error stays until it is dismissed.
 
 import { signal } from "@preact/signals";
+import { withLocalTimes } from "../format.ts";
+import { whenUserChanges } from "./session.ts";
 
 export interface Notice {
   readonly id: number;
@@ -18,15 +20,26 @@ export const dismiss = (id: number): void => {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 };
 
+/** Where there are too many, the oldest goes that would go by itself. */
+const bounded = (all: readonly Notice[]): readonly Notice[] => {
+  if (all.length <= MAX_NOTICES) return all;
+  const passing = all.findIndex(({ tone }) => tone === "done");
+  return all.toSpliced(Math.max(0, passing), 1);
+};
+
+whenUserChanges(() => {
+  notices.value = [];
+});
+
 const add = (tone: Notice["tone"], text: string): void => {
   lastId += 1;
   const id = lastId;
-  notices.value = [...notices.value, { id, tone, text }].slice(-MAX_NOTICES);
+  notices.value = bounded([...notices.value, { id, tone, text }]);
   if (tone === "done") setTimeout(() => dismiss(id), SHOWN_MS);
 };
 
 export const tell = (text: string): void => add("done", text);
-export const tellError = (error: unknown): void => add("failed", (error as Error).message);
+export const tellError = (error: unknown): void => add("failed", withLocalTimes((error as Error).message));
 
 /** Runs the action and reports it; returns whether it worked. */
 export const attempt = async (work: () => Promise<unknown>, done: string): Promise<boolean> => {

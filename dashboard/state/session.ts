@@ -1,30 +1,58 @@
-// The session. The key is only in the request that signs in: never stored, never left in the address.
+// The session. The key is only in the request that signs in: never stored, never left in the address. All tabs of a
+// browser share one session, so each follows what another does with it.
 
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import type { SessionAnswer } from "../../contract/session.ts";
 import { api, whenSignedOut } from "../api.ts";
+import { readHint, sayHint, whenAnotherTabSays } from "./session-hint.ts";
 
 export type Session = SessionAnswer | null;
 
 /** undefined: not known yet; null: not signed in. */
 export const session = signal<Session | undefined>(undefined);
+/** Who is signed in; as long as it stays the same, so may the page. */
+export const user = computed(() => {
+  const who = session.value;
+  return who ? `${who.tenant}/${who.name}/${who.role}` : who;
+});
 /** A key from an address that was opened while signed in: the user is asked before it replaces the session. */
 export const offeredKey = signal<string | null>(null);
 export const signInNote = signal<string | null>(null);
 export const isAdmin = computed(() => session.value?.role === "admin");
-/** A worker's key runs jobs; it cannot use the dashboard. */
+/** Other roles cannot use the dashboard. */
 export const mayOperate = computed(() => session.value?.role === "admin" || session.value?.role === "standard");
+
+/** For what a page keeps: the next user of this browser must not see it. */
+export const whenUserChanges = (forget: () => void): void => {
+  let before = user.peek();
+  effect(() => {
+    const after = user.value;
+    if (before && before !== after) untracked(forget);
+    before = after;
+  });
+};
+
+const ENDED = "Your session has ended: it expired, or its key was revoked or rotated.";
+const SIGNED_OUT_ELSEWHERE = "You signed out in another tab.";
+const RESUME_AGAIN_MS = 3000;
+
+const isUnknown = (error: unknown): boolean => error instanceof ApiProblem && error.status === 401;
 
 export const signIn = async (key: string): Promise<void> => {
   session.value = await api.session.signIn(key.trim());
-  keepHint(true);
+  sayHint("in");
   signInNote.value = null;
 };
 
+/** Throws if the coordinator did not end the session: then it is still open. */
 export const signOut = async (): Promise<void> => {
-  await api.session.signOut().catch(() => undefined);
-  keepHint(false);
+  try {
+    await api.session.signOut();
+  } catch (error) {
+    if (!isUnknown(error)) throw error;
+  }
+  sayHint("out");
   signInNote.value = null;
   session.value = null;
 };
@@ -37,49 +65,54 @@ const takeKeyFromAddress = (): string | null => {
   return key;
 };
 
-const RESUME_AGAIN_MS = 3000;
-const HINT = "signalbox.signed-in";
-
-/** Only a hint, not a secret: without it the page does not ask for a session that never existed. */
-const keepHint = (isSignedIn: boolean): void => {
+/** Reads the session; the answer counts only if nobody has signed in or out since it was asked for. */
+const read = async (whenFailed: (error: Error) => void): Promise<void> => {
+  const before = session.peek();
   try {
-    if (isSignedIn) localStorage.setItem(HINT, "1");
-    else localStorage.removeItem(HINT);
-  } catch {
-    // Without storage the page asks every time.
-  }
-};
-
-const mayBeSignedIn = (): boolean => {
-  try {
-    return localStorage.getItem(HINT) !== null;
-  } catch {
-    return true;
+    const found = await api.session.get();
+    if (session.peek() !== before) return;
+    session.value = found;
+    signInNote.value = null;
+  } catch (error) {
+    if (session.peek() === before) whenFailed(error as Error);
   }
 };
 
 const resume = async (): Promise<void> => {
-  if (!mayBeSignedIn()) {
+  if (readHint() !== "in") {
     session.value = null;
     return;
   }
-  try {
-    session.value = await api.session.get();
-    signInNote.value = null;
-  } catch (error) {
-    const isUnknown = error instanceof ApiProblem && error.status === 401;
-    if (isUnknown) keepHint(false);
+  await read((error) => {
+    if (isUnknown(error)) sayHint("none");
     else {
-      signInNote.value = (error as Error).message;
+      signInNote.value = error.message;
       setTimeout(resumeAgain, RESUME_AGAIN_MS);
     }
     session.value = null;
-  }
+  });
 };
 
 /** After the coordinator was unreachable the session is read again, unless someone has signed in meanwhile. */
 const resumeAgain = (): void => {
   if (session.peek() === null) void resume();
+};
+
+/** A refused request may be of an earlier session, so the present one is asked for. */
+const check = (): Promise<void> =>
+  read((error) => {
+    if (!isUnknown(error)) return;
+    signInNote.value = readHint() === "out" ? SIGNED_OUT_ELSEWHERE : ENDED;
+    session.value = null;
+  });
+
+/** Another tab has signed in, perhaps with another key, or out. */
+const followAnotherTab = (): void => {
+  if (readHint() !== "out") void check();
+  else if (session.peek() || signInNote.peek() === ENDED) {
+    signInNote.value = SIGNED_OUT_ELSEWHERE;
+    session.value = null;
+  }
 };
 
 const signInFromAddress = async (key: string): Promise<void> => {
@@ -112,10 +145,9 @@ export const declineOfferedKey = (): void => {
 /** Restores the session, or signs in with the key in the address, now and whenever the address changes. */
 export const openSession = (): Promise<void> => {
   whenSignedOut(() => {
-    if (!session.peek()) return;
-    signInNote.value = "Your session has ended: it expired, or its key was revoked or rotated.";
-    session.value = null;
+    if (session.peek()) void check();
   });
+  whenAnotherTabSays(followAnotherTab);
   addEventListener("hashchange", () => {
     const key = takeKeyFromAddress();
     if (key !== null) void takeFromAddress(key);

@@ -18,9 +18,6 @@ const kept = (): Theme => {
 };
 
 export const theme = signal<Theme>(kept());
-/** The theme in use; charts are redrawn when it changes. */
-const shownTheme = signal<"light" | "dark">("light");
-
 export const chooseTheme = (next: Theme): void => {
   theme.value = next;
   try {
@@ -33,9 +30,7 @@ export const chooseTheme = (next: Theme): void => {
 export const applyTheme = (): void => {
   const show = (): void => {
     const asked = theme.value;
-    const shown = asked === "system" ? (systemDark?.matches ? "dark" : "light") : asked;
-    document.documentElement.dataset.theme = shown;
-    shownTheme.value = shown;
+    document.documentElement.dataset.theme = asked === "system" ? (systemDark?.matches ? "dark" : "light") : asked;
   };
   effect(show);
   systemDark?.addEventListener("change", show);

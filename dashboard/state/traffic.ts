@@ -1,9 +1,9 @@
 // How long jobs waited for a worker in the last hour, from the jobs that the socket reports. The object reports
 // finished jobs per minute (`board.ts`).
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { ActivityMinute, LiveJob, LiveMessage } from "../../contract/live.ts";
-import { serverNow } from "./clock.ts";
+import { now } from "./clock.ts";
 
 export const MINUTE_MS = 60_000;
 const SHOWN_MINUTES = 60;
@@ -59,11 +59,12 @@ const median = (values: readonly number[]): number | null => {
   return sorted[Math.floor(sorted.length / 2)] ?? null;
 };
 
+/** What shows it is drawn again when a minute begins, not with each second. */
+const thisMinute = computed(() => Math.floor(now.value / MINUTE_MS));
+
 /** The minutes shown, as the instants at which they begin. The last one is incomplete. */
-const shownMinutes = (): number[] => {
-  const last = Math.floor(serverNow() / MINUTE_MS);
-  return Array.from({ length: SHOWN_MINUTES }, (_, index) => (last - SHOWN_MINUTES + 1 + index) * MINUTE_MS);
-};
+const shownMinutes = (): number[] =>
+  Array.from({ length: SHOWN_MINUTES }, (_, index) => (thisMinute.value - SHOWN_MINUTES + 1 + index) * MINUTE_MS);
 
 export interface Throughput {
   /** In seconds, as the chart needs. */

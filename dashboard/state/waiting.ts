@@ -3,11 +3,15 @@
 import { computed } from "@preact/signals";
 import type { QueueView } from "../../contract/insight.ts";
 import type { LiveJob } from "../../contract/live.ts";
+import { instantsIn } from "../format.ts";
 import { queue } from "./board.ts";
+import { now } from "./clock.ts";
 
 export type QueueGroup = QueueView["groups"][number];
 
-const asks = ({ provider, model, tags, api }: Pick<LiveJob, "provider" | "model" | "tags" | "api">): string =>
+type Requirements = Pick<LiveJob, "provider" | "model" | "tags" | "api">;
+
+const asks = ({ provider, model, tags, api }: Requirements): string =>
   JSON.stringify([provider, model, [...tags].sort(), api]);
 
 const reasons = computed(() => {
@@ -19,9 +23,17 @@ const reasons = computed(() => {
   return found;
 });
 
+/** A reason that names a coming instant is the job's own: it may not run before. Its group does not know of that. */
+const isLater = (reason: string | null): boolean => instantsIn(reason ?? "").some((at) => at > now.value);
+
+type Waiting = Requirements & Pick<LiveJob, "status" | "waiting_reason">;
+
 /** What a pending job waits for; null if nothing, or if it is unknown. */
-export const reasonOf = (job: LiveJob): string | null =>
-  job.status !== "pending" ? null : (reasons.value.get(asks(job)) ?? job.waiting_reason);
+export const reasonOf = (job: Waiting): string | null => {
+  if (job.status !== "pending") return null;
+  if (isLater(job.waiting_reason)) return job.waiting_reason;
+  return reasons.value.get(asks(job)) ?? job.waiting_reason;
+};
 
 export interface Wait {
   readonly reason: string;

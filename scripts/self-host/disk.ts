@@ -2,7 +2,7 @@
 
 import { statfsSync } from "node:fs";
 import path from "node:path";
-import type { Disk } from "../../src/http/home.ts";
+import type { Disk } from "../../src/home.ts";
 import { ExitError } from "../exit-error.ts";
 
 export const MIB = 1024 * 1024;

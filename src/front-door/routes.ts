@@ -21,7 +21,6 @@ import { type DoorRequest, MAX_DOOR_BODY_BYTES, readDoorRequest } from "./reques
 import { answerStream } from "./stream.ts";
 
 const TAG = "Front door";
-const MODELS = "/v1/models";
 const doorBody = z.looseObject({ model: z.string() }).meta({
   id: "FrontDoorRequest",
   description: "the API's own body; unknown fields pass to the runtime unchanged",
@@ -59,8 +58,9 @@ const hold = async (c: AppContext, token: TokenFacts, request: DoorRequest): Pro
   return { ...request, asking: { ...asking, input: null } };
 };
 
-const doorOf = (api: Api): Endpoint =>
-  endpoint(
+const doorOf = (api: Api): Endpoint => {
+  const errorSchema = isAnthropic(api) ? anthropicError : openAiError;
+  return endpoint(
     {
       ...asks("ask", "unsupported_parameter", "payload_too_large"),
       method: "post",
@@ -69,10 +69,10 @@ const doorOf = (api: Api): Endpoint =>
       tag: TAG,
       summary: SUMMARIES[api],
       description:
-        "The request becomes a job with the same queue, routing, budget, killswitch and history as any other. Errors have the API's own format.",
+        "The request becomes a job with the same queue, routing, budget, killswitch and history as any other. Errors have the API's own format; a runtime's 4xx keeps its status.",
       takesAnyQuery: true,
       headers: idempotencyHeader,
-      errorSchema: isAnthropic(api) ? anthropicError : openAiError,
+      errorSchema,
       rawBody: { schema: doorBody, media: ["application/json"], isAuthorizedLate: true },
       lane: "waiting",
       maxBodyBytes: MAX_DOOR_BODY_BYTES,
@@ -82,16 +82,19 @@ const doorOf = (api: Api): Endpoint =>
           schema: json,
           media: ["application/json", "text/event-stream"],
         },
+        500: { description: "The worker failed, with its code.", schema: errorSchema },
+        502: { description: "The runtime failed, or its worker was lost.", schema: errorSchema },
       },
     },
     (c, { token }) => handle(c, api, token),
   );
+};
 
 const models = endpoint(
   {
     ...asks("listModels"),
     method: "get",
-    path: MODELS,
+    path: "/v1/models",
     tag: TAG,
     summary: "List models",
     description:
@@ -123,22 +126,14 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
       answers: { 200: { description: "The model or alias.", schema: modelResource } },
     },
     async (c, { params: named, token }) => {
-      const model = "owner" in named ? [named.owner, named.model, ...below(c)].join("/") : named.model;
+      const model = "owner" in named ? `${named.owner}/${named.model}` : named.model;
       return answer(c, unwrap(await callTenantForText(c.env, token, "getModel", { model })));
     },
   );
 
-/** The parts of the path after the owner and the model. */
-const below = (c: AppContext): string[] => c.req.path.slice(MODELS.length).split("/").slice(3);
-
-const ofOwner = modelNamed(`${MODELS}/{owner}/{model}`, ownedModel);
-
 export const doorRoutes: readonly Endpoint[] = [
   ...APIS.map(doorOf),
   models,
-  modelNamed(`${MODELS}/{model}`, oneModel),
-  ofOwner,
+  modelNamed("/v1/models/{model}", oneModel),
+  modelNamed("/v1/models/{owner}/{model}", ownedModel),
 ];
-
-/** Names with more slashes than a documented path can have, such as `accounts/fireworks/models/x`. */
-export const longModelRoute = { path: `${MODELS}/:owner/:model/*`, handle: ofOwner.handle } as const;

@@ -1,7 +1,7 @@
 // The tenants of this service, with the jurisdiction of their objects.
 
 import { toIso } from "../../contract/field.ts";
-import type { TenantName } from "../http/tenant.ts";
+import type { TenantName } from "../http/tenant-object.ts";
 import { readHistory, workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 

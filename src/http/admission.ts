@@ -2,9 +2,10 @@
 // Self-hosted, heavy requests then wait for their tenant's turn (`Home.takeTurn`).
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
+import type { Lane } from "../home.ts";
 import type { AppContext } from "./auth.ts";
 import type { TokenFacts } from "./key-format.ts";
-import { type Lane, laneOf } from "./lanes.ts";
+import { laneOf } from "./lanes.ts";
 import { Refused } from "./refused.ts";
 import { type Holder, Shares } from "./shares.ts";
 

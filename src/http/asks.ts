@@ -2,7 +2,7 @@
 
 import type { RefusalCode } from "../../domain/refusal.ts";
 import { OPERATIONS, type OperationName, refusalsOf } from "../../durable-objects/api.ts";
-import type { Lane } from "./lanes.ts";
+import type { Lane } from "../home.ts";
 
 interface Asked<Name extends OperationName> {
   readonly needs: (typeof OPERATIONS)[Name]["needs"];

@@ -1,8 +1,6 @@
 // The lane of a request: by its endpoint, its body's length, and whether it waits.
 
-const LANES = ["vital", "usual", "heavy", "waiting"] as const;
-/** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */
-export type Lane = (typeof LANES)[number];
+import type { Lane } from "../home.ts";
 
 /** From this size on a body costs as much as a list. */
 const HEAVY_BYTES = 64 * 1024;

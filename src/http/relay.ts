@@ -5,7 +5,7 @@ import { bodyName, objectNamed, relayName } from "../../durable-objects/object-n
 import type { Relay } from "../../durable-objects/relay.ts";
 import { HOLD_URL, queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
 import type { Env } from "../env.ts";
-import { isSelfHosted, type TenantName } from "./tenant.ts";
+import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);
 

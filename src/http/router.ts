@@ -7,12 +7,11 @@ import { refusalOf } from "../../contract/validation.ts";
 import type { Permission } from "../../domain/key.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
 import type { Env } from "../env.ts";
+import type { Home, Lane } from "../home.ts";
 import { admit, type Door, slowDown } from "./admission.ts";
 import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "./auth.ts";
 import { readJson } from "./body.ts";
-import type { Home } from "./home.ts";
 import type { TokenFacts } from "./key-format.ts";
-import type { Lane } from "./lanes.ts";
 import { Refused, unwrap } from "./refused.ts";
 import { authorizeFor } from "./tenant.ts";
 
@@ -22,6 +21,14 @@ export type Method = "get" | "post" | "put" | "patch" | "delete";
  * checks in the transaction of the operation.
  */
 export type Needs = "none" | "root" | Permission;
+
+export interface Answer {
+  readonly description: string;
+  readonly schema?: z.ZodType;
+  readonly media?: readonly string[];
+  /** What each header says; that of idempotency and `Retry-After` are added where they belong. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 export interface Description {
   readonly method: Method;
@@ -56,9 +63,7 @@ export interface Description {
   readonly isBodyOptional?: boolean;
   /** The schema of its errors, if they are not problem documents. */
   readonly errorSchema?: z.ZodType;
-  readonly answers: Readonly<
-    Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly media?: readonly string[] }>
-  >;
+  readonly answers: Readonly<Record<number, Answer>>;
   /** Refusals beyond those that every endpoint of its kind can give. */
   readonly refuses?: readonly RefusalCode[];
 }

@@ -2,7 +2,7 @@
 // killswitch, job reports and heartbeats have their own lane, which bulk traffic cannot use up; requests that only wait
 // have one, too. Counts are per process and bound what it holds; the object keeps exact rates (`domain/rate.ts`).
 
-import type { Lane } from "./lanes.ts";
+import type { Lane } from "../home.ts";
 
 const MIB = 1024 * 1024;
 

@@ -36,7 +36,9 @@ import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, learnCatalog, type TenantName } from "../http/tenant.ts";
+import { callTenant } from "../http/tenant.ts";
+import { learnCatalog } from "../http/tenant-administration.ts";
+import type { TenantName } from "../http/tenant-object.ts";
 
 const BASE = { tag: "Catalog" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;

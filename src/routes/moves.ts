@@ -22,7 +22,14 @@ import { answer } from "../http/answer.ts";
 import { readJson } from "../http/body.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { leaveTenant, makeRoom, readTenantTable, settleTenant, stayTenant, writeTenantTable } from "../http/tenant.ts";
+import {
+  leaveTenant,
+  makeRoom,
+  readTenantTable,
+  settleTenant,
+  stayTenant,
+  writeTenantTable,
+} from "../http/tenant-administration.ts";
 import { foundTenant } from "./found-tenant.ts";
 
 const BASE = { tag: "Tenants", needs: "root", params: tenantParam } as const;

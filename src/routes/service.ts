@@ -2,9 +2,9 @@
 
 import * as z from "zod";
 import { VERSION } from "../../contract/version.ts";
+import type { Home } from "../home.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
-import type { Home } from "../http/home.ts";
 import { type OpenApiDocument, openApiDocument } from "../http/openapi.ts";
 import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
@@ -61,6 +61,7 @@ const health = endpoint(
         description:
           "Self-hosted only: a process of the server is being restarted, or (for ten seconds at most) the local worker has not connected yet.",
         schema: healthOf("starting"),
+        headers: { "Retry-After": "seconds" },
       },
     },
   },

@@ -11,7 +11,8 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { noteConnected } from "../http/readiness.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, credentialOf, tenantObject, withTenant } from "../http/tenant.ts";
+import { callTenant, credentialOf } from "../http/tenant.ts";
+import { tenantObject, withTenant } from "../http/tenant-object.ts";
 import { requireUpgrade } from "../http/upgrade.ts";
 
 /** The frames then go between the client and the tenant's object; self-hosted they pass through Node. */

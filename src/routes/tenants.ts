@@ -15,7 +15,8 @@ import { type AppContext, signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { addAdminKey, createTenant, destroyTenant, type TenantName, tenantObject } from "../http/tenant.ts";
+import { addAdminKey, createTenant, destroyTenant } from "../http/tenant-administration.ts";
+import { type TenantName, tenantObject } from "../http/tenant-object.ts";
 import { foundTenant } from "./found-tenant.ts";
 
 const TENANTS = "Tenants";

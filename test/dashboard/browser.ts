@@ -1,11 +1,12 @@
 // A real Chromium on the real self-hosted server. Every page records what must not happen: console errors, uncaught
 // exceptions, and requests to other origins. Without Chromium the tests are skipped, except in CI.
 
+import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
@@ -20,6 +21,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 
+const WORKER = path.resolve(import.meta.dirname, "../../worker/main.ts");
 const WORKER_WAIT = { timeout: 15_000, interval: 100 };
 
 /** True if these tests are to be skipped: there is no Chromium, and this is not CI. */
@@ -40,7 +42,7 @@ export interface World {
   readonly server: SelfHosted;
   /** Calls the API with the admin key. */
   readonly call: <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>;
-  /** A page of a fresh browser. */
+  /** A page of a fresh browser; it closes with its test, because a live page keeps its machine busy. */
   readonly visit: (address: string, options?: BrowserContextOptions) => Promise<Watched>;
   /** A signed-in page. */
   readonly open: (place: string, options?: BrowserContextOptions) => Promise<Watched>;
@@ -66,9 +68,20 @@ const watch = (page: Page, origin: string): (() => string[]) => {
   return () => faults;
 };
 
+/** Of the runtime `echo`: a worker that `npm start` runs may find another one on this machine. */
+const startWorker = ({ url, adminKey }: SelfHosted): (() => void) => {
+  const args = [...process.execArgv, "--no-warnings", WORKER, "--runtime", "echo", "--instance", "local-worker"];
+  const env = { PATH: process.env.PATH ?? "", SERVICE_API_URL: url, SERVICE_API_KEY: adminKey };
+  const child = spawn(process.execPath, args, { env, stdio: "ignore" });
+  return () => child.kill();
+};
+
+/** With a worker, unless `--no-worker` is among the server's arguments. */
 export const startWorld = async (args: string[] = [], env: Record<string, string> = {}): Promise<World> => {
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-dashboard-"));
-  const server = await startSelfHosted(dataDir, { args, env: { SERVICE_CATALOG_SYNC: "0", ...env } });
+  const all = [...new Set(["--no-worker", ...args])];
+  const server = await startSelfHosted(dataDir, { args: all, env: { SERVICE_CATALOG_SYNC: "0", ...env } });
+  const stopWorker = args.includes("--no-worker") ? () => {} : startWorker(server);
   const browser: Browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   const call = async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
     const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
@@ -80,6 +93,8 @@ export const startWorld = async (args: string[] = [], env: Record<string, string
   };
   const visit = async (address: string, options: BrowserContextOptions = {}): Promise<Watched> => {
     const context = await browser.newContext({ timezoneId: "Europe/Berlin", ...options });
+    // A test that closes its whole browser has closed this before.
+    onTestFinished(() => context.close().catch(() => undefined));
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     const faults = watch(page, server.url);
@@ -97,6 +112,7 @@ export const startWorld = async (args: string[] = [], env: Record<string, string
   };
   const close = async (): Promise<void> => {
     await browser.close();
+    stopWorker();
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });
   };

@@ -77,6 +77,39 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("says what a job waits for as it is now, with the worker that cannot take it and why", async () => {
+    const asked = { prompt: "Wait", provider: "later", tags: [] };
+    const { id } = await world.call<Made>("POST", "/api/jobs", asked);
+    const { page, faults } = await world.open(`jobs/${id}`);
+    const wait = page.locator(".verdict", { hasText: "Waits:" });
+    await wait.getByText('no worker offers provider "later"').waitFor();
+    await page.getByRole("heading", { name: "Not assigned yet" }).waitFor();
+    await world.call("POST", "/presence", { instance: "late-1", provider: "later", unavailable: "loads its model" });
+    await wait.getByText(/loads its model/).waitFor();
+    const choice = page.locator(".panel", { hasText: "Who would get it now" });
+    await choice.getByRole("link", { name: "late-1" }).waitFor();
+    await choice.getByText(/loads its model/).waitFor();
+    await world.call("POST", `/api/jobs/${id}/cancel`);
+    await page.getByRole("heading", { name: "Never assigned" }).waitFor();
+    await expect.poll(() => wait.count()).toBe(0);
+    expect(faults()).toEqual([]);
+  });
+
+  it("names the day of an event that is not of the same day as the one before", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Days", tags: ["nobody"] });
+    const { page } = await world.open("jobs");
+    const event = { worker: null, lease: 0, detail: null };
+    const events = [
+      { ...event, type: "job.created", at: "2026-03-02T09:00:00.000Z" },
+      { ...event, type: "job.updated", at: "2026-03-02T09:00:05.000Z" },
+      { ...event, type: "job.cancelled", at: "2026-03-04T08:00:00.000Z" },
+    ];
+    await page.route(`**/api/jobs/${id}/events`, (route) => route.fulfill({ json: { events } }));
+    await page.goto(`${world.server.url}/#/jobs/${id}`);
+    const times = page.locator(".event-at");
+    await expect.poll(() => times.allTextContents()).toEqual(["10:00:00", "10:00:05", expect.stringMatching(/4 Mar/)]);
+  });
+
   it("a copy keeps a long prompt, the input, the timeout and the attempts", async () => {
     const prompt = `Begin ${"word ".repeat(2000)}end`;
     const asked = { prompt, input: { temperature: 0.5 }, timeout_seconds: 321, max_attempts: 4, tags: ["h100"] };

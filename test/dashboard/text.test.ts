@@ -1,9 +1,10 @@
 // The dashboard's formatting: diffs, durations, money, tags, addresses.
 
 import { describe, expect, it } from "vitest";
-import { duration, relative, splitTags, usd } from "../../dashboard/format.ts";
+import { dateTime, duration, relative, shortened, splitTags, usd } from "../../dashboard/format.ts";
 import { diffLines, shortDiff } from "../../dashboard/parts/diff.ts";
 import { EMPTY_JOB, jsonError, toBody } from "../../dashboard/parts/job-fields.ts";
+import { pathOf } from "../../dashboard/parts/plot.tsx";
 import { href, parsePlace } from "../../dashboard/router.ts";
 
 describe("a diff", () => {
@@ -41,6 +42,7 @@ describe("numbers and times", () => {
       "$0.000225",
       "$1,234.50",
     ]);
+    expect(usd(2.5e-7)).toBe("under $0.000001");
   });
 
   it("read in words", () => {
@@ -50,11 +52,40 @@ describe("numbers and times", () => {
       "90 s",
       "10 min 0 s",
     ]);
+    // No part of them says 60.
+    expect([duration(999.7), duration(9960), duration(179_700), duration(10_798_000)]).toEqual([
+      "1.0 s",
+      "10 s",
+      "3 min 0 s",
+      "3 h 0 min",
+    ]);
     expect([relative(0, 12_000), relative(60_000, 0), relative(0, 7_200_000)]).toEqual([
       "12 s ago",
       "in 60 s",
       "2 h ago",
     ]);
+  });
+});
+
+describe("an instant", () => {
+  it("of another year says its year", () => {
+    expect(dateTime(Date.UTC(2019, 5, 1, 12))).toContain("2019");
+    expect(dateTime(Date.now())).not.toContain(String(new Date().getFullYear()));
+  });
+});
+
+describe("a long text", () => {
+  it("is shortened with a sign, and between characters", () => {
+    expect(shortened("short", 5)).toBe("short");
+    expect(shortened("abcdefgh", 5)).toBe("abcd…");
+    expect(shortened("abc🚂defgh", 5)).toBe("abc…");
+  });
+});
+
+describe("a line of a chart", () => {
+  it("is interrupted where there is no value", () => {
+    const scale = { xOf: (index: number) => index, yOf: (value: number) => value };
+    expect(pathOf([1, 2, null, 3, null, null, 4, 5], scale)).toBe("M0.0,1.0L1.0,2.0M3.0,3.0M6.0,4.0L7.0,5.0");
   });
 });
 

@@ -231,7 +231,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
   it("turns pages by cursor, further than an offset reaches, and back", async () => {
     const { page } = await world.open("jobs?q=many");
     await page.getByText("1–50 of 60 jobs").waitFor();
-    await page.getByRole("button", { name: "Older" }).click();
+    await page.getByRole("button", { name: "Next" }).click();
     await page.getByText("51–60 of 60 jobs").waitFor();
     expect(page.url()).toContain("cursor=");
     const cursor = new URL(page.url().replace("/#/", "/")).searchParams.get("cursor");
@@ -239,7 +239,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await page.getByText("10,051–10,060 of 60 jobs").waitFor();
     await page.goto(`${world.server.url}/#/jobs?q=many&offset=50&cursor=${encodeURIComponent(cursor ?? "")}`);
     await page.getByText("51–60 of 60 jobs").waitFor();
-    await page.getByRole("button", { name: "Newer" }).click();
+    await page.getByRole("button", { name: "Previous" }).click();
     await page.getByText("1–50 of 60 jobs").waitFor();
   });
 

@@ -37,7 +37,7 @@ const ROOMS: readonly Room[] = [
   },
 
   {
-    places: ["src/http", "src/env.ts"],
+    places: ["src/http", "src/env.ts", "src/home.ts"],
     may: [...WIRE, ...OBJECT],
     packages: EDGE_PACKAGES,
   },

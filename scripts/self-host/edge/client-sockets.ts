@@ -7,7 +7,7 @@ import type { Result } from "../../../domain/result.ts";
 import { OPEN_SOCKET, SOCKETS, type SocketAsked } from "../../../durable-objects/object-line.ts";
 import { readSocketGroup, SocketGroupWriter } from "../../../durable-objects/socket-group.ts";
 import { PING, PONG } from "../../../durable-objects/tenant-socket.ts";
-import type { SocketOpening } from "../../../src/http/home.ts";
+import type { SocketOpening } from "../../../src/home.ts";
 
 /** How late the object may hear of a ping. */
 const PINGS_TOLD_WITHIN_MS = 250;

@@ -2,7 +2,7 @@
 // room for reports, cancels and the killswitch.
 
 import { log } from "../../../contract/log.ts";
-import type { Disk } from "../../../src/http/home.ts";
+import type { Disk } from "../../../src/home.ts";
 import { MIB, readDisk } from "../disk.ts";
 
 const LOOK_EVERY_MS = 1_000;

@@ -2,7 +2,7 @@
 // tenants each does one heavy call at a time and then leaves twice that time to the others; a single active tenant is
 // not limited.
 
-import type { Lane } from "../../../src/http/lanes.ts";
+import type { Lane } from "../../../src/home.ts";
 import { Refused } from "../../../src/http/refused.ts";
 
 const ALONE_AT_A_TIME = 8;

@@ -8,7 +8,7 @@ import type { Refusal } from "../../../domain/refusal.ts";
 import type { Result } from "../../../domain/result.ts";
 import { linesOf } from "../../../durable-objects/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../../durable-objects/object-line.ts";
-import type { SocketOpening } from "../../../src/http/home.ts";
+import type { SocketOpening } from "../../../src/home.ts";
 import type { ClientSocket } from "./client-sockets.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";

@@ -14,7 +14,7 @@ import type { ObjectProcess } from "../../../scripts/self-host/edge/object-proce
 import type { TextConnections } from "../../../scripts/self-host/edge/text-connections.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
-import type { Home } from "../../../src/http/home.ts";
+import type { Home } from "../../../src/home.ts";
 import { PrivateDoor } from "../../../src/private-door.ts";
 import { newClient, socketsOf } from "./line-sockets.ts";
 

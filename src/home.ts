@@ -2,10 +2,12 @@
 // workerd. On Cloudflare, and where workerd serves alone, there is none.
 
 import type { Context } from "hono";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
-import type { Credential } from "../../durable-objects/operations/keys.ts";
-import type { Lane } from "./lanes.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import type { Result } from "../domain/result.ts";
+import type { Credential } from "../durable-objects/operations/keys.ts";
+
+/** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */
+export type Lane = "vital" | "usual" | "heavy" | "waiting";
 
 export interface Home {
   /** Has the app in workerd answer the request, for bindings that Node lacks. */

@@ -1,0 +1,18 @@
+// A job as the live view has it: without its long values.
+
+import type { JobResource } from "../../contract/job.ts";
+import type { LiveJob } from "../../contract/live.ts";
+import { startOf } from "../../contract/start-of.ts";
+
+const PROMPT_START_CHARS = 200;
+
+export const toLiveJob = ({
+  prompt,
+  input: _input,
+  result: _result,
+  truncated: _truncated,
+  ...rest
+}: JobResource): LiveJob => ({
+  ...rest,
+  prompt_start: startOf(prompt, PROMPT_START_CHARS),
+});

@@ -1,0 +1,36 @@
+// Whether this browser is signed in, told to its other tabs and to the next visit. Only a hint, not a secret: without
+// it a page asks for its session at every visit, and does not learn what another tab did.
+
+const KEPT_AS = "signalbox.signed-in";
+const OUT = "out";
+
+/** `out`: the user signed out. `none`: never signed in, or the session ended. */
+export type Hint = "in" | "out" | "none";
+
+const say = (kept: string | null): void => {
+  try {
+    if (kept === null) localStorage.removeItem(KEPT_AS);
+    else localStorage.setItem(KEPT_AS, kept);
+  } catch {
+    // As the header says.
+  }
+};
+
+export const sayHint = (hint: Hint): void => {
+  // Other tabs hear only of changes, so each sign-in is another text.
+  say(hint === "none" ? null : hint === "out" ? OUT : String(Date.now()));
+};
+
+export const readHint = (): Hint => {
+  try {
+    const kept = localStorage.getItem(KEPT_AS);
+    return kept === null ? "none" : kept === OUT ? "out" : "in";
+  } catch {
+    return "in";
+  }
+};
+
+export const whenAnotherTabSays = (listen: () => void): void =>
+  addEventListener("storage", ({ key }) => {
+    if (key === KEPT_AS) listen();
+  });

@@ -1,0 +1,126 @@
+// Answers and timers that come late: what is newer stays, and nobody misses a refusal.
+
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { register } from "./acting-worker.ts";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+const POLL_MS = 15_000;
+
+describe.skipIf(lacksBrowser())("a late answer", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld();
+    await world.untilWorker();
+    await register(world, "box-1", { concurrency: 5 });
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  /** Holds the next answer to such a request until `release`. */
+  const hold = async (page: Page, address: string | RegExp, method: string) => {
+    const held = Promise.withResolvers<void>();
+    const isOpen = Promise.withResolvers<void>();
+    await page.route(address, async (route) => {
+      if (route.request().method() !== method) return route.continue();
+      const response = await route.fetch();
+      held.resolve();
+      await isOpen.promise;
+      await route.fulfill({ response });
+    });
+    return { held: held.promise, release: () => isOpen.resolve() };
+  };
+
+  it("of the poll of workers does not undo what a message told meanwhile", async () => {
+    const { page } = await world.visit("/");
+    await page.clock.install();
+    await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.goto(`${world.server.url}/#/fleet`);
+    const row = page.getByRole("row").filter({ hasText: "box-1" });
+    await row.getByText("idle").waitFor();
+    const poll = await hold(page, /\/api\/workers\?limit=200$/, "GET");
+    await page.clock.fastForward(POLL_MS);
+    await poll.held;
+    await world.call("POST", "/api/workers/box-1/pause", { reason: "new fans" });
+    await row.getByText("new fans").waitFor();
+    const answered = page.waitForResponse(/\/api\/workers\?limit=200$/);
+    poll.release();
+    await (await answered).finished();
+    await page.clock.runFor(500);
+    expect(await row.getByText("new fans").count()).toBe(1);
+    await world.call("POST", "/api/workers/box-1/resume");
+  });
+
+  it("of the killswitch does not undo a confirmation that came before it", async () => {
+    const { page } = await world.open("");
+    const answer = await hold(page, "**/killswitch", "POST");
+    await page.getByRole("button", { name: "Killswitch" }).click();
+    await page.getByLabel("Reason").fill("drill");
+    await page.getByRole("button", { name: "Engage level 1" }).click();
+    await answer.held;
+    const banner = page.getByRole("region", { name: "Killswitch" });
+    await banner.getByText("1 of 2").waitFor();
+    answer.release();
+    await page.getByText("Killswitch engaged at level 1.").waitFor();
+    await banner.getByText("1 of 2").waitFor();
+    // An alert whose text changes is announced again, and a time changes with each second.
+    expect(await banner.getByRole("alert").locator("time").count()).toBe(0);
+    await world.call("DELETE", "/killswitch?resume_all=true");
+  });
+
+  it("that refuses is told also to one who closed the dialog", async () => {
+    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "gone", tags: ["nobody"] });
+    const { page } = await world.open(`jobs/${id}`);
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await world.call("POST", `/api/jobs/${id}/cancel`);
+    const answer = await hold(page, `**/api/jobs/${id}/cancel`, "POST");
+    await page.getByRole("button", { name: "Cancel the job" }).click();
+    await answer.held;
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+    answer.release();
+    await page.locator(".notice-failed").getByText("cancelled").waitFor();
+  });
+
+  it("to another span leaves the figures under the name of their own", async () => {
+    const { page } = await world.open("cost");
+    await page.getByRole("heading", { name: "Today" }).waitFor();
+    await page.route("**/api/cost?**", (route) => route.abort());
+    await page.getByLabel("Span").selectOption("yesterday");
+    await page.getByRole("alert").first().waitFor();
+    await page.getByRole("heading", { name: "Today" }).waitFor();
+    expect(await page.getByRole("heading", { name: "Yesterday" }).count()).toBe(0);
+  });
+
+  it("is not taken for silence where the page was hidden and its timers slept", async () => {
+    const { page } = await world.visit("/");
+    let opened = 0;
+    page.on("websocket", () => {
+      opened += 1;
+    });
+    await page.clock.install();
+    await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    for (let minute = 0; minute < 2; minute += 1) {
+      const polled = page.waitForResponse(/\/api\/workers\?limit=200$/, { timeout: 5000 });
+      await page.clock.fastForward(60_000);
+      await polled;
+    }
+    expect(opened).toBe(1);
+  });
+
+  it("of the first connection makes no list be read again", async () => {
+    await world.call("POST", "/api/jobs", { prompt: "listed once", tags: ["nobody"] });
+    const { page } = await world.open("jobs");
+    await page.locator("tr[data-job]").first().waitFor();
+    let reads = 0;
+    page.on("request", (request) => {
+      if (/\/api\/jobs\?.*limit=50/.test(request.url())) reads += 1;
+    });
+    await page.reload();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.locator("tr[data-job]").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(reads).toBe(1);
+  });
+});

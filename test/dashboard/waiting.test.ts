@@ -1,0 +1,52 @@
+// Why a job waits, and what a change of many jobs tells.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { QueueView } from "../../contract/insight.ts";
+import type { LiveJob } from "../../contract/live.ts";
+import { clearBoard, queue } from "../../dashboard/state/board.ts";
+import { changePart } from "../../dashboard/state/bulk-change.ts";
+import { reasonOf } from "../../dashboard/state/waiting.ts";
+
+const asks = { provider: null, model: null, tags: ["gpu"], api: null };
+
+const waiting = (reason: string): LiveJob => ({ ...asks, status: "pending", waiting_reason: reason }) as LiveJob;
+
+describe("why a job waits", () => {
+  beforeEach(() => {
+    clearBoard();
+    const group = { ...asks, excluded_providers: [], count: 2, oldest_at: "2026-01-01T00:00:00.000Z" };
+    queue.value = {
+      groups: [{ ...group, reason: "every worker is at capacity" }],
+      groups_total: 1,
+      total: 2,
+      delayed: 1,
+    } satisfies QueueView;
+  });
+
+  it("is what its group waits for now, not what it waited for when it was read", () => {
+    expect(reasonOf(waiting('no worker offers tag "gpu"'))).toBe("every worker is at capacity");
+  });
+
+  it("is its own delay while it may not run, though others that ask for the same wait for a worker", () => {
+    const later = `attempt 1 of 3 failed, it is tried again at ${new Date(Date.now() + 60_000).toISOString()}`;
+    expect(reasonOf(waiting(later))).toBe(later);
+    expect(reasonOf(waiting("not to run before 2026-01-01T00:00:00.000Z"))).toBe("every worker is at capacity");
+  });
+});
+
+describe("a change of many jobs", () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it("counts the refused of all its parts", async () => {
+    const reports = [
+      { changed: 2, refused: { job_state: 3 }, remaining: 3 },
+      { changed: 0, refused: { job_state: 3 }, remaining: 3 },
+      { changed: 4, refused: {}, remaining: 0 },
+    ];
+    vi.stubGlobal("fetch", async () => Response.json(reports.shift()));
+    const tally = { changed: 0, refused: 0 };
+    for (const status of ["pending", "running"])
+      await changePart("cancel", { filter: { status }, total: 5, isCapped: false }, false, tally, () => {});
+    expect(tally).toEqual({ changed: 6, refused: 3 });
+  });
+});
