@@ -181,13 +181,15 @@ function grandparent() {
 
 /**
  * npm's shell does not pass signals on. If the shell is gone, npm was stopped; if npm is gone and its shell is not, npm
- * was killed. In both cases the child is stopped.
+ * was killed. In both cases the child is stopped. With `exec` npm itself is the parent: it passes signals on, and ends
+ * after us.
  */
 function followNpm(child) {
+  const hasShell = !process.env.npm_lifecycle_script?.startsWith("exec ");
   const born = { parent: process.ppid, grandparent: grandparent() };
   const poll = setInterval(() => {
     const isParentGone = process.ppid !== born.parent;
-    if (!isParentGone && grandparent() === born.grandparent) return;
+    if (!isParentGone && (!hasShell || grandparent() === born.grandparent)) return;
     clearInterval(poll);
     child.kill(isParentGone ? "SIGTERM" : "SIGKILL");
   }, ORPHAN_POLL_MS);

@@ -191,6 +191,14 @@ describe("the fallback", () => {
     });
   });
 
+  test("leaves a provider that refused all of the job's retries alone for a while, so that others do not hit it first", () => {
+    const spent = { ...run(pendingJob(), { instance: "on-a", provider: "a" }), rateLimitRetries: 3 };
+    expect(limited(spent, 60_000, { fallbackProviders: ["b"] })).toMatchObject({
+      backoffUntilAt: NOON + 60_000,
+      job: { status: "pending", excludedProviders: ["a"], readyAt: null },
+    });
+  });
+
   test("gives the next provider all of its own rate-limit retries", () => {
     const spent = { ...run(pendingJob(), { instance: "on-a", provider: "a" }), rateLimitRetries: 3 };
     const next = limited(spent, null, { fallbackProviders: ["b"] }).job;

@@ -1,5 +1,7 @@
 // The cost of a fleet of the largest size: memory per worker, and a refused dispatch that lists the closest workers.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { explain, explainClosest } from "../../domain/explanation.ts";
 import { Fleet } from "../../domain/fleet.ts";
@@ -62,4 +64,23 @@ test("a refusal shows the workers that came closest, as the whole explanation ha
   for (const verdict of closest) expect(whole).toContainEqual(verdict);
   expect(closest[0]?.reasons).toEqual(["at capacity (0 of 0)"]);
   expect(explainClosest(fleet, asked, policy(), 5_000)).toHaveLength(1_000);
+});
+
+test("providers whose jobs have all ended leave nothing behind, however many there were", () => {
+  const fleet = new Fleet();
+  fleet.put(worker({ concurrency: 1_000 }), NOON);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const heldBytes = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heldBytes();
+  for (let at = 0; at < 50_000; at += 1) {
+    const provider = `${at}`.padStart(128, "p");
+    fleet.addLoad("w1", provider, 1);
+    fleet.addLoad("w1", provider, -1);
+  }
+  expect(heldBytes() - before).toBeLessThan(2 * 1_024 * 1_024);
+  expect(fleet.get("w1")?.load).toBe(0);
 });

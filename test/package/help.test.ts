@@ -10,10 +10,11 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const { scripts } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as {
   scripts: Record<string, string>;
 };
-const ours = Object.entries(scripts).filter(([, command]) => command.startsWith("node scripts/setup.mjs "));
+const OURS = /^(?:exec )?node (?=scripts\/setup\.mjs )/;
+const ours = Object.entries(scripts).filter(([, command]) => OURS.test(command));
 
 it.each(ours)("npm run %s -- --help says what it is", async (_name, command) => {
-  const [, ...args] = command.split(" ");
+  const args = command.replace(OURS, "").split(" ");
   const { stdout } = await promisify(execFile)("node", [...args, "--help"], { cwd: ROOT, timeout: 20_000 });
   expect(stdout).toMatch(/npm (run |start|test)/);
 });

@@ -70,7 +70,7 @@ const WAYS = {
 };
 
 test.each(Object.entries(WAYS))(
-  "%s ends the server with all its processes",
+  "%s ends the server with all its processes, and npm after them",
   async (_, end) => {
     const port = await freePort();
     const npm = spawn("npm", ["start", "--silent", "--", "--no-worker"], {
@@ -90,7 +90,8 @@ test.each(Object.entries(WAYS))(
       expect(childProcesses(data.path)).toHaveLength(2);
       end(npm.pid as number);
       await ended;
-      await expect.poll(() => childProcesses(data.path), { timeout: 15_000 }).toEqual([]);
+      // Who waits for npm may copy the data folder.
+      expect(childProcesses(data.path)).toEqual([]);
       expect(await health()).toBe(0);
     } finally {
       if (npm.pid !== undefined && npm.exitCode === null && npm.signalCode === null) process.kill(-npm.pid, "SIGKILL");

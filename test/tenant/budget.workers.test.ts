@@ -123,6 +123,20 @@ describe("a budget that engages the killswitch", () => {
     ]);
   });
 
+  it("is reached by what a failed attempt cost, too, and by a report that comes too late", async () => {
+    for (const isLate of [false, true]) {
+      const world = await newWorld();
+      await worker(world, "openai");
+      await world.ok("PUT", "/config", { budget: { day_usd: 1, on_reached: "killswitch" } });
+      const { id, lease } = await world.ok("POST", "/dispatch", { prompt: "x", max_attempts: 1 });
+      if (isLate) await world.ok("POST", `/api/jobs/${id}/cancel`);
+      const error = { code: "boom", message: "it broke" };
+      const { status } = await world.post(`/api/jobs/${id}/fail`, { lease, error, cost_usd: 1 });
+      expect(status).toBe(isLate ? 409 : 200);
+      expect(await world.ok("GET", "/killswitch")).toMatchObject({ level: 1, activated_by: "signalbox" });
+    }
+  });
+
   it("holds for as long as the budget is reached: again after a clear, and no more once the budget is raised", async () => {
     const { world } = await overspent();
     expect(await world.ok("DELETE", "/killswitch?resume_all=true")).toMatchObject({

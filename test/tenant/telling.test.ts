@@ -1,6 +1,7 @@
 // What a tenant's sockets are sent, in which frames, and how many there are: with sockets that note what they are sent.
 
 import { describe, expect, it } from "vitest";
+import { ok } from "../../domain/result.ts";
 import { LineSockets } from "../../durable-objects/line-sockets.ts";
 import type { Live } from "../../durable-objects/live.ts";
 import { SocketIntake } from "../../durable-objects/socket-intake.ts";
@@ -92,6 +93,33 @@ describe("a tenant", () => {
   it("has 32,000 sockets at most, however they reach it", () => {
     const isFull = (...sizes: number[]) => new Sockets(sizes.map((size) => ({ size, all: () => [] }))).isFull;
     expect([isFull(20_000, 11_999), isFull(20_000, 12_000)]).toEqual([false, true]);
+  });
+
+  it("that is full opens no further socket: the platform would refuse it after the turn was stored", async () => {
+    const hash = "of its secret";
+    const facts = { id: "key", name: "key", role: "admin", hash, previousHash: null, revokedAt: null };
+    const key = { ...facts, lastUsedAt: Date.now() };
+    const told: string[] = [];
+    const openWith = (size: number) => {
+      const parts = {
+        tenant: "t",
+        database: {},
+        store: { keys: { find: () => key } },
+        sockets: new Sockets([{ size, all: () => [] }]),
+        live: {},
+        turns: {
+          memory: { movedTo: null },
+          run: async (work: () => unknown) => work(),
+          afterCommit: () => told.push("accepted"),
+        },
+      };
+      const intake = new SocketIntake(parts as unknown as ConstructorParameters<typeof SocketIntake>[0]);
+      return intake.open(socketOf(attachmentOf("")), { kind: "key", id: "key", hash }, null);
+    };
+    expect(await openWith(32_000)).toMatchObject({ ok: false, error: { code: "overloaded" } });
+    expect(told).toEqual([]);
+    expect(await openWith(31_999)).toEqual(ok(null));
+    expect(told).toContain("accepted");
   });
 
   it("finds those on its lines by kind and key, until each has closed", () => {

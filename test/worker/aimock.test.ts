@@ -46,6 +46,14 @@ test("the same server as a local runtime is asked for its models, and one of the
   expect(outcome).toMatchObject(answered);
 });
 
+test("a hosted provider is asked at SERVICE_RUNTIME_URL instead of its own address, whose path a bare host gets", async () => {
+  for (const runtimeUrl of [mock.url, `${mock.url}/v1/`]) {
+    const runtime = openRuntime("openai", { ...options, runtimeUrl });
+    expect(runtime.address).toBe(`${mock.url}/v1`);
+    expect(await ask(runtime, "gpt-4o")).toMatchObject(answered);
+  }
+});
+
 test("a job completes over Anthropic's API", async () => {
   const runtime = openHosted("anthropic", { baseUrl: `${mock.url}/v1`, api: "anthropic" }, options);
   expect(await ask(runtime, "claude-sonnet-4-5")).toMatchObject(answered);

@@ -2,12 +2,18 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
+import { FakeRuntime } from "./fake-runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+/** Longer than a worker needs to connect. */
+const SLOW_MS = 1_500;
 
 let coordinator: FakeCoordinator;
 const children: ChildProcess[] = [];
@@ -59,6 +65,73 @@ test("a worker ends its job after SIGTERM and exits with 0", async () => {
   expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a", result: { text: "slowly" } });
   expect((await exited).code).toBe(0);
   expect(coordinator.received.some((one) => one.type === "presence" && one.concurrency === 0)).toBe(true);
+});
+
+test("one Ctrl-C that arrives twice, from the terminal and from npm, ends its job; another one ends it at once", async () => {
+  const { child, exited } = startWorker(["--runtime", "echo", "--instance", "w1", "--concurrency", "2"]);
+  await coordinator.waitFor("presence");
+  coordinator.assign(assignedJob({ id: "a", prompt: "slowly", input: { delay_ms: 400 } }));
+  coordinator.assign(assignedJob({ id: "b", prompt: "for long", input: { delay_ms: 60_000 } }));
+  await coordinator.waitFor("job.started", ({ job_id }) => job_id === "b");
+  child.kill("SIGINT");
+  await pause(100);
+  child.kill("SIGINT");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a" });
+  await pause(500);
+  child.kill("SIGINT");
+  expect((await exited).code).toBe(1);
+});
+
+test("a worker whose coordinator takes connections and says nothing ends at once after SIGTERM", async () => {
+  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  // The config comes from elsewhere, so that only the connection hangs.
+  const env = { SERVICE_API_URL: url, SERVICE_CONFIG_URL: `${coordinator.url}/config` };
+  const { child, exited } = startWorker(["--runtime", "echo"], env);
+  await once(silent, "connection");
+  child.kill("SIGTERM");
+  const inTime = await Promise.race([exited, pause(4_000).then(() => "too late")]);
+  silent.close();
+  expect(inTime).toMatchObject({ code: 0 });
+});
+
+test("a worker prints its runtime's address, and each job that fails, with the reason", async () => {
+  const lists = { data: [{ id: "m" }] };
+  const broken = { error: { message: "the model broke", code: "model_broke" } };
+  const runtime = await new FakeRuntime(({ path }) =>
+    path.endsWith("/models") ? { body: lists } : { status: 400, body: broken },
+  ).start();
+  try {
+    const { child, exited } = startWorker(["--runtime", "vllm", "--instance", "w1"], {
+      SERVICE_RUNTIME_URL: runtime.url,
+    });
+    await coordinator.waitFor("presence");
+    coordinator.assign(assignedJob({ id: "a" }));
+    const { error } = await coordinator.waitFor("job.failed");
+    child.kill("SIGTERM");
+    const { output } = await exited;
+    expect(output).toContain(`w1 serves vllm with vllm at ${runtime.url}, 1 at a time, for ${coordinator.url}`);
+    expect(error.message).toContain("the model broke");
+    expect(output).toContain(`job a failed: ${error.code}: ${error.message}`);
+  } finally {
+    await runtime.stop();
+  }
+});
+
+test("a worker whose runtime does not answer says so with its first presence, before it is offered anything", async () => {
+  const runtime = createServer((request) => setTimeout(() => request.socket.destroy(), SLOW_MS));
+  await once(runtime.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}`;
+  try {
+    const { child, exited } = startWorker(["--runtime", "vllm"], { SERVICE_RUNTIME_URL: url });
+    const { unavailable } = await coordinator.waitFor("presence");
+    expect(unavailable).toMatch(`the runtime at ${url}/v1 does not answer`);
+    child.kill("SIGTERM");
+    expect((await exited).output).toContain(`worker: taking no jobs: ${unavailable}`);
+  } finally {
+    runtime.close();
+  }
 });
 
 test("a key that the coordinator refuses ends the process with 1 and what to change", async () => {

@@ -1,0 +1,63 @@
+// The columns that history is searched by follow a job's record through each change that is sent to history.
+
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { labelsOf } from "../../domain/job.ts";
+import { readJob } from "../../domain/job-record.ts";
+import { newWorld, type World } from "../support/workerd/client.ts";
+import { present } from "../support/workerd/job-steps.ts";
+
+/** History's columns of a job, and what its record there says they are. */
+const columnsOf = async (world: World, id: string) => {
+  await world.stub.drain();
+  const row = await env.DB.prepare("SELECT * FROM jobs WHERE tenant = ? AND id = ?")
+    .bind(world.tenant, id)
+    .first<Record<string, string | number | null>>();
+  const { tenant: _tenant, id: _id, seq: _seq, record, ...columns } = row ?? {};
+  const job = readJob(String(record));
+  const recorded = {
+    version: job.version,
+    status: job.status,
+    worker: job.assignedWorker,
+    schedule: job.schedule,
+    key_id: job.keyId,
+    ran_provider: job.ranProvider,
+    ran_model: job.ranModel,
+    error_code: job.error?.code ?? null,
+    error_message: job.error?.message ?? null,
+    cost_nano_usd: job.costNanoUsd,
+    labels: JSON.stringify(labelsOf(job)),
+    created_at: job.createdAt,
+    finished_at: job.finishedAt,
+  };
+  return { columns, recorded };
+};
+
+test("each column is what the record says, from a job's creation over its failure and its retry to its end", async () => {
+  const world = await newWorld();
+  const { id } = await world.ok("POST", "/api/jobs", { prompt: "x", tags: ["one"], metadata: { team: "blue" } });
+  const path = `/api/jobs/${id}`;
+  const spent = { usage: { input_tokens: 1, output_tokens: 2 } };
+  const error = { code: "refused", message: "the model refused", retryable: false };
+  const steps: [string, () => Promise<unknown>][] = [
+    ["created", async () => undefined],
+    ["assigned", () => present(world, "w", { tags: "one,two" })],
+    ["started", () => world.ok("POST", `${path}/start`, { lease: 1 })],
+    ["changed", () => world.ok("PATCH", path, { tags: ["two"] })],
+    ["failed", () => world.ok("POST", `${path}/fail`, { lease: 1, error, cost_usd: 0.5, ...spent })],
+    ["retried", () => world.ok("POST", `${path}/retry`)],
+    ["done", () => world.ok("POST", `${path}/complete`, { lease: 2, result: 1, cost_usd: 0.25, model: "m", ...spent })],
+  ];
+  const seen: Record<string, unknown>[] = [];
+  for (const [step, take] of steps) {
+    await take();
+    const { columns, recorded } = await columnsOf(world, id);
+    expect([step, columns]).toEqual([step, recorded]);
+    seen.push(columns);
+  }
+  const [created, , , changed, failed, , done] = seen;
+  expect(created).toMatchObject({ status: "pending", worker: null, cost_nano_usd: null, finished_at: null });
+  expect(failed).toMatchObject({ error_code: "refused", cost_nano_usd: 5e8, ran_provider: "openai", worker: "w" });
+  expect(done).toMatchObject({ error_code: null, error_message: null, cost_nano_usd: 25e7, ran_model: "m" });
+  expect(changed?.labels).not.toBe(created?.labels);
+});
