@@ -4,6 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
+import { isAddress, NOT_AN_ADDRESS } from "../contract/address.ts";
 import { LOCAL_URL } from "../contract/values.ts";
 import { Failure } from "./failure.ts";
 
@@ -64,8 +65,8 @@ export const loginOf = (env: Environment): { url: string; key: string | undefine
 /** An address that fetch can use; `what` names where it comes from. @throws Failure */
 export const checkedAddress = (text: string, what = ""): string => {
   const url = text.trim().replace(/\/+$/, "");
-  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url;
-  throw new Failure(`${what}"${url}" is not an address: it must start with http:// or https://`);
+  if (isAddress(url)) return url;
+  throw new Failure(`${what}"${url}" ${NOT_AN_ADDRESS}`);
 };
 
 const sameOrigin = (one: string, other: string): boolean =>

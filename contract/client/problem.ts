@@ -2,6 +2,7 @@
 // document. `code` is stable and safe to branch on.
 
 import type { RefusalCode } from "../../domain/refusal.ts";
+import { objectOf, parseJson } from "../json-object.ts";
 import type { ProblemResource } from "../problem.ts";
 
 export type ProblemCode =
@@ -50,18 +51,30 @@ const secondsUntil = (retryAfter: string | null): number | null => {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 };
 
-/** The front door has its clients' error format. */
-interface ClientsError {
-  readonly error?: { readonly message: string; readonly type: string; readonly code?: string | null };
-}
+const textOf = (...values: readonly unknown[]): string | undefined =>
+  values.find((value) => typeof value === "string" && value !== "") as string | undefined;
 
-/** The problem of an answer that is not a success. */
+const listOf = <Entry>(value: unknown): Entry[] => (Array.isArray(value) ? value : []);
+
+/**
+ * The problem of an answer that is not a success. The front door has its clients' error format, and a server between may
+ * answer anything.
+ */
 export const problemOf = async (response: Response): Promise<ApiProblem> => {
-  const retryAfterSeconds = secondsUntil(response.headers.get("retry-after"));
-  const title = response.statusText || `HTTP ${response.status}`;
-  const isProblem = (response.headers.get("content-type") ?? "").includes("json");
-  const body = isProblem ? ((await response.json().catch(() => ({}))) as Partial<ProblemResource> & ClientsError) : {};
-  const { error, ...problem } = body;
-  const said = error === undefined ? {} : { detail: error.message, code: error.code ?? error.type };
-  return new ApiProblem({ title, ...said, ...problem, status: response.status }, { retryAfterSeconds });
+  const { status, statusText, headers } = response;
+  const isJson = (headers.get("content-type") ?? "").includes("json");
+  const body = objectOf(isJson ? parseJson(await response.text()) : null);
+  const said = objectOf(body.error);
+  return new ApiProblem(
+    {
+      status,
+      title: textOf(body.title, statusText) ?? `HTTP ${status}`,
+      detail: textOf(body.detail, said.message) ?? "",
+      code: textOf(body.code, said.code, said.type) ?? "unexpected_answer",
+      instance: textOf(body.instance) ?? "",
+      errors: listOf(body.errors),
+      workers: listOf(body.workers),
+    },
+    { retryAfterSeconds: secondsUntil(headers.get("retry-after")) },
+  );
 };

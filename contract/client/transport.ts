@@ -1,6 +1,7 @@
 // One request and its answer, over any `fetch`. A temporary failure is retried if the service says that it did nothing,
 // or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
+import { isAddress, NOT_AN_ADDRESS } from "../address.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../secret-text.ts";
 import { ApiProblem, problemOf } from "./problem.ts";
 
@@ -162,9 +163,11 @@ export class Transport {
   readonly #base: string;
   readonly #fetch: typeof fetch;
 
+  /** @throws TypeError if `url` is no address. */
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#base = options.url.replace(/\/+$/, "");
+    if (this.#base !== "" && !isAddress(this.#base)) throw new TypeError(`url "${options.url}" ${NOT_AN_ADDRESS}`);
     // Called without `this`, because a browser's fetch refuses any other.
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
   }

@@ -155,6 +155,12 @@ describe("what fails in passing", () => {
   );
 });
 
+describe("a client", () => {
+  it.each(["box:8787", "localhost", "ftp://box", "http://"])("is not made for the address %s", (url) => {
+    expect(() => createClient({ url })).toThrow(`url "${url}" is not an address: it must start with http`);
+  });
+});
+
 describe("an answer that is no success", () => {
   it("is a problem with its code, its words and the request's id", async () => {
     const { client } = clientOf([problem(409, "job_completed")]);
@@ -168,6 +174,28 @@ describe("an answer that is no success", () => {
     expect(await refusal(clientOf([html]).client.jobs.get("j1"))).toMatchObject({ code: "unexpected_answer" });
     const missing = () => new Response("nothing here", { status: 404, statusText: "Not Found" });
     expect(await refusal(clientOf([missing]).client.jobs.get("j1"))).toMatchObject({ status: 404, title: "Not Found" });
+  });
+
+  it.each([
+    ["null", {}],
+    ['{"error": null}', {}],
+    ['{"error": "no"}', {}],
+    ['{"errors": {}, "workers": 3, "detail": {}}', {}],
+    ['{"error": {"message": "not you", "type": "permission_error"}}', { message: "not you", code: "permission_error" }],
+  ])("of a server between whose body is %s keeps its status", async (body, more) => {
+    const between = () =>
+      new Response(body, { status: 403, statusText: "Forbidden", headers: { "content-type": "application/json" } });
+    const { client, seen } = clientOf([between]);
+    expect(await refusal(client.jobs.get("j1"))).toMatchObject({
+      status: 403,
+      title: "Forbidden",
+      message: "Forbidden",
+      code: "unexpected_answer",
+      errors: [],
+      workers: [],
+      ...more,
+    });
+    expect(seen).toHaveLength(1);
   });
 
   it("is not followed elsewhere with the key", async () => {
