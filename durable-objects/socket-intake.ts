@@ -76,13 +76,18 @@ export class SocketIntake {
       sessionId,
       seq: 0,
     };
-    turns.afterCommit(() => sockets.accept(socket, attachment));
+    turns.afterCommit(() => {
+      if (instance !== null) turns.loadedMemory?.openingSockets.delete(instance);
+      sockets.accept(socket, attachment);
+    });
     if (instance === null) turns.afterCommit(() => live.welcome(socket));
-    else
+    else {
+      turns.memory.openingSockets.add(instance);
       turns.inTurn(caller, (turn) => {
         for (const message of welcome(turn, instance)) this.#say(socket, message);
         return ok(null);
       });
+    }
   }
 
   #say(socket: TenantSocket, message: CoordinatorMessage): void {
@@ -173,7 +178,7 @@ export class SocketIntake {
     if (left === null) return;
     const { instance, signAt } = left;
     await turns.decide(SERVICE, (turn) => {
-      noteDisconnected(turn, instance, { signAt, isConnected: sockets.isConnected(instance) });
+      noteDisconnected(turn, instance, { signAt, isConnected: turn.lastSocketSign(instance) !== null });
       return ok(null);
     });
   }

@@ -74,10 +74,6 @@ export class Sockets {
     return socket === undefined ? null : lastSignOn(socket);
   }
 
-  isConnected(instance: string): boolean {
-    return this.#workers.has(instance);
-  }
-
   viewers(): TenantSocket[] {
     if (!this.#mayHaveViewers) return [];
     const viewers = this.#all(VIEWER);

@@ -134,13 +134,14 @@ export class TurnRunner {
 
   newTurn(caller: Caller): Turn {
     const nowAt = Date.now();
+    const { memory } = this;
     const context = {
       nowAt,
       random: Math.random,
       newId: () => this.#nextId(nowAt),
-      lastSocketSign: (instance: string) => this.#tools.sockets.lastSignOf(instance),
+      lastSocketSign: (instance: string) =>
+        this.#tools.sockets.lastSignOf(instance) ?? (memory.openingSockets.has(instance) ? nowAt : null),
     };
-    const { memory } = this;
     this.#outbox ??= new OutboxWriter(memory);
     return new Turn(this.#tools.store, memory, this.#outbox, context, caller);
   }

@@ -46,6 +46,8 @@ export interface Memory {
   movedTo: string | null;
   /** The worker of each conversation's previous turn. */
   readonly affinity: Affinity;
+  /** Workers whose new socket is accepted after this commit. */
+  readonly openingSockets: Set<string>;
   /** Workers whose socket dropped or whose key was revoked, and when: front-door jobs soon leave them. */
   readonly socketGoneAt: Map<string, number>;
   /** Open jobs of the keys with a limit on jobs. */
@@ -126,6 +128,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     counters,
     movedTo: store.settings.movedTo(),
     affinity: new Affinity(),
+    openingSockets: new Set(),
     socketGoneAt: new Map(),
     openByKey: new Map(
       keys

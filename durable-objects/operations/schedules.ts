@@ -26,6 +26,7 @@ import { budgetAgainst } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
 import { refuseBacklog } from "./jobs.ts";
+import { countRequest, refuseModel, refuseOverLimits } from "./key-limits.ts";
 import { routePolicy } from "./route-policy.ts";
 import { admit } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -38,6 +39,8 @@ export const create = (turn: Turn, request: NewSchedule): Result<ScheduleResourc
   if (turn.store.schedules.find(request.name) !== null) return err({ code: "schedule_exists", name: request.name });
   const created = createSchedule(request, turn.nowAt);
   if (!created.ok) return created;
+  const allowed = refuseModel(turn, [created.value.model]);
+  if (!allowed.ok) return allowed;
   put(turn, created.value);
   turn.audit("schedule.created", request.name, timingDetail(created.value));
   return ok(present(turn, created.value));
@@ -89,6 +92,8 @@ export const edit = (
   if (found === null) return err(notFound("schedule", request.name));
   const checked = editSchedule(found, request.patch, turn.nowAt);
   if (!checked.ok) return checked;
+  const allowed = refuseModel(turn, [checked.value.model]);
+  if (!allowed.ok) return allowed;
   // A run that was due before the edit still happens; the edit applies to the result.
   const current = runIfDue(turn, found);
   const edited = editSchedule(current, request.patch, turn.nowAt);
@@ -119,9 +124,12 @@ export const runNow = (
 const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refusal> => {
   const schedule = turn.store.schedules.find(name);
   if (schedule === null) return err(notFound("schedule", name));
-  const allowed = permit(turn.memory.killswitch, "create");
-  if (!allowed.ok) return allowed;
+  const permitted = permit(turn.memory.killswitch, "create");
+  if (!permitted.ok) return permitted;
+  const limited = refuseOverLimits(turn, [schedule.model]);
+  if (!limited.ok) return limited;
   const { run } = applyPlan(turn, schedule, planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level));
+  countRequest(turn, run.job_id !== null);
   turn.audit("schedule.run", name, { outcome: run.outcome, job_id: run.job_id });
   return ok(run);
 };

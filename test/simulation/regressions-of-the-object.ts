@@ -344,4 +344,27 @@ export const REGRESSIONS_OF_THE_OBJECT: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "a worker whose new socket opened in the commit in which its former one ended counted as gone",
+    plan: {
+      seed: 31010122,
+      steps: [
+        step("create", 0.9399, 0.6017, 0.8906, 0.7292, 0.8677),
+        joined("create", 0.8679, 0.1793, 0.3519, 0.9647, 0.2684),
+        joined("connect a socket", 0.76, 0.6723, 0.2938, 0.5524, 0.2204),
+        step("report presence", 0.6209, 0.9532, 0.0601, 0.7038, 0.6707),
+        step("report presence", 0.7819, 0.7292, 0.4291, 0.1123, 0.0936),
+        joined("crash a worker", 0.907, 0.6402, 0.2979, 0.8268, 0.7405),
+        joined("connect a socket", 0.9415, 0.3811, 0.065, 0.7456, 0.7959),
+        step("wait for a job", 0.5203, 0.5949, 0.4275, 0.9103, 0.6683),
+        step("ask at the front door", 0.7206, 0.3155, 0.5089, 0.9069, 0.77),
+        step("cancel", 0.5934, 0.4374, 0.536, 0.5396, 0.7008),
+        step("break a turn", 0.6987, 0.0987, 0.909, 0.3672, 0.762),
+        step("release", 0.5122, 0.6346, 0.101, 0.6607, 0.8146),
+        step("throw the killswitch", 0.8803, 0.664, 0.2948, 0.3945, 0.128),
+        step("clear the killswitch", 0.8665, 0.2576, 0.2963, 0.7099, 0.1895),
+        step("repeat a creation", 0.9363, 0.7443, 0.828, 0.2181, 0.726),
+      ],
+    },
+  },
 ];

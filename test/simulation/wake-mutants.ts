@@ -88,6 +88,12 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
     "",
   ),
   mutant(
+    "a socket that opens counts only once it is accepted",
+    "durable-objects/turn-runner.ts",
+    "(memory.openingSockets.has(instance) ? nowAt : null)",
+    "null",
+  ),
+  mutant(
     "a worker whose socket died with the object is given jobs",
     "domain/fleet.ts",
     "(worker.viaSocket && !isClaiming)",

@@ -3,7 +3,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { alarm, type Body, newWorld } from "../support/workerd/client.ts";
+import { alarm, type Body, newWorld, request } from "../support/workerd/client.ts";
 import { create, HOUR_MS, history, jobsOf, read, turnBack } from "../support/workerd/schedules.ts";
 
 describe("creating", () => {
@@ -230,5 +230,26 @@ describe("the audit log", () => {
       fields: ["interval", "prompt"],
     });
     expect(JSON.stringify(entries)).not.toContain("private prompt");
+  });
+});
+
+describe("a key with limits", () => {
+  const NEW = { name: "mine", interval: "1d", prompt: "hi" };
+
+  it("makes schedules only of models that it allows, and runs no others", async () => {
+    const world = await newWorld();
+    const limits = { models: ["a*"], requests_per_minute: 1 };
+    const { key } = await world.ok("POST", "/api/keys", { name: "limited", role: "standard", limits });
+    await create(world, { name: "others", model: "zz" });
+    const refused = { status: 403, body: { code: "forbidden", detail: expect.stringContaining('model "zz"') } };
+    expect(await request(key, "POST", "/api/schedules", { ...NEW, model: "zz" })).toMatchObject(refused);
+    expect(await request(key, "POST", "/api/schedules/others/run")).toMatchObject(refused);
+    expect((await request(key, "POST", "/api/schedules", { ...NEW, model: "a1" })).status).toBe(201);
+    expect(await request(key, "PUT", "/api/schedules/mine", { model: "zz" })).toMatchObject(refused);
+    expect((await request(key, "PUT", "/api/schedules/mine", { prompt: "ho" })).status).toBe(200);
+    expect((await request(key, "POST", "/api/schedules/mine/run")).status).toBe(200);
+    const { status, body } = await request(key, "POST", "/api/schedules/mine/run");
+    expect([status, body.code]).toEqual([429, "rate_limit_exceeded"]);
+    expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
   });
 });
