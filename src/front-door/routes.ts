@@ -21,6 +21,7 @@ import { type DoorRequest, MAX_DOOR_BODY_BYTES, readDoorRequest } from "./reques
 import { answerStream } from "./stream.ts";
 
 const TAG = "Front door";
+const MODELS = "/v1/models";
 const doorBody = z.looseObject({ model: z.string() }).meta({
   id: "FrontDoorRequest",
   description: "the API's own body; unknown fields pass to the runtime unchanged",
@@ -90,7 +91,7 @@ const models = endpoint(
   {
     ...asks("listModels"),
     method: "get",
-    path: "/v1/models",
+    path: MODELS,
     tag: TAG,
     summary: "List models",
     description:
@@ -122,14 +123,22 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
       answers: { 200: { description: "The model or alias.", schema: modelResource } },
     },
     async (c, { params: named, token }) => {
-      const model = "owner" in named ? `${named.owner}/${named.model}` : named.model;
+      const model = "owner" in named ? [named.owner, named.model, ...below(c)].join("/") : named.model;
       return answer(c, unwrap(await callTenantForText(c.env, token, "getModel", { model })));
     },
   );
 
+/** The parts of the path after the owner and the model. */
+const below = (c: AppContext): string[] => c.req.path.slice(MODELS.length).split("/").slice(3);
+
+const ofOwner = modelNamed(`${MODELS}/{owner}/{model}`, ownedModel);
+
 export const doorRoutes: readonly Endpoint[] = [
   ...APIS.map(doorOf),
   models,
-  modelNamed("/v1/models/{model}", oneModel),
-  modelNamed("/v1/models/{owner}/{model}", ownedModel),
+  modelNamed(`${MODELS}/{model}`, oneModel),
+  ofOwner,
 ];
+
+/** Names with more slashes than a documented path can have, such as `accounts/fireworks/models/x`. */
+export const longModelRoute = { path: `${MODELS}/:owner/:model/*`, handle: ofOwner.handle } as const;

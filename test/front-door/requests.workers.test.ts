@@ -339,20 +339,3 @@ describe("history", () => {
     expect(jobs[0]).toMatchObject({ id: job.id, ...kept });
   });
 });
-
-describe("the models", () => {
-  it("are what workers name, else what their runtimes list, and the aliases", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", { front_door: { aliases: { "claude-local": { model: "m1" } } } });
-    await fakeWorker(world);
-    await fakeWorker(world, { instance: "w2", models: null, runtime_models: ["org/r1"] });
-    const offer = { runtime_models: ["org/r1"], apis: expect.arrayContaining(["chat/completions", "messages"]) };
-    expect(await world.ok("GET", "/api/workers/w2")).toMatchObject(offer);
-    const { body } = await world.get("/v1/models?limit=1000&limit=9");
-    expect(body).toMatchObject({ object: "list", has_more: false, first_id: "claude-local" });
-    expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(["claude-local", "m1", "org/r1"]);
-    expect((await world.get("/v1/models/m1")).body).toMatchObject({ id: "m1", object: "model", owned_by: "local" });
-    expect((await world.get("/v1/models/org/r1")).body).toMatchObject({ id: "org/r1" });
-    expect((await world.get("/v1/models/none")).body.error.code).toBe("model_not_found");
-  });
-});
