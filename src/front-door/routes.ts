@@ -9,7 +9,7 @@ import { APIS, type Api } from "../../domain/api.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
-import { idempotencyHeader } from "../http/idempotency.ts";
+import { idempotencyHeader, REPLAYED } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { operationIdOf } from "../http/openapi.ts";
 import { unwrap } from "../http/refused.ts";
@@ -37,16 +37,23 @@ const SUMMARIES: Readonly<Record<Api, string>> = {
 
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
   const request = await readDoorRequest(c, api);
-  const held = request.isLarge ? await hold(c, token, request) : request;
-  const answering = held.asking.stream ? answerStream : answerPlain;
+  if (!request.isLarge) return answerTo(c, token, request);
+  const held = await hold(c, token, request);
+  const drop = (): void =>
+    c.executionCtx.waitUntil(dropHeldBody(c.env, token, held.asking.id ?? "").catch(() => undefined));
   try {
-    return await answering(c, token, held);
+    const answered = await answerTo(c, token, held);
+    // A repeated request has no job of its own that would drop its body.
+    if (answered.headers.has(REPLAYED)) drop();
+    return answered;
   } catch (error) {
-    if (request.isLarge)
-      c.executionCtx.waitUntil(dropHeldBody(c.env, token, held.asking.id ?? "").catch(() => undefined));
+    drop();
     throw error;
   }
 };
+
+const answerTo = (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<Response> =>
+  request.asking.stream ? answerStream(c, token, request) : answerPlain(c, token, request);
 
 /**
  * Stores a body that is too large for the tenant's database until its worker fetches it, with the model's name as the

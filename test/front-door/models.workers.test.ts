@@ -15,6 +15,8 @@ describe("the models", () => {
     const { body } = await world.get("/v1/models?limit=1000&limit=9");
     expect(body).toMatchObject({ object: "list", has_more: false, first_id: "claude-local" });
     expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(["claude-local", "m1", "org/r1"]);
+    const epoch = { created: 0, created_at: "1970-01-01T00:00:00.000Z" };
+    expect((await world.get("/v1/models/claude-local")).body).toMatchObject({ owned_by: "alias", ...epoch });
     expect((await world.get("/v1/models/m1")).body).toMatchObject({ id: "m1", object: "model", owned_by: "local" });
     expect((await world.get("/v1/models/org/r1")).body).toMatchObject({ id: "org/r1" });
     expect((await world.get("/v1/models/none")).body.error.code).toBe("model_not_found");
