@@ -71,7 +71,8 @@ const checkAddress = async (url: string, signal: AbortSignal): Promise<Check[]> 
     return [found, checkClock(date)];
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
-    return [bad("address", error.message)];
+    const isOther = error.code === "unexpected_answer" || error.code === "not_found";
+    return [bad("address", isOther ? `${url} is not Signalbox's address: ${error.message}` : error.message)];
   }
 };
 
@@ -108,7 +109,7 @@ const checkWorkers = (workers: readonly AbleWorker[]): Check[] => {
   const able = workers.filter(({ paused }) => !paused);
   const names = able.map(({ instance }) => instance).join(", ");
   if (able.length === 0)
-    return [bad("worker", `all ${workers.length} are paused: \`signalbox workers resume <name>\``)];
+    return [bad("worker", `every one is paused (${workers.length}): \`signalbox workers resume <name>\` resumes one`)];
   const unavailable = able.flatMap(({ instance, unavailable }) => (unavailable ? [`${instance}: ${unavailable}`] : []));
   const runtime =
     unavailable.length === 0

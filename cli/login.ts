@@ -50,12 +50,22 @@ export const keepLogin = (env: Environment, login: Login): string => {
 
 /** The address to call and the key to use; no key if none is known for that address. */
 export const loginOf = (env: Environment): { url: string; key: string | undefined } => {
-  const given = { url: env.SERVICE_API_URL || undefined, key: env.SERVICE_API_KEY || undefined };
+  const given = {
+    url: env.SERVICE_API_URL ? checkedAddress(env.SERVICE_API_URL, "SERVICE_API_URL ") : undefined,
+    key: env.SERVICE_API_KEY || undefined,
+  };
   if (given.url !== undefined && given.key !== undefined) return { url: given.url, key: given.key };
   const kept = readLogin(env);
   const url = given.url ?? kept?.url ?? LOCAL_URL;
   const isKeptFor = kept !== null && sameOrigin(kept.url, url);
   return { url, key: given.key ?? (isKeptFor ? kept.key : undefined) };
+};
+
+/** An address that fetch can use; `what` names where it comes from. @throws Failure */
+export const checkedAddress = (text: string, what = ""): string => {
+  const url = text.trim().replace(/\/+$/, "");
+  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url;
+  throw new Failure(`${what}"${url}" is not an address: it must start with http:// or https://`);
 };
 
 const sameOrigin = (one: string, other: string): boolean =>

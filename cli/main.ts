@@ -45,14 +45,20 @@ const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
   };
 };
 
+/** What to do, by the problem's code. */
+const HINTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["authentication_failed", ["Set SERVICE_API_KEY, or run `signalbox login`."]],
+  ["unexpected_answer", ["Another service answers there, or a proxy in front of Signalbox: check SERVICE_API_URL."]],
+]);
+
 /** What went wrong, as text; a problem's fields each on a line. */
 const wordsOf = (error: ApiProblem | Failure): string => {
   if (!(error instanceof ApiProblem)) return error.message;
   const what = error.message === error.title ? error.title : `${error.title}: ${error.message}`;
   const fields = error.errors.map(({ path, message }) => `  ${path}: ${message}`);
-  const hint = error.code === "authentication_failed" ? ["Set SERVICE_API_KEY, or run `signalbox login`."] : [];
+  const hint = HINTS.get(error.code);
   const request = error.requestId === "" ? [] : [`(${error.code}, request ${error.requestId})`];
-  return [what, ...(fields.length > 1 ? fields : []), ...hint, ...request].map(printable).join("\n");
+  return [what, ...(fields.length > 1 ? fields : []), ...(hint ?? []), ...request].map(printable).join("\n");
 };
 
 const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {

@@ -315,10 +315,10 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
 
   /** Runs the timetable; never throws, always sets the next alarm. */
   override async alarm(): Promise<void> {
-    this.#wake.clear();
-    if (this.#turns.memory.movedTo !== null) return;
+    await this.#wake.begin();
+    if (this.#turns.memory.movedTo !== null) return this.#wake.end(null);
     await this.#sweep().then(
-      (nextAt) => this.#wake.arm(nextAt),
+      (nextAt) => this.#wake.end(nextAt),
       () => this.#wake.backOff(FAILED_SWEEP_RETRY_MS),
     );
     this.#history.start();

@@ -10,6 +10,8 @@ export class Wake {
   readonly #state: DurableObjectState;
   #notedAt = Number.POSITIVE_INFINITY;
   #armedAt: number | null = null;
+  /** The alarm has fired and its work is not done. */
+  #isFiring = false;
   #notBeforeAt = 0;
   #backOffMs = 0;
 
@@ -35,12 +37,17 @@ export class Wake {
   }
 
   armNoted(): void {
-    if (Number.isFinite(this.#notedAt)) this.arm(this.#notedAt);
+    const at = this.#notedAt;
     this.#notedAt = Number.POSITIVE_INFINITY;
+    if (Number.isFinite(at)) this.arm(at);
   }
 
   arm(dueAt: number | null): void {
     if (dueAt === null) return;
+    if (this.#isFiring) {
+      this.note(dueAt);
+      return;
+    }
     // If the clock was set back, the back-off does not get longer.
     const nowAt = Date.now();
     const at = Math.min(Math.max(dueAt, Math.min(this.#notBeforeAt, nowAt + this.#backOffMs)), nowAt + FARTHEST_MS);
@@ -50,15 +57,30 @@ export class Wake {
     this.#state.waitUntil(this.#state.storage.setAlarm(at));
   }
 
-  /** The alarm has fired, so none is set. */
-  clear(): void {
-    this.#armedAt = null;
+  /**
+   * The alarm's work begins. If the object dies before its end, the platform lets an alarm that fired come again: one
+   * that is set meanwhile would take its place, so it is set at the end. The platform knows whether the alarm has fired
+   * or somebody else asked for the work.
+   */
+  async begin(): Promise<void> {
     this.#notBeforeAt = 0;
     this.#backOffMs = 0;
+    const knownAt = this.#armedAt;
+    const setAt = await this.#state.storage.getAlarm();
+    if (this.#armedAt === knownAt) this.#armedAt = setAt;
+    this.#isFiring = this.#armedAt === null;
+  }
+
+  /** The work is done; `nextAt` is when any is due next. */
+  end(nextAt: number | null): void {
+    this.#isFiring = false;
+    this.note(nextAt);
+    this.armNoted();
   }
 
   /** The work failed: the alarm fires after this time and not earlier, although work is overdue. */
   backOff(waitMs: number): void {
+    this.#isFiring = false;
     this.#armedAt = null;
     this.#backOffMs = waitMs;
     this.#notBeforeAt = Date.now() + waitMs;

@@ -38,7 +38,8 @@ async function restore(file: string): Promise<void> {
     if (existsSync(root)) rmdirSync(root);
     renameSync(draft, root);
     console.log(`${root}: ${databases.length} databases and ${names.length - databases.length} files.`);
-    console.log("Start the server with npm start.");
+    const folder = process.env.SERVICE_DATA_DIR ? `SERVICE_DATA_DIR=${process.env.SERVICE_DATA_DIR} ` : "";
+    console.log(`Start the server with: ${folder}npm start`);
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }

@@ -52,12 +52,15 @@ async function oneSession(
     },
     freeSlots: () => loop.freeSlots(),
   };
-  let opened = await openSocket(host);
-  if (!opened.ok && opened.kind === "no_socket") {
+  const open = async (): Promise<Opened> => {
+    const opened = await openSocket(host);
+    if (opened.ok || opened.kind !== "no_socket" || stop.aborted) return opened;
     tell("fallback", `${opened.reason}; falling back to HTTP`);
     kind = "http";
-    opened = await openHttp(host);
-  }
+    return openHttp(host);
+  };
+  // An address that swallows packets is given up only after seconds, which a supervisor may not wait.
+  const opened = await unlessStopped(open(), stop);
   if (!opened.ok) return { kind: opened.kind === "refused" ? "refused" : "lost", reason: opened.reason };
   const { session } = opened;
   const close = () => session.close();
@@ -70,6 +73,17 @@ async function oneSession(
     isOver = true;
     stop.removeEventListener("abort", close);
     loop.detach();
+  }
+}
+
+async function unlessStopped(opening: Promise<Opened>, stop: AbortSignal): Promise<Opened> {
+  const { promise, resolve } = Promise.withResolvers<Opened>();
+  const leave = () => resolve({ ok: false, kind: "unreachable", reason: "stopped" });
+  stop.addEventListener("abort", leave, { once: true });
+  try {
+    return await Promise.race([opening, promise]);
+  } finally {
+    stop.removeEventListener("abort", leave);
   }
 }
 

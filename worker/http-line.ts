@@ -8,9 +8,11 @@ import { reasonOf } from "./error-causes.ts";
 import { type Ending, explainRefusal, isRefusal, type SessionSettings } from "./session.ts";
 
 const REQUEST_TIMEOUT_MS = 40_000;
+/** An answer that has begun and stops halfway, as behind a proxy that lost its server, is given up, too. */
+const WHOLE_ANSWER_WITHIN_MS = 60_000;
 const MAX_FAILURES_IN_A_ROW = 3;
 
-export type HttpLineOptions = SessionSettings & { fetch?: typeof fetch };
+export type HttpLineOptions = SessionSettings & { fetch?: typeof fetch; wholeAnswerWithinMs?: number };
 
 export type Answered<T> = { ok: true; value: T } | { ok: false; problem: ApiProblem };
 
@@ -21,24 +23,30 @@ export class HttpLine {
   readonly #settings: SessionSettings;
   readonly #end: (ending: Ending) => void;
   readonly #closing = new AbortController();
+  readonly #wholeAnswerWithinMs: number;
   #failures = 0;
 
-  constructor({ fetch, ...settings }: HttpLineOptions, end: (ending: Ending) => void) {
+  constructor(
+    { fetch, wholeAnswerWithinMs = WHOLE_ANSWER_WITHIN_MS, ...settings }: HttpLineOptions,
+    end: (ending: Ending) => void,
+  ) {
     const { apiUrl: url, apiKey: key } = settings;
     this.#client = createClient({ url, key, fetch, retries: 0, timeoutMs: REQUEST_TIMEOUT_MS });
     this.#settings = settings;
+    this.#wholeAnswerWithinMs = wholeAnswerWithinMs;
     this.#end = end;
   }
 
   /** Null if there is nothing to act on: the service is down or overloaded, or the session has ended. */
   async ask<T>(request: (client: Client, options: CallOptions) => Promise<T>): Promise<Answered<T> | null> {
+    const late = AbortSignal.timeout(this.#wholeAnswerWithinMs);
     try {
-      const value = await request(this.#client, { signal: this.#closing.signal });
+      const value = await request(this.#client, { signal: AbortSignal.any([this.#closing.signal, late]) });
       this.#failures = 0;
       return { ok: true, value };
     } catch (error) {
       if (error instanceof ApiProblem) return this.#judge(error);
-      this.#end({ kind: "lost", reason: "closed" });
+      this.#end({ kind: "lost", reason: late.aborted ? "an answer stopped halfway" : "closed" });
       return null;
     }
   }

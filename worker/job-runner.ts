@@ -105,7 +105,7 @@ export class JobRunner {
   }
 
   heartbeat(held: HeldJob): void {
-    held.progressSentAtMs = Date.now();
+    held.progressSentAtMs = performance.now();
     const progress = held.progress === null ? {} : { progress: held.progress };
     this.#options.reports.add({ type: "job.heartbeat", job_id: held.job.id, lease: held.job.lease, ...progress });
   }
@@ -123,7 +123,7 @@ export class JobRunner {
     const { reports, streams, runtime, offeredModels, loadInput } = this.#options;
     const lease = { job_id: job.id, lease: job.lease };
     held.state = "running";
-    held.progressSentAtMs = Date.now();
+    held.progressSentAtMs = performance.now();
     reports.add({ type: "job.started", ...lease });
     const current = this.#options.config();
     const { timeoutSeconds, model: configuredModel } = current instanceof Promise ? await current : current;
@@ -179,7 +179,7 @@ export class JobRunner {
 
   #progress(held: HeldJob, progress: Progress): void {
     held.progress = progress;
-    if (held.state !== "running" || Date.now() - held.progressSentAtMs < PROGRESS_EVERY_MS) return;
+    if (held.state !== "running" || performance.now() - held.progressSentAtMs < PROGRESS_EVERY_MS) return;
     this.heartbeat(held);
   }
 

@@ -26,7 +26,7 @@ export class Reports {
 
   add(unnumbered: Unnumbered<Report>): void {
     const report = { ...unnumbered, id: this.nextId() } as Report;
-    this.#outbox.add(report, Date.now());
+    this.#outbox.add(report, performance.now());
     this.#session?.send(report);
   }
 
@@ -47,7 +47,7 @@ export class Reports {
 
   /** Sends again what is unanswered for too long, or everything on a new session. */
   repeat(isNewSession: boolean): void {
-    for (const report of this.#outbox.due(Date.now(), isNewSession)) this.#session?.send(report);
+    for (const report of this.#outbox.due(performance.now(), isNewSession)) this.#session?.send(report);
   }
 
   nextId(): string {

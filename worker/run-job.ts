@@ -31,6 +31,8 @@ export type RunSettings = {
 };
 
 const MAX_MODEL_CHARS = 256;
+/** A longer timer would end at once; the config allows 30 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 const MAX_REASON_CHARS = 400;
 
@@ -38,7 +40,7 @@ const MAX_REASON_CHARS = 400;
 export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortSignal): Promise<JobOutcome> {
   const timeoutSeconds = job.timeout_seconds ?? settings.timeoutSeconds;
   const timeout = new AbortController();
-  const timer = timeoutSeconds === null ? undefined : setTimeout(() => timeout.abort(), timeoutSeconds * 1000);
+  const timer = timeoutSeconds === null ? undefined : setTimeout(() => timeout.abort(), timerMs(timeoutSeconds));
   const signal = AbortSignal.any([halt, timeout.signal]);
   try {
     if (halt.aborted) return { type: "job.spent" };
@@ -59,6 +61,8 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
     clearTimeout(timer);
   }
 }
+
+const timerMs = (seconds: number): number => Math.min(seconds * 1000, MAX_TIMER_MS);
 
 async function attempt(
   job: LeasedJob,

@@ -5,6 +5,7 @@ import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
 import { VERSION } from "../contract/version.ts";
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
+import { greeting } from "./greeting.ts";
 import { openHttpSession } from "./http-session.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
@@ -24,6 +25,9 @@ import { openStreams } from "./streams/open-streams.ts";
  * jobs.
  */
 const GRACE_MS = 8_000;
+
+/** A terminal signals the whole group, and npm passes the same signal on: both are one Ctrl-C. */
+const ECHO_OF_SIGNAL_MS = 500;
 
 const log = (line: string) => console.log(`worker: ${line}`);
 
@@ -83,8 +87,7 @@ async function work(settings: Settings, runtime: Runtime): Promise<string | null
   const watch = new RuntimeWatch({ runtime, log });
   const streams = openStreams(line, log);
   const loadInput = inputLoader(line);
-  const at = runtime.address === null ? "" : ` at ${runtime.address}`;
-  log(`${instance} serves ${provider} with ${runtime.name}${at}, ${concurrency} at a time, for ${apiUrl}`);
+  for (const told of greeting(settings, runtime)) log(told);
   await Promise.all([config.refresh(), watch.look()]);
   const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
   const drain = async () => {
@@ -128,10 +131,13 @@ async function findRuntime({ runtime, runtimeUrl }: Settings): Promise<{ name: s
 }
 
 function onSignal(drain: () => void): void {
-  let isDraining = false;
+  let drainsSinceMs: number | null = null;
   const handle = (signal: NodeJS.Signals) => {
-    if (isDraining) process.exit(1);
-    isDraining = true;
+    if (drainsSinceMs !== null) {
+      if (performance.now() - drainsSinceMs >= ECHO_OF_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    drainsSinceMs = performance.now();
     log(`${signal}: taking no new jobs, finishing running jobs`);
     drain();
   };

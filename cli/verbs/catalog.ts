@@ -2,6 +2,7 @@
 
 import type { SubscriptionResource } from "../../contract/catalog.ts";
 import type { Context, Verb } from "../verb.ts";
+import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the subscription's id" } as const;
 
@@ -87,14 +88,14 @@ export const catalogCommands: readonly Verb[] = [
     name: "catalog history",
     says: "Lists the changes of a model list, newest first",
     args: [ID],
+    flags: PAGE_FLAGS,
     run: async ({ client, output, signal }, input) => {
-      const found = await client().catalog.history(input.arg("id"), {}, { signal });
-      output.table(found, found.history, [
+      const read = (limit: number | null) => client().catalog.history(input.arg("id"), { limit }, { signal });
+      await showPages(output, input, "history", read, [
         { title: "at", of: ({ at }) => at },
         { title: "change", of: ({ kind }) => kind },
         { title: "model", of: ({ model_id }) => model_id },
       ]);
-      output.cutOff(found.history.length, found.total);
     },
   },
   {

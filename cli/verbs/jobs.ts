@@ -7,7 +7,9 @@ import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/values.ts";
 import type { Input } from "../input.ts";
 import { type Column, printable } from "../output.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
+import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { textOf } from "./run.ts";
+import { waitAloud } from "./wait-aloud.ts";
 
 const ID = { name: "id", says: "the job's id" } as const;
 const WATCH_EVERY_MS = 2_000;
@@ -66,27 +68,12 @@ const list: Verb = {
   says: "Lists jobs, newest first",
   flags: {
     ...FILTERS,
-    limit: { takes: "n", says: "the number of jobs to list (50)" },
-    all: { takes: null, says: "lists every page" },
+    ...PAGE_FLAGS,
   },
   run: async ({ client, output, signal }, input) => {
     input.choice("status", JOB_STATUSES);
-    const limit = input.number("limit") ?? (input.is("all") ? MAX_PAGE : undefined);
-    const found = client().jobs.list(
-      { ...filterOf(input), limit: limit === undefined ? null : Math.min(limit, MAX_PAGE) },
-      { signal },
-    );
-    const wantsMore = input.is("all") || (limit ?? 0) > MAX_PAGE;
-    if (!wantsMore) {
-      const page = await found;
-      output.table(page, page.jobs, COLUMNS);
-      output.cutOff(page.jobs.length, page.total, "; --all lists every page");
-      return;
-    }
-    const jobs: JobResource[] = [];
-    const most = input.is("all") ? Number.POSITIVE_INFINITY : (limit ?? 0);
-    for await (const job of found) if (jobs.push(job) >= most) break;
-    output.table({ jobs, total: (await found).total }, jobs, COLUMNS);
+    const read = (limit: number | null) => client().jobs.list({ ...filterOf(input), limit }, { signal });
+    await showPages(output, input, "jobs", read, COLUMNS);
   },
 };
 
@@ -99,7 +86,7 @@ const get: Verb = {
     const { jobs } = context.client();
     const id = input.arg("id");
     const { signal } = context;
-    showJob(context, input.is("wait") ? await jobs.wait(id, { signal }) : await jobs.get(id, { signal }));
+    showJob(context, input.is("wait") ? await waitAloud(context, id) : await jobs.get(id, { signal }));
   },
 };
 

@@ -1,8 +1,15 @@
 // The killswitch.
 
+import type { KillswitchResource } from "../../contract/killswitch.ts";
 import { KILLSWITCH_LEVELS } from "../../contract/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Context, Verb } from "../verb.ts";
+
+const confirmedOf = ({ confirmed_workers, workers_to_confirm }: KillswitchResource): string =>
+  `${confirmed_workers} of ${workers_to_confirm}`;
+
+const unconfirmedOf = ({ unconfirmed }: KillswitchResource): string[] =>
+  unconfirmed.map(({ instance, status }) => (status === "offline" ? `${instance} (offline)` : instance));
 
 const showKillswitch = async (
   { output }: Context,
@@ -16,7 +23,8 @@ const showKillswitch = async (
     ["since", state.activated_at],
     ["by", state.activated_by],
     ["halted jobs", state.active ? state.halted_jobs : null],
-    ["confirmed workers", state.active ? state.confirmed_workers : null],
+    ["confirmed workers", state.active ? confirmedOf(state) : null],
+    ["not confirmed", state.active ? unconfirmedOf(state) : null],
   ]);
 };
 
@@ -48,11 +56,14 @@ export const killswitchCommands: readonly Verb[] = [
     name: "killswitch off",
     says: "Clears the killswitch; workers stay paused without --resume-all",
     flags: { "resume-all": { takes: null, says: "also resumes the workers that it paused" } },
-    run: (context, input) =>
-      showKillswitch(
-        context,
-        context.client().killswitch.clear({ resume_all: input.is("resume-all") }, { signal: context.signal }),
-      ),
+    run: async (context, input) => {
+      const resume_all = input.is("resume-all");
+      await showKillswitch(context, context.client().killswitch.clear({ resume_all }, { signal: context.signal }));
+      if (!resume_all)
+        context.output.say(
+          "Workers stay paused: `signalbox killswitch off --resume-all` resumes those that it paused.",
+        );
+    },
   },
   {
     name: "killswitch status",

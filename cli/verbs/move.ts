@@ -3,6 +3,7 @@
 import { LOCAL_URL } from "../../contract/values.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
 import { UsageError } from "../failure.ts";
+import { checkedAddress } from "../login.ts";
 import type { Verb } from "../verb.ts";
 
 const rootKeyOf = (env: Readonly<Record<string, string | undefined>>, name: string): string => {
@@ -23,7 +24,7 @@ export const moveCommands: readonly Verb[] = [
     run: async ({ env, output, signal }, input) => {
       const tenant = input.arg("tenant");
       const source = new Signalbox({
-        url: env.SERVICE_API_URL || LOCAL_URL,
+        url: checkedAddress(env.SERVICE_API_URL || LOCAL_URL, "SERVICE_API_URL "),
         key: rootKeyOf(env, "SERVICE_ROOT_KEY"),
       }).tenants;
       if (input.is("give-up")) {
@@ -31,8 +32,9 @@ export const moveCommands: readonly Verb[] = [
         output.say(`Tenant "${tenant}" is served here again.`);
         return;
       }
-      const to = input.text("to");
-      if (to === undefined) throw new UsageError("--to is missing: give the address of the new deployment");
+      const given = input.text("to");
+      if (given === undefined) throw new UsageError("--to is missing: give the address of the new deployment");
+      const to = checkedAddress(given, "--to ");
       const target = new Signalbox({ url: to, key: rootKeyOf(env, "SERVICE_TARGET_ROOT_KEY") }).tenants;
       const { tables, created_at, schema } = await source.leave(tenant, to, { signal });
       output.say(`Tenant "${tenant}" is stopped here; its requests get 410 with the address ${to}.`);

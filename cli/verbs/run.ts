@@ -7,6 +7,7 @@ import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import type { Context, Verb } from "../verb.ts";
 import { REQUIREMENTS } from "./requirements.ts";
+import { waitAloud } from "./wait-aloud.ts";
 
 const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobRequest> => {
   const prompt = input.arg("prompt");
@@ -72,6 +73,29 @@ const streamed = async (context: Context, job: NewJobRequest): Promise<number> =
 };
 
 const showWhileWritten = async (context: Context, id: string): Promise<number> => {
+  const { output } = context;
+  const done = new AbortController();
+  const signal = AbortSignal.any([context.signal, done.signal]);
+  const ending = waitAloud({ ...context, signal }, id);
+  // It is awaited after the stream, which may fail first.
+  ending.catch(() => undefined);
+  try {
+    const last = await showChunks(context, id);
+    const ended = await ending;
+    if (ended.status === "completed") {
+      // Its worker told nothing while it wrote.
+      if (!output.isJson && last === "") output.raw(`${textOf(ended.result)}\n`);
+      return 0;
+    }
+    output.say(unhappyEnd(ended));
+    return 1;
+  } finally {
+    done.abort();
+  }
+};
+
+/** @returns the last text that was written. */
+const showChunks = async (context: Context, id: string): Promise<string> => {
   const { output, signal } = context;
   const { jobs } = context.client();
   let last = "";
@@ -83,14 +107,7 @@ const showWhileWritten = async (context: Context, id: string): Promise<number> =
     }
   }
   if (!output.isJson && last !== "" && !last.endsWith("\n")) output.raw("\n");
-  const ended = await jobs.wait(id, { signal });
-  if (ended.status === "completed") {
-    // Its worker told nothing while it wrote.
-    if (!output.isJson && last === "") output.raw(`${textOf(ended.result)}\n`);
-    return 0;
-  }
-  output.say(unhappyEnd(ended));
-  return 1;
+  return last;
 };
 
 export const runCommand: Verb = {
@@ -113,6 +130,6 @@ export const runCommand: Verb = {
       output.value(created, created.id);
       return;
     }
-    return showEnd(context, await followed(context, created.id, jobs.wait(created.id, { signal })));
+    return showEnd(context, await followed(context, created.id, waitAloud(context, created.id)));
   },
 };

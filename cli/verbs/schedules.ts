@@ -4,6 +4,7 @@ import type { NewScheduleRequest, ScheduleResource } from "../../contract/schedu
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
+import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 
 const NAME = { name: "name", says: "the schedule's name" } as const;
@@ -99,16 +100,16 @@ export const scheduleCommands: readonly Verb[] = [
     name: "schedules history",
     says: "Lists the runs of a schedule, newest first",
     args: [NAME],
+    flags: PAGE_FLAGS,
     run: async ({ client, output, signal }, input) => {
-      const found = await client().schedules.history(input.arg("name"), {}, { signal });
-      output.table(found, found.history, [
+      const read = (limit: number | null) => client().schedules.history(input.arg("name"), { limit }, { signal });
+      await showPages(output, input, "history", read, [
         { title: "due", of: ({ scheduled_for }) => scheduled_for },
         { title: "outcome", of: ({ outcome }) => outcome },
         { title: "job", of: ({ job_id }) => job_id },
         { title: "status", of: ({ job_status }) => job_status },
         { title: "reason", of: ({ reason }) => reason },
       ]);
-      output.cutOff(found.history.length, found.total);
     },
   },
   {

@@ -3,8 +3,7 @@
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/version.ts";
 import { type Check, examine, packageAt } from "../doctor.ts";
-import { Failure } from "../failure.ts";
-import { keepLogin, loginOf } from "../login.ts";
+import { checkedAddress, keepLogin, loginOf } from "../login.ts";
 import type { Output } from "../output.ts";
 import { readKey } from "../read-key.ts";
 import type { Verb } from "../verb.ts";
@@ -45,10 +44,7 @@ export const serviceCommands: readonly Verb[] = [
     says: "Saves an address and a key for all commands, readable by you alone",
     args: [{ name: "url", says: "the coordinator's address", isOptional: true }],
     run: async ({ env, output, signal }, input) => {
-      const url = (input.optionalArg("url") ?? loginOf({ ...env, SERVICE_API_KEY: "-" }).url).replace(/\/+$/, "");
-      if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-        throw new Failure(`"${url}" is not an address: it must start with http:// or https://`);
-      }
+      const url = checkedAddress(input.optionalArg("url") ?? loginOf({ ...env, SERVICE_API_KEY: "-" }).url);
       const key = env.SERVICE_API_KEY || (await readKey(output, signal));
       const { role, tenant, name } = await createClient({ url, key }).session.get({ signal });
       output.say(`Signed in to ${url} as "${name}" (${role}) of tenant ${tenant}.`);

@@ -3,6 +3,7 @@
 import type { NewWebhookRequest, WebhookResource } from "../../contract/webhook.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
+import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the webhook's id" } as const;
 
@@ -92,9 +93,10 @@ export const webhookCommands: readonly Verb[] = [
     name: "webhooks deliveries",
     says: "Lists deliveries and their answers",
     args: [ID],
+    flags: PAGE_FLAGS,
     run: async ({ client, output, signal }, input) => {
-      const found = await client().webhooks.deliveries(input.arg("id"), {}, { signal });
-      output.table(found, found.deliveries, [
+      const read = (limit: number | null) => client().webhooks.deliveries(input.arg("id"), { limit }, { signal });
+      await showPages(output, input, "deliveries", read, [
         { title: "id", of: ({ id }) => id },
         { title: "at", of: ({ at }) => at },
         { title: "event", of: ({ event }) => event },
@@ -102,7 +104,6 @@ export const webhookCommands: readonly Verb[] = [
         { title: "tries", of: ({ attempts }) => attempts },
         { title: "answer", of: ({ response_status, error }) => response_status ?? error },
       ]);
-      output.cutOff(found.deliveries.length, found.total);
     },
   },
   {

@@ -7,9 +7,13 @@ import type { Context, Verb } from "../verb.ts";
 
 const INSTANCE = { name: "instance", says: "the worker's name" } as const;
 
+/** Its runtime may be down: such a worker is idle and gets no jobs. */
+const statusOf = ({ status, paused, unavailable }: WorkerResource): string =>
+  [status, ...(paused ? ["paused"] : []), ...(unavailable ? ["unavailable"] : [])].join(", ");
+
 const COLUMNS: readonly Column<WorkerResource>[] = [
   { title: "worker", of: ({ instance }) => instance },
-  { title: "status", of: ({ status, paused }) => (paused ? `${status}, paused` : status) },
+  { title: "status", of: statusOf },
   { title: "provider", of: ({ provider }) => provider },
   { title: "load", of: ({ current_load, concurrency }) => `${current_load}/${concurrency}` },
   { title: "last heartbeat", of: ({ last_heartbeat }) => last_heartbeat },
@@ -21,6 +25,7 @@ const showWorker = ({ output }: Context, worker: WorkerResource): void =>
     ["worker", worker.instance],
     ["status", worker.status],
     ["paused", worker.paused ? (worker.pause_reason ?? "yes") : null],
+    ["unavailable", worker.unavailable],
     ["provider", worker.provider],
     ["models", worker.models],
     ["tags", worker.tags],

@@ -36,8 +36,8 @@ export const jobVerbs = (transport: Transport) => {
     create: (job: NewJobRequest, options?: KeyedOptions) =>
       transport.json<JobResource>({ method: "POST", path: "/api/jobs", body: job, repeats: "keyed", options }),
     /** 1 to 500 jobs, all or none. */
-    createMany: (jobs: readonly NewJobRequest[], options?: CallOptions) =>
-      transport.json<JobBatch>({ method: "POST", path: "/api/jobs/batch", body: { jobs }, options }),
+    createMany: (jobs: readonly NewJobRequest[], options?: KeyedOptions) =>
+      transport.json<JobBatch>({ method: "POST", path: "/api/jobs/batch", body: { jobs }, repeats: "keyed", options }),
     /** Gives it to the best worker now. @throws ApiProblem `no_eligible_workers` if no worker may have it. */
     dispatch: (job: NewJobRequest, { queue, ...options }: DispatchOptions = {}) =>
       transport.json<JobResource>({

@@ -10,7 +10,7 @@ import type {
   ScheduleRunResource,
 } from "../schedule.ts";
 import { listing, type PageQuery } from "./listing.ts";
-import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
+import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export interface PreviewOptions extends CallOptions {
   /** How many of the next runs to include. */
@@ -37,11 +37,12 @@ export const scheduleVerbs = (transport: Transport) => ({
     transport.json<ScheduleResource>({ method: "PUT", path: pathOf`/api/schedules/${name}`, body: changes, options }),
   remove: (name: string, options?: CallOptions) =>
     transport.nothing({ method: "DELETE", path: pathOf`/api/schedules/${name}`, options }),
-  run: (name: string, options?: CallOptions) =>
+  run: (name: string, options?: KeyedOptions) =>
     transport.json<ScheduleRunResource>({
       method: "POST",
       path: pathOf`/api/schedules/${name}/run`,
       body: {},
+      repeats: "keyed",
       options,
     }),
   history: (name: string, query: QueryOf<PageQuery> = {}, options?: CallOptions) =>

@@ -76,7 +76,10 @@ export const pathOf = (fixed: TemplateStringsArray, ...parts: readonly string[])
   fixed.map((text, at) => text + (at < parts.length ? encodeURIComponent(parts[at] ?? "") : "")).join("");
 
 const withQuery = (path: string, query: Query = {}): string => {
-  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  // An empty text asks for nothing, except of metadata, whose values may be empty.
+  const isAsked = (name: string, value: Query[string]): boolean =>
+    value !== null && value !== undefined && (value !== "" || name.startsWith("metadata."));
+  const given = Object.entries(query).filter(([name, value]) => isAsked(name, value));
   return given.length === 0
     ? path
     : `${path}?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, `${value}`]))}`;

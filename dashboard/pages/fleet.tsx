@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { WORKER_SORTS, WORKER_STATES, type WorkerState } from "../../contract/values.ts";
 import type { FleetSumsResource } from "../../contract/worker.ts";
 import { api } from "../api.ts";
-import { count, plural } from "../format.ts";
+import { count } from "../format.ts";
 import { type BulkAct, BulkDialog } from "../parts/fleet-bulk.tsx";
 import { FleetControls } from "../parts/fleet-controls.tsx";
 import { NoWorkers } from "../parts/fleet-glance.tsx";
@@ -15,7 +15,7 @@ import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { place } from "../router.ts";
-import { fleet, isHalted, killswitch } from "../state/board.ts";
+import { fleet, isHalted, killswitch, learning } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
@@ -75,7 +75,7 @@ export const Fleet = () => {
   const changed = useThrottled(`${JSON.stringify(fleet.value)} ${JSON.stringify(killswitch.value)}`, REREAD_EVERY_MS);
   const wish = JSON.stringify({ ...filter, q: words, sort, offset });
   const { data, error, reload } = useLoad(`${wish} ${changed}`, (signal) =>
-    api.workers.list({ ...filter, q: words, sort, limit: PAGE_SIZE, offset, summary: "true" }, { signal }),
+    learning(api.workers.list({ ...filter, q: words, sort, limit: PAGE_SIZE, offset, summary: "true" }, { signal })),
   );
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return (
@@ -100,9 +100,7 @@ export const Fleet = () => {
       {group === undefined && data !== null && <FleetRows key={wish} data={data} filter={filter} onDone={reload} />}
       {data?.total === 0 && !isFiltered && <NoWorkers />}
       {data?.total === 0 && isFiltered && <Empty title="No worker matches." />}
-      {group === undefined && data !== null && (
-        <Pager total={data.total} offset={offset} what={plural(data.total, "worker").replace(/^\S+ /, "")} />
-      )}
+      {group === undefined && data !== null && <Pager total={data.total} offset={offset} one="worker" />}
     </Page>
   );
 };

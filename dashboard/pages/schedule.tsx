@@ -74,7 +74,7 @@ const History = ({ name, version }: { name: string; version: string }) => {
           <Run key={run.scheduled_for + run.ran_at} run={run} />
         ))}
       </Table>
-      <Pager total={data.total} offset={offset} what="runs" />
+      <Pager total={data.total} offset={offset} one="run" />
     </>
   );
 };

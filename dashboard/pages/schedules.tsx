@@ -91,7 +91,7 @@ export const Schedules = () => {
           in any time zone, or at an interval.
         </Empty>
       )}
-      {data !== null && <Pager total={data.total} offset={offset} what="schedules" />}
+      {data !== null && <Pager total={data.total} offset={offset} one="schedule" />}
     </Page>
   );
 };

@@ -136,7 +136,7 @@ export const SettingsAudit = () => {
               <Row key={`${entry.at} ${index}`} entry={entry} />
             ))}
           </Table>
-          <Pager total={data.total} offset={offset} what="entries" />
+          <Pager total={data.total} offset={offset} one="entry" many="entries" />
         </>
       )}
     </Page>

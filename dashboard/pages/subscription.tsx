@@ -152,7 +152,7 @@ export const SubscriptionPage = ({ id }: { id: string }) => {
           </Panel>
           <Panel title="History">
             <CatalogHistory history={history.history} />
-            <Pager total={history.total} offset={offset} what="changes" />
+            <Pager total={history.total} offset={offset} one="change" />
           </Panel>
         </div>
       </div>

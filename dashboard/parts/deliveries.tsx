@@ -79,7 +79,7 @@ export const Deliveries = ({ id, version }: { id: string; version: number }) => 
           <Row key={delivery.id} delivery={delivery} onDone={reload} />
         ))}
       </Table>
-      <Pager total={data.total} offset={offset} what="deliveries" />
+      <Pager total={data.total} offset={offset} one="delivery" many="deliveries" />
     </>
   );
 };

@@ -1,7 +1,7 @@
 // Pages of a list. The current page is in the address.
 
 import { MAX_OFFSET } from "../../contract/values.ts";
-import { count } from "../format.ts";
+import { count, plural } from "../format.ts";
 import { place, refine } from "../router.ts";
 
 export const PAGE_SIZE = 50;
@@ -20,20 +20,23 @@ export const Pager = ({
   total,
   offset,
   size = PAGE_SIZE,
-  what,
+  one,
+  many = `${one}s`,
 }: {
   total: number;
   offset: number;
   size?: number;
-  what: string;
+  /** What is listed, as one and as many. */
+  one: string;
+  many?: string;
 }) => {
   if (total === 0) return null;
   const last = Math.min(offset + size, total);
   const isEnd = last >= total || offset + size > MAX_OFFSET;
   return (
-    <nav class="pager" aria-label={`Pages of ${what}`}>
+    <nav class="pager" aria-label={`Pages of ${many}`}>
       <span>
-        {count(Math.min(offset + 1, total))}–{count(last)} of {count(total)} {what}
+        {count(Math.min(offset + 1, total))}–{count(last)} of {plural(total, one, many)}
       </span>
       {(offset > 0 || !isEnd) && (
         <span class="pager-turn">

@@ -71,7 +71,7 @@ export const WaitingList = () => {
             <td class="cell-reason">
               <a href={waitHref(wait)}>{withLocalTimes(wait.reason)}</a>
             </td>
-            <td class="cell-wide">
+            <td class="cell-wide cell-asks">
               <Asks groups={wait.groups} />
             </td>
             <td class="num cell-when">

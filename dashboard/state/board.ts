@@ -56,7 +56,11 @@ const bounded = (all: Map<string, LiveJob>): Map<string, LiveJob> => {
   return new Map(byWorth.slice(0, MAX_KEPT_JOBS).map((job) => [job.id, job]));
 };
 
+/** A read that began before the newest one tells nothing newer. */
+let snapshots = 0;
+
 const takeSnapshot = (snapshot: Snapshot): void => {
+  snapshots += 1;
   jobs.value = new Map(snapshot.jobs.map((job) => [job.id, job]));
   workers.value = new Map(snapshot.workers.map((worker) => [worker.instance, worker]));
   workersTotal.value = snapshot.workers_total;
@@ -128,6 +132,21 @@ export const apply = (messages: readonly LiveMessage[]): void =>
     if (updates.some(({ type }) => type.startsWith("worker."))) takeWorkers(updates);
     for (const message of updates) takeRest(message);
   });
+
+/**
+ * Takes over the workers of a read when its answer comes: no message tells that a worker fell silent. What a message
+ * told since the read began is newer.
+ */
+export const learning = async <Answer extends { readonly workers: readonly WorkerResource[] }>(
+  reading: Promise<Answer>,
+): Promise<Answer> => {
+  const [before, taken] = [workers.peek(), snapshots];
+  const answer = await reading;
+  const now = workers.peek();
+  const unchanged = answer.workers.filter(({ instance }) => now.get(instance) === before.get(instance));
+  if (hasSnapshot.peek() && taken === snapshots) apply(unchanged.map((worker) => ({ type: "worker.updated", worker })));
+  return answer;
+};
 
 export const clearBoard = (): void =>
   batch(() => {

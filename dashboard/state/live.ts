@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import type { NumberedLiveMessage } from "../../contract/live.ts";
 import { closeCodes } from "../../contract/values.ts";
 import { api } from "../api.ts";
-import { apply, clearBoard, workers } from "./board.ts";
+import { apply, clearBoard, learning, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";
 import { observe, resetTraffic } from "./traffic.ts";
 
@@ -100,15 +100,8 @@ const lose = (): void => {
  * polled.
  */
 const lookAtWorkers = async (): Promise<void> => {
-  const before = workers.peek();
-  const asking = socket;
-  if (document.hidden || before.size === 0) return;
-  const found = await api.workers.list({ limit: MOST_LOOKED_AT });
-  if (socket !== asking) return;
-  flush();
-  // What a message told meanwhile is newer.
-  const still = found.workers.filter(({ instance }) => workers.peek().get(instance) === before.get(instance));
-  apply(still.map((worker) => ({ type: "worker.updated", worker })));
+  if (document.hidden || workers.peek().size === 0) return;
+  await learning(api.workers.list({ limit: MOST_LOOKED_AT }));
 };
 
 /** Timers of a hidden page come late, so silence is measured from a ping, not from the last message. */

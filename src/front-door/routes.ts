@@ -66,8 +66,9 @@ const hold = async (c: AppContext, token: TokenFacts, request: DoorRequest): Pro
   return { ...request, asking: { ...asking, input: null } };
 };
 
-const doorOf = (api: Api): Endpoint =>
-  endpoint(
+const doorOf = (api: Api): Endpoint => {
+  const errorSchema = isAnthropic(api) ? anthropicError : openAiError;
+  return endpoint(
     {
       ...asks("ask", "unsupported_parameter", "payload_too_large"),
       method: "post",
@@ -76,10 +77,10 @@ const doorOf = (api: Api): Endpoint =>
       tag: TAG,
       summary: SUMMARIES[api],
       description:
-        "The request becomes a job with the same queue, routing, budget, killswitch and history as any other. Errors have the API's own format.",
+        "The request becomes a job with the same queue, routing, budget, killswitch and history as any other. Errors have the API's own format; a runtime's 4xx keeps its status.",
       takesAnyQuery: true,
       headers: idempotencyHeader,
-      errorSchema: isAnthropic(api) ? anthropicError : openAiError,
+      errorSchema,
       rawBody: { schema: doorBody, media: ["application/json"], isAuthorizedLate: true },
       lane: "waiting",
       maxBodyBytes: MAX_DOOR_BODY_BYTES,
@@ -89,10 +90,13 @@ const doorOf = (api: Api): Endpoint =>
           schema: json,
           media: ["application/json", "text/event-stream"],
         },
+        500: { description: "The worker failed, with its code.", schema: errorSchema },
+        502: { description: "The runtime failed, or its worker was lost.", schema: errorSchema },
       },
     },
     (c, { token }) => handle(c, api, token),
   );
+};
 
 const models = endpoint(
   {

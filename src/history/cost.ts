@@ -33,6 +33,8 @@ export const costQueries = {
   providerBySlot: spentBySlot("provider", "cost_hours", IS_IN_SPAN),
   modelBySlot: spentBySlot("model", "cost_hours", IS_IN_SPAN),
   groupBySlot: spentBySlot("value", "cost_by_hours", `name = ?5 AND ${IS_IN_SPAN}`),
+  groupedBySlot: `SELECT hour_at - hour_at % ?4 AS slot_at, SUM(nano_usd) AS nano_usd FROM cost_by_hours
+    WHERE name = ?5 AND ${IS_IN_SPAN} GROUP BY slot_at`,
   byGroup: `SELECT value, ${SUM_COLUMNS} FROM cost_by_hours
     WHERE name = ?4 AND ${IS_IN_SPAN} GROUP BY value`,
 } as const;
@@ -119,7 +121,12 @@ export const costByProvider = (
     };
   });
 
-type GroupSums = Sums & { readonly value: string };
+/** `value` null: the jobs that have none. */
+type GroupSums = Sums & { readonly value: string | null };
+
+/** Stored for what has none, except for metadata: of these only existing pairs are stored, and their text may be empty. */
+const NONE = "";
+const isMetadata = (by: string): boolean => by.startsWith("metadata.");
 
 /** By the provider and model that ran the attempts, or by another dimension. */
 export const costByGroup = (
@@ -139,42 +146,71 @@ export const costByGroup = (
     ]);
     const overall = total(models);
     const sums = groups ?? groupedBy(models, by === "provider" ? "provider" : "model");
-    // Only existing metadata pairs are stored; the rest of the total belongs to jobs without that name.
-    const all = by.startsWith("metadata.") ? [...sums, { value: "", ...difference(overall, total(sums)) }] : [...sums];
-    const rows = all.filter((row) => row.value !== "" || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
+    const all = isMetadata(by)
+      ? [...sums, { value: null, ...difference(overall, total(sums)) }]
+      : sums.map((row) => (row.value === NONE ? { ...row, value: null } : row));
+    const rows = all.filter((row) => row.value !== null || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
     const dearest = rows.slice(0, MAX_COST_SERIES).map(({ value }) => value);
     return {
       ...boundsOf(query, span),
       by,
       ...overallOf(overall, previousNanoUsd),
-      rows: rows
-        .slice(0, MAX_COST_ROWS)
-        .map((row) => ({ value: row.value === "" ? null : row.value, ...presentSums(row) })),
+      rows: rows.slice(0, MAX_COST_ROWS).map((row) => ({ value: row.value, ...presentSums(row) })),
       rows_total: rows.length,
       series: await seriesOf(db, tenant, by, span, dearest),
       adds_up: by !== "tag",
     };
   });
 
+interface Spent {
+  readonly slot_at: number;
+  readonly value: string | null;
+  readonly nano_usd: number;
+}
+
 const seriesOf = async (
   db: D1Database,
   tenant: string,
   by: string,
-  { fromAt, toAt, slots, slotMs }: Span,
-  values: readonly string[],
+  span: Span,
+  values: readonly (string | null)[],
 ): Promise<CostByGroup["series"]> => {
+  const { fromAt, toAt, slots, slotMs } = span;
   const query = by === "provider" ? "providerBySlot" : by === "model" ? "modelBySlot" : "groupBySlot";
-  const places = Array.from({ length: MAX_COST_SERIES }, (_, index) => values[index] ?? null);
+  const none = isMetadata(by) ? null : NONE;
+  const places = Array.from({ length: MAX_COST_SERIES }, (_, index) =>
+    index < values.length ? (values[index] ?? none) : null,
+  );
   const { results } = await db
     .prepare(costQueries[query])
     .bind(tenant, fromAt, toAt, slotMs, by, ...places)
-    .all<{ slot_at: number; value: string; nano_usd: number }>();
-  const bySlot = Map.groupBy(results, (row) => row.slot_at);
+    .all<Spent>();
+  const others = isMetadata(by) && values.includes(null) ? await spentByOthers(db, tenant, by, span) : [];
+  const bySlot = Map.groupBy([...results, ...others], (row) => row.slot_at);
   const rowsAt = (at: number) =>
     (bySlot.get(at) ?? [])
       .filter(({ nano_usd }) => nano_usd > 0)
-      .map(({ value, nano_usd }) => ({ value: value === "" ? null : value, usd: usdFromNano(nano_usd) }));
+      .map(({ value, nano_usd }) => ({ value: value === none ? null : value, usd: usdFromNano(nano_usd) }));
   return slots.map((at) => ({ at: toIso(at), rows: rowsAt(at) }));
+};
+
+/** What jobs without the metadata cost: the whole without that of the jobs that have it. */
+const spentByOthers = async (
+  db: D1Database,
+  tenant: string,
+  by: string,
+  { fromAt, toAt, slotMs }: Span,
+): Promise<Spent[]> => {
+  const [whole, grouped] = await db.batch<Spent>([
+    db.prepare(costQueries.bySlot).bind(tenant, fromAt, toAt, slotMs),
+    db.prepare(costQueries.groupedBySlot).bind(tenant, fromAt, toAt, slotMs, by),
+  ]);
+  const theirs = new Map((grouped?.results ?? []).map((row) => [row.slot_at, row.nano_usd]));
+  return (whole?.results ?? []).map(({ slot_at, nano_usd }) => ({
+    slot_at,
+    value: null,
+    nano_usd: nano_usd - (theirs.get(slot_at) ?? 0),
+  }));
 };
 
 const groupedBy = (rows: readonly ModelSums[], by: "provider" | "model"): GroupSums[] =>

@@ -31,6 +31,7 @@ const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] =>
   ...(needs === "none"
     ? []
     : (["authentication_failed", "forbidden", "overloaded", "storage_full", "tenant_unavailable"] as const)),
+  ...(needs === "none" || needs === "root" ? [] : (["tenant_moved"] as const)),
 ];
 
 type Media = Record<string, { readonly schema: JsonSchema }>;
@@ -39,18 +40,30 @@ type Media = Record<string, { readonly schema: JsonSchema }>;
 const contentOf = (media: readonly string[], schema: JsonSchema): Media =>
   Object.fromEntries(media.map((type) => [type, { schema: type.startsWith("text/") ? { type: "string" } : schema }]));
 
+type Headers = Record<string, { readonly description: string; readonly schema: JsonSchema }>;
+
 export interface ResponseObject {
   readonly description: string;
+  readonly headers?: Headers;
   readonly content?: Media;
 }
 
+const headersOf = (says: Readonly<Record<string, string>>): { headers?: Headers } => {
+  const told = Object.entries(says).map(([name, description]) => [name, { description, schema: { type: "string" } }]);
+  return told.length === 0 ? {} : { headers: Object.fromEntries(told) };
+};
+
+const REPLAYED = { "Idempotency-Replayed": "`true` if this is the first answer, repeated" };
+const RETRY_AFTER = { "Retry-After": "seconds to wait before the next try" };
+
 const responsesOf = (description: Description, book: SchemaBook): Record<string, ResponseObject> => {
   const responses: Record<string, ResponseObject> = {};
-  for (const [status, { description: says, schema, media = ["application/json"] }] of Object.entries(
-    description.answers,
-  )) {
+  const isReplayable = description.headers?.shape["idempotency-key"] !== undefined;
+  for (const [status, answer] of Object.entries(description.answers)) {
+    const { description: says, schema, media = ["application/json"], headers = {} } = answer;
+    const more = isReplayable && Number(status) < 300 ? REPLAYED : {};
     const content = schema === undefined ? {} : { content: contentOf(media, book.answer(schema)) };
-    responses[status] = { description: says, ...content };
+    responses[status] = { description: says, ...headersOf({ ...headers, ...more }), ...content };
   }
   const { errorSchema } = description;
   const content =
@@ -58,7 +71,12 @@ const responsesOf = (description: Description, book: SchemaBook): Record<string,
       ? contentOf(["application/problem+json"], book.answer(problemResource))
       : contentOf(["application/json"], book.answer(errorSchema));
   for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {
-    responses[String(WIRE[code].status)] ??= { description: WIRE[code].title, content };
+    const { status, title, retryAfter } = WIRE[code];
+    responses[String(status)] ??= {
+      description: title,
+      ...headersOf(retryAfter === undefined ? {} : RETRY_AFTER),
+      content,
+    };
   }
   return responses;
 };

@@ -38,15 +38,15 @@ export const problemResponse = (refusal: Refusal, requestId: string): Response =
   });
 };
 
+export const INTERNAL = { title: "Internal error", status: 500, code: "internal" } as const;
+
 /** A bug: the answer says nothing about it; the log has it under the same request id. */
 export const internalProblem = (requestId: string): Response => {
   const problem = {
+    ...INTERNAL,
     type: "/docs#problem-internal",
-    title: "Internal error",
-    status: 500,
     detail: "internal error; the log has the details under this request id",
     instance: requestId,
-    code: "internal",
   };
-  return new Response(JSON.stringify(problem), { status: 500, headers: { "content-type": PROBLEM_JSON } });
+  return new Response(JSON.stringify(problem), { status: INTERNAL.status, headers: { "content-type": PROBLEM_JSON } });
 };

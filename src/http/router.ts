@@ -22,6 +22,14 @@ export type Method = "get" | "post" | "put" | "patch" | "delete";
  */
 export type Needs = "none" | "root" | Permission;
 
+export interface Answer {
+  readonly description: string;
+  readonly schema?: z.ZodType;
+  readonly media?: readonly string[];
+  /** What each header says; that of idempotency and `Retry-After` are added where they belong. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 export interface Description {
   readonly method: Method;
   /** As OpenAPI writes it: `/api/jobs/{id}`. */
@@ -55,9 +63,7 @@ export interface Description {
   readonly isBodyOptional?: boolean;
   /** The schema of its errors, if they are not problem documents. */
   readonly errorSchema?: z.ZodType;
-  readonly answers: Readonly<
-    Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly media?: readonly string[] }>
-  >;
+  readonly answers: Readonly<Record<number, Answer>>;
   /** Refusals beyond those that every endpoint of its kind can give. */
   readonly refuses?: readonly RefusalCode[];
 }

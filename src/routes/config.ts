@@ -15,6 +15,7 @@ const DOCUMENT_TYPES = ["application/json", "application/yaml"] as const;
 const ETAG_CHARS = 32;
 
 const BASE = { path: "/config", tag: "Config" } as const;
+const ETAG = { headers: { ETag: "names this version of the config" } } as const;
 
 const answerWith = (c: AppContext, document: ConfigDocument, etag: string): Response => {
   c.header("etag", etag);
@@ -42,8 +43,8 @@ const read = endpoint(
       "Includes all defaults. Returns YAML with `Accept: application/yaml`; `If-None-Match` with the current ETag answers 304.",
     headers: z.object({ "if-none-match": z.string().optional().meta({ description: "the ETag that is known" }) }),
     answers: {
-      200: { description: "The config, with its ETag in a header.", schema: configDocument, media: DOCUMENT_TYPES },
-      304: { description: "Unchanged." },
+      200: { ...ETAG, description: "The config.", schema: configDocument, media: DOCUMENT_TYPES },
+      304: { ...ETAG, description: "Unchanged." },
     },
   },
   async (c, { token }) => {
@@ -72,6 +73,7 @@ const replace = endpoint(
     rawBody: { schema: configDocument, media: DOCUMENT_TYPES },
     answers: {
       200: {
+        ...ETAG,
         description: "The config that is now in force, or would be.",
         schema: configDocument,
         media: DOCUMENT_TYPES,

@@ -5,12 +5,14 @@ import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.t
 import { WIRE } from "../../contract/refusal.ts";
 import type { JsonSchema } from "../http/json-schema.ts";
 import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../http/openapi.ts";
+import { INTERNAL } from "../http/refused.ts";
 import { exampleOf } from "./schema-example.ts";
 import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
 
 const HEADERS: Readonly<Record<string, string>> = {
   Authorization: "`Bearer <key>`. Anthropic's clients send the key as `x-api-key`; browsers use a session cookie.",
   "Idempotency-Key": "The same key with the same body gets the same answer for 24 hours; with another body it is 422.",
+  "Idempotency-Replayed": "In answers: `true` if it is the first answer, repeated.",
   "X-Request-Id": "Repeated in the answer, the log and problem documents; created if it is missing.",
   traceparent: "W3C trace context, stored with the job.",
   "Retry-After": "In answers: seconds to wait before the next try (429, 503).",
@@ -133,7 +135,7 @@ export const docsPage = (document: OpenApiDocument, version: string): string => 
   const byTag = Map.groupBy(operations, ({ one }) => one.tags[0]);
   const unions: readonly string[] = [...SOCKETS.flatMap(([, , , names]) => [...names]), "ReaderGone"];
   const schemas = Object.entries(document.components.schemas).filter(([name]) => !unions.includes(name));
-  const problems = Object.entries(WIRE).map(
+  const problems = Object.entries({ ...WIRE, [INTERNAL.code]: INTERNAL }).map(
     ([refusal, { status, title }]) => [`problem-${refusal}`, refusal, `${status} ${title}`] as const,
   );
   const links = [

@@ -61,6 +61,7 @@ const health = endpoint(
         description:
           "Self-hosted only: a process of the server is being restarted, or (for ten seconds at most) the local worker has not connected yet.",
         schema: healthOf("starting"),
+        headers: { "Retry-After": "seconds" },
       },
     },
   },

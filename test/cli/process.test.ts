@@ -76,6 +76,24 @@ it(
   TIMEOUT_MS,
 );
 
+it.each([
+  [
+    "an address without http://",
+    "localhost:8787",
+    'SERVICE_API_URL "localhost:8787" is not an address: it must start with',
+  ],
+  ["another service's address", "", "Another service answers there"],
+])(
+  "%s is named as what is wrong",
+  async (_what, given, says) => {
+    const other = await serve((_request, response) => response.writeHead(404).end("404 page not found"));
+    const { said, ended } = start(["queue"], { SERVICE_API_URL: given || other });
+    expect(await ended).toBe(1);
+    expect(said.err).toContain(says);
+  },
+  TIMEOUT_MS,
+);
+
 it.each(["--wait", "--stream"])(
   "a service that goes away during run %s leaves the id of the job",
   async (flag) => {

@@ -2,40 +2,18 @@
 
 import { describe, expect, it } from "vitest";
 import { UsageError } from "../../cli/failure.ts";
-import { Output } from "../../cli/output.ts";
-import { parse } from "../../cli/parse.ts";
-import type { Context } from "../../cli/verb.ts";
-import { VERBS } from "../../cli/verbs.ts";
+import { runCommand } from "./run-command.ts";
 
-/** What a command writes, on a client whose calls all give this answer. */
-const run = async (argv: readonly string[], answer: object): Promise<{ out: string; err: string }> => {
-  const said = { out: "", err: "" };
-  const sink = (name: keyof typeof said) => ({
-    isTerminal: false,
-    write: (text: string) => {
-      said[name] += text;
-    },
-  });
-  const noun = new Proxy({}, { get: () => async () => answer });
-  const context = {
-    client: () => new Proxy({}, { get: () => noun }),
-    output: new Output({ out: sink("out"), err: sink("err"), isJson: false, hasColour: false }),
-    signal: AbortSignal.timeout(1_000),
-  } as unknown as Context;
-  const found = parse(argv, VERBS);
-  if (found.kind !== "run") throw new Error("not run");
-  await found.verb.run(context, found.input);
-  return said;
-};
+const run = (argv: readonly string[], answer: object) => runCommand(argv, () => answer);
 
 describe("a list of which only the newest part is shown", () => {
   const job = { id: "j1", status: "pending", assigned_worker: null, created_at: "", prompt: "hi", error: null };
 
   it.each([
     [["jobs", "list"], "jobs", job, "The newest 1 of 260; --all lists every page.\n"],
-    [["schedules", "history", "s"], "history", {}, "The newest 1 of 260.\n"],
-    [["catalog", "history", "s"], "history", {}, "The newest 1 of 260.\n"],
-    [["webhooks", "deliveries", "w"], "deliveries", {}, "The newest 1 of 260.\n"],
+    [["schedules", "history", "s"], "history", {}, "The newest 1 of 260; --all lists every page.\n"],
+    [["catalog", "history", "s"], "history", {}, "The newest 1 of 260; --all lists every page.\n"],
+    [["webhooks", "deliveries", "w"], "deliveries", {}, "The newest 1 of 260; --all lists every page.\n"],
   ])("says so: %j", async (argv, rows, row, says) => {
     const { out, err } = await run(argv, { [rows]: [row], total: 260 });
     expect(err).toBe(says);
@@ -51,5 +29,41 @@ describe("what would do something else than it says", () => {
   ])("is wrong usage: %j", async (argv, says) => {
     await expect(run(argv, {})).rejects.toThrow(says);
     await expect(run(argv, {})).rejects.toThrow(UsageError);
+  });
+});
+
+describe("what an operator must see", () => {
+  const worker = { instance: "w1", status: "idle", provider: "ollama", current_load: 0, concurrency: 1, tags: "" };
+
+  it("is a worker whose runtime is down, although it is idle", async () => {
+    const unavailable = "the runtime does not answer";
+    const down = { ...worker, paused: false, unavailable };
+    const { out } = await run(["workers", "list"], { workers: [down], total: 1 });
+    expect(out).toContain("w1\tidle, unavailable\tollama");
+    expect((await run(["workers", "get", "w1"], down)).out).toContain(`unavailable\t${unavailable}`);
+    const both = { ...down, paused: true };
+    expect((await run(["workers", "list"], { workers: [both], total: 1 })).out).toContain("idle, paused, unavailable");
+  });
+
+  it("is how to resume the workers after a clear that leaves them paused", async () => {
+    const off = { level: 0, active: false };
+    expect((await run(["killswitch", "off"], off)).err).toContain("killswitch off --resume-all");
+    expect((await run(["killswitch", "off", "--resume-all"], off)).err).toBe("");
+  });
+
+  it("is which workers have not confirmed a halt", async () => {
+    const state = {
+      level: 4,
+      active: true,
+      halted_jobs: 2,
+      confirmed_workers: 1,
+      workers_to_confirm: 2,
+      unconfirmed: [
+        { instance: "gpu-1", status: "busy" },
+        { instance: "laptop", status: "offline" },
+      ],
+    };
+    const { out } = await run(["killswitch", "status"], state);
+    expect(out).toContain("confirmed workers\t1 of 2\nnot confirmed\tgpu-1,laptop (offline)\n");
   });
 });

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import { createClient } from "../../contract/client.ts";
+import { type Client, createClient } from "../../contract/client.ts";
 
 interface Seen {
   readonly url: string;
@@ -56,14 +56,14 @@ describe("a request of the client", () => {
   it("bears the key, encodes ids, leaves out what is not asked", async () => {
     const { seen, client } = clientOf([json(200, {})], { key: "sb_1" });
     await client.workers.pause("gpu/1 ä", { reason: "rest" });
-    await client.jobs.list({ status: "failed", tag: null, limit: 5 });
+    await client.jobs.list({ status: "failed", tag: null, q: "", limit: 5, "metadata.team": "" });
     expect(seen[0]).toMatchObject({
       url: "http://box:8787/api/workers/gpu%2F1%20%C3%A4/pause",
       method: "POST",
       body: '{"reason":"rest"}',
     });
     expect(seen[0]?.headers.get("authorization")).toBe("Bearer sb_1");
-    expect(seen[1]?.url).toBe("http://box:8787/api/jobs?status=failed&limit=5");
+    expect(seen[1]?.url).toBe("http://box:8787/api/jobs?status=failed&limit=5&metadata.team=");
     expect(seen[1]?.body).toBeNull();
   });
 
@@ -78,9 +78,14 @@ describe("a request of the client", () => {
     },
   );
 
-  it("makes a job under one idempotency key, however often it is sent", async () => {
+  it.each<[string, (client: Client) => Promise<unknown>]>([
+    ["a job", (client) => client.jobs.create({ prompt: "hi" })],
+    ["many jobs", (client) => client.jobs.createMany([{ prompt: "hi" }])],
+    ["a schedule's run", (client) => client.schedules.run("nightly")],
+    ["a bulk change", (client) => client.jobs.changeMany({ action: "retry", filter: {} })],
+  ])("makes %s under one idempotency key, however often it is sent", async (_, make) => {
     const { seen, client } = clientOf([breaksOff, problem(503, "overloaded"), json(201, { id: "j1" })]);
-    expect(await client.jobs.create({ prompt: "hi" })).toEqual({ id: "j1" });
+    expect(await make(client)).toEqual({ id: "j1" });
     const keys = seen.map(({ headers }) => headers.get("idempotency-key"));
     expect(keys).toHaveLength(3);
     expect(keys[0]).toMatch(/^[\x21-\x7e]{16,}$/);

@@ -51,6 +51,18 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
     await world.call("POST", "/api/workers/box-1/resume");
   });
 
+  it("of the list of workers shows who fell silent, of which no message tells", async () => {
+    const { page } = await world.open("");
+    await page.route(/\/api\/workers\?.*summary=true/, async (route) => {
+      const response = await route.fetch();
+      const answer: { workers: { instance: string; status: string }[] } = await response.json();
+      for (const worker of answer.workers) if (worker.instance === "box-1") worker.status = "offline";
+      await route.fulfill({ response, json: answer });
+    });
+    await page.getByRole("link", { name: "Fleet", exact: true }).click();
+    await page.getByRole("row").filter({ hasText: "box-1" }).getByText("offline").waitFor({ timeout: 5000 });
+  });
+
   it("of the killswitch does not undo a confirmation that came before it", async () => {
     const { page } = await world.open("");
     const answer = await hold(page, "**/killswitch", "POST");

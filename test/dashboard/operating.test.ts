@@ -119,6 +119,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByRole("button", { name: "Run now: weekly-report" }).click();
     await page.getByRole("cell", { name: "created" }).waitFor();
     await page.getByRole("link", { name: "completed" }).waitFor();
+    await page.getByText("1–1 of 1 run", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Pause: weekly-report" }).click();
     await page.getByText("It is paused. Resume it").waitFor();
     expect(faults()).toEqual([]);

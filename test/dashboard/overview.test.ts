@@ -62,6 +62,16 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("leaves room for the reason beside a tag as long as tags may be", async () => {
+    const tag = "a-tag-as-long-as-tags-may-be-which-is-sixty-four-characters-long";
+    await world.call("POST", "/api/jobs", { prompt: "long tag", tags: [tag] });
+    const { page } = await world.open("", { viewport: { width: 1280, height: 800 } });
+    const reason = table(page, /that wait, by reason/).getByRole("cell", { name: /^no worker offers tag/ });
+    await reason.waitFor();
+    expect((await reason.boundingBox())?.width).toBeGreaterThan(250);
+    await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { tag } });
+  });
+
   it("shows who failed in the last hour and why at a glance, and retries exactly these", async () => {
     const ids = [await fail("provider_failed"), await fail("provider_failed")];
     const other = await fail("bad_output");

@@ -1,12 +1,8 @@
-// Section 1 of the contract: problems, limits, malformed requests, and the OpenAPI document for every answer.
+// Section 1 of the contract: problems, limits, malformed requests. The OpenAPI document: documents.workers.test.ts.
 
-import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type Body, request } from "../support/workerd/client.ts";
-import { readDocument } from "../support/workerd/document.ts";
+import { request } from "../support/workerd/client.ts";
 import { useOwnTenant, world } from "../support/workerd/own-tenant.ts";
-
-const ORIGIN = "https://signalbox.test";
 
 useOwnTenant();
 
@@ -280,58 +276,5 @@ describe("lists", () => {
       expect((await world.get(path)).body).toMatchObject({ limit: 50, offset: 0 });
       expect((await world.get(`${path}?limit=200&offset=10000`)).body).toMatchObject({ limit: 200, offset: 10_000 });
     }
-  });
-});
-
-describe("the documents", () => {
-  it("need no key, and the OpenAPI one describes every path with its methods", async () => {
-    for (const path of ["/openapi.json", "/docs", "/health"]) {
-      const { status, text } = await request(null, "GET", path);
-      expect([path, status]).toEqual([path, 200]);
-      const head = await request(null, "HEAD", path);
-      expect([path, head.status, head.text]).toEqual([path, 200, ""]);
-      expect(text).not.toMatch(/src="https?:|href="https?:/);
-    }
-    const document = await readDocument();
-    expect(document.openapi).toMatch(/^3\.1\./);
-    const named = Object.values(
-      document.paths as Record<string, Record<string, { operationId: string; tags: string[] }>>,
-    )
-      .flatMap((item) => Object.values(item))
-      .map(({ operationId, tags }) => ({ operationId, isTagged: tags.length === 1 }));
-    expect(named.filter(({ operationId, isTagged }) => !/^[a-z]\w+$/.test(operationId) || !isTagged)).toEqual([]);
-    expect(new Set(named.map(({ operationId }) => operationId)).size).toBe(named.length);
-    expect(document.info.title).toBeTruthy();
-    for (const [path, item] of Object.entries(document.paths) as [string, Record<string, Body>][]) {
-      for (const [method, operation] of Object.entries(item)) {
-        const named = (operation.parameters ?? [])
-          .filter((one: Body) => one.in === "path")
-          .map((one: Body) => one.name);
-        const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-        expect([path, method, named]).toEqual([path, method, wanted]);
-        expect(Object.keys(operation.responses).length).toBeGreaterThan(1);
-      }
-    }
-    expect(Object.keys(document.paths)).toEqual(
-      expect.arrayContaining(["/api/jobs", "/dispatch", "/presence", "/killswitch", "/api/schedules", "/openapi.json"]),
-    );
-    const limit = document.paths["/api/jobs"].get.parameters.find((one: Body) => one.name === "limit");
-    expect(limit).toMatchObject({
-      in: "query",
-      required: false,
-      schema: { type: "integer", minimum: 1, maximum: 200, default: 50 },
-    });
-  });
-
-  it("are pages a browser may show, and answers it may not misuse", async () => {
-    const response = await exports.default.fetch(`${ORIGIN}/docs`);
-    expect(response.headers.get("content-type")).toContain("text/html");
-    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-    const data = await exports.default.fetch(`${ORIGIN}/api/jobs`);
-    expect(data.headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
-    expect(data.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(data.headers.get("cross-origin-resource-policy")).toBe("same-origin");
-    expect(data.headers.get("cache-control")).toBe("no-store");
   });
 });

@@ -80,7 +80,8 @@ test("of a server at work a backup is one consistent state, and a restored copy 
   expect(during).toBeGreaterThan(answeredBefore.size);
 
   const restored = path.join(folder.path, "restored");
-  await script("restore", restored, archive);
+  const { stdout: told } = await script("restore", restored, archive);
+  expect(told).toContain(`Start the server with: SERVICE_DATA_DIR=${restored} npm start`);
   expect(statSync(restored).mode & 0o777).toBe(0o700);
   const copy = await start(restored);
   expect(copy.adminKey).toBe(server.adminKey);

@@ -325,4 +325,23 @@ export const REGRESSIONS_OF_THE_OBJECT: readonly Regression[] = [
       ],
     },
   },
+  {
+    found:
+      "an alarm that fired was replaced by a later one before its work was done, and did not come again after a crash",
+    plan: {
+      seed: 31005019,
+      steps: [
+        step("report presence", 0.42, 0.093, 0.81, 0.67, 0.22),
+        step("change the weather of history", 0.71, 0.044, 0.033, 0.26, 0.88),
+        step("let time pass", 0.7727048, 0.78, 0.8, 0.43, 0.22),
+        joined("hold the alarm"),
+        step("pause", 0.32, 0.096, 0.986, 0.37, 0.35),
+        step("let time pass", 0.7237958, 0.23, 0.93, 0.36, 0.6),
+        step("let the alarm come"),
+        joined("alarm out of turn"),
+        joined("crash in a turn", 0.7, 0.1, 0.76, 0.08, 0.94),
+        step("clear the killswitch", 0.37, 0.65, 0.74, 0.89, 0.54),
+      ],
+    },
+  },
 ];

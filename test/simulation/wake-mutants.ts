@@ -78,8 +78,14 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   mutant(
     "the alarm does not arm the next",
     "durable-objects/tenant.ts",
-    "(nextAt) => this.#wake.arm(nextAt),",
+    "(nextAt) => this.#wake.end(nextAt),",
     "() => undefined,",
+  ),
+  mutant(
+    "an alarm that is set during the alarm's work replaces the one that comes again",
+    "durable-objects/wake.ts",
+    "this.#isFiring = this.#armedAt === null;",
+    "",
   ),
   mutant(
     "a worker whose socket died with the object is given jobs",

@@ -7,13 +7,15 @@ const BACK_OFF_MS = 5_000;
 
 afterEach(() => vi.useRealTimers());
 
-/** A wake and the time its alarm is set for. */
+/** A wake, the times its alarm was set for, and what fires it. */
 const newWake = async () => {
   const alarms: number[] = [];
+  let alarmAt: number | null = null;
   const state = {
     storage: {
-      getAlarm: async () => null,
+      getAlarm: async () => alarmAt,
       setAlarm: async (at: number) => {
+        alarmAt = at;
         alarms.push(at);
       },
     },
@@ -22,7 +24,11 @@ const newWake = async () => {
   };
   const wake = new Wake(state as unknown as DurableObjectState);
   await Promise.resolve();
-  return { wake, alarms };
+  const fire = () => {
+    alarmAt = null;
+    return wake.begin();
+  };
+  return { wake, alarms, fire };
 };
 
 test("a back-off after a failed sweep is no longer for a clock that is set back meanwhile", async () => {
@@ -57,4 +63,29 @@ test("a lost alarm is set again only after what is answered at once, and not if 
   wake.restore(null);
   vi.runAllTimers();
   expect(alarms).toEqual([NOON]);
+});
+
+test("while the alarm's work is under way no alarm is set, which would replace the one that comes again", async () => {
+  vi.useFakeTimers({ now: NOON });
+  const { wake, alarms, fire } = await newWake();
+  wake.arm(NOON);
+  await fire();
+  wake.arm(NOON + TEN_MINUTES_MS);
+  wake.note(NOON + BACK_OFF_MS);
+  wake.armNoted();
+  expect(alarms).toEqual([NOON]);
+  wake.end(NOON + 2 * BACK_OFF_MS);
+  expect(alarms).toEqual([NOON, NOON + BACK_OFF_MS]);
+});
+
+test("work that somebody asks for moves an alarm that is set only to an earlier time", async () => {
+  vi.useFakeTimers({ now: NOON });
+  const { wake, alarms } = await newWake();
+  wake.arm(NOON + BACK_OFF_MS);
+  await wake.begin();
+  wake.arm(NOON + TEN_MINUTES_MS);
+  expect(alarms).toEqual([NOON + BACK_OFF_MS]);
+  wake.arm(NOON + 1);
+  wake.end(NOON + TEN_MINUTES_MS);
+  expect(alarms).toEqual([NOON + BACK_OFF_MS, NOON + 1]);
 });

@@ -106,6 +106,26 @@ describe("cost by", () => {
     expect(await rowsBy("metadata.nobody")).toEqual([[null, 3.75, 4]]);
   });
 
+  test("metadata: an empty text is a value, and what has none of it is in the series, too", async () => {
+    const own = await newWorld();
+    await present(own, "w1", { provider: "openai" });
+    await run(own, 0.25, { metadata: { team: "" } });
+    await run(own, 0.5, { metadata: { team: "blue" } });
+    await run(own, 1);
+    const { rows, series } = await own.ok("GET", "/api/cost/by/metadata.team");
+    const told = (list: Body[]) => new Map(list.map(({ value, usd }: Body) => [value, usd]));
+    const expected = new Map<string | null, number>([
+      [null, 1],
+      ["blue", 0.5],
+      ["", 0.25],
+    ]);
+    expect([rows.length, told(rows)]).toEqual([3, expected]);
+    const sums = new Map<string | null, number>();
+    for (const { value, usd } of series.flatMap((slot: Body) => slot.rows))
+      sums.set(value, (sums.get(value) ?? 0) + usd);
+    expect(sums).toEqual(expected);
+  });
+
   test("key and schedule", async () => {
     const byKey = await rowsBy("key");
     expect(byKey[0]).toEqual([keyId, 3, 1]);

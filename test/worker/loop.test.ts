@@ -123,6 +123,15 @@ describe("reports", () => {
     expect(session.of("job.started").length).toBe(1);
   });
 
+  test("are repeated also after the machine's clock was set back", async () => {
+    const { session, runs, assign } = createWorker();
+    assign("a");
+    await runs[0]?.finish("done");
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await vi.advanceTimersByTimeAsync(15_000 + RESEND_AFTER_MS);
+    expect(session.of("job.completed").length).toBe(2);
+  });
+
   test("that could not be sent wait for the next session, under the same lease, after its presence", async () => {
     const { loop, runs, assign } = createWorker();
     assign("a");

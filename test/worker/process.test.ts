@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
@@ -64,6 +65,35 @@ test("a worker ends its job after SIGTERM and exits with 0", async () => {
   expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a", result: { text: "slowly" } });
   expect((await exited).code).toBe(0);
   expect(coordinator.received.some((one) => one.type === "presence" && one.concurrency === 0)).toBe(true);
+});
+
+test("one Ctrl-C that arrives twice, from the terminal and from npm, ends its job; another one ends it at once", async () => {
+  const { child, exited } = startWorker(["--runtime", "echo", "--instance", "w1", "--concurrency", "2"]);
+  await coordinator.waitFor("presence");
+  coordinator.assign(assignedJob({ id: "a", prompt: "slowly", input: { delay_ms: 400 } }));
+  coordinator.assign(assignedJob({ id: "b", prompt: "for long", input: { delay_ms: 60_000 } }));
+  await coordinator.waitFor("job.started", ({ job_id }) => job_id === "b");
+  child.kill("SIGINT");
+  await pause(100);
+  child.kill("SIGINT");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a" });
+  await pause(500);
+  child.kill("SIGINT");
+  expect((await exited).code).toBe(1);
+});
+
+test("a worker whose coordinator takes connections and says nothing ends at once after SIGTERM", async () => {
+  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  // The config comes from elsewhere, so that only the connection hangs.
+  const env = { SERVICE_API_URL: url, SERVICE_CONFIG_URL: `${coordinator.url}/config` };
+  const { child, exited } = startWorker(["--runtime", "echo"], env);
+  await once(silent, "connection");
+  child.kill("SIGTERM");
+  const inTime = await Promise.race([exited, pause(4_000).then(() => "too late")]);
+  silent.close();
+  expect(inTime).toMatchObject({ code: 0 });
 });
 
 test("a worker prints its runtime's address, and each job that fails, with the reason", async () => {

@@ -36,6 +36,14 @@ test("a job that outruns its timeout fails, and may be tried again", async () =>
   expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: true } });
 });
 
+test("a timeout longer than any timer does not end the job at once", async () => {
+  const completed: Outcome = { ok: true, result: "done" };
+  const slowly = (options: RunOptions) =>
+    Promise.race([never(options), new Promise<Outcome>((resolve) => setTimeout(() => resolve(completed), 50))]);
+  const outcome = runJob(assignedJob({ id: "j" }), settings(slowly, 30 * 86_400), notHalted());
+  expect(await outcome).toMatchObject({ type: "job.completed" });
+});
+
 test("a job's own timeout goes before the configured one", async () => {
   vi.useFakeTimers();
   const outcome = runJob(assignedJob({ id: "j", timeout_seconds: 2 }), settings(never, 60), notHalted());

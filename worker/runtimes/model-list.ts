@@ -7,6 +7,8 @@ import { reasonOf } from "../error-causes.ts";
 const FRESH_FOR_MS = 5_000;
 const LIST_TIMEOUT_MS = 10_000;
 
+const WEB_PAGE = "it answers with a web page, not with its models";
+
 export type ModelList = (signal: AbortSignal) => Promise<readonly string[] | null>;
 
 export function rememberedList(load: () => Promise<readonly string[] | null>, nowMs: () => number): ModelList {
@@ -34,11 +36,15 @@ export async function fetchModelList(
 ): Promise<readonly string[] | null> {
   const headers = { accept: "application/json", ...(key === null ? {} : keyHeaders(key)) };
   const failure = { url, requestBodyValues: null };
-  const response = await fetchFn(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) }).catch((cause) => {
+  const noAnswer = (cause: unknown): never => {
     throw new APICallError({ ...failure, message: reasonOf(cause), cause });
-  });
-  const responseBody = await response.text();
+  };
+  const response = await fetchFn(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) }).catch(noAnswer);
+  // A list that stops halfway is no answer either.
+  const responseBody = await response.text().catch(noAnswer);
   if (response.status === 404 || response.status === 405) return null;
+  // A login page of the network, or a program of another kind at the same port.
+  if (response.ok && isPage(response)) throw new APICallError({ ...failure, message: WEB_PAGE });
   if (!response.ok) {
     const responseHeaders = Object.fromEntries(response.headers);
     throw new APICallError({
@@ -51,6 +57,8 @@ export async function fetchModelList(
   }
   return namesOf(responseBody);
 }
+
+const isPage = ({ headers }: Response): boolean => headers.get("content-type")?.startsWith("text/html") ?? false;
 
 /**
  * Ollama and Gemini (as `models/<name>`): `models[].name`; all others: `data[].id`. A list of null is empty; anything

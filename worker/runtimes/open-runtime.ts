@@ -61,7 +61,7 @@ function openLocal(name: string, provider: LocalProvider, options: OpenRuntimeOp
   const baseUrl = `${origin}/v1`;
   const key = () => resolveKey(options);
   const list = async () => fetchModelList(origin + provider.listPath, await key(), runtimeFetch);
-  const models = rememberedList(list, Date.now);
+  const models = rememberedList(list, () => performance.now());
   return createChatRuntime({
     name,
     address: origin,

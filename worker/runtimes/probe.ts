@@ -68,5 +68,6 @@ function whyUnavailable(address: string, error: unknown): string {
   if (status === 401 || status === 403) return `${where} refuses the key`;
   if (status !== undefined) return `${where} answers with HTTP ${status}`;
   const reason = lineOf(reasonOf(error), MAX_REASON_CHARS);
+  if (APICallError.isInstance(error) && error.cause === undefined) return `${where} is no model runtime: ${reason}`;
   return isNeverReached(error) ? `${where} cannot be reached: ${reason}` : `${where} does not answer: ${reason}`;
 }

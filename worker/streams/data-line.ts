@@ -10,9 +10,9 @@ import { backoffMs } from "../backoff.ts";
 import { coordinatorSocket } from "../coordinator-socket.ts";
 import type { SessionSettings } from "../session.ts";
 import { FrameGatherer } from "./frame-gatherer.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { type Streams, type StreamWriter, streamKey, type WhenGone } from "./streams.ts";
 
-const PING_EVERY_MS = 15_000;
 const MAX_RECEIVED_BYTES = 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** With this much unsent, the runtimes are not read further. */
@@ -157,9 +157,7 @@ export class DataLine implements Streams {
     this.#isOpen = true;
     this.#wasOpen = true;
     this.#failures = 0;
-    const pings = setInterval(() => socket.send("ping"), PING_EVERY_MS);
-    pings.unref();
-    socket.once("close", () => clearInterval(pings));
+    keepAlive(socket);
     for (const stream of [...this.#streams.values()]) this.#deliver(stream);
   }
 

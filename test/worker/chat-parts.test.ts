@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { local, openai, run, serve } from "./chat-fixture.ts";
+import { event } from "./fake-runtime.ts";
+
+describe("an OpenAI-compatible runtime whose content is in parts, as of Mistral's reasoning models", () => {
+  const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+  const text = (words: string) => ({ type: "text", text: words });
+  const chunk = (content: unknown, finish_reason: string | null = null) =>
+    event({ id: "c1", model: "m1", choices: [{ index: 0, delta: { content }, finish_reason }] });
+
+  test("gives the text of its parts, whole", async () => {
+    const message = { role: "assistant", content: [thinking("Hm."), text("Hel"), text("lo")] };
+    const body = { model: "m1", choices: [{ index: 0, message, finish_reason: "stop" }] };
+    const server = await serve(openai(["m1"], () => ({ body })));
+    expect(await run(local("vllm", server.url))).toMatchObject({ ok: true, result: { text: "Hello" } });
+  });
+
+  test.each([
+    ["text goes on after parts", [text("Hel")], "lo"],
+    ["parts go on after text", "Hel", [text("lo")]],
+  ])("gives their text while it is written: %s", async (_what, first, second) => {
+    const body = [chunk([thinking("H")]), chunk([thinking("m.")]), chunk(first), chunk(second, "stop")];
+    const server = await serve(openai(["m1"], () => ({ body: [...body, event("[DONE]")] })));
+    const emitted: string[] = [];
+    const emit = (events: readonly string[]) => void emitted.push(...events);
+    const outcome = await run(local("vllm", server.url), {}, { emit });
+    expect(outcome).toMatchObject({ ok: true, result: { text: "Hello" } });
+    expect(emitted.join("")).toContain('"Hel');
+    expect(emitted.join("")).not.toContain("Hm");
+  });
+
+  test("is kept as it was for a client of the front door, each part grown to its whole", async () => {
+    const body = [
+      chunk("Well: "),
+      chunk([thinking("H")]),
+      chunk([thinking("m.")]),
+      chunk([text("Hel")]),
+      chunk("lo", "stop"),
+    ];
+    const server = await serve(openai(["m1"], () => ({ body })));
+    const input = { model: "m1", stream: true, messages: [{ role: "user", content: "hi" }] };
+    const outcome = await run(local("vllm", server.url), { api: "chat/completions", input });
+    const content = [text("Well: "), thinking("Hm."), text("Hello")];
+    expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content } }] } });
+  });
+});
