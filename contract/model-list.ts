@@ -8,7 +8,9 @@ export const modelResource = z
     id: z.string(),
     object: z.literal("model"),
     type: z.literal("model"),
-    created: z.int().meta({ description: "seconds since 1970: when its worker registered" }),
+    created: z
+      .int()
+      .meta({ description: "seconds since 1970: when its worker registered; 0, which is not known, for an alias" }),
     created_at: instant,
     owned_by: z.string().meta({ description: "the provider of the worker that offers it, or `alias`" }),
     display_name: z.string(),

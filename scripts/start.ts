@@ -4,6 +4,7 @@
 
 import { rmSync } from "node:fs";
 import path from "node:path";
+import { configureLog } from "../contract/log.ts";
 import { loadProject, type Project } from "./build/project.ts";
 import { buildAll } from "./build.ts";
 import { ExitError, runScript } from "./exit-error.ts";
@@ -72,6 +73,7 @@ async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
   const project = await loadProject();
   const address = await addressOn(settings.host, settings.port);
   const environment = await readEnvironment(project, dir);
+  configureLog(environment);
   return { settings, project, dir, address, environment, processCount: keepProcessCount(dir, settings.processCount) };
 }
 

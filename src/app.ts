@@ -8,7 +8,7 @@ import type { Env } from "./env.ts";
 import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
-import { doorRoutes } from "./front-door/routes.ts";
+import { doorRoutes, longModelRoute } from "./front-door/routes.ts";
 import { assetResponse } from "./http/asset.ts";
 import type { AppContext, Variables } from "./http/auth.ts";
 import { secured } from "./http/headers.ts";
@@ -110,6 +110,7 @@ app.use("/v1/*", cors);
 
 const bound = new Set(boundRoutes);
 mount(app, endpoints, (one) => !bound.has(one));
+app.get(longModelRoute.path, longModelRoute.handle);
 
 /** A path that is not part of the API belongs to the dashboard; a file that is missing there as well is 404. */
 app.notFound(async (c) => {

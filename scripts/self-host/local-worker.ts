@@ -20,6 +20,8 @@ export function startLocalWorker(worker: { url: string; key: string; instance: s
   const inherited = Object.entries(process.env).filter(([name]) => !WITHHELD.test(name));
   const env = { ...Object.fromEntries(inherited), SERVICE_API_URL: worker.url, SERVICE_API_KEY: worker.key };
   const args = [...process.execArgv, path.join(ROOT, "worker", "main.ts"), "--instance", worker.instance];
-  const kept = keepRunning("The local worker", PACE, () => supervise(process.execPath, args, env, ROOT));
+  const kept = keepRunning("The local worker", PACE, () =>
+    supervise("the local worker", process.execPath, args, env, ROOT),
+  );
   return { stop: () => kept.stop(STOP_GRACE_MS) };
 }

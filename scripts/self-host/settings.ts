@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { logProblem } from "../../contract/log.ts";
 import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
+import { logFormatOf } from "./child-output.ts";
 import { dataRoot } from "./data-dir.ts";
 import { readProcessCount } from "./processes.ts";
 
@@ -103,8 +104,7 @@ function readPort(name: string, text: string): number {
 /** The operator's variables that the edge gets unchanged: declared vars, catalog switch, provider keys, vault. */
 export function passedEnvironment(declared: Record<string, unknown>, env: NodeJS.ProcessEnv): Record<string, string> {
   const passed = Object.entries(env).filter(([name, value]) => value && (name in declared || PASSED_ON.test(name)));
-  const format = env.SERVICE_LOG || (process.stderr.isTTY ? "text" : "json");
-  return { ...Object.fromEntries(passed), SERVICE_LOG: format } as Record<string, string>;
+  return { ...Object.fromEntries(passed), SERVICE_LOG: logFormatOf(env) } as Record<string, string>;
 }
 
 /**

@@ -2,6 +2,7 @@
 // guard that kills it if we are killed (kill -9 leaves no orphan).
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { logFormatOf, logOutput } from "./child-output.ts";
 
 export interface Exit {
   code: number | null;
@@ -29,8 +30,17 @@ function guardAgainstOrphaning(child: ChildProcess): void {
   child.once("exit", () => guard.kill("SIGKILL"));
 }
 
-export function supervise(command: string, args: string[], env: NodeJS.ProcessEnv, cwd: string): Supervised {
-  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "inherit", "inherit"], detached: true });
+/** `what`: its name in the log. */
+export function supervise(
+  what: string,
+  command: string,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+): Supervised {
+  const output = logFormatOf(process.env) === "json" ? "pipe" : "inherit";
+  const child = spawn(command, args, { cwd, env, stdio: ["ignore", output, output], detached: true });
+  logOutput(what, child);
   guardAgainstOrphaning(child);
   let isRunning = child.pid !== undefined;
   const exited = new Promise<Exit>((resolve, reject) => {

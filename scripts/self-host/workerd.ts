@@ -58,7 +58,7 @@ export function startWorkerd(config: string, environment: Record<string, string>
   const system = SYSTEM_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...Object.fromEntries(system), ...environment };
   const inspector = inspectorPort === undefined ? [] : [`-i127.0.0.1:${inspectorPort}`];
-  return supervise(WORKERD, ["serve", "--experimental", ...inspector, config], env, path.dirname(config));
+  return supervise("workerd", WORKERD, ["serve", "--experimental", ...inspector, config], env, path.dirname(config));
 }
 
 /**

@@ -45,6 +45,13 @@ const blockEvents = (block: Fields, index: number): string => {
     return `${start({ text: "" })}${delta({ type: "text_delta", text: block.text ?? "" })}${stop}`;
   if (block.type === "tool_use")
     return `${start({ input: {} })}${delta({ type: "input_json_delta", partial_json: JSON.stringify(block.input ?? {}) })}${stop}`;
+  if (block.type === "thinking")
+    return [
+      start({ thinking: "", signature: "" }),
+      delta({ type: "thinking_delta", thinking: block.thinking ?? "" }),
+      delta({ type: "signature_delta", signature: block.signature ?? "" }),
+      stop,
+    ].join("");
   return `${start({})}${stop}`;
 };
 
@@ -80,7 +87,7 @@ const responseEvents = (response: Fields): string => {
     }
     texts.push(event("response.output_item.done", { output_index: index, item }));
   }
-  texts.push(event("response.completed", { response }));
+  texts.push(event(response.status === "incomplete" ? "response.incomplete" : "response.completed", { response }));
   return texts.join("");
 };
 

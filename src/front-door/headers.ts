@@ -3,6 +3,7 @@
 import type { Api } from "../../domain/api.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
+import { replayHeader } from "../http/idempotency.ts";
 
 export const answerHeadersOf = (
   c: AppContext,
@@ -17,7 +18,7 @@ export const answerHeadersOf = (
     "x-signalbox-job": job.id,
     ...(job.worker === null ? {} : { "x-signalbox-worker": job.worker }),
     ...(job.isSessionHit === null ? {} : { "x-signalbox-session": job.isSessionHit ? "hit" : "miss" }),
-    ...(isReplayed ? { "idempotency-replayed": "true" } : {}),
+    ...replayHeader({ replayed: isReplayed }),
     "openai-processing-ms": String(Date.now() - startedAt),
     ...(limits === null ? {} : limitHeaders(limits.limit, limits.remaining, Math.ceil(limits.resetMs / 1000))),
   };

@@ -9,7 +9,7 @@ import { APIS, type Api } from "../../domain/api.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
-import { idempotencyHeader } from "../http/idempotency.ts";
+import { idempotencyHeader, REPLAYED } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { operationIdOf } from "../http/openapi.ts";
 import { unwrap } from "../http/refused.ts";
@@ -21,6 +21,7 @@ import { type DoorRequest, MAX_DOOR_BODY_BYTES, readDoorRequest } from "./reques
 import { answerStream } from "./stream.ts";
 
 const TAG = "Front door";
+const MODELS = "/v1/models";
 const doorBody = z.looseObject({ model: z.string() }).meta({
   id: "FrontDoorRequest",
   description: "the API's own body; unknown fields pass to the runtime unchanged",
@@ -36,16 +37,23 @@ const SUMMARIES: Readonly<Record<Api, string>> = {
 
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
   const request = await readDoorRequest(c, api);
-  const held = request.isLarge ? await hold(c, token, request) : request;
-  const answering = held.asking.stream ? answerStream : answerPlain;
+  if (!request.isLarge) return answerTo(c, token, request);
+  const held = await hold(c, token, request);
+  const drop = (): void =>
+    c.executionCtx.waitUntil(dropHeldBody(c.env, token, held.asking.id ?? "").catch(() => undefined));
   try {
-    return await answering(c, token, held);
+    const answered = await answerTo(c, token, held);
+    // A repeated request has no job of its own that would drop its body.
+    if (answered.headers.has(REPLAYED)) drop();
+    return answered;
   } catch (error) {
-    if (request.isLarge)
-      c.executionCtx.waitUntil(dropHeldBody(c.env, token, held.asking.id ?? "").catch(() => undefined));
+    drop();
     throw error;
   }
 };
+
+const answerTo = (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<Response> =>
+  request.asking.stream ? answerStream(c, token, request) : answerPlain(c, token, request);
 
 /**
  * Stores a body that is too large for the tenant's database until its worker fetches it, with the model's name as the
@@ -94,7 +102,7 @@ const models = endpoint(
   {
     ...asks("listModels"),
     method: "get",
-    path: "/v1/models",
+    path: MODELS,
     tag: TAG,
     summary: "List models",
     description:
@@ -126,14 +134,22 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
       answers: { 200: { description: "The model or alias.", schema: modelResource } },
     },
     async (c, { params: named, token }) => {
-      const model = "owner" in named ? `${named.owner}/${named.model}` : named.model;
+      const model = "owner" in named ? [named.owner, named.model, ...below(c)].join("/") : named.model;
       return answer(c, unwrap(await callTenantForText(c.env, token, "getModel", { model })));
     },
   );
 
+/** The parts of the path after the owner and the model. */
+const below = (c: AppContext): string[] => c.req.path.slice(MODELS.length).split("/").slice(3);
+
+const ofOwner = modelNamed(`${MODELS}/{owner}/{model}`, ownedModel);
+
 export const doorRoutes: readonly Endpoint[] = [
   ...APIS.map(doorOf),
   models,
-  modelNamed("/v1/models/{model}", oneModel),
-  modelNamed("/v1/models/{owner}/{model}", ownedModel),
+  modelNamed(`${MODELS}/{model}`, oneModel),
+  ofOwner,
 ];
+
+/** Names with more slashes than a documented path can have, such as `accounts/fireworks/models/x`. */
+export const longModelRoute = { path: `${MODELS}/:owner/:model/*`, handle: ofOwner.handle } as const;

@@ -43,6 +43,9 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
     };
   });
 
+/** What is not there is never too long to be told. */
+const NULL = "null";
+
 interface ListedRow extends JobRow {
   readonly id: string;
   readonly sorted_by: number | null;
@@ -101,9 +104,10 @@ const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, sele
   const order = (value: string, id: string): string =>
     isAscending ? `${value} ASC NULLS LAST, ${id} ASC` : `${value} DESC, ${id} DESC`;
   const chars = bind(query.max_chars);
+  const jsonChars = bind(Math.max(query.max_chars, NULL.length));
   const sql = `SELECT id, sorted_by, record, substr(prompt, 1, ${chars}) AS prompt, length(prompt) AS prompt_chars,
-      substr(input, 1, ${chars}) AS input, length(input) AS input_chars,
-      substr(COALESCE(result, 'null'), 1, ${chars}) AS result, length(result) AS result_chars
+      substr(input, 1, ${jsonChars}) AS input, length(input) AS input_chars,
+      substr(COALESCE(result, '${NULL}'), 1, ${jsonChars}) AS result, length(result) AS result_chars
     FROM (SELECT jobs.tenant, jobs.id, jobs.record, ${column} AS sorted_by FROM ${selection.from}
           WHERE ${selection.where} ${after} ORDER BY ${order(column, selection.id)}
           LIMIT ${bind(query.limit + 1)} OFFSET ${bind(query.offset)}) AS listed
@@ -131,7 +135,9 @@ const afterPlace = (
 };
 
 const presentListed = (row: ListedRow, maxChars: number): JobResource => {
-  const truncated = (["prompt", "input", "result"] as const).filter((name) => row[`${name}_chars`] > maxChars);
+  const isShort = (name: "prompt" | "input" | "result"): boolean =>
+    row[`${name}_chars`] <= maxChars || (name !== "prompt" && row[name] === NULL);
+  const truncated = (["prompt", "input", "result"] as const).filter((name) => !isShort(name));
   const json = (name: "input" | "result"): Json => (truncated.includes(name) ? null : (JSON.parse(row[name]) as Json));
   const job = presentJob(readJob(row.record), { prompt: row.prompt, input: json("input") }, json("result"));
   return truncated.length === 0 ? job : { ...job, truncated };

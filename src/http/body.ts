@@ -87,14 +87,17 @@ const readAll = async (reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
   return whole;
 };
 
-const FOREIGN_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b)/i;
+const FOREIGN_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8\b)/i;
 
-/** What the request says of its body. JSON is UTF-8 (RFC 8259, 8.1), so another charset is another media type. */
+/** Bodies are UTF-8 (JSON: RFC 8259, 8.1), so another charset is another media type. */
+export const namesForeignCharset = (contentType: string): boolean => FOREIGN_CHARSET.test(contentType);
+
+/** What the request says of its body. */
 const mediaOf = (request: Request): { mediaType: string; isJson: boolean } => {
   const contentType = request.headers.get("content-type") ?? "";
   const mediaType = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   const isNamedJson = mediaType === "application/json" || mediaType.endsWith("+json");
-  return { mediaType, isJson: isNamedJson && !FOREIGN_CHARSET.test(contentType) };
+  return { mediaType, isJson: isNamedJson && !namesForeignCharset(contentType) };
 };
 
 /** The JSON body; `undefined` if there is none. */

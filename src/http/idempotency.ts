@@ -9,6 +9,9 @@ import type { AppContext } from "./auth.ts";
 import { digest } from "./key-format.ts";
 import { Refused } from "./refused.ts";
 
+/** The header of an answer that is a repetition of the first. */
+export const REPLAYED = "idempotency-replayed";
+
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 export const idempotencyHeader = z.object({
@@ -56,4 +59,4 @@ export const answerAsRead = <T extends { readonly replayed?: boolean }>(
 };
 
 export const replayHeader = ({ replayed }: { replayed?: boolean }): Record<string, string> =>
-  replayed === true ? { "idempotency-replayed": "true" } : {};
+  replayed === true ? { [REPLAYED]: "true" } : {};

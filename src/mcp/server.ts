@@ -8,6 +8,9 @@ import { TOOLS, type Tool } from "./tools.ts";
 const INSTRUCTIONS =
   "Signalbox routes jobs (a prompt and optional input) to the best available worker of a fleet. Run work with run_job. Ask explain_dispatch or what_waits why something does not run.";
 
+/** The tools never change while a release runs, so a client that listens for changes is not left waiting. */
+const capabilities = { tools: { listChanged: false } };
+
 const hintsOf = ({ effect }: Tool) => ({
   readOnlyHint: effect === "reads",
   destructiveHint: effect === "destroys",
@@ -29,7 +32,7 @@ const resultOf = ({ isOk, body }: Asked) =>
     : { content: [{ type: "text" as const, text: refusalText(body) }], isError: true };
 
 export const mcpServer = (ask: Ask): McpServer => {
-  const server = new McpServer({ name: "signalbox", version: VERSION }, { instructions: INSTRUCTIONS });
+  const server = new McpServer({ name: "signalbox", version: VERSION }, { instructions: INSTRUCTIONS, capabilities });
   for (const [name, tool] of Object.entries(TOOLS)) {
     const { title, description, input } = tool;
     server.registerTool(

@@ -6,7 +6,7 @@ import { configRequest, withFittingTimes } from "../../contract/config-times.ts"
 import { refusalOf } from "../../contract/validation.ts";
 import { invalid } from "../../domain/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
-import { parseJson, readText } from "../http/body.ts";
+import { namesForeignCharset, parseJson, readText } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
 
 const MAX_CONFIG_BYTES = 64 * 1024;
@@ -20,8 +20,8 @@ export const isJson = (mediaType: string): boolean => bare(mediaType) === "appli
 
 export const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   const mediaType = c.req.header("content-type") ?? "";
-  if (!isJson(mediaType) && !isYaml(mediaType)) {
-    throw new Refused({ code: "unsupported_media_type", expected: "application/json or application/yaml" });
+  if (namesForeignCharset(mediaType) || (!isJson(mediaType) && !isYaml(mediaType))) {
+    throw new Refused({ code: "unsupported_media_type", expected: "application/json or application/yaml, in UTF-8" });
   }
   const text = await readText(c, MAX_CONFIG_BYTES);
   // An empty body is a mistake, not a request for every default; that would be `{}`.

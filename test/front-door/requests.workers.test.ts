@@ -1,3 +1,4 @@
+import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { bodyName } from "../../durable-objects/object-name.ts";
@@ -157,6 +158,23 @@ describe("a request that is not streamed", () => {
     expect(JSON.parse(await second.whole)).toEqual(chatAnswer("hello"));
     expect((await post(world.key, CHAT, chat({ stream: true }), headers)).status).toBe(400);
     expect((await post(world.key, CHAT, chat({ seed: 1 }), headers)).status).toBe(422);
+  });
+
+  it("leaves nothing behind of a body over 1 MiB that it answers again", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const mark = crypto.randomUUID();
+    const ask = () => post(world.key, CHAT, chat({ mark, filling: "x".repeat(1_100_000) }), { "idempotency-key": "k" });
+    const keptBodies = async (): Promise<number> => {
+      const ids = await listDurableObjectIds(env.RELAY);
+      const bodies = await Promise.all(ids.map((id) => env.RELAY.get(id).readBody()));
+      return bodies.filter((body) => body?.includes(mark)).length;
+    };
+    const first = ask();
+    worker.complete(await worker.nextJob(), chatAnswer("hello"));
+    expect((await first).status).toBe(200);
+    expect((await ask()).headers.get("idempotency-replayed")).toBe("true");
+    await expect.poll(keptBodies).toBe(0);
   });
 
   it.skipIf(isOnLines)("answers again when its job is in history alone, unless that keeps no answer", async () => {
@@ -337,22 +355,5 @@ describe("history", () => {
     expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ status: "completed", ...kept });
     const { jobs } = await world.ok("GET", "/api/jobs");
     expect(jobs[0]).toMatchObject({ id: job.id, ...kept });
-  });
-});
-
-describe("the models", () => {
-  it("are what workers name, else what their runtimes list, and the aliases", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", { front_door: { aliases: { "claude-local": { model: "m1" } } } });
-    await fakeWorker(world);
-    await fakeWorker(world, { instance: "w2", models: null, runtime_models: ["org/r1"] });
-    const offer = { runtime_models: ["org/r1"], apis: expect.arrayContaining(["chat/completions", "messages"]) };
-    expect(await world.ok("GET", "/api/workers/w2")).toMatchObject(offer);
-    const { body } = await world.get("/v1/models?limit=1000&limit=9");
-    expect(body).toMatchObject({ object: "list", has_more: false, first_id: "claude-local" });
-    expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(["claude-local", "m1", "org/r1"]);
-    expect((await world.get("/v1/models/m1")).body).toMatchObject({ id: "m1", object: "model", owned_by: "local" });
-    expect((await world.get("/v1/models/org/r1")).body).toMatchObject({ id: "org/r1" });
-    expect((await world.get("/v1/models/none")).body.error.code).toBe("model_not_found");
   });
 });

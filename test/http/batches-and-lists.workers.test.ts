@@ -85,6 +85,12 @@ describe("the list of jobs", () => {
     expect(brief[0]).toMatchObject({ prompt: "é".repeat(200), input: null, result: null });
     expect(brief[0].truncated).toEqual(["prompt", "input", "result"]);
     expect((await world.get("/api/jobs?max_chars=16385")).status).toBe(400);
+    await create({ prompt: "hi" });
+    const { jobs: briefest } = await world.ok("GET", "/api/jobs?max_chars=0");
+    expect(briefest.map((job: Body) => [job.prompt, job.input, job.result, job.truncated])).toEqual([
+      ["", null, null, ["prompt"]],
+      ["", null, null, ["prompt", "input", "result"]],
+    ]);
     for (const where of ["in the object", "in history"]) {
       expect([where, await read(id)]).toEqual([where, expect.objectContaining({ prompt, result })]);
       if (where === "in the object") await sendAway(world, id);

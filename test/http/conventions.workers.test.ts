@@ -202,7 +202,11 @@ describe("bodies", () => {
     expect((await send(new Blob(['{"prompt":"a"}']).stream(), null)).status).toBe(415);
     const latin = await send('{"prompt":"a"}', "application/json; charset=latin1");
     expect([latin.status, latin.body.detail]).toEqual([415, expect.stringContaining("no other charset is accepted")]);
-    expect((await send('{"prompt":"a"}', "application/json; charset=utf-8")).status).toBe(201);
+    for (const charset of ["utf-8", "UTF8", '"utf-8"', ' "UTF-8"; q=1'])
+      expect([charset, (await send('{"prompt":"a"}', `application/json; charset=${charset}`)).status]).toEqual([
+        charset,
+        201,
+      ]);
     expect((await send('{"prompt":"a"}', "Application/JSON")).status).toBe(201);
     for (const text of ["", "{", "{'a':1}", "[]", "null", "7", '"a"', '{"prompt":NaN}', '{"prompt":"a",}', "{} {}"]) {
       expect([text, (await send(text)).status]).toEqual([text, 400]);

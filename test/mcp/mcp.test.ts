@@ -32,12 +32,15 @@ interface Agent {
   readonly close: () => Promise<void>;
 }
 
+/** Its default would be the specification before. */
+const NEWEST = { mode: { pin: "2026-07-28" } };
+
 const keyed = (key: string) => ({ requestInit: { headers: { authorization: `Bearer ${key}` } } });
 const about = { name: "test", version: "1" };
 
 const connect: Record<string, (key: string) => Promise<Agent>> = {
   "the client of 2026-07-28": async (key) => {
-    const client = new Client(about);
+    const client = new Client(about, { versionNegotiation: NEWEST });
     await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), keyed(key)));
     return {
       tools: async () => (await client.listTools()).tools as Awaited<ReturnType<Agent["tools"]>>,
@@ -129,6 +132,15 @@ describe.each(Object.entries(connect))("%s", (_, open) => {
     expect(refused.isError).toBe(true);
     await agent.close();
   });
+});
+
+test("a client that would hear of changed tools is not left waiting, because they never change", async () => {
+  const client = new Client(about, { versionNegotiation: NEWEST });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), keyed(server.adminKey)));
+  expect(client.getServerCapabilities()?.tools).toEqual({ listChanged: false });
+  const listening = await client.listen({ toolsListChanged: true });
+  expect(await listening.closed).toBe("graceful");
+  await client.close();
 });
 
 test("without a key it is 401, and a GET is 405", async () => {

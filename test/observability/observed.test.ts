@@ -131,6 +131,28 @@ test("the request's id stands in the job's first event, and a failed job is a li
   expect(server.output()).not.toContain("secret");
 });
 
+test("each line is an entry, also what workerd says of a webhook's host that nobody knows", async () => {
+  const made = await call("POST", "/api/webhooks", { url: "https://nobody.invalid/", events: ["job.cancelled"] });
+  const { body } = await call("POST", "/api/jobs", { prompt: "x", tags: ["none"] });
+  await call("POST", `/api/jobs/${body.id}/cancel`);
+  const tried = async () =>
+    (await call("GET", `/api/webhooks/${made.body.id}/deliveries`)).body.deliveries[0]?.attempts;
+  await expect.poll(tried, { timeout: 10_000 }).toBe(1);
+  await call("DELETE", `/api/webhooks/${made.body.id}`);
+  const line = await untilLogged(({ event }) => event === "process.output");
+  expect(line).toMatchObject({ level: "warn", what: "workerd", detail: expect.stringContaining("lookup") });
+  const [, ...lines] = server
+    .output()
+    .trimEnd()
+    .split(/^Signalbox is ready.*\n(?:(?:Admin|Root) key.*\n)*/m);
+  expect(
+    lines
+      .join("")
+      .split("\n")
+      .filter((text) => !text.startsWith('{"at":')),
+  ).toEqual([]);
+});
+
 test("a job's spans join the caller's trace: the job, its time in the queue, its run with tokens", async () => {
   await register();
   const traceparent = `00-${TRACE_ID}-${CALLER_SPAN}-01`;

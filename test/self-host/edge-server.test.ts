@@ -2,14 +2,15 @@
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
 
 let server: Server;
 beforeAll(async () => {
-  server = edgeServer(() => new Response("from the app"), 100);
+  const sees = (one: IncomingMessage): string => (one.rawHeaders.includes("Host") ? "with a Host" : "without Host");
+  server = edgeServer((_, { incoming }) => new Response(`from the app, ${sees(incoming)}`), 100);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 });
@@ -52,6 +53,17 @@ it.each([
   expect(problem).toMatchObject({ status, code });
   expect(head).toContain(`x-request-id: ${problem.instance}`);
   if (status === 405) expect(head).toMatch(/\r\nallow: GET, /);
+});
+
+it.each([
+  ["HTTP/1.0 without Host, as a proxy's health check sends it", `GET /health HTTP/1.0${END}`],
+  ["an expectation that nobody knows", `GET / HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close${END}`],
+])("%s is answered by the app", async (_, sent) => {
+  const answer = await exchange(sent);
+  expect([answer.slice(0, 15), answer]).toEqual([
+    "HTTP/1.1 200 OK",
+    expect.stringContaining("from the app, with a Host"),
+  ]);
 });
 
 it("after refusals the server goes on", async () => {

@@ -237,7 +237,8 @@ describe("writing", () => {
     const world = await newWorld();
     const raw = (text: string, type: string) =>
       request(world.key, "PUT", "/config", undefined, { raw: text, headers: { "content-type": type } });
-    expect((await raw("jobs: {}", "text/plain")).status).toBe(415);
+    for (const type of ["text/plain", "application/json; charset=utf-16", "application/yaml; charset=latin1"])
+      expect([type, (await raw("{}", type)).status]).toEqual([type, 415]);
     expect((await raw("{", "application/json")).status).toBe(400);
     expect((await raw("", "application/json")).status).toBe(400);
     expect((await raw("", "application/yaml")).status).toBe(400);

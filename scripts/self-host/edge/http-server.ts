@@ -83,6 +83,12 @@ const countAnswer = (server: Server, outgoing: ServerResponse): void => {
   outgoing.once("close", () => answersUnderWay.set(server, (answersUnderWay.get(server) ?? 1) - 1));
 };
 
+/** HTTP/1.0 knows no Host header, and a proxy's health check (HAProxy's) sends none; what is passed on needs one. */
+const nameHost = ({ headers, rawHeaders }: IncomingMessage): void => {
+  headers.host = "localhost";
+  rawHeaders.push("Host", "localhost");
+};
+
 const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
 
 export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
@@ -114,6 +120,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       shouldUpgradeCallback: isWebSocket,
     } as Parameters<typeof createServer>[0],
     (incoming, outgoing) => {
+      if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
       countAnswer(server, outgoing);
       void listener(incoming, outgoing);
     },
@@ -135,6 +142,8 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     heads.set(incoming, head);
     void listener(incoming, outgoing);
   });
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
+  server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
   server.on("connect", (_incoming, socket) => rawProblem(socket, NO_CONNECT));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // The rest of a refused request is discarded: if it were cut off while sending, the client would not read the
