@@ -80,13 +80,9 @@ const ONE = { refuses: ["not_found"] } as const;
 const VITAL = { isVital: true } as const;
 const REPORT = { ...WORK, ...VITAL, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
 const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
-/** Of the storage, and of the limits of the caller's key. */
-const CREATION_REFUSALS = [
-  "idempotency_key_reused",
-  "history_backlog",
-  "rate_limit_exceeded",
-  "insufficient_quota",
-] as const satisfies readonly RefusalCode[];
+/** By the limits of the caller's key. */
+const LIMIT_REFUSALS = ["rate_limit_exceeded", "insufficient_quota"] as const satisfies readonly RefusalCode[];
+const CREATION_REFUSALS = ["idempotency_key_reused", "history_backlog", ...LIMIT_REFUSALS] as const;
 
 export const OPERATIONS = {
   createJob: operation({ ...NEW_JOB, refuses: CREATION_REFUSALS }, jobs.createOne),
@@ -159,7 +155,10 @@ export const OPERATIONS = {
   previewSchedule: operation(READ, schedules.preview),
   editSchedule: operation({ ...WRITE, ...GROW, ...ONE }, schedules.edit),
   deleteSchedule: operation({ ...WRITE, ...ONCE, ...ONE }, schedules.remove),
-  runSchedule: operation({ ...NEW_JOB, refuses: ["not_found", "idempotency_key_reused"] }, schedules.runNow),
+  runSchedule: operation(
+    { ...NEW_JOB, refuses: ["not_found", "idempotency_key_reused", ...LIMIT_REFUSALS] },
+    schedules.runNow,
+  ),
 
   createKey: operation({ ...ADMIN, ...GROW }, keys.createKey),
   listKeys: operation(ADMIN, alone(keys.listKeys)),

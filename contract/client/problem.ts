@@ -63,7 +63,7 @@ const listOf = <Entry>(value: unknown): Entry[] => (Array.isArray(value) ? value
 export const problemOf = async (response: Response): Promise<ApiProblem> => {
   const { status, statusText, headers } = response;
   const isJson = (headers.get("content-type") ?? "").includes("json");
-  const body = objectOf(isJson ? parseJson(await response.text()) : null);
+  const body = objectOf(isJson ? parseJson(await response.text().catch(() => "")) : null);
   const said = objectOf(body.error);
   return new ApiProblem(
     {
