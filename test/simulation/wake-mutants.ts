@@ -84,8 +84,8 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   mutant(
     "an alarm that is set during the alarm's work replaces the one that comes again",
     "durable-objects/wake.ts",
-    "this.#isFiring = this.#armedAt === null;",
-    "",
+    "if (this.#armedAt === knownAt) this.#armedAt = setAt;\n    this.#isFiring = this.#armedAt === null;",
+    "void setAt;\n    void knownAt;\n    this.#armedAt = null;",
   ),
   mutant(
     "a socket that opens counts only once it is accepted",
