@@ -23,6 +23,7 @@ import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
 import { dispatchRoutes } from "./routes/dispatch.ts";
+import { fileByteRoutes, fileRecordRoutes } from "./routes/files.ts";
 import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
@@ -64,10 +65,12 @@ const portableRoutes: readonly Endpoint[] = [
   ...sessionRoutes,
   ...auditRoutes,
   ...socketRoutes,
+  ...fileRecordRoutes,
 ];
 
 /** Endpoints that need a binding or the runtime's guarded network. Self-hosted, Node passes them on to workerd. */
 const boundRoutes: readonly Endpoint[] = [
+  ...fileByteRoutes,
   ...streamRoutes,
   ...catalogRoutes,
   ...webhookRoutes,
