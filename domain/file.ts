@@ -36,6 +36,16 @@ export interface FileRecord {
   readonly ownerKeyId: string | null;
   /** The job that it is an output of. */
   readonly jobId: string | null;
+  /** An upload in parts that is not complete: what the file will be. */
+  readonly upload: UploadFacts | null;
+}
+
+export interface UploadFacts {
+  readonly bytes: number;
+  readonly name: string;
+  readonly contentType: string;
+  readonly purpose: string | null;
+  readonly lifeMs: number;
 }
 
 /** A file that can be read: all of its bytes are there, and its end has not come. */

@@ -184,6 +184,7 @@ export const OPERATIONS = {
   announceFile: operation({ ...ASK_WRITE, ...ONCE, ...GROW, refuses: ["files_full"] }, files.announceFile),
   finishFile: operation({ ...ASK, refuses: ["not_found", "files_full"] }, files.finishFile),
   forgetFile: operation(ASK, files.forgetFile),
+  getUpload: operation({ ...ASK, ...ONE }, files.getUpload),
   getFile: operation({ ...FOLLOW, ...ONE }, files.getFile),
   readFile: operation({ ...FOLLOW, ...ONE }, files.readFile),
   listFiles: operation(FOLLOW, files.listFiles),

@@ -15,6 +15,27 @@ const ROWS_A_SYNC = 8;
 const hex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
+/** The digests of bytes as they pass. */
+class Digests {
+  readonly #streams = { sha256: new crypto.DigestStream("SHA-256"), md5: new crypto.DigestStream("MD5") };
+  readonly #writers = Object.values(this.#streams).map((stream) => stream.getWriter());
+
+  async add(piece: Uint8Array): Promise<void> {
+    await Promise.all(this.#writers.map((writer) => writer.write(piece)));
+  }
+
+  async end(): Promise<{ sha256: string; md5: string }> {
+    await Promise.all(this.#writers.map((writer) => writer.close()));
+    const [sha256, md5] = await Promise.all([this.#streams.sha256.digest, this.#streams.md5.digest]);
+    return { sha256: hex(sha256), md5: hex(md5) };
+  }
+
+  abandon(reason: unknown): void {
+    for (const stream of Object.values(this.#streams)) stream.digest.catch(() => undefined);
+    for (const writer of this.#writers) writer.abort(reason).catch(() => undefined);
+  }
+}
+
 interface Segment {
   readonly id: string;
   readonly bytes: number;
@@ -28,15 +49,15 @@ export class StoredFile extends DurableObject {
   }
 
   /** Replaces the segment: a repeated upload of a part counts once. */
-  async #write({ segment, maxBytes, expiresAt }: FileRequest, body: ReadableStream<Uint8Array> | null) {
+  async #write(asked: FileRequest, body: ReadableStream<Uint8Array> | null): Promise<Response> {
+    const { segment, maxBytes, maxTotalBytes, expiresAt } = asked;
     this.#createTables();
     await this.ctx.storage.setAlarm(expiresAt);
     this.#removeSegment(segment);
-    const digest = new crypto.DigestStream("SHA-256");
-    const hashed = digest.getWriter();
+    const others = scalar(this.ctx.storage.sql, "SELECT SUM(bytes) FROM segments") ?? 0;
+    const digests = new Digests();
     try {
-      const bytes = await this.#writeRows(segment, maxBytes, body, (piece) => hashed.write(piece));
-      await hashed.close();
+      const bytes = await this.#writeRows(segment, Math.min(maxBytes, maxTotalBytes - others), digests, body);
       const position = (scalar(this.ctx.storage.sql, "SELECT MAX(position) FROM segments") ?? 0) + 1;
       this.ctx.storage.sql.exec(
         "INSERT INTO segments (id, position, bytes) VALUES (?, ?, ?)",
@@ -44,11 +65,10 @@ export class StoredFile extends DurableObject {
         position,
         bytes,
       );
-      return Response.json({ bytes, sha256: hex(await digest.digest) } satisfies StoredBytes);
+      return Response.json({ bytes, ...(await digests.end()) } satisfies StoredBytes);
     } catch (error) {
       this.#removeSegment(segment);
-      await hashed.abort(error).catch(() => undefined);
-      digest.digest.catch(() => undefined);
+      digests.abandon(error);
       if (error instanceof TooLarge) return new Response(null, { status: PAYLOAD_TOO_LARGE });
       throw error;
     }
@@ -57,8 +77,8 @@ export class StoredFile extends DurableObject {
   async #writeRows(
     segment: string,
     maxBytes: number,
+    digests: Digests,
     body: ReadableStream<Uint8Array> | null,
-    hash: (piece: Uint8Array) => Promise<void>,
   ): Promise<number> {
     const row = new Uint8Array(ROW_BYTES);
     let [filled, written, total] = [0, 0, 0];
@@ -77,7 +97,7 @@ export class StoredFile extends DurableObject {
     for await (const chunk of body ?? []) {
       total += chunk.byteLength;
       if (total > maxBytes) throw new TooLarge();
-      await hash(chunk);
+      await digests.add(chunk);
       for (let at = 0; at < chunk.byteLength; ) {
         const taken = Math.min(ROW_BYTES - filled, chunk.byteLength - at);
         row.set(chunk.subarray(at, at + taken), filled);
@@ -126,24 +146,23 @@ export class StoredFile extends DurableObject {
     if (this.#isThere()) await this.ctx.storage.setAlarm(expiresAt);
   }
 
-  /** The segments in this order are the file, and no other; null if one of them is missing. */
-  async assemble(ids: readonly string[], expiresAt: number): Promise<StoredBytes | null> {
+  /**
+   * The segments in this order are the file, and no other. Answers the bytes that they have; with other than `bytes`
+   * nothing changes. Null if one of them is missing.
+   */
+  async assemble(ids: readonly string[], bytes: number, expiresAt: number): Promise<StoredBytes | number | null> {
     if (!this.#isThere()) return null;
-    const known = new Set(this.#segments().map(({ id }) => id));
+    const known = new Map(this.#segments().map((one) => [one.id, one.bytes]));
     if (new Set(ids).size !== ids.length || !ids.every((id) => known.has(id))) return null;
-    for (const id of known) if (!ids.includes(id)) this.#removeSegment(id);
+    const sum = ids.reduce((all, id) => all + (known.get(id) ?? 0), 0);
+    if (sum !== bytes) return sum;
+    for (const id of known.keys()) if (!ids.includes(id)) this.#removeSegment(id);
     for (const [position, id] of ids.entries())
       this.ctx.storage.sql.exec("UPDATE segments SET position = ? WHERE id = ?", position + 1, id);
     await this.ctx.storage.setAlarm(expiresAt);
-    const digest = new crypto.DigestStream("SHA-256");
-    const hashed = digest.getWriter();
-    let bytes = 0;
-    for (const piece of this.#pieces(0, Number.MAX_SAFE_INTEGER)) {
-      bytes += piece.byteLength;
-      await hashed.write(piece);
-    }
-    await hashed.close();
-    return { bytes, sha256: hex(await digest.digest) };
+    const digests = new Digests();
+    for (const piece of this.#pieces(0, bytes)) await digests.add(piece);
+    return { bytes, ...(await digests.end()) };
   }
 
   async drop(): Promise<void> {

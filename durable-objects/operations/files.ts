@@ -11,6 +11,7 @@ import {
   mayRead as mayReadFile,
   maySee,
   RECEIVING_MS,
+  type UploadFacts,
 } from "../../domain/file.ts";
 import { notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -23,6 +24,17 @@ export interface NewFile {
   readonly id: string;
   /** As the request declares them; null if it does not. */
   readonly bytes: number | null;
+  /** It comes in parts. */
+  readonly upload?: UploadFacts;
+}
+
+/** A file whose bytes are on their way. */
+export interface Announced {
+  /** How many may come. */
+  readonly maxBytes: number;
+  readonly createdAt: number;
+  /** When it is given up. */
+  readonly expiresAt: number;
 }
 
 /** What is known of a file when its bytes have arrived. */
@@ -36,8 +48,8 @@ export interface ArrivedFile {
   readonly lifeMs: number;
 }
 
-/** Room is taken before the bytes are sent. Answers how many may come. */
-export const announceFile = (turn: Turn, { id, bytes }: NewFile): Result<{ maxBytes: number }, Refusal> => {
+/** Room is taken before the bytes are sent. */
+export const announceFile = (turn: Turn, { id, bytes, upload }: NewFile): Result<Announced, Refusal> => {
   const { maxBytes } = turn.memory.config.files;
   const held = turn.store.files.held();
   const room = fits(held, bytes ?? 0, maxBytes);
@@ -55,10 +67,12 @@ export const announceFile = (turn: Turn, { id, bytes }: NewFile): Result<{ maxBy
     keyId,
     ownerKeyId: keyId,
     jobId: null,
+    upload: upload ?? null,
   };
   turn.store.files.put(announced);
   turn.due(announced.expiresAt);
-  return ok({ maxBytes: Math.min(MAX_FILE_BYTES, maxBytes - held.bytes) });
+  const { createdAt, expiresAt } = announced;
+  return ok({ maxBytes: Math.min(MAX_FILE_BYTES, maxBytes - held.bytes), createdAt, expiresAt });
 };
 
 /** All bytes are stored. Repeating it gives the same answer. */
@@ -74,10 +88,21 @@ export const finishFile = (turn: Turn, arrived: ArrivedFile): Result<FileResourc
     drop(turn, announced);
     return room;
   }
-  const file: FileRecord = { ...announced, ...facts, expiresAt: turn.nowAt + lifeMs };
+  const file: FileRecord = { ...announced, ...facts, upload: null, expiresAt: turn.nowAt + lifeMs };
   turn.store.files.put(file);
   turn.due(file.expiresAt);
   return ok(presentFile(file));
+};
+
+/** An upload in parts that its key may continue. */
+export const getUpload = (
+  turn: Turn,
+  { id }: { id: string },
+): Result<UploadFacts & Pick<FileRecord, "createdAt" | "expiresAt">, Refusal> => {
+  const file = turn.store.files.find(id);
+  const isOpen = file !== null && file.upload !== null && file.expiresAt > turn.nowAt;
+  if (!isOpen || file.upload === null || file.keyId !== turn.caller.keyId) return err(notFound("upload", id));
+  return ok({ ...file.upload, createdAt: file.createdAt, expiresAt: file.expiresAt });
 };
 
 /** The bytes did not arrive. */

@@ -2,10 +2,10 @@
 
 import { PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
 import {
-  type FileRequest,
   readUrl,
   type StoredBytes,
   WHOLE,
+  type WriteRequest,
   writeUrl,
 } from "../../durable-objects/files/file-request.ts";
 import type { StoredFile } from "../../durable-objects/files/stored-file.ts";
@@ -24,13 +24,15 @@ export const fileObject = (env: Env, name: TenantName, id: string): FileObject =
   return objectNamed(env.FILES, fileName(name.tenant, id), jurisdiction) as unknown as FileObject;
 };
 
+type StoreLimits = Pick<WriteRequest, "maxBytes" | "expiresAt">;
+
 /** null: there is more than `maxBytes`, and nothing is kept. */
 export const storeBytes = async (
   file: FileObject,
   body: ReadableStream<Uint8Array> | null,
-  { segment = WHOLE, maxBytes, expiresAt }: Pick<FileRequest, "maxBytes" | "expiresAt"> & { segment?: string },
+  { segment = WHOLE, maxBytes, maxTotalBytes = maxBytes, expiresAt }: Partial<WriteRequest> & StoreLimits,
 ): Promise<StoredBytes | null> => {
-  const stored = await file.fetch(writeUrl({ segment, maxBytes, expiresAt }), { method: "PUT", body });
+  const stored = await file.fetch(writeUrl({ segment, maxBytes, maxTotalBytes, expiresAt }), { method: "PUT", body });
   if (stored.status === PAYLOAD_TOO_LARGE) return null;
   if (!stored.ok) throw new Error(`the file's object answered ${stored.status}`);
   return stored.json();
