@@ -100,7 +100,17 @@ const ROOMS: readonly Room[] = [
       "durable-objects/store/schema.ts",
       "test",
     ],
-    packages: ["@hono/node-server", "@pydantic/genai-prices", "node:", "vitest", "wrangler", "ws", "esbuild", "zod"],
+    packages: [
+      "@hono/node-server",
+      "@pydantic/genai-prices",
+      "esbuild",
+      "node:",
+      "playwright-core",
+      "vitest",
+      "wrangler",
+      "ws",
+      "zod",
+    ],
   },
   // It measures the router's choice and the catalog's sync alone, so it imports these two rooms.
   {
