@@ -193,6 +193,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
       `this tenant's files take ${heldBytes} bytes of ${limitBytes}: delete files, or raise files.max_gb in the config`,
   },
   file_too_large: { status: 413, title: "File too large", detail: ({ detail }) => detail },
+  result_file_unknown: {
+    status: 409,
+    title: "Result file unknown",
+    detail: ({ id, jobId }) =>
+      `file ${JSON.stringify(id.slice(0, 128))} is no result of job ${jobId}: send it with PUT /api/jobs/${jobId}/result first`,
+  },
   range_not_satisfiable: {
     status: 416,
     title: "Range not satisfiable",

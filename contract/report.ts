@@ -3,6 +3,7 @@
 import * as z from "zod";
 import type { JobError, Usage } from "../domain/job.ts";
 import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "./field.ts";
+import { fileId } from "./file.ts";
 import { toUsage, type UsageResource, usage } from "./job.ts";
 
 export const lease = count;
@@ -27,7 +28,8 @@ export const startFields = { lease };
 export const heartbeatFields = { lease, progress: jsonWithin(MAX_PROGRESS_BYTES).optional() };
 export const completeFields = {
   lease,
-  result: json,
+  result: json.optional(),
+  result_file: fileId.nullish().meta({ description: "a result over 1 MiB, stored by `PUT …/result` before" }),
   usage: usage.nullish(),
   cost_usd: usd.nullish(),
   model: label(256).nullish(),
@@ -43,9 +45,17 @@ export const failFields = {
 export const spentFields = { lease, usage: usage.nullish(), cost_usd: usd.nullish() };
 export const releaseFields = { lease, reason: label(500) };
 
+/** A missing result is a mistake, not a result that is null. */
+export const givesResult = (report: { result?: unknown; result_file?: string | null | undefined }): boolean =>
+  report.result !== undefined || report.result_file != null;
+export const RESULT_MISSING = { path: ["result"], message: "is required: give result, or result_file" };
+
 export const startRequest = z.strictObject(startFields).meta({ id: "Start" });
 export const heartbeatRequest = z.strictObject(heartbeatFields).meta({ id: "JobHeartbeat" });
-export const completeRequest = z.strictObject(completeFields).meta({ id: "Complete" });
+export const completeRequest = z
+  .strictObject(completeFields)
+  .refine(givesResult, RESULT_MISSING)
+  .meta({ id: "Complete" });
 export const failRequest = z.strictObject(failFields).meta({ id: "Fail" });
 export const releaseRequest = z.strictObject(releaseFields).meta({ id: "Release" });
 
@@ -68,6 +78,10 @@ export const toSpent = (body: {
   model: body.model ?? null,
   firstTokenMs: body.first_token_ms ?? null,
 });
+
+/** The file that holds the result of a report, if one does. */
+export const resultFileOf = ({ result_file }: { result_file?: string | null | undefined }) =>
+  result_file == null ? {} : { resultFile: result_file };
 
 const isRetryableStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 

@@ -4,7 +4,16 @@
 import * as z from "zod";
 import { killswitchState } from "./killswitch.ts";
 import { problemResource } from "./problem.ts";
-import { completeFields, failFields, heartbeatFields, releaseFields, spentFields, startFields } from "./report.ts";
+import {
+  completeFields,
+  failFields,
+  givesResult,
+  heartbeatFields,
+  RESULT_MISSING,
+  releaseFields,
+  spentFields,
+  startFields,
+} from "./report.ts";
 import { leasedJob, presenceAnswer, presenceRequest } from "./worker.ts";
 
 export const MAX_FRAME_MESSAGES = 1000;
@@ -21,7 +30,9 @@ export const workerMessage = z
     z.strictObject({ type: z.literal("job.started"), ...report, ...startFields }),
     z.strictObject({ type: z.literal("job.streaming"), ...report, ...startFields }),
     z.strictObject({ type: z.literal("job.heartbeat"), ...report, ...heartbeatFields }),
-    z.strictObject({ type: z.literal("job.completed"), ...report, ...completeFields }),
+    z
+      .strictObject({ type: z.literal("job.completed"), ...report, ...completeFields })
+      .refine(givesResult, RESULT_MISSING),
     z.strictObject({ type: z.literal("job.failed"), ...report, ...failFields }),
     z.strictObject({ type: z.literal("job.released"), ...report, ...releaseFields }),
     z.strictObject({ type: z.literal("job.spent"), ...report, ...spentFields }),

@@ -109,9 +109,14 @@ export const workerResource = z
   })
   .meta({ id: "Worker" });
 
+const leasedFile = z
+  .object({ id: z.string(), name: z.string(), bytes: count, content_type: z.string(), url: z.string() })
+  .meta({ id: "LeasedFile" });
+
 /** A job in the form its worker gets. An input too large for a message is fetched: then `input` is null. */
 export const leasedJob = jobResource
   .extend({
+    files: z.array(leasedFile).meta({ description: "the job's files; each `url` needs no key while the job may run" }),
     input_url: z.string().optional().meta({ description: "where to fetch the input, if it is over 1 MiB" }),
     headers: z.record(z.string(), z.string()).optional().meta({
       description: "request headers for the runtime: anthropic-version, anthropic-beta",
@@ -245,10 +250,11 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
 });
 
 /** A job in the form its worker gets; a large input is given as a URL. */
-export const presentLease = (job: Job, payload: JobPayload): LeasedJob => {
+export const presentLease = (job: Job, payload: JobPayload, files: LeasedJob["files"]): LeasedJob => {
   const { isBodyHeld = false, headers = {} } = job.frontDoor ?? {};
   return {
     ...presentJob(job, payload),
+    files,
     ...(isBodyHeld ? { input_url: `/api/jobs/${job.id}/input?lease=${job.lease}` } : {}),
     ...(Object.keys(headers).length === 0 ? {} : { headers: { ...headers } }),
   };

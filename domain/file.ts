@@ -12,6 +12,11 @@ export const MAX_FILE_BYTES = 512 * MIB;
 /** A part of an upload, as OpenAI's clients send them. */
 export const MAX_PART_BYTES = 64 * MIB;
 export const MAX_JOB_FILES = 16;
+export const MAX_RESULT_FILES = 64;
+/** A result that is larger than a row. */
+export const MAX_LARGE_RESULT_BYTES = 64 * MIB;
+/** The purpose of a file that is a job's result. */
+export const RESULT_PURPOSE = "result";
 /** Records of a tenant, those being received included. */
 export const MAX_FILES = 100_000;
 export const FILE_LIFE_MS = { shortest: HOUR_MS, usual: 30 * DAY_MS, longest: 30 * DAY_MS, output: 7 * DAY_MS };
@@ -36,6 +41,8 @@ export interface FileRecord {
   readonly ownerKeyId: string | null;
   /** The job that it is an output of. */
   readonly jobId: string | null;
+  /** The address at which the coordinator was called, for links. */
+  readonly origin: string;
   /** An upload in parts that is not complete: what the file will be. */
   readonly upload: UploadFacts | null;
 }

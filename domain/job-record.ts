@@ -53,6 +53,10 @@ const LATER_FIELDS = {
   ranProvider: null,
   ranModel: null,
   traceparent: null,
+  files: [],
+  resultFiles: [],
+  resultFile: null,
+  resultBytes: null,
 } as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
 
 /** A record as any release stored it. */

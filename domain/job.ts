@@ -64,8 +64,17 @@ export interface NewJob extends JobPayload {
   readonly traceparent?: string | null;
   /** Its output can be read while it is written. */
   readonly stream?: boolean;
+  /** Ids of the files that its worker gets. */
+  readonly files?: readonly string[];
   readonly api?: Api;
   readonly frontDoor?: FrontDoorFacts;
+}
+
+export interface ResultFile {
+  readonly id: string;
+  readonly name: string;
+  readonly bytes: number;
+  readonly contentType: string;
 }
 
 export type Metadata = Readonly<Record<string, string>>;
@@ -114,6 +123,13 @@ export interface Job extends Requirements {
   readonly ranProvider: string | null;
   readonly ranModel: string | null;
   readonly traceparent: string | null;
+  readonly files: readonly string[];
+  /** Outputs that its workers stored, oldest first. */
+  readonly resultFiles: readonly ResultFile[];
+  /** A result too large for a row; then the job has no other. */
+  readonly resultFile: { readonly id: string; readonly bytes: number } | null;
+  /** The size of a result that is not in the job; null up to 1 MiB. */
+  readonly resultBytes: number | null;
   readonly timeoutMs: number | null;
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
@@ -206,6 +222,10 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     metadata: asked.metadata ?? {},
     ranProvider: null,
     ranModel: null,
+    files: [...new Set(asked.files ?? [])],
+    resultFiles: [],
+    resultFile: null,
+    resultBytes: null,
     runAt,
     readyAt,
     delayedBy: readyAt === null ? null : "run_at",

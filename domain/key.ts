@@ -54,7 +54,7 @@ export const authorize = (role: Role, needed: Permission): Result<Role, Refusal>
 };
 
 /** Compares two digests of equal length in constant time. */
-const isSameDigest = (left: string, right: string): boolean => {
+export const isSameDigest = (left: string, right: string): boolean => {
   if (left.length !== right.length) return false;
   let difference = 0;
   for (let at = 0; at < left.length; at += 1) difference |= left.charCodeAt(at) ^ right.charCodeAt(at);

@@ -2,7 +2,16 @@
 // with any other lease changes nothing (409 lease_lost); a repeated report is answered again.
 
 import { releaseDelayMs } from "./backoff.ts";
-import { changeJob, type Decision, type Delayed, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import {
+  changeJob,
+  type Decision,
+  type Delayed,
+  type Job,
+  type JobError,
+  jobEvent,
+  type ResultFile,
+  requeueJob,
+} from "./job.ts";
 import type { Json } from "./json.ts";
 import { asRunning, failed, hasSpoken, holds, leaseLost, type Spent, started, unchanged } from "./lease-fence.ts";
 import type { Refusal } from "./refusal.ts";
@@ -83,7 +92,7 @@ export const speakFirst = (job: Job, lease: number, nowAt: number): Result<Decis
 export const completeJob = (
   job: Job,
   lease: number,
-  report: { result: Json } & Spent,
+  report: { result: Json; resultFile?: Job["resultFile"] } & Spent,
   nowAt: number,
 ): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "completed") return ok(unchanged(job));
@@ -98,6 +107,7 @@ export const completeJob = (
       usage: report.usage,
       costNanoUsd: report.costNanoUsd,
       ...(report.model == null ? {} : { ranModel: report.model }),
+      ...(report.resultFile == null ? {} : { resultFile: report.resultFile, resultBytes: report.resultFile.bytes }),
       finishedAt: nowAt,
     },
     nowAt,
@@ -108,6 +118,18 @@ export const completeJob = (
 /** Failed by the service, not by the worker: a later report is late, not repeated. */
 const failedUnreported = (job: Job, error: JobError, nowAt: number): Decision =>
   failed(job, { usage: null, costNanoUsd: null }, error, nowAt, null);
+
+/** A file that it needs was deleted or has ended: no worker gets it. */
+export const failForFile = (job: Job, fileId: string, nowAt: number): Decision =>
+  failedUnreported(job, { code: "file_gone", message: `file ${fileId} is gone`, retryable: false }, nowAt);
+
+/** Its worker has stored an output. Repeating it changes nothing. */
+export const addOutput = (job: Job, lease: number, file: ResultFile, nowAt: number): Result<Decision, Refusal> => {
+  if (!holds(job, lease)) return err(leaseLost(job, lease));
+  if (job.resultFiles.some(({ id }) => id === file.id)) return ok(unchanged(job));
+  const next = changeJob(asRunning(job, nowAt), { resultFiles: [...job.resultFiles, file], heartbeatAt: nowAt }, nowAt);
+  return ok({ job: next, events: [jobEvent(next, "job.updated", nowAt, { result_file: file.id, name: file.name })] });
+};
 
 /** Given back unworked, by its worker or by the killswitch: costs no attempt. */
 const givenBack = (

@@ -88,6 +88,7 @@ export type Refusal =
   | { readonly code: "history_unavailable"; readonly retryAfterSeconds: number }
   | { readonly code: "files_full"; readonly heldBytes: number; readonly limitBytes: number }
   | { readonly code: "file_too_large"; readonly limitBytes: number; readonly detail: string }
+  | { readonly code: "result_file_unknown"; readonly id: string; readonly jobId: string }
   | { readonly code: "range_not_satisfiable"; readonly bytes: number }
   | { readonly code: "storage_full"; readonly retryAfterSeconds: number }
   | { readonly code: "tenant_unavailable"; readonly retryAfterSeconds: number }

@@ -13,7 +13,12 @@ import { parseTimezone } from "./timezone.ts";
 import { dueRuns, nextDueAt, type Timing } from "./timing.ts";
 
 /** What a schedule's jobs ask for. */
-export type ScheduledRequest = Pick<NewJob, "prompt" | "input" | "provider" | "model" | "priority" | "tier" | "tags">;
+export type ScheduledRequest = Pick<
+  NewJob,
+  "prompt" | "input" | "provider" | "model" | "priority" | "tier" | "tags"
+> & {
+  readonly files: readonly string[];
+};
 
 export interface Schedule extends ScheduledRequest {
   readonly name: string;
@@ -86,6 +91,7 @@ export const createSchedule = (input: NewSchedule, nowAt: number): Result<Schedu
     priority: input.priority ?? "normal",
     tier: input.tier ?? null,
     tags: [...new Set(input.tags ?? [])],
+    files: input.files ?? [],
     overlap: input.overlap ?? "allow",
     status: input.status ?? "active",
     nextRunAt: null,
@@ -181,9 +187,9 @@ const keepsTiming = (before: Schedule, after: Schedule): boolean =>
   before.status === after.status;
 
 const jobOf = (schedule: Schedule): NewJob => {
-  const { prompt, input, provider, model, priority, tier, tags } = schedule;
+  const { prompt, input, provider, model, priority, tier, tags, files } = schedule;
   const limits = { timeoutMs: null, maxAttempts: null, runAt: null };
-  return { prompt, input, provider, model, priority, tier, tags, ...limits, schedule: schedule.name };
+  return { prompt, input, provider, model, priority, tier, tags, files, ...limits, schedule: schedule.name };
 };
 
 const invalidFields = (errors: readonly FieldError[]): RefusalOf<"invalid_request"> => ({

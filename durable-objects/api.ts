@@ -18,6 +18,7 @@ import * as jobs from "./operations/jobs.ts";
 import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
 import * as metrics from "./operations/metrics.ts";
+import * as outputs from "./operations/outputs.ts";
 import * as presence from "./operations/presence.ts";
 import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
@@ -81,6 +82,7 @@ const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
 const ONE = { refuses: ["not_found"] } as const;
 const VITAL = { isVital: true } as const;
 const REPORT = { ...WORK, ...VITAL, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
+const COMPLETION = { ...REPORT, refuses: [...REPORT.refuses, "result_file_unknown"] } as const satisfies Rules;
 const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 /** By the limits of the caller's key. */
 const LIMIT_REFUSALS = ["rate_limit_exceeded", "insufficient_quota"] as const satisfies readonly RefusalCode[];
@@ -142,8 +144,8 @@ export const OPERATIONS = {
   claim: operation({ ...WORK, ...ONE }, claims.claim),
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
-  completeJob: operation(REPORT, report.presented(report.complete)),
-  completeAndClaim: operation(REPORT, claims.completeAndClaim),
+  completeJob: operation(COMPLETION, report.presented(report.complete)),
+  completeAndClaim: operation(COMPLETION, claims.completeAndClaim),
   failJob: operation(REPORT, report.presented(report.fail)),
   releaseJob: operation(REPORT, report.presented(report.release)),
 
@@ -185,6 +187,12 @@ export const OPERATIONS = {
   finishFile: operation({ ...ASK, refuses: ["not_found", "files_full"] }, files.finishFile),
   forgetFile: operation(ASK, files.forgetFile),
   getUpload: operation({ ...ASK, ...ONE }, files.getUpload),
+  announceOutput: operation(
+    { ...REPORT, ...GROW, ...ONCE, refuses: [...REPORT.refuses, "files_full"] },
+    outputs.announceOutput,
+  ),
+  finishOutput: operation({ ...REPORT, refuses: [...REPORT.refuses, "files_full"] }, outputs.finishOutput),
+  forgetOutput: operation(WORK, files.forgetFile),
   getFile: operation({ ...FOLLOW, ...ONE }, files.getFile),
   readFile: operation({ ...FOLLOW, ...ONE }, files.readFile),
   listFiles: operation(FOLLOW, files.listFiles),

@@ -4,7 +4,7 @@
 import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
 import { isTooDeep, MAX_JSON_DEPTH } from "../contract/nesting.ts";
 import { presentRefusal } from "../contract/refusal.ts";
-import { toReportedFailure, toSpent } from "../contract/report.ts";
+import { resultFileOf, toReportedFailure, toSpent } from "../contract/report.ts";
 import { type CoordinatorMessage, MAX_FRAME_MESSAGES, type WorkerMessage, workerMessage } from "../contract/socket.ts";
 import { refusalOf } from "../contract/validation.ts";
 import { toPresence } from "../contract/worker.ts";
@@ -119,7 +119,12 @@ const reportOn = (
     case "job.heartbeat":
       return report.heartbeat(turn, { ...held, progress: message.progress });
     case "job.completed":
-      return report.complete(turn, { ...held, result: message.result, ...toSpent(message) });
+      return report.complete(turn, {
+        ...held,
+        result: message.result ?? null,
+        ...resultFileOf(message),
+        ...toSpent(message),
+      });
     case "job.failed":
       return report.fail(turn, { ...held, ...toReportedFailure(message.error), ...toSpent(message) });
     case "job.released":

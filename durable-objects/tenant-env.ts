@@ -9,6 +9,8 @@ import type { Store } from "./store/open.ts";
 
 export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly RELAY: DurableObjectNamespace<Relay>;
+  /** Signs links to files. */
+  readonly SERVICE_SIGNING_SECRET?: string;
   readonly FILES: DurableObjectNamespace<StoredFile>;
   /** `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;

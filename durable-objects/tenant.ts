@@ -18,6 +18,7 @@ import { ClaimWaits } from "./claim-waits.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
 import { FileObjects } from "./files/file-objects.ts";
+import { linkPath, toSeconds } from "./files/link.ts";
 import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HibernatingSockets } from "./hibernating-sockets.ts";
 import { HistoryWriter } from "./history-writer.ts";
@@ -94,6 +95,10 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
       claimingInstances: () => this.#claims.instances(),
       deliveriesUnderWay: () => sender.deliveriesUnderWay,
       drainDueAt: () => this.#history.dueAt(),
+      signLink: ({ id, name }, untilAt) => {
+        const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilSeconds: toSeconds(untilAt) };
+        return linkPath(env.SERVICE_SIGNING_SECRET ?? "", link, name);
+      },
       tell: (effects) => sender.send(effects),
     });
     const spans = new SpanExporter(env, tenant);

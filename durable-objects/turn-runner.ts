@@ -16,7 +16,7 @@ import { OutboxWriter } from "./operations/outbox-writer.ts";
 import { assignWaiting } from "./operations/routing.ts";
 import { heedSetBack } from "./operations/set-back-clock.ts";
 import { nextWakeAt } from "./operations/sweep.ts";
-import { type Caller, Turn } from "./operations/turn.ts";
+import { type Caller, Turn, type TurnContext } from "./operations/turn.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Store } from "./store/open.ts";
 import type { TenantStorage } from "./store/sql.ts";
@@ -38,6 +38,7 @@ interface RunnerTools {
   readonly deliveriesUnderWay: () => Iterable<readonly [string, string]>;
   /** When the outbox must be looked at next. */
   readonly drainDueAt: () => number | null;
+  readonly signLink: TurnContext["signLink"];
   /** Sends a turn's effects after its commit. */
   readonly tell: (effects: Effects) => void;
 }
@@ -139,6 +140,7 @@ export class TurnRunner {
       nowAt,
       random: Math.random,
       newId: () => this.#nextId(nowAt),
+      signLink: this.#tools.signLink,
       lastSocketSign: (instance: string) =>
         this.#tools.sockets.lastSignOf(instance) ?? (memory.openingSockets.has(instance) ? nowAt : null),
     };

@@ -31,6 +31,7 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
 import { moveRoutes } from "./routes/moves.ts";
+import { outputRoutes } from "./routes/outputs.ts";
 import { packageRoutes } from "./routes/package.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
@@ -76,6 +77,7 @@ const boundRoutes: readonly Endpoint[] = [
   ...fileByteRoutes,
   ...doorFileByteRoutes,
   ...uploadRoutes,
+  ...outputRoutes,
   ...streamRoutes,
   ...catalogRoutes,
   ...webhookRoutes,

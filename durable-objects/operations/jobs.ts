@@ -15,6 +15,7 @@ import { refuseOverBudget } from "./budget.ts";
 import { staleAtOf } from "./deadline.ts";
 import { findJob, type JobCommand } from "./find-job.ts";
 import { type Idempotency, keptBatch, keptDispatch, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
+import { refuseGoneFiles } from "./job-files.ts";
 import { countRequest, refuseOverLimits } from "./key-limits.ts";
 import { lastSignOf } from "./last-sign.ts";
 import { allowReading } from "./reading.ts";
@@ -68,6 +69,8 @@ export const createOne = (
 const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
   const permitted = permit(turn.memory.killswitch, "create");
   if (!permitted.ok) return permitted;
+  const files = refuseGoneFiles(turn, asked);
+  if (!files.ok) return files;
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
   for (const { model } of asked) {
@@ -107,6 +110,8 @@ export const dispatch = (
   const work = (): Result<JobResource, Refusal> => {
     const permitted = permit(turn.memory.killswitch, "dispatch");
     if (!permitted.ok) return permitted;
+    const files = refuseGoneFiles(turn, [request.job]);
+    if (!files.ok) return files;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
     const limited = refuseOverLimits(turn, [request.job.model]);

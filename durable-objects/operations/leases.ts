@@ -3,6 +3,7 @@
 import { type LeasedJob, presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { inQueueOrder, type Job } from "../../domain/job.ts";
+import { leasedFiles } from "./job-files.ts";
 import type { Turn } from "./turn.ts";
 
 /** The number of leases in one answer; the rest comes with the next one, or by claim. */
@@ -37,7 +38,7 @@ const presentLeases = (turn: Turn, leased: readonly Job[]): LeasedJob[] => {
     const payload = turn.store.payloads.find(job.id);
     chars += payload.prompt.length + JSON.stringify(payload.input).length;
     if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;
-    jobs.push(presentLease(job, payload));
+    jobs.push(presentLease(job, payload, leasedFiles(turn, job)));
   }
   return jobs;
 };

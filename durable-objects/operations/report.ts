@@ -14,6 +14,7 @@ import { isOffline } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import type { EndedAttempt } from "./counters.ts";
 import { findJob, type JobCommand } from "./find-job.ts";
+import { storedResult } from "./job-files.ts";
 import { countLate } from "./late-spending.ts";
 import { noteOutcome } from "./outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
@@ -42,7 +43,7 @@ export const presented =
   };
 
 /** The job of a report. A key with role worker reports only on jobs of its own workers. */
-const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+export const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
   const job = found.value;
@@ -127,14 +128,16 @@ interface TokenTiming {
 
 export const complete = (
   turn: Turn,
-  request: LeaseReport & { result: Json } & Spent & TokenTiming,
+  request: LeaseReport & { result: Json; resultFile?: string | null } & Spent & TokenTiming,
 ): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
+  const stored = storedResult(turn, job, request);
+  if (!stored.ok) return stored;
   const cost = costOfAttempt(turn, job, request);
   const { result, usage, model } = request;
-  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
+  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd, resultFile: stored.value };
   const decided = completeJob(heardFirst(turn, job, request), request.lease, outcome, turn.nowAt);
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);

@@ -9,6 +9,7 @@ import type { Requirements } from "../../domain/requirements.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
 import type { Worker } from "../../domain/worker.ts";
+import { failIfFileGone, leasedFiles } from "./job-files.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
 import type { Turn } from "./turn.ts";
 import { ITS_TURN, waitingReason } from "./waiting-reason.ts";
@@ -62,7 +63,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
-  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload) });
+  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload, leasedFiles(turn, job)) });
 };
 
 /** Stores a new job together with its assignment: one write, and one frame to the worker. */
@@ -201,6 +202,7 @@ const firstGroup = (turn: Turn, groups: readonly Group[]): Group | null => {
 const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
   const head = headOf(turn, group);
   const job = head === null ? null : turn.store.jobs.find(head.id);
+  if (job !== null && failIfFileGone(turn, job)) return true;
   const choice = job === null ? null : chooseFor(turn, job, policy);
   if (job === null || choice === null) return false;
   recordAssigned(turn, job, assignment(turn, job, choice));

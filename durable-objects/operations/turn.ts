@@ -38,6 +38,8 @@ export interface TurnContext {
   readonly newId: () => string;
   /** The last sign of life on a worker's socket, epoch ms; null if none is open. */
   readonly lastSocketSign: (instance: string) => number | null;
+  /** The path of a link to a file, readable until then. */
+  readonly signLink: (file: { readonly id: string; readonly name: string }, untilAt: number) => string;
 }
 
 const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
@@ -91,6 +93,10 @@ export class Turn {
 
   lastSocketSign(instance: string): number | null {
     return this.#context.lastSocketSign(instance);
+  }
+
+  signLink(file: { readonly id: string; readonly name: string }, untilAt: number): string {
+    return this.#context.signLink(file, untilAt);
   }
 
   /** Stores a decision about a job: its row, its place in the indexes, its events. The only writer of jobs. */

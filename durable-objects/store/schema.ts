@@ -200,6 +200,9 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX files_newest ON files (created_at, id)`,
     `CREATE INDEX files_ending ON files (expires_at)`,
     `CREATE INDEX files_of_job ON files (job_id) WHERE job_id IS NOT NULL`,
+    `UPDATE jobs SET record = json_set(record, '$.files', json('[]'), '$.resultFiles', json('[]'),
+      '$.resultFile', NULL, '$.resultBytes', NULL)`,
+    `UPDATE schedules SET record = json_set(record, '$.files', json('[]'))`,
   ],
 ];
 

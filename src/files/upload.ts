@@ -12,6 +12,14 @@ const FORM_ROOM_BYTES = 64 * 1024;
 
 export const formOf = (c: AppContext): string | null => boundaryOf(c.req.header("content-type"));
 
+export const arrivingBytes = (c: AppContext, facts: Omit<FileFacts, "contentType">): Arriving => ({
+  declaredBytes: declaredBytesOf(c),
+  send: async (store) => {
+    await store(c.req.raw.body);
+    return { ...facts, contentType: c.req.header("content-type") ?? null };
+  },
+});
+
 /** `read` makes the file's facts of the fields; unknown fields are its to refuse. */
 export const arrivingForm = (
   c: AppContext,

@@ -14,7 +14,7 @@ import {
 import { refusalOf } from "../../contract/validation.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { sendContent } from "../files/content.ts";
-import { receiveFile } from "../files/receive.ts";
+import { receive, receiveFile } from "../files/receive.ts";
 import { arrivingForm, formOf } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import { asks } from "../http/asks.ts";
@@ -49,7 +49,7 @@ const create = endpoint(
       const life = parsed.data["expires_after[seconds]"];
       return { purpose: parsed.data.purpose, lifeMs: life === undefined ? null : toMs(life) };
     });
-    return answer(c, toOpenAiFile(await receiveFile(c, token, arriving)));
+    return answer(c, toOpenAiFile(await receive(c, token, arriving, receiveFile(c, token))));
   },
 );
 

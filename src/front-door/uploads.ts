@@ -75,7 +75,8 @@ const create = endpoint(
       purpose: body.purpose,
       lifeMs: body.expires_after === undefined ? FILE_LIFE_MS.usual : body.expires_after.seconds * 1000,
     };
-    const announced = unwrap(await callTenant(c.env, token, "announceFile", { id, bytes: body.bytes, upload }));
+    const { origin } = new URL(c.req.url);
+    const announced = unwrap(await callTenant(c.env, token, "announceFile", { id, bytes: body.bytes, origin, upload }));
     return answer(c, present(id, { ...upload, ...announced }, "pending"));
   },
 );

@@ -8,6 +8,7 @@ import {
   failRequest,
   heartbeatRequest,
   releaseRequest,
+  resultFileOf,
   startRequest,
   toReportedFailure,
   toSpent,
@@ -109,9 +110,15 @@ const complete = endpoint(
   },
   async (c, { params, query, body, token }) => {
     // A result has its own limit, as in a worker's message.
-    if (utf8Bytes(JSON.stringify(body.result)) > MAX_RESULT_BYTES)
+    if (utf8Bytes(JSON.stringify(body.result ?? null)) > MAX_RESULT_BYTES)
       throw new Refused({ code: "payload_too_large", limitBytes: MAX_RESULT_BYTES });
-    const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };
+    const request = {
+      ...params,
+      lease: body.lease,
+      result: body.result ?? null,
+      ...resultFileOf(body),
+      ...toSpent(body),
+    };
     const max = query.claim ?? 0;
     if (max > 0) return answer(c, await commandJob(c, token, "completeAndClaim", { ...request, max }));
     return answer(c, await commandJob(c, token, "completeJob", request));

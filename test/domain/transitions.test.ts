@@ -14,9 +14,11 @@ import { isFinal, JOB_STATUSES, type JobStatus } from "../../domain/job-status.t
 import { cancelsWork, engage, KILLSWITCH_OFF } from "../../domain/killswitch.ts";
 import type * as leaseModule from "../../domain/lease.ts";
 import {
+  addOutput,
   assignJob,
   completeJob,
   expireLease,
+  failForFile,
   failHeard,
   haltJob,
   heartbeatJob,
@@ -117,6 +119,8 @@ const isBeingRun = (job: Job): boolean => isLeased(job) && job.startedAt !== nul
 const isOpen = (job: Job): boolean => !isFinal(job.status);
 const CHAIN = { fallbackProviders: ["anthropic"] };
 
+const OUTPUT = { id: "file-2", name: "out.png", bytes: 3, contentType: "image/png" };
+
 const COMMANDS = {
   assignJob: { assign: swept(waitsInQueue, (job, nowAt) => assignJob(job, WORKER, null, nowAt)) },
   makeReady: { "become ready": swept(waitsToBeReady, (job) => makeReady(job)) },
@@ -159,6 +163,8 @@ const COMMANDS = {
     "lose, exhausted": swept(isLeased, (job, nowAt) => loseJob(job, 1, nowAt)),
   },
   failHeard: { "heard, then left": swept(isOpen, (job, nowAt) => failHeard(job, nowAt)) },
+  addOutput: { "add an output": reported((job, lease, nowAt) => addOutput(job, lease, OUTPUT, nowAt)) },
+  failForFile: { "a file is gone": swept(waitsInQueue, (job, nowAt) => failForFile(job, "file-1", nowAt)) },
   keepLease: { "keep the lease": swept(waitsForStart, (job, nowAt) => keepLease(job, 1, nowAt)) },
 } satisfies Record<Rule, Record<string, Command>>;
 
@@ -209,6 +215,8 @@ const TABLE: Record<CommandName, string> = {
   lose: "                        -          -          pending   pending    -             -          -           -",
   "lose, exhausted": "           -          -          pending   failed     -             -          -           -",
   "heard, then left": "          failed     failed     failed    failed     -             -          -           -",
+  "add an output": "             lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
+  "a file is gone": "            failed     -          -         -          -             -          -           -",
   "keep the lease": "            -          -          kept      -          -             -          -           same",
 };
 

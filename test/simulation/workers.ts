@@ -1,8 +1,8 @@
 // Worker processes: over HTTP or a socket they take jobs and report on them, and they crash, stall, lie, repeat and
 // reorder.
 
-import type { JobResource } from "../../contract/job.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
 import { type PresenceRequest, toPresence } from "../../contract/worker.ts";
 import type { JobError } from "../../domain/job.ts";
 import type { Step, StepKind } from "./plan.ts";
@@ -33,7 +33,7 @@ const noteSign = ({ model, shell }: World, { instance }: WorkerActor, forMs = 0)
   model.heardAt.set(instance, Math.max(model.heardAt.get(instance) ?? 0, elapsedAt + forMs));
 };
 
-const takeLease = (world: World, worker: WorkerActor, job: JobResource): void => {
+const takeLease = (world: World, worker: WorkerActor, job: LeasedJob): void => {
   const key = `${job.id}/${job.lease}`;
   const holder = world.model.holders.get(key);
   if (holder !== undefined && holder !== worker.instance)

@@ -67,7 +67,7 @@ const inTenant = (name: string, use: (tenant: Tenant) => void): Promise<void> =>
       ids += 1;
       return `job-${ids}`;
     };
-    const context = { nowAt: NOW, random: () => 0.3, newId, lastSocketSign: () => null };
+    const context = { nowAt: NOW, random: () => 0.3, newId, lastSocketSign: () => null, signLink: () => "" };
     use({
       memory,
       act: (verb) => {

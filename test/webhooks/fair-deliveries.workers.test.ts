@@ -57,7 +57,7 @@ const taken = <T>(
     for (const one of webhooks) store.webhooks.put(one);
     for (const one of deliveries) store.deliveries.put(one);
     const memory = loadMemory(store, NOW, { ...countersFrom(null), sweepFailures: new Map() });
-    const context = { nowAt: NOW, random: () => 0.3, newId: () => "1", lastSocketSign: () => null };
+    const context = { nowAt: NOW, random: () => 0.3, newId: () => "1", lastSocketSign: () => null, signLink: () => "" };
     const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
     takeDeliveries(turn);
     return { taken: turn.effects.deliveries.map(({ id }) => id).sort(), ...look(turn) };

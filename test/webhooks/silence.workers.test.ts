@@ -48,7 +48,13 @@ const inTenant = <T>(name: string, use: (at: At) => T): Promise<T> =>
     const store = openStore(storage);
     const memory = loadMemory(store, START, { ...countersFrom(null), sweepFailures: new Map() });
     return use((ms, verb) => {
-      const context = { nowAt: START + ms, random: () => 0.3, newId: () => String(ms), lastSocketSign: () => null };
+      const context = {
+        nowAt: START + ms,
+        random: () => 0.3,
+        newId: () => String(ms),
+        lastSocketSign: () => null,
+        signLink: () => "",
+      };
       const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
       verb(turn);
       return turn;
