@@ -7,15 +7,13 @@ import { within } from "../contract/within.ts";
 import { retryDelayMs } from "../domain/backoff.ts";
 import { type Insert, type Projection, projectionOf } from "./projection.ts";
 import type { Store } from "./store/open.ts";
-import type { OutboxRow } from "./store/outbox.ts";
+import { DRAIN_DELAY_MS, type OutboxRow } from "./store/outbox.ts";
 import { Recent } from "./store/recent.ts";
 
 /** The most that one batch carries: a few thousand events with their data. */
 export const DRAIN_ROOM = { rows: 500, chars: 1_000_000 };
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
-/** Changes are collected for this long and sent together. */
-export const DRAIN_DELAY_MS = 200;
 /** More than a tenant has in progress at a time. */
 const KNOWN_VERSIONS = 8_000;
 /** During a run the alarm checks again after this time. */

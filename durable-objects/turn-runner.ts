@@ -6,7 +6,6 @@ import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isCutOff } from "../domain/fleet.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { Result } from "../domain/result.ts";
-import { DRAIN_DELAY_MS } from "./drain.ts";
 import { idSource } from "./ids.ts";
 import { type Counters, countersFrom } from "./operations/counters.ts";
 import { writeDeliveries } from "./operations/deliveries.ts";
@@ -17,8 +16,8 @@ import { assignWaiting } from "./operations/routing.ts";
 import { heedSetBack } from "./operations/set-back-clock.ts";
 import { nextWakeAt } from "./operations/sweep.ts";
 import { type Caller, Turn, type TurnContext } from "./operations/turn.ts";
-import type { Sockets } from "./sockets.ts";
 import type { Store } from "./store/open.ts";
+import { DRAIN_DELAY_MS } from "./store/outbox.ts";
 import type { TenantStorage } from "./store/sql.ts";
 import { TurnQueue } from "./turns.ts";
 import type { Wake } from "./wake.ts";
@@ -31,7 +30,13 @@ interface RunnerTools {
   readonly storage: TenantStorage;
   readonly store: Store;
   readonly wake: Wake;
-  readonly sockets: Pick<Sockets, "connectedInstances" | "lastSignOf" | "flush">;
+  readonly sockets: {
+    readonly connectedInstances: () => Iterable<string>;
+    /** When the worker's socket last gave a sign of life; null if it has none. */
+    readonly lastSignOf: (instance: string) => number | null;
+    /** Sends the frames that wait. */
+    readonly flush: () => void;
+  };
   /** Workers with a claim that waits. */
   readonly claimingInstances: () => Iterable<string>;
   /** Those being tried now, with their webhooks. */
