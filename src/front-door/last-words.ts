@@ -17,9 +17,46 @@ export const breakOff = async (body: WrittenBody, event: string): Promise<void> 
   await body.abort().catch(() => undefined);
 };
 
-/** The same events, without a copy in JavaScript; `event` follows them if they break off. */
-export const withLastWords = (events: ReadableStream<Uint8Array>, event: string): ReadableStream<Uint8Array> => {
-  const body = writtenBody(new IdentityTransformStream());
-  void body.pipe(events, { preventAbort: true }).catch(() => breakOff(body, event));
+/** What follows a stream that broke off, given the end of what its client got. */
+export type LastWords = (last: string) => string;
+
+/** Keeps the last of what passes, for those whose end must fit to it. */
+export class LastSaid {
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+
+  note(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.byteLength;
+    while (this.#bytes - (this.#chunks[0]?.byteLength ?? 0) >= LAST_BYTES)
+      this.#bytes -= this.#chunks.shift()?.byteLength ?? 0;
+  }
+
+  text(): string {
+    const decoder = new TextDecoder();
+    return this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
+  }
+}
+
+const LAST_BYTES = 16 * 1024;
+
+/**
+ * The same events; `words` follow them if they break off. Without a copy in JavaScript, unless the words need the end of
+ * what was said.
+ */
+export const withLastWords = (
+  events: ReadableStream<Uint8Array>,
+  words: LastWords,
+  needsLast: boolean,
+): ReadableStream<Uint8Array> => {
+  const said = new LastSaid();
+  const noting = {
+    transform: (chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void => {
+      said.note(chunk);
+      controller.enqueue(chunk);
+    },
+  };
+  const body = writtenBody(needsLast ? new TransformStream(noting) : new IdentityTransformStream());
+  void body.pipe(events, { preventAbort: true }).catch(() => breakOff(body, words(said.text())));
   return body.readable;
 };
