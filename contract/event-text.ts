@@ -54,5 +54,5 @@ export const eventsIn = (text: string): string[] => {
     events.push(text.slice(start, end));
     start = end;
   }
-  return [...events, text.slice(start)].map((event) => event.trimEnd()).filter((event) => event !== "");
+  return [...events, text.slice(start)].map((event) => event.replace(/[\r\n]+$/, "")).filter((event) => event !== "");
 };

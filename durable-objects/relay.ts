@@ -130,7 +130,7 @@ export class Relay extends DurableObject<RelayEnv> {
       if (part.kind === "events") this.#publish(stream, part.events, nowAt);
       else this.#finish(stream, part.error, nowAt);
     }
-    if (this.#unconfirmed.heldBytes > UNCONFIRMED_BYTES) {
+    if (this.#unconfirmed.saidChars > UNCONFIRMED_BYTES) {
       this.#unconfirmed.refuseAll();
       close(socket, closeCodes.tooManyMessages, `more than ${UNCONFIRMED_BYTES} bytes for jobs that it does not have`);
     }
@@ -139,6 +139,7 @@ export class Relay extends DurableObject<RelayEnv> {
 
   #publish(stream: RelayedStream, events: string, nowAt: number): void {
     stream.publish(events, nowAt);
+    this.#unconfirmed.note(stream, events.length);
     for (const reader of stream.readers) if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
     this.#unweighedChars += events.length;
     if (this.#unweighedChars > WEIGH_EVERY_CHARS) this.#makeRoom();

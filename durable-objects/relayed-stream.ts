@@ -194,9 +194,9 @@ export class RelayedStream {
 
   #write(reader: Reader, part: WindowPart, before: number, after: number, nowAt: number): void {
     const { isNumbered, stripsUsage } = reader.wishes;
-    if (isNumbered) return reader.write(part.numbered(before, after), nowAt);
-    reader.write(stripsUsage ? part.stripped() : part.plain(), nowAt);
-    this.isHeard = true;
+    if (isNumbered) reader.write(part.numbered(before, after), nowAt);
+    else reader.write(stripsUsage ? part.stripped() : part.plain(), nowAt);
+    if (!isNumbered) this.isHeard = true;
   }
 
   /** `null`: the worker says that it is complete. */

@@ -11,7 +11,9 @@ interface Answers {
 }
 
 export class UnconfirmedStreams {
-  readonly #streams = new Set<RelayedStream>();
+  /** With what each has said. */
+  readonly #streams = new Map<RelayedStream, number>();
+  #saidChars = 0;
   readonly #answers: Answers;
   #isAsking = false;
 
@@ -20,22 +22,29 @@ export class UnconfirmedStreams {
   }
 
   add(stream: RelayedStream): void {
-    this.#streams.add(stream);
+    this.#streams.set(stream, 0);
+  }
+
+  /** Counts what a stream has said, if it is one of these. */
+  note(stream: RelayedStream, chars: number): void {
+    const known = this.#streams.get(stream);
+    if (known === undefined) return;
+    this.#streams.set(stream, known + chars);
+    this.#saidChars += chars;
   }
 
   /** It is this worker's, or is no longer kept. */
   remove(stream: RelayedStream): void {
+    this.#saidChars -= this.#streams.get(stream) ?? 0;
     this.#streams.delete(stream);
   }
 
-  get heldBytes(): number {
-    let bytes = 0;
-    for (const stream of this.#streams) bytes += stream.heldBytes;
-    return bytes;
+  get saidChars(): number {
+    return this.#saidChars;
   }
 
   refuseAll(): void {
-    for (const stream of [...this.#streams]) this.#answers.refuse(stream);
+    for (const stream of [...this.#streams.keys()]) this.#answers.refuse(stream);
   }
 
   /** One question is under way at a time; null if there is nothing to ask. If it has no answer, ask later again. */
@@ -49,13 +58,13 @@ export class UnconfirmedStreams {
 
   async #askAll(): Promise<void> {
     while (this.#streams.size > 0) {
-      const asked = [...this.#streams];
+      const asked = [...this.#streams.keys()];
       const answers = await this.#answers.ask(asked).catch(() => null);
       if (answers === null) return;
       for (const [index, stream] of asked.entries()) {
         if (!this.#streams.has(stream)) continue;
         if (answers[index] !== true) this.#answers.refuse(stream);
-        this.#streams.delete(stream);
+        this.remove(stream);
       }
     }
   }

@@ -18,6 +18,7 @@ import {
   completeJob,
   expireLease,
   failHeard,
+  failStream,
   haltJob,
   heartbeatJob,
   keepLease,
@@ -159,6 +160,7 @@ const COMMANDS = {
     "lose, exhausted": swept(isLeased, (job, nowAt) => loseJob(job, 1, nowAt)),
   },
   failHeard: { "heard, then left": swept(isOpen, (job, nowAt) => failHeard(job, nowAt)) },
+  failStream: { "stream lost": swept(isOpen, (job, nowAt) => failStream(job, nowAt)) },
   keepLease: { "keep the lease": swept(waitsForStart, (job, nowAt) => keepLease(job, 1, nowAt)) },
 } satisfies Record<Rule, Record<string, Command>>;
 
@@ -209,6 +211,7 @@ const TABLE: Record<CommandName, string> = {
   lose: "                        -          -          pending   pending    -             -          -           -",
   "lose, exhausted": "           -          -          pending   failed     -             -          -           -",
   "heard, then left": "          failed     failed     failed    failed     -             -          -           -",
+  "stream lost": "               failed     failed     failed    failed     -             -          -           -",
   "keep the lease": "            -          -          kept      -          -             -          -           same",
 };
 
