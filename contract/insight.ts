@@ -71,7 +71,10 @@ export const attemptResource = z
     price_source: z
       .string()
       .nullable()
-      .meta({ description: "where the price comes from: reported, config, catalog, table, local or unknown" }),
+      .meta({
+        description:
+          "where the price comes from: reported, config, catalog, table, local or unknown; estimate: the attempt was cut, and its tokens are estimated",
+      }),
   })
   .meta({ id: "Attempt" });
 

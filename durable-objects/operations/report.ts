@@ -184,6 +184,7 @@ export const fail = (
   if (decided.value.job !== job) {
     noteSign(turn, job);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
+    else turn.noteUncounted(job);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
     turn.record(job, decided.value);
     // Status 429 means a rate limit, whatever code the worker gives.

@@ -1,6 +1,7 @@
 // The end of a stream that its source did not end: a last event, so that no client takes a part for the whole.
 
 import { within } from "../../contract/within.ts";
+import { LastSaid, type LastWords } from "../http/last-said.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 
 /** A client that does not read will not read an error either. */
@@ -16,29 +17,6 @@ export const breakOff = async (body: WrittenBody, event: string): Promise<void> 
   await endWith(body, event).catch(() => undefined);
   await body.abort().catch(() => undefined);
 };
-
-/** What follows a stream that broke off, given the end of what its client got. */
-export type LastWords = (last: string) => string;
-
-/** Keeps the last of what passes, for those whose end must fit to it. */
-export class LastSaid {
-  #chunks: Uint8Array[] = [];
-  #bytes = 0;
-
-  note(chunk: Uint8Array): void {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.byteLength;
-    while (this.#bytes - (this.#chunks[0]?.byteLength ?? 0) >= LAST_BYTES)
-      this.#bytes -= this.#chunks.shift()?.byteLength ?? 0;
-  }
-
-  text(): string {
-    const decoder = new TextDecoder();
-    return this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
-  }
-}
-
-const LAST_BYTES = 16 * 1024;
 
 /**
  * The same events; `words` follow them if they break off. Without a copy in JavaScript, unless the words need the end of

@@ -12,6 +12,7 @@ import { KEEP_ALIVE } from "../../durable-objects/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
+import type { LastWords } from "../http/last-said.ts";
 import { unwrap } from "../http/refused.ts";
 import { readRelay } from "../http/relay.ts";
 import { askTenant } from "../http/tenant.ts";
@@ -21,7 +22,7 @@ import { failureResponse } from "./errors.ts";
 import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
-import { breakOff, endWith, type LastWords, withLastWords } from "./last-words.ts";
+import { breakOff, endWith, withLastWords } from "./last-words.ts";
 import type { DoorRequest } from "./request.ts";
 import { writtenBody } from "./written-body.ts";
 
