@@ -126,10 +126,10 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
       await scene.pass(14_000);
       assert.equal(await spentUsd(scene), 3);
       await scene.pass(2_000);
-      assert.equal(await spentUsd(scene), 103);
+      assert.equal(await spentUsd(scene), 113);
       await lateReport(untold);
       await scene.pass(60_000);
-      assert.equal(await spentUsd(scene), 103);
+      assert.equal(await spentUsd(scene), 113);
     },
   },
   {
@@ -145,7 +145,7 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
       const plain = await started(scene, { prompt });
       await scene.done(scene.admin, "cancelJob", { id: plain.id });
       await scene.pass(16_000);
-      assert.equal(await spentUsd(scene), 100);
+      assert.equal(await spentUsd(scene), 110);
     },
   },
   {
