@@ -21,6 +21,8 @@ export interface Effects {
   readonly unmeasured: { readonly instance: string; readonly jobId: string; readonly lease: number }[];
   /** Final jobs whose bodies were stored outside. */
   readonly droppedBodies: string[];
+  /** Files that are gone from the tenant: their objects delete the bytes. */
+  readonly droppedFiles: string[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
@@ -50,6 +52,7 @@ export const noEffects = (): Effects => ({
   cuts: [],
   unmeasured: [],
   droppedBodies: [],
+  droppedFiles: [],
   changedJobs: new Set(),
   finishedJobs: new Set(),
   changedWorkers: new Set(),

@@ -29,6 +29,7 @@ const SILENT_RELAYS = {
     endKey: heedsNothing,
     dropBody: heedsNothing,
     end: heedsNothing,
+    drop: heedsNothing,
     /** Each attempt has said ten tokens. */
     said: async (leases: readonly unknown[]) => leases.map(() => 40),
   }),
@@ -143,6 +144,7 @@ export class Shell {
     const tenant = new Real(state, {
       DB: this.history.binding,
       RELAY: SILENT_RELAYS,
+      FILES: SILENT_RELAYS,
       SERVICE_LOG: "json",
       SERVICE_LOG_LEVEL: "warn",
     });
