@@ -49,6 +49,52 @@ describe("a data line", () => {
     expect(await reader.whole).not.toContain("lie");
   });
 
+  it("that another of the same worker replaces is not lost: its streams go on", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, streaming());
+    const job = await worker.nextJob();
+    worker.speak(job, chunk("Hel"));
+    const answer = await answering;
+    await answer.until((text) => text.includes("Hel"));
+    await worker.openLine();
+    // Longer than a lost line is waited for.
+    await settled(5_500);
+    worker.say(job, `${chunk("lo", "stop")}${DONE}`);
+    worker.end(job);
+    worker.complete(job, chatAnswer("Hello"));
+    const said = (await answer.whole).replaceAll(": keep-alive\n\n", "");
+    expect(said).toBe(`${chunk("Hel")}${chunk("lo", "stop")}${DONE}`);
+  });
+
+  it("has a second way over HTTP, where an event may come in two chunks, cut within a character", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    const reader = streamed(await read(world, job.id));
+    await reader.until((text) => text.includes('"running"') || text.includes('"assigned"'));
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const sending = exports.default.fetch(`${ORIGIN}/api/jobs/${job.id}/stream?lease=${job.lease}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${world.key}`, "content-type": "text/event-stream" },
+      body: readable as unknown as BodyInit,
+    });
+    const writer = writable.getWriter();
+    const bytes = new TextEncoder().encode('data: {"text":"one"}\n\ndata: {"text":"zwölf"}\n\n');
+    const half = bytes.indexOf(0xc3) + 1;
+    await writer.write(bytes.slice(0, half));
+    const first = await reader.until((text) => text.includes("one"));
+    expect(first).not.toContain("zw");
+    await writer.write(bytes.slice(half));
+    expect(await reader.until((text) => text.includes("zw"))).toContain('id: 1.2\ndata: {"text":"zwölf"}\n\n');
+    await writer.close();
+    expect((await sending).status).toBe(204);
+    worker.complete(job, "one zwölf");
+    await reader.whole;
+  });
+
   it("keeps what a worker says of its own job before anyone reads it", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

@@ -157,7 +157,8 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
       const { id } = await create(scene);
       const { lease } = await read(scene, id);
       await scene.done(own, "startJob", { id, lease });
-      await scene.done(scene.admin, "cancelJob", { id });
+      await scene.done(scene.admin, "activateKillswitch", { level: 1, reason: "drill" });
+      await scene.done(scene.admin, "clearKillswitch", { resumeAll: true });
       const report = { id, lease, ...NOTHING_SPENT, costUsd: 1, error: BROKE, retryAfterMs: null };
       await scene.ask(other, "failJob", report);
       assert.equal(await spentUsd(scene), 0);
