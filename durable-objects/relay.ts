@@ -5,7 +5,6 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../contract/data-line.ts";
-import { wholeEventsOf } from "../contract/event-text.ts";
 import {
   CONFLICT,
   FAILED_DEPENDENCY,
@@ -18,50 +17,22 @@ import { contentCharsIn } from "../contract/said-text.ts";
 import { closeCodes } from "../contract/values.ts";
 import { HOUR_MS } from "../domain/duration.ts";
 import { streamLost } from "../domain/front-door.ts";
+import { wholeEventsIn } from "./events-body.ts";
 import { HeldBody } from "./held-body.ts";
 import { makeRoom, noteHolder } from "./held-output.ts";
 import { answerClose, close, send } from "./hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "./object-line.ts";
 import { type Jurisdiction, objectNamed } from "./object-name.ts";
-import type { AttemptEnd } from "./operations/abandon.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { HOLD_URL, type ReadRequest, readRequestOf } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
+import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
 import { Reader } from "./stream-reader.ts";
 import { PING, PONG } from "./tenant-socket.ts";
 import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
 
 interface RelayEnv {
   readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner>;
-}
-
-/** A stream that the tenant cuts. */
-export interface Cut {
-  readonly jobId: string;
-  readonly lease: number;
-  /** null: the job continues with another attempt. */
-  readonly error: EndError | null;
-}
-
-export interface StreamLease {
-  readonly jobId: string;
-  readonly lease: number;
-}
-
-/** What a relay tells its tenant, and asks it. */
-export interface StreamOwner {
-  /** A reader has left, or reads too slowly. */
-  readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void>;
-  /** Over HTTP a worker's first event is its only report of first output. */
-  firstWord(jobId: string, lease: number): Promise<void>;
-  /** A client has received part of an attempt that has ended: no other worker continues its job. */
-  endHeard(jobId: string): Promise<void>;
-  /** How attempts ended, or that they are running. */
-  endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]>;
-  /** Which of them it gave to this worker. */
-  givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]>;
-  /** A client was told that its stream is lost: its job ends, too. */
-  streamLost(jobId: string, lease: number): Promise<void>;
 }
 
 interface Line {
@@ -214,14 +185,8 @@ export class Relay extends DurableObject<RelayEnv> {
 
   /** The first event also counts as the worker's `job.streaming`. Returns whether the stream has no reader any more. */
   async #take(stream: RelayedStream, request: Request): Promise<boolean> {
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const bytes of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    for await (const whole of wholeEventsIn(request.body)) {
       if (stream.isOver || stream.isReaderGone) return true;
-      rest += decoder.decode(bytes, { stream: true });
-      const whole = wholeEventsOf(rest);
-      rest = rest.slice(whole.length);
-      if (rest.length > MAX_PART_BYTES) throw new Error("an event is too long");
       if (whole === "") continue;
       if (!stream.hasEvents) this.#tell((tenant) => tenant.firstWord(stream.jobId, stream.lease));
       this.#publish(stream, whole, Date.now());
