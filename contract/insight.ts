@@ -68,10 +68,10 @@ export const attemptResource = z
     error: jobError.nullable(),
     usage: usage.nullable(),
     cost_usd: z.number().nullable(),
-    price_source: z
-      .string()
-      .nullable()
-      .meta({ description: "where the price comes from: reported, config, catalog, table, local or unknown" }),
+    price_source: z.string().nullable().meta({
+      description:
+        "where the price comes from: reported, config, catalog, table, local or unknown; estimate: the attempt was cut, and its tokens are estimated",
+    }),
   })
   .meta({ id: "Attempt" });
 

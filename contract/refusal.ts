@@ -160,6 +160,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: () => "the stream is no longer stored from that event on: read the job instead",
   },
   reader_gone: { status: 409, title: "Reader gone", detail: () => "this stream has no reader any more: stop writing" },
+  too_many_readers: {
+    status: 429,
+    title: "Too many readers",
+    detail: ({ limit }) => `the stream has ${limit} readers, the most that it may have: try again when one has left`,
+    retryAfter: () => 5,
+  },
   provider_failed: { status: 502, title: "Provider failed", detail: ({ detail }) => detail },
   no_eligible_workers: {
     status: 503,

@@ -35,14 +35,25 @@ export const completeFields = {
   model: label(256).nullish(),
   first_token_ms: firstTokenMs,
 };
+const usageEstimated = z
+  .boolean()
+  .nullish()
+  .meta({ description: "the attempt was cut before its runtime told its counts: `usage` is an estimate" });
+
 export const failFields = {
   lease,
   error: reportedError,
   usage: usage.nullish(),
+  usage_estimated: usageEstimated,
   cost_usd: usd.nullish(),
   first_token_ms: firstTokenMs,
 };
-export const spentFields = { lease, usage: usage.nullish(), cost_usd: usd.nullish() };
+export const spentFields = {
+  lease,
+  usage: usage.nullish(),
+  usage_estimated: usageEstimated,
+  cost_usd: usd.nullish(),
+};
 export const releaseFields = { lease, reason: label(500) };
 
 /** A missing result is a mistake, not a result that is null. */
@@ -69,11 +80,19 @@ export type ReportedErrorBody = z.infer<typeof reportedError>;
 /** Usage and cost of a report, as the rules take them. */
 export const toSpent = (body: {
   usage?: UsageResource | null | undefined;
+  usage_estimated?: boolean | null | undefined;
   cost_usd?: number | null | undefined;
   model?: string | null | undefined;
   first_token_ms?: number | null | undefined;
-}): { usage: Usage | null; costUsd: number | null; model: string | null; firstTokenMs: number | null } => ({
+}): {
+  usage: Usage | null;
+  isEstimate: boolean;
+  costUsd: number | null;
+  model: string | null;
+  firstTokenMs: number | null;
+} => ({
   usage: body.usage == null ? null : toUsage(body.usage),
+  isEstimate: body.usage_estimated ?? false,
   costUsd: body.cost_usd ?? null,
   model: body.model ?? null,
   firstTokenMs: body.first_token_ms ?? null,

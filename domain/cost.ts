@@ -13,7 +13,7 @@ export const mayCost = (provider: string, pricing: Readonly<Record<string, Price
   return !isLocalProvider(provider) && !Object.hasOwn(pricing, "*");
 };
 
-export type CostSource = "reported" | "config" | "catalog" | "table" | "local" | "unknown";
+export type CostSource = "reported" | "config" | "catalog" | "table" | "estimate" | "local" | "unknown";
 
 export interface AttemptCost {
   readonly costNanoUsd: number | null;
@@ -24,6 +24,8 @@ export interface AttemptCost {
 
 export interface AttemptFacts {
   readonly usage: Usage | null;
+  /** Nobody counted the tokens. */
+  readonly isEstimate?: boolean;
   readonly reportedCostUsd: number | string | null;
   readonly configPrice: ModelPrice | null;
   readonly catalogPrice: ModelPrice | null;
@@ -43,7 +45,7 @@ export const priceAttempt = (facts: AttemptFacts): AttemptCost => {
   ] as const;
   for (const [source, price] of candidates) {
     const costNanoUsd = price === null ? null : costOf(price, facts.usage);
-    if (costNanoUsd !== null) return { costNanoUsd, source, price };
+    if (costNanoUsd !== null) return { costNanoUsd, source: facts.isEstimate ? "estimate" : source, price };
   }
   if (facts.isLocal) return { costNanoUsd: 0, source: "local", price: null };
   return { costNanoUsd: null, source: "unknown", price: null };

@@ -70,6 +70,12 @@ export const slowReader: JobError = {
   retryable: false,
 };
 
+export const streamLost: JobError = {
+  code: "stream_lost",
+  message: "the worker's stream broke off before its end",
+  retryable: false,
+};
+
 export const keyEnded: JobError = { code: "invalid_api_key", message: "the key was revoked", retryable: false };
 
 export const killswitchError = (level: number, reason: string | null): JobError => ({

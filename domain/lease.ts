@@ -2,6 +2,7 @@
 // with any other lease changes nothing (409 lease_lost); a repeated report is answered again.
 
 import { releaseDelayMs } from "./backoff.ts";
+import { streamLost } from "./front-door.ts";
 import {
   changeJob,
   type Decision,
@@ -166,6 +167,10 @@ export const failHeard = (job: Job, nowAt: number): Decision => {
     ? loseSpoken(waiting, "it was answering", nowAt)
     : failedUnreported(waiting, job.error, nowAt);
 };
+
+/** Its client was told that the stream is lost. */
+export const failStream = (job: Job, nowAt: number): Decision =>
+  failedUnreported({ ...job, readyAt: null, delayedBy: null }, streamLost, nowAt);
 
 /** The worker's own job list no longer names this job, or the worker is gone. */
 export const loseJob = (job: Job, maxAttempts: number, nowAt: number): Decision => {

@@ -80,6 +80,7 @@ export type Refusal =
   | { readonly code: "queue_timeout"; readonly detail: string }
   | { readonly code: "stream_gone" }
   | { readonly code: "reader_gone" }
+  | { readonly code: "too_many_readers"; readonly limit: number }
   | { readonly code: "provider_failed"; readonly detail: string }
   | { readonly code: "no_eligible_workers"; readonly detail: string; readonly workers: readonly WorkerVerdict[] }
   | { readonly code: "killswitch_active"; readonly level: number; readonly reason: string }

@@ -139,7 +139,7 @@ export const OPERATIONS = {
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
   resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
 
-  workAs: operation({ ...WORK, refuses: ["forbidden"] }, presence.workAs),
+  workAs: operation({ ...WORK, refuses: ["forbidden", "not_found"] }, presence.workAs),
   holdLease: operation(REPORT, report.holdLease),
   claim: operation({ ...WORK, ...ONE }, claims.claim),
   startJob: operation(REPORT, report.presented(report.start)),

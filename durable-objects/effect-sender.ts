@@ -8,6 +8,7 @@ import type { Live } from "./live.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { settleDelivery } from "./operations/deliveries.ts";
 import type { Effects } from "./operations/effects.ts";
+import { noteSaid } from "./operations/late-spending.ts";
 import type { Relays } from "./relays.ts";
 import type { Sockets } from "./sockets.ts";
 import { SERVICE, type TurnRunner } from "./turn-runner.ts";
@@ -48,6 +49,7 @@ export class EffectSender {
     for (const id of effects.finishedJobs) waiters.notify(`job ${id}`);
     const told = relays.tell(effects, turns.loadedMemory);
     if (told !== null) waitUntil(told);
+    if (effects.unmeasured.length > 0) waitUntil(this.#measure(effects));
     if (effects.droppedFiles.length > 0) waitUntil(files.drop(effects.droppedFiles));
     for (const [keyId, liveHashes] of effects.endedKeys) sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) sockets.endSession(id);
@@ -55,6 +57,12 @@ export class EffectSender {
     for (const { level, event, fields } of effects.log) log(level, event, { tenant, ...fields });
     for (const delivery of effects.deliveries) waitUntil(this.#deliver(delivery));
     live.note(effects);
+  }
+
+  async #measure({ unmeasured }: Effects): Promise<void> {
+    const { relays, turns } = this.#parts;
+    const said = await relays.measure(unmeasured);
+    if (said.length > 0) await turns.decide(SERVICE, (turn) => ok(noteSaid(turn, said))).catch(() => undefined);
   }
 
   #deliver(delivery: Outgoing): Promise<void> {

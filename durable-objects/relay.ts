@@ -1,54 +1,49 @@
 // Connects a worker's streams with their readers: one object per worker (`<tenant>/<instance>`), in memory only. The
-// tenant decides who runs what; no output passes through it. A worker writes only into its own relay, and a reader
-// looks there because the tenant assigned that job under that lease to that worker, so frames need no check. The same
-// class stores bodies that are too large for the tenant (`<tenant>/body/<job>`).
+// tenant decides who runs what; no output passes through it. Output is kept only for jobs and leases that the tenant
+// gave to this worker: a reader proves it, else the tenant is asked, once a stream. All bounds: `relay-bounds.ts`. The
+// same class stores bodies that are too large for the tenant (`<tenant>/body/<job>`).
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../contract/data-line.ts";
-import { CONFLICT, FAILED_DEPENDENCY, GONE, NO_CONTENT, SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
+import {
+  CONFLICT,
+  FAILED_DEPENDENCY,
+  GONE,
+  NO_CONTENT,
+  SWITCHING_PROTOCOLS,
+  TOO_MANY_REQUESTS,
+} from "../contract/http-status.ts";
+import { contentCharsIn } from "../contract/said-text.ts";
 import { closeCodes } from "../contract/values.ts";
 import { HOUR_MS } from "../domain/duration.ts";
+import { streamLost } from "../domain/front-door.ts";
+import { wholeEventsIn } from "./events-body.ts";
 import { HeldBody } from "./held-body.ts";
+import { makeRoom, noteHolder } from "./held-output.ts";
 import { answerClose, close, send } from "./hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "./object-line.ts";
 import { type Jurisdiction, objectNamed } from "./object-name.ts";
-import type { AttemptEnd } from "./operations/abandon.ts";
+import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { HOLD_URL, type ReadRequest, readRequestOf } from "./relay-request.ts";
-import { END_GRACE_MS, type EndError, RelayedStream, streamLost, wholeEventsOf } from "./relayed-stream.ts";
+import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
+import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
 import { Reader } from "./stream-reader.ts";
 import { PING, PONG } from "./tenant-socket.ts";
+import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
 
 interface RelayEnv {
   readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner>;
 }
 
-/** A stream that the tenant cuts. */
-export interface Cut {
-  readonly jobId: string;
-  readonly lease: number;
-  /** null: the job continues with another attempt. */
-  readonly error: EndError | null;
-}
-
-/** What a relay tells its tenant, and asks it. */
-export interface StreamOwner {
-  /** A reader has left, or reads too slowly. */
-  readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void>;
-  /** Over HTTP a worker's first event is its only report of first output. */
-  firstWord(jobId: string, lease: number): Promise<void>;
-  /** A client has received part of an attempt that has ended: no other worker continues its job. */
-  endHeard(jobId: string): Promise<void>;
-  /** How attempts ended, or that they are running. */
-  endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]>;
-}
-
 interface Line {
   readonly keyId: string;
   readonly openedWith: string;
+  readonly jurisdiction: Jurisdiction | null;
 }
 
 const TICK_MS = 100;
-const MAX_STREAMS = 4_096;
+/** The memory is looked at with each tick, and after so much output. */
+const WEIGH_EVERY_CHARS = 1024 * 1024;
 const HELD_BODY_MS = 24 * HOUR_MS;
 const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
 
@@ -56,6 +51,13 @@ export class Relay extends DurableObject<RelayEnv> {
   readonly #streams = new Map<string, RelayedStream>();
   #jurisdiction: Jurisdiction | null = null;
   #lineLostAt: number | null = null;
+  readonly #unconfirmed = new UnconfirmedStreams({
+    ask: (streams) => this.#tenant().givenTo(this.#instance, streams.map(leaseOf)),
+    refuse: (stream) => this.#forget(stream),
+  });
+
+  /** Characters since the memory was last looked at. */
+  #unweighedChars = 0;
   #ticking: ReturnType<typeof setInterval> | null = null;
 
   constructor(state: DurableObjectState, env: RelayEnv) {
@@ -73,13 +75,15 @@ export class Relay extends DurableObject<RelayEnv> {
   }
 
   #openLine(request: Request): Response {
-    const { keyId = "", openedWith = "" } = JSON.parse(
-      request.headers.get("x-signalbox-line") ?? "{}",
-    ) as Partial<Line>;
+    const {
+      keyId = "",
+      openedWith = "",
+      jurisdiction = null,
+    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<Line>;
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const older = this.ctx.getWebSockets();
     this.ctx.acceptWebSocket(server);
-    server.serializeAttachment({ keyId, openedWith } satisfies Line);
+    server.serializeAttachment({ keyId, openedWith, jurisdiction } satisfies Line);
     this.#lineLostAt = null;
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
     return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
@@ -95,13 +99,46 @@ export class Relay extends DurableObject<RelayEnv> {
     for (const part of readParts(frame)) {
       const stream = this.#stream(part.jobId, part.lease, nowAt);
       if (part.kind === "events") this.#publish(stream, part.events, nowAt);
-      else stream.finish(part.error, nowAt);
+      else this.#finish(stream, part.error, nowAt);
     }
+    if (this.#unconfirmed.saidChars > UNCONFIRMED_BYTES) {
+      this.#unconfirmed.refuseAll();
+      close(socket, closeCodes.tooManyMessages, `more than ${UNCONFIRMED_BYTES} bytes for jobs that it does not have`);
+    }
+    this.#confirm();
   }
 
   #publish(stream: RelayedStream, events: string, nowAt: number): void {
     stream.publish(events, nowAt);
+    this.#unconfirmed.note(stream, events.length);
     for (const reader of stream.readers) if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
+    this.#unweighedChars += events.length;
+    if (this.#unweighedChars > WEIGH_EVERY_CHARS) this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    this.#unweighedChars = 0;
+    makeRoom(this.#streams, (stream, reader) => this.#cutSlow(stream, reader));
+  }
+
+  #confirm(): void {
+    const asking = this.#unconfirmed.ask();
+    if (asking !== null) this.ctx.waitUntil(asking);
+  }
+
+  /** Nobody has it: whoever waits for it is told that it has no events. */
+  #forget(stream: RelayedStream): void {
+    stream.finish(streamLost, Date.now());
+    const key = keyOf(stream);
+    if (this.#streams.get(key) === stream) this.#streams.delete(key);
+    this.#unconfirmed.remove(stream);
+  }
+
+  /** A client that is told of a loss is told the truth: its job ends, too. */
+  #finish(stream: RelayedStream, error: EndError | null, nowAt: number): void {
+    const wasTold = stream.isToldLost;
+    stream.finish(error, nowAt);
+    if (stream.isToldLost && !wasTold) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
   }
 
   /** The client is not told, because it would not read it. */
@@ -114,6 +151,8 @@ export class Relay extends DurableObject<RelayEnv> {
   /** The answer begins with the first event; if there is none, it says so. */
   async #read(asked: ReadRequest, signal: AbortSignal): Promise<Response> {
     const stream = this.#stream(asked.jobId, asked.lease, Date.now());
+    this.#unconfirmed.remove(stream);
+    if (asked.wishes.isNumbered && stream.isFull) return new Response(null, { status: TOO_MANY_REQUESTS });
     if (!stream.has(asked.wishes.after)) return new Response(null, { status: GONE });
     if (!asked.wishes.isNumbered) {
       stream.awaitedBy += 1;
@@ -128,12 +167,14 @@ export class Relay extends DurableObject<RelayEnv> {
     const reader = new Reader(asked.wishes, nowAt, leave);
     signal.addEventListener("abort", leave);
     stream.join(reader, nowAt);
+    if (stream.isToldLost) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
     return new Response(reader.body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
   }
 
   /** Over HTTP: a body of events, for networks without WebSockets. */
   async #write({ jobId, lease }: ReadRequest, request: Request): Promise<Response> {
     const stream = this.#stream(jobId, lease, Date.now());
+    this.#unconfirmed.remove(stream);
     stream.noteWriter();
     // A body that breaks off is treated like one that ends: its worker's report has the outcome.
     const isRefused = await this.#take(stream, request).catch(() => false);
@@ -144,14 +185,8 @@ export class Relay extends DurableObject<RelayEnv> {
 
   /** The first event also counts as the worker's `job.streaming`. Returns whether the stream has no reader any more. */
   async #take(stream: RelayedStream, request: Request): Promise<boolean> {
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const bytes of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    for await (const whole of wholeEventsIn(request.body)) {
       if (stream.isOver || stream.isReaderGone) return true;
-      rest += decoder.decode(bytes, { stream: true });
-      const whole = wholeEventsOf(rest);
-      rest = rest.slice(whole.length);
-      if (rest.length > MAX_PART_BYTES) throw new Error("an event is too long");
       if (whole === "") continue;
       if (!stream.hasEvents) this.#tell((tenant) => tenant.firstWord(stream.jobId, stream.lease));
       this.#publish(stream, whole, Date.now());
@@ -164,10 +199,21 @@ export class Relay extends DurableObject<RelayEnv> {
     const nowAt = Date.now();
     for (const { jobId, lease, error } of cuts) {
       const stream = this.#stream(jobId, lease, nowAt);
+      this.#unconfirmed.remove(stream);
       const told = stream.hasEvents ? (error ?? MOVED_ON) : error;
       stream.finish(told ?? streamLost, nowAt);
       if (error === null && stream.isHeard) this.#tell((tenant) => tenant.endHeard(jobId));
     }
+  }
+
+  /** How many characters of content each attempt has said, as far as the relay knows; null: nothing of it. */
+  async said(leases: readonly StreamLease[]): Promise<(number | null)[]> {
+    return leases.map((lease) => {
+      const stream = this.#streams.get(keyOf(lease));
+      if (stream === undefined || !stream.hasEvents) return null;
+      const { window, saidChars } = stream;
+      return window === "" ? saidChars : Math.ceil((contentCharsIn(window) * saidChars) / window.length);
+    });
   }
 
   /** `liveHashes`: of the secrets that are still valid. */
@@ -215,12 +261,14 @@ export class Relay extends DurableObject<RelayEnv> {
   }
 
   #stream(jobId: string, lease: number, nowAt: number): RelayedStream {
-    const key = `${jobId} ${lease}`;
+    const key = keyOf({ jobId, lease });
     const known = this.#streams.get(key);
     if (known !== undefined) return known;
     const made = new RelayedStream(jobId, lease, nowAt);
     this.#streams.set(key, made);
+    this.#unconfirmed.add(made);
     if (this.#streams.size > MAX_STREAMS) this.#dropOldest();
+    noteHolder(this, true);
     this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
     return made;
   }
@@ -229,6 +277,7 @@ export class Relay extends DurableObject<RelayEnv> {
   #dropOldest(): void {
     for (const [key, stream] of this.#streams) {
       if (stream.readers.size + stream.awaitedBy > 0) continue;
+      this.#unconfirmed.remove(stream);
       this.#streams.delete(key);
       return;
     }
@@ -242,6 +291,10 @@ export class Relay extends DurableObject<RelayEnv> {
     this.#tell((tenant) => tenant.readerGone(stream.jobId, stream.lease, isSlow));
   }
 
+  get #instance(): string {
+    return (this.ctx.id.name ?? "").split("/").slice(1).join("/");
+  }
+
   #tell(say: (tenant: StreamOwner) => Promise<unknown>): void {
     this.ctx.waitUntil(say(this.#tenant()).catch(() => undefined));
   }
@@ -249,7 +302,9 @@ export class Relay extends DurableObject<RelayEnv> {
   /** The class's own types; the stub's types wrap the answers a second time. */
   #tenant(): StreamOwner {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
-    return objectNamed(this.env.TENANT, tenant, this.#jurisdiction) as unknown as StreamOwner;
+    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as Line | null | undefined;
+    const jurisdiction = this.#jurisdiction ?? line?.jurisdiction ?? null;
+    return objectNamed(this.env.TENANT, tenant, jurisdiction) as unknown as StreamOwner;
   }
 
   /** What only time decides. */
@@ -258,11 +313,14 @@ export class Relay extends DurableObject<RelayEnv> {
     this.#endLost(nowAt);
     this.#forgetUnwanted(nowAt);
     this.#serveReaders(nowAt);
+    this.#confirm();
+    this.#makeRoom();
     const silent = [...this.#streams.values()].filter((stream) => stream.shouldAsk(nowAt));
     if (silent.length > 0) this.ctx.waitUntil(this.#askAbout(silent).catch(() => undefined));
     if (this.#streams.size > 0 || this.#ticking === null) return;
     clearInterval(this.#ticking);
     this.#ticking = null;
+    noteHolder(this, false);
   }
 
   /** Streams whose worker, or whose line, has been gone for too long. One without events may begin elsewhere. */
@@ -270,11 +328,15 @@ export class Relay extends DurableObject<RelayEnv> {
     const isLineLost = this.#lineLostAt !== null && nowAt - this.#lineLostAt >= END_GRACE_MS;
     if (isLineLost) this.#lineLostAt = null;
     for (const stream of this.#streams.values())
-      if ((isLineLost || stream.isLost(nowAt)) && stream.hasEvents) stream.finish(streamLost, nowAt);
+      if ((isLineLost || stream.isLost(nowAt)) && stream.hasEvents) this.#finish(stream, streamLost, nowAt);
   }
 
   #forgetUnwanted(nowAt: number): void {
-    for (const [key, stream] of this.#streams) if (stream.isForgettable(nowAt)) this.#streams.delete(key);
+    for (const [key, stream] of this.#streams) {
+      if (!stream.isForgettable(nowAt)) continue;
+      this.#unconfirmed.remove(stream);
+      this.#streams.delete(key);
+    }
   }
 
   #serveReaders(nowAt: number): void {
@@ -288,16 +350,18 @@ export class Relay extends DurableObject<RelayEnv> {
 
   /** A silent stream may belong to a job that has ended, if that message was lost. */
   async #askAbout(streams: readonly RelayedStream[]): Promise<void> {
-    const ends = await this.#tenant().endsOf(streams.map(({ jobId, lease }) => ({ jobId, lease })));
+    const ends = await this.#tenant().endsOf(streams.map(leaseOf));
     const nowAt = Date.now();
     for (const [index, end] of ends.entries()) {
       const stream = streams[index];
       if (stream === undefined || end === "open") continue;
-      if (end === "whole") stream.finish(null, nowAt);
-      else stream.finish(end, nowAt);
+      this.#finish(stream, end === "whole" ? null : end, nowAt);
     }
   }
 }
+
+const leaseOf = ({ jobId, lease }: StreamLease): StreamLease => ({ jobId, lease });
+const keyOf = ({ jobId, lease }: StreamLease): string => `${jobId} ${lease}`;
 
 const refused = (stream: RelayedStream): Response =>
   new Response(stream.isReaderGone ? "reader_gone" : "lease_lost", { status: CONFLICT });

@@ -1,12 +1,15 @@
 // One attempt's stream in a relay: its last events and its readers. Events come in order, from one lease, none twice.
 // When a stream ends, every reader is told in its own API's format.
 
-import { errorEvent, isUsageOnly, saysItsEnd } from "../contract/dialect.ts";
+import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../contract/dialect.ts";
 import { doorErrorOf } from "../contract/door-status.ts";
+import { APIS, type Api } from "../domain/api.ts";
+import { streamLost } from "../domain/front-door.ts";
 import type { JobError } from "../domain/job.ts";
-import { type Reader, WINDOW_BYTES } from "./stream-reader.ts";
+import { MAX_READERS_OF_A_STREAM, WINDOW_BYTES } from "./relay-bounds.ts";
+import type { Reader } from "./stream-reader.ts";
+import { WindowPart } from "./window-part.ts";
 
-const EVENT_END = "\n\n";
 /** How much later than its worker's report, or than the loss of the worker's line, a stream's end may come. */
 export const END_GRACE_MS = 5_000;
 /** Its worker has sent everything over HTTP, so that its report is near. */
@@ -16,35 +19,7 @@ const KEPT_MS = 15_000;
 
 export type EndError = Pick<JobError, "code" | "message" | "status">;
 
-export const streamLost: EndError = {
-  code: "stream_lost",
-  message: "the worker's stream broke off before its end",
-};
-
-const eventsOf = (text: string): string[] => {
-  const events = (text.includes("\r") ? text.replaceAll("\r\n", "\n") : text).split(EVENT_END);
-  if (events.at(-1)?.trim() === "") events.pop();
-  return events;
-};
-
-const lastEndIn = (text: string, end: string): number => {
-  const at = text.lastIndexOf(end);
-  return at === -1 ? 0 : at + end.length;
-};
-
-/** The part of a text up to the end of its last complete event. */
-export const wholeEventsOf = (text: string): string =>
-  text.slice(0, Math.max(lastEndIn(text, EVENT_END), lastEndIn(text, "\r\n\r\n")));
-
-const countEvents = (text: string): number => eventsOf(text).length;
-
-/** An event's data, without the protocol's lines. */
-const dataOf = (event: string): string =>
-  event
-    .split("\n")
-    .filter((line) => line.startsWith("data:"))
-    .map((line) => line.slice("data:".length).trimStart())
-    .join("\n");
+const encoder = new TextEncoder();
 
 export class RelayedStream {
   readonly jobId: string;
@@ -53,8 +28,14 @@ export class RelayedStream {
   /** Readers that wait for the first event. */
   awaitedBy = 0;
   /** The last events, in the parts that they came in. */
-  readonly #parts: string[] = [];
+  readonly #parts: WindowPart[] = [];
   #chars = 0;
+  /** The first of it, which names the answer that an end must name. */
+  #opening = "";
+  #saidChars = 0;
+  /** Of a window that was emptied: the APIs whose end it had, and its last numbered event. */
+  readonly #endedFor = new Set<Api>();
+  #numbered = "";
   /** Of the parts in the window, how many were counted, and how many events they have. */
   #countedParts = 0;
   #counted = 0;
@@ -69,6 +50,8 @@ export class RelayedStream {
   /** The worker's body of events has ended without an end of the stream. */
   #isLeft = false;
   isReaderGone = false;
+  /** A client was told that the stream is lost, whatever its worker reports. */
+  isToldLost = false;
   /** A client has received events: no other attempt may continue or repeat the answer. */
   isHeard = false;
 
@@ -127,33 +110,72 @@ export class RelayedStream {
     return after >= this.#dropped;
   }
 
+  /** Characters of events so far, those that left the window included. */
+  get saidChars(): number {
+    return this.#saidChars;
+  }
+
+  /** The events still in the window. */
+  get window(): string {
+    return this.#parts.map(({ text }) => text).join("");
+  }
+
+  /** Memory that it takes: its window, and what the reader furthest behind leaves unread, whose bytes all share. */
+  get heldBytes(): number {
+    let bytes = 0;
+    for (const part of this.#parts) bytes += part.heldBytes;
+    return bytes + Math.max(0, ...[...this.readers].map(({ unreadBytes }) => unreadBytes));
+  }
+
+  get isFull(): boolean {
+    let seconds = 0;
+    for (const { wishes } of this.readers) if (wishes.isNumbered) seconds += 1;
+    return seconds >= MAX_READERS_OF_A_STREAM;
+  }
+
   publish(events: string, nowAt: number): void {
     if (this.isOver || events === "") return;
-    this.#parts.push(events);
+    const part = new WindowPart(events, this.lease);
+    if (this.#saidChars === 0) this.#opening = openingOf(events);
+    this.#parts.push(part);
     this.#chars += events.length;
+    this.#saidChars += events.length;
     this.#lastAt = nowAt;
-    for (const reader of this.readers) {
-      const before = reader.wishes.isNumbered ? this.#countBefore() : 0;
-      this.#write(reader, this.#textFor(reader, events, before), nowAt);
-    }
+    for (const reader of this.readers)
+      this.#write(reader, part, reader.wishes.isNumbered ? this.#countBefore() : 0, 0, nowAt);
     while (this.#chars > WINDOW_BYTES && this.#parts.length > 1) this.#drop();
     this.#firstEvent.resolve();
   }
 
+  /** Gives its memory back: late readers can no longer get what was said. */
+  emptyWindow(): void {
+    const last = this.#lastText();
+    for (const api of APIS) if (saysItsEnd(api, last)) this.#endedFor.add(api);
+    this.#numbered = lastNumberIn(last) ?? this.#numbered;
+    while (this.#parts.length > 0) this.#drop();
+  }
+
+  #lastText(): string {
+    return this.#parts
+      .slice(-LAST_PARTS)
+      .map(({ text }) => text)
+      .join("");
+  }
+
   #drop(): void {
-    const oldest = this.#parts.shift() ?? "";
-    this.#chars -= oldest.length;
-    const events = countEvents(oldest);
-    this.#dropped += events;
+    const oldest = this.#parts.shift();
+    if (oldest === undefined) return;
+    this.#chars -= oldest.text.length;
+    this.#dropped += oldest.eventCount;
     if (this.#countedParts === 0) return;
-    this.#counted -= events;
+    this.#counted -= oldest.eventCount;
     this.#countedParts -= 1;
   }
 
   /** The number of events before the last part. Parts are counted once, and only if a reader wants numbers. */
   #countBefore(): number {
     while (this.#countedParts < this.#parts.length - 1) {
-      this.#counted += countEvents(this.#parts[this.#countedParts] ?? "");
+      this.#counted += this.#parts[this.#countedParts]?.eventCount ?? 0;
       this.#countedParts += 1;
     }
     return this.#dropped + this.#counted;
@@ -163,17 +185,18 @@ export class RelayedStream {
     const { after } = reader.wishes;
     let at = this.#dropped;
     for (const part of this.#parts) {
-      const events = countEvents(part);
-      if (at + events > after) this.#write(reader, this.#textFor(reader, part, at, after), nowAt);
-      at += events;
+      if (at + part.eventCount > after) this.#write(reader, part, at, after, nowAt);
+      at += part.eventCount;
     }
     if (this.#end === undefined) this.readers.add(reader);
     else this.#tellEnd(reader, this.#end, nowAt);
   }
 
-  #write(reader: Reader, text: string, nowAt: number): void {
-    reader.write(text, nowAt);
-    if (!reader.wishes.isNumbered) this.isHeard = true;
+  #write(reader: Reader, part: WindowPart, before: number, after: number, nowAt: number): void {
+    const { isNumbered, stripsUsage } = reader.wishes;
+    if (isNumbered) reader.write(part.numbered(before, after), nowAt);
+    else reader.write(stripsUsage ? part.stripped() : part.plain(), nowAt);
+    if (!isNumbered) this.isHeard = true;
   }
 
   /** `null`: the worker says that it is complete. */
@@ -188,32 +211,17 @@ export class RelayedStream {
 
   #tellEnd(reader: Reader, error: EndError | null, nowAt: number): void {
     const { api, isNumbered } = reader.wishes;
-    const mustBeTold = !isNumbered && api !== null && !saysItsEnd(api, this.#parts.slice(-LAST_PARTS).join(""));
-    if (mustBeTold) reader.write(errorEvent(api, doorErrorOf(error ?? streamLost)), nowAt);
-    reader.close();
-  }
-
-  #textFor(reader: Reader, part: string, firstIndex: number, after = 0): string {
-    const { isNumbered, stripsUsage } = reader.wishes;
-    if (!isNumbered) {
-      if (!stripsUsage || !part.includes('"usage"')) return part;
-      return eventsOf(part)
-        .filter((event) => !isUsageOnly(event))
-        .map((event) => `${event}${EVENT_END}`)
-        .join("");
+    const last = this.#lastText();
+    const mustBeTold = !isNumbered && api !== null && !this.#endedFor.has(api) && !saysItsEnd(api, last);
+    if (mustBeTold) {
+      const told = error ?? streamLost;
+      this.isToldLost ||= told.code === streamLost.code;
+      const said = { jobId: this.jobId, opening: this.#opening, last: last || this.#numbered };
+      reader.write(encoder.encode(errorEvent(api, doorErrorOf(told), said)), nowAt);
     }
-    return eventsOf(part)
-      .map((event, index) => ({ data: dataOf(event), number: firstIndex + index + 1 }))
-      .filter(({ data, number }) => number > after && data !== "" && data !== "[DONE]")
-      .map(({ data, number }) => numbered(`${this.lease}.${number}`, data))
-      .join("");
+    reader.close();
   }
 }
 
 /** A stream's end may come in the parts after its last content. */
 const LAST_PARTS = 3;
-
-const numbered = (id: string, data: string): string => {
-  const lines = data.split("\n").map((line) => `data: ${line}`);
-  return `event: chunk\nid: ${id}\n${lines.join("\n")}${EVENT_END}`;
-};

@@ -6,9 +6,16 @@ import type { Effects } from "./operations/effects.ts";
 import type { Memory } from "./operations/memory.ts";
 import type { Relay } from "./relay.ts";
 
-type RelayCalls = Pick<Relay, "cut" | "end" | "endKey" | "dropBody">;
+type RelayCalls = Pick<Relay, "cut" | "end" | "endKey" | "dropBody" | "said">;
 
 type RelayNews = Pick<Effects, "cuts" | "droppedBodies" | "endedKeys">;
+
+/** What a relay passed on of an attempt. */
+export interface Said {
+  readonly jobId: string;
+  readonly lease: number;
+  readonly chars: number;
+}
 
 export class Relays {
   readonly #namespace: DurableObjectNamespace<Relay>;
@@ -39,6 +46,18 @@ export class Relays {
       }
     }
     return Promise.allSettled(calls);
+  }
+
+  /** How much was passed on of attempts that have ended; those of which nothing is known are left out. */
+  async measure(unmeasured: Effects["unmeasured"]): Promise<Said[]> {
+    const asked = [...Map.groupBy(unmeasured, ({ instance }) => instance)].map(async ([instance, ofOne]) => {
+      const leases = ofOne.map(({ jobId, lease }) => ({ jobId, lease }));
+      const said = await this.#worker(instance)
+        .said(leases)
+        .catch(() => []);
+      return leases.flatMap((lease, at) => (said[at] == null ? [] : [{ ...lease, chars: said[at] }]));
+    });
+    return (await Promise.all(asked)).flat();
   }
 
   /** The tenant is deleted. */

@@ -1,14 +1,8 @@
-// A client that reads a relayed stream: its connection, what it leaves unread, and its signs of life.
+// A client that reads a relayed stream: its connection, what it leaves unread, and its signs of life. The bytes that it
+// is given belong to all readers of the stream, so that what many leave unread is kept once.
 
-import { MAX_DATA_FRAME_BYTES } from "../contract/data-line.ts";
 import type { Api } from "../domain/api.ts";
-
-/** What a late reader can get again, and what a reader may leave unread. */
-export const WINDOW_BYTES = 1024 * 1024;
-/** What a burst may leave unread beyond that, briefly: a data frame of the largest size. */
-const BURST_BYTES = MAX_DATA_FRAME_BYTES;
-/** How long a reader has for a burst. */
-const BURST_MS = 1_000;
+import { BURST_BYTES, BURST_MS, WINDOW_BYTES } from "./relay-bounds.ts";
 
 /** A comment: it keeps a silent connection alive. */
 export const KEEP_ALIVE = ": keep-alive\n\n";
@@ -24,6 +18,7 @@ export interface ReaderWishes {
 }
 
 const encoder = new TextEncoder();
+const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE);
 
 export class Reader {
   readonly wishes: ReaderWishes;
@@ -49,23 +44,27 @@ export class Reader {
     );
   }
 
+  get unreadBytes(): number {
+    return WINDOW_BYTES - (this.#controller?.desiredSize ?? WINDOW_BYTES);
+  }
+
   /** It leaves more unread than allowed; a burst that has just arrived does not count. */
   isSlow(nowAt: number): boolean {
-    const room = this.#controller?.desiredSize ?? 0;
-    if (room >= 0) this.#behindSinceAt = null;
+    const overBytes = this.unreadBytes - WINDOW_BYTES;
+    if (overBytes <= 0) this.#behindSinceAt = null;
     else this.#behindSinceAt ??= nowAt;
-    return room < -BURST_BYTES || (this.#behindSinceAt !== null && nowAt - this.#behindSinceAt >= BURST_MS);
+    return overBytes > BURST_BYTES || (this.#behindSinceAt !== null && nowAt - this.#behindSinceAt >= BURST_MS);
   }
 
   /** Says that the connection lives, if nothing else has for its time. */
   keepAlive(nowAt: number): void {
-    if (nowAt - this.#lastWriteAt >= this.wishes.keepAliveMs) this.write(KEEP_ALIVE, nowAt);
+    if (nowAt - this.#lastWriteAt >= this.wishes.keepAliveMs) this.write(KEEP_ALIVE_BYTES, nowAt);
   }
 
-  write(text: string, nowAt: number): void {
-    if (text === "") return;
+  write(bytes: Uint8Array, nowAt: number): void {
+    if (bytes.byteLength === 0) return;
     this.#lastWriteAt = nowAt;
-    this.#controller?.enqueue(encoder.encode(text));
+    this.#controller?.enqueue(bytes);
   }
 
   close(): void {

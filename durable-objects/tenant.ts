@@ -27,7 +27,7 @@ import { LineSockets, SocketLine } from "./line-sockets.ts";
 import { Live } from "./live.ts";
 import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./object-line.ts";
 import { OperationCaller } from "./operation-caller.ts";
-import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
+import { type AttemptEnd, abandon, attemptEnd, endHeard, isGivenTo, loseStream } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { readFile } from "./operations/files.ts";
 import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
@@ -37,13 +37,13 @@ import type { Departure } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import type { Caller } from "./operations/turn.ts";
-import type { StreamOwner } from "./relay.ts";
 import { Relays } from "./relays.ts";
 import { Relocation } from "./relocation.ts";
 import { SocketIntake } from "./socket-intake.ts";
 import { Sockets } from "./sockets.ts";
 import { SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
+import type { StreamLease, StreamOwner } from "./stream-owner.ts";
 import { jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
 import { SERVICE, TurnRunner } from "./turn-runner.ts";
 import { Waiters } from "./waiters.ts";
@@ -259,7 +259,9 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   /** What relays report and ask (`StreamOwner`). */
   async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) =>
-      turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
+      turn.store.jobs.find(jobId)?.lease === lease
+        ? abandon(turn, { id: jobId, why: isSlow ? "slow" : "left" })
+        : ok(false),
     );
   }
 
@@ -271,7 +273,15 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
   }
 
-  async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
+  async givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]> {
+    return this.#turns.read((turn) => leases.map((one) => isGivenTo(turn, instance, one)));
+  }
+
+  async streamLost(jobId: string, lease: number): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(loseStream(turn, { jobId, lease })));
+  }
+
+  async endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 

@@ -14,7 +14,7 @@ export type JobOutcome =
   | { type: "job.released"; reason: string }
   | ({ type: "job.spent" } & Spending);
 
-type Spending = Pick<Spent, "usage" | "cost_usd">;
+type Spending = Pick<Spent, "usage" | "cost_usd" | "usage_estimated">;
 type Timing = { first_token_ms?: number };
 
 export type RunSettings = {
@@ -116,8 +116,12 @@ function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
   };
 }
 
-function spendingOf({ usage, cost_usd }: Spent): Spending {
-  return { ...(usage ? { usage } : {}), ...(cost_usd === undefined ? {} : { cost_usd }) };
+function spendingOf({ usage, cost_usd, usage_estimated }: Spent): Spending {
+  return {
+    ...(usage ? { usage } : {}),
+    ...(cost_usd === undefined ? {} : { cost_usd }),
+    ...(usage_estimated ? { usage_estimated } : {}),
+  };
 }
 
 function bounded(error: JobFailure): JobFailure {

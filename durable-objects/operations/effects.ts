@@ -17,6 +17,8 @@ export interface Effects {
   readonly broadcast: { readonly message: CoordinatorMessage; readonly except?: ReadonlySet<string> }[];
   /** Streams whose attempt has ended, whatever their worker still sends. */
   readonly cuts: StreamCut[];
+  /** Attempts that ended without a report; their relay knows how much they said. */
+  readonly unmeasured: { readonly instance: string; readonly jobId: string; readonly lease: number }[];
   /** Final jobs whose bodies were stored outside. */
   readonly droppedBodies: string[];
   /** Files that are gone from the tenant: their objects delete the bytes. */
@@ -48,6 +50,7 @@ export const noEffects = (): Effects => ({
   wokenWorkers: new Set(),
   broadcast: [],
   cuts: [],
+  unmeasured: [],
   droppedBodies: [],
   droppedFiles: [],
   changedJobs: new Set(),

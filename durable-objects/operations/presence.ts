@@ -6,7 +6,7 @@ import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet.ts";
 import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
 import { heartbeatJob, keepLease, loseJob } from "../../domain/lease.ts";
-import { invalid, type Refusal } from "../../domain/refusal.ts";
+import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
@@ -41,13 +41,15 @@ export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> =>
   return err({ code: "forbidden", detail });
 };
 
-/** Whether the caller's key may act for a worker, and when its connection ends. */
+/** Whether the caller's key may act for a registered worker, and when its connection ends. */
 export const workAs = (
   turn: Turn,
   request: { instance: string },
 ): Result<{ keyId: string; openedWith: string }, Refusal> => {
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
+  // A name that nobody registered must not make an object, which takes a file.
+  if (turn.memory.fleet.get(request.instance) === undefined) return err(notFound("worker", request.instance));
   const keyId = turn.caller.keyId ?? "";
   return ok({ keyId, openedWith: turn.store.keys.find(keyId)?.hash ?? "" });
 };

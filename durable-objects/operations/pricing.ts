@@ -12,19 +12,25 @@ import type { Turn } from "./turn.ts";
 
 export interface Spent {
   readonly usage: Usage | null;
+  /** The attempt was cut before anyone counted its tokens. */
+  readonly isEstimate?: boolean;
   readonly costUsd: number | null;
   /** The model that answered, if the worker says so. */
   readonly model: string | null;
 }
 
+/** The part of a job that its attempt's cost is recorded under. */
+export type PricedAttempt = Pick<Job, "id" | "lease" | "workerProvider" | "assignedWorker" | "model" | "keyId">;
+
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
 /** The cost of an attempt on its provider, and where that value comes from. */
-export const costOfAttempt = (turn: Turn, job: Job, spent: Spent): AttemptCost => {
+export const costOfAttempt = (turn: Turn, job: PricedAttempt, spent: Spent): AttemptCost => {
   const provider = job.workerProvider ?? "";
   const model = spent.model ?? job.model;
   return priceAttempt({
     usage: spent.usage,
+    isEstimate: spent.isEstimate ?? false,
     reportedCostUsd: spent.costUsd,
     configPrice: configuredPrice(turn.memory.config.providers.get(provider)?.pricing, model),
     catalogPrice: catalogPrice(turn, provider, model),
@@ -39,7 +45,7 @@ const catalogPrice = (turn: Turn, provider: string, model: string | null): Model
 /** Records an attempt's cost in the turn that ends it. */
 export const recordSpending = (
   turn: Turn,
-  job: Job,
+  job: PricedAttempt,
   outcome: "completed" | "failed" | "late",
   spent: Spent,
   cost: AttemptCost,

@@ -179,7 +179,8 @@ export const fail = (
   const hasSpent = request.usage !== null || request.costUsd !== null;
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
-  const decided = failJob(heardFirst(turn, job, request), request.lease, report, failurePolicy(turn, job), turn.nowAt);
+  const heard = heardFirst(turn, job, request);
+  const decided = failJob(heard, request.lease, report, failurePolicy(turn, job), turn.nowAt);
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;
@@ -187,6 +188,7 @@ export const fail = (
   if (decided.value.job !== job) {
     noteSign(turn, job);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
+    else turn.noteUncounted(heard);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
     turn.record(job, decided.value);
     // Status 429 means a rate limit, whatever code the worker gives.

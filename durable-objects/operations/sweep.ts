@@ -15,6 +15,7 @@ import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts"
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
+import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
 import { noteExpiredLeases } from "./outcomes.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
@@ -133,6 +134,11 @@ const TIMETABLE: readonly Row[] = [
     what: "idempotency keys expire",
     dueAt: (turn) => turn.store.idempotency.nextExpiryAt(),
     run: (turn) => turn.store.idempotency.removeExpired(turn.nowAt, EXPIRED_ROWS_A_SWEEP),
+  },
+  {
+    what: "streams that were cut, and that nobody has reported on, are estimated",
+    dueAt: nextEstimateAt,
+    run: estimateUnreported,
   },
   {
     what: "leases that never reported their cost are forgotten",

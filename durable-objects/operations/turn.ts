@@ -21,6 +21,7 @@ import { dueAtOf } from "./deadline.ts";
 import { noEffects } from "./effects.ts";
 import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
+import { ESTIMATE_AFTER_MS, inputTokensFor, isEstimated } from "./uncounted.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
@@ -135,9 +136,22 @@ export class Turn {
   #noteUnreported(before: Job | null, after: Job): void {
     if (before === null || !isLeased(before) || before.assignedWorker === null || after.settledBy !== null) return;
     if (isLeased(after) && after.lease === before.lease) return;
-    const { id: jobId, lease, assignedWorker: worker, workerProvider } = before;
-    this.store.unreported.put({ jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt });
-    this.due(this.nowAt + UNREPORTED_KEPT_MS);
+    this.#putUnreported(before, before.assignedWorker);
+  }
+
+  #putUnreported(job: Job, worker: string): void {
+    const { id: jobId, lease, workerProvider, model, keyId } = job;
+    const inputTokens = isEstimated(job) ? inputTokensFor(job, this.store.payloads.find(jobId)) : null;
+    const ended = { jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt, model, keyId };
+    this.store.unreported.put({ ...ended, inputTokens, saidChars: 0 });
+    if (inputTokens !== null && job.stream) this.effects.unmeasured.push({ instance: worker, jobId, lease });
+    this.due(this.nowAt + (inputTokens === null ? UNREPORTED_KEPT_MS : ESTIMATE_AFTER_MS));
+  }
+
+  /** An attempt whose client has heard something, and whose worker reports its end without what it spent. */
+  noteUncounted(job: Job): void {
+    if (job.firstTokenAt !== null && job.stream && job.assignedWorker !== null)
+      this.#putUnreported(job, job.assignedWorker);
   }
 
   /** Not if its worker's report ended the job: that worker ends its stream itself. */

@@ -204,6 +204,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       '$.resultFile', NULL, '$.resultBytes', NULL)`,
     `UPDATE schedules SET record = json_set(record, '$.files', json('[]'))`,
   ],
+  // What an attempt that nobody reports on is estimated from; without the input's tokens it is never estimated.
+  [
+    `ALTER TABLE unreported ADD COLUMN input_tokens INTEGER`,
+    `ALTER TABLE unreported ADD COLUMN said_chars INTEGER NOT NULL DEFAULT 0`,
+    `ALTER TABLE unreported ADD COLUMN model TEXT`,
+    `ALTER TABLE unreported ADD COLUMN key_id TEXT`,
+    `CREATE INDEX unreported_to_estimate ON unreported (ended_at) WHERE input_tokens IS NOT NULL`,
+  ],
 ];
 
 /** The version of a database after all steps. */

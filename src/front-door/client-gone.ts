@@ -9,9 +9,15 @@ import { callTenant } from "../http/tenant.ts";
 const TRIES = 5;
 const TRY_AGAIN_MS = 200;
 
-const abandon = async (c: AppContext, token: TokenFacts, id: string): Promise<void> => {
+/** Ends a job that no client waits for any more. */
+export const abandon = async (
+  c: AppContext,
+  token: TokenFacts,
+  id: string,
+  why: "left" | "lost" = "left",
+): Promise<void> => {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const told = await callTenant(c.env, token, "abandon", { id, isSlow: false });
+    const told = await callTenant(c.env, token, "abandon", { id, why });
     if (told.ok && told.value) return;
     await scheduler.wait(TRY_AGAIN_MS);
   }

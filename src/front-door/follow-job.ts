@@ -24,7 +24,7 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
     },
   );
 
-/** The job with its next status or attempt. */
+/** The job with its next status or attempt; a start counts, because readers of a job's stream are told of it. */
 export const watchMove = (c: AppContext, token: TokenFacts, from: Followed): Promise<Followed> =>
   watchUntil(c, token, from, ({ status, lease }) => status !== from.status || lease !== from.lease);
 

@@ -5,13 +5,14 @@ import { bodyName, objectNamed, relayName } from "../../durable-objects/object-n
 import type { Relay } from "../../durable-objects/relay.ts";
 import { HOLD_URL, queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
 import type { Env } from "../env.ts";
+import type { LastWords } from "./last-said.ts";
 import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);
 
 /** The stub's own types wrap every answer a second time; self-hosted, a request may name what ends a broken answer. */
 interface RelayObject extends Pick<Relay, "readBody" | "dropBody"> {
-  readonly fetch: (url: string, init?: RequestInit & { ifLost?: string }) => Promise<Response>;
+  readonly fetch: (url: string, init?: RequestInit & { ifLost?: LastWords }) => Promise<Response>;
 }
 
 const objectOf = (env: Env, name: TenantName, id: string): RelayObject =>
@@ -34,7 +35,7 @@ export const readRelay = (
   name: TenantName,
   instance: string,
   asked: Omit<ReadRequest, "jurisdiction">,
-  ifLost?: string,
+  ifLost?: LastWords,
 ): Promise<Response> => {
   const query = queryOf({ ...asked, jurisdiction: jurisdictionOf(env, name) });
   const init = env.HOME === undefined || ifLost === undefined ? {} : { ifLost };
@@ -59,7 +60,8 @@ export const openDataLine = (
   instance: string,
   line: { keyId: string; openedWith: string },
 ): Promise<Response> => {
-  const headers = { upgrade: "websocket", "x-signalbox-line": JSON.stringify(line) };
+  const opening = JSON.stringify({ ...line, jurisdiction: jurisdictionOf(env, name) });
+  const headers = { upgrade: "websocket", "x-signalbox-line": opening };
   return relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers });
 };
 

@@ -20,6 +20,7 @@ import {
   expireLease,
   failForFile,
   failHeard,
+  failStream,
   haltJob,
   heartbeatJob,
   keepLease,
@@ -165,6 +166,7 @@ const COMMANDS = {
   failHeard: { "heard, then left": swept(isOpen, (job, nowAt) => failHeard(job, nowAt)) },
   addOutput: { "add an output": reported((job, lease, nowAt) => addOutput(job, lease, OUTPUT, nowAt)) },
   failForFile: { "a file is gone": swept(waitsInQueue, (job, nowAt) => failForFile(job, "file-1", nowAt)) },
+  failStream: { "stream lost": swept(isOpen, (job, nowAt) => failStream(job, nowAt)) },
   keepLease: { "keep the lease": swept(waitsForStart, (job, nowAt) => keepLease(job, 1, nowAt)) },
 } satisfies Record<Rule, Record<string, Command>>;
 
@@ -217,6 +219,7 @@ const TABLE: Record<CommandName, string> = {
   "heard, then left": "          failed     failed     failed    failed     -             -          -           -",
   "add an output": "             lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
   "a file is gone": "            failed     -          -         -          -             -          -           -",
+  "stream lost": "               failed     failed     failed    failed     -             -          -           -",
   "keep the lease": "            -          -          kept      -          -             -          -           same",
 };
 

@@ -77,6 +77,36 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
     "return beat.heardAt + thresholdMs / 2;",
   ),
   mutant(
+    "a stream that was cut costs nothing",
+    "durable-objects/operations/sweep.ts",
+    "run: estimateUnreported,",
+    "run: (turn) => void turn,",
+  ),
+  mutant(
+    "a stream that was cut costs its estimate and its report",
+    "durable-objects/operations/late-spending.ts",
+    "    turn.store.unreported.remove(jobId, lease);\n    const usage",
+    "    const usage",
+  ),
+  mutant(
+    "an estimate does not wait for the worker's report",
+    "durable-objects/operations/uncounted.ts",
+    "ESTIMATE_AFTER_MS = 15_000",
+    "ESTIMATE_AFTER_MS = 1_000",
+  ),
+  mutant(
+    "another worker's key reports a late cost",
+    "durable-objects/operations/late-spending.ts",
+    "if (ended === null || !speaksFor(turn, ended.worker)) return;",
+    "if (ended === null) return;",
+  ),
+  mutant(
+    "a heartbeat of a lease that has ended is a sign of life",
+    "durable-objects/operations/report.ts",
+    "  if (!decided.ok) return decided;\n  noteSign(turn, job);\n  turn.noteBeat(job);",
+    "  noteSign(turn, job);\n  if (!decided.ok) return decided;\n  turn.noteBeat(job);",
+  ),
+  mutant(
     "a provider's budget closes nothing",
     "durable-objects/operations/budget.ts",
     "    if (one !== null) reached.push(one);",

@@ -5,6 +5,7 @@ import { isLeased } from "../../domain/job.ts";
 import { isFinal } from "../../domain/job-status.ts";
 import { wants } from "../../domain/webhook.ts";
 import { DELIVERIES_KEPT } from "../../durable-objects/operations/deliveries.ts";
+import { everyCutIsCounted } from "./cut-streams.ts";
 import { deleteTenant } from "./departures.ts";
 import { ENDPOINTS } from "./receiver.ts";
 import { takeSnapshot } from "./snapshot.ts";
@@ -154,6 +155,7 @@ export const calm = async (world: World, check: () => string | null): Promise<st
     check() ??
     viewersKnowTheEnd(world) ??
     silenceIsTold(world) ??
+    everyCutIsCounted(world.model) ??
     (await deleteTenant(world))
   );
 };

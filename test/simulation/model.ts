@@ -69,6 +69,10 @@ export class Model {
   readonly attempts = new Map<string, number | null>();
   /** Their total cost. */
   attemptedNanoUsd = 0;
+  /** Leases whose start was told, and not their end. */
+  readonly startedLeases = new Set<string>();
+  /** Streams and requests that were taken from a worker that had started them. */
+  readonly owed = new Set<string>();
   readonly dueRuns = new Map<string, string>();
   readonly runsByHand = new Set<string>();
   lastSeq = 0;

@@ -30,6 +30,8 @@ const SILENT_RELAYS = {
     dropBody: heedsNothing,
     end: heedsNothing,
     drop: heedsNothing,
+    /** Each attempt has said ten tokens. */
+    said: async (leases: readonly unknown[]) => leases.map(() => 40),
   }),
 };
 

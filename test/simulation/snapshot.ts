@@ -8,6 +8,7 @@ import type { Webhook } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
 import type { BudgetNotice } from "../../durable-objects/store/settings.ts";
+import { noteCut } from "./cut-streams.ts";
 import type { Written } from "./disk.ts";
 import { noteLimited, noteSpent } from "./money.ts";
 import type { DeliveryRow } from "./receiver.ts";
@@ -191,6 +192,7 @@ export const hearNews = ({ model }: World, now: Snapshot): void => {
       const key = `${event.jobId}/${event.version}`;
       if (model.events.has(key)) model.violate(`event ${key} was told twice`);
       model.events.set(key, event.type);
+      noteCut(model, event, (now.jobs.get(event.jobId) ?? model.seen.get(event.jobId))?.job);
       model.eventsByType.set(event.type, (model.eventsByType.get(event.type) ?? 0) + 1);
     }
     model.runCount += entries.runs.length;

@@ -20,6 +20,7 @@ class MessageAssembly implements Assembly {
   readonly #blocks = new Map<number, JsonObject>();
   #size = 0;
   #isWhole = false;
+  #isCounted = false;
 
   take(data: string): Noted {
     if (data === "") return OTHER;
@@ -38,6 +39,8 @@ class MessageAssembly implements Assembly {
         return CONTENT;
       case "message_delta":
         Object.assign(this.#message, objectOf(event.delta));
+        // The count that a message starts with is of its first token.
+        this.#isCounted ||= typeof objectOf(event.usage).output_tokens === "number";
         this.#message.usage = { ...objectOf(this.#message.usage), ...known(objectOf(event.usage)) };
         return CONTENT;
       case "message_stop":
@@ -74,6 +77,10 @@ class MessageAssembly implements Assembly {
 
   isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  isCounted(): boolean {
+    return this.#isCounted;
   }
 
   closing(): string {

@@ -57,6 +57,10 @@ class ChunkAssembly implements Assembly {
     return choices.length > 0 && choices.every(({ finish_reason: reason }) => reason !== undefined);
   }
 
+  isCounted(): boolean {
+    return isObject(this.#head.usage);
+  }
+
   closing(): string {
     return this.#isDone ? "" : writeEvent(DONE);
   }

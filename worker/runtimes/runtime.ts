@@ -50,8 +50,14 @@ export type RunOptions = {
 
 export type Progress = { output_chars: number };
 
-/** What an attempt spent. Absent fields were not reported by the runtime; they are never estimated. */
-export type Spent = { usage?: Usage; cost_usd?: number; model?: string };
+/** What an attempt spent. Absent fields were not reported by the runtime. */
+export type Spent = {
+  usage?: Usage;
+  cost_usd?: number;
+  model?: string;
+  /** The attempt was cut before the runtime told its counts. */
+  usage_estimated?: true;
+};
 
 export type Outcome =
   | ({ ok: true; result: unknown } & Spent)

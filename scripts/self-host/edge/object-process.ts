@@ -9,6 +9,7 @@ import type { Result } from "../../../domain/result.ts";
 import { linesOf } from "../../../durable-objects/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../../durable-objects/object-line.ts";
 import type { SocketOpening } from "../../../src/home.ts";
+import { LastSaid, type LastWords } from "../../../src/http/last-said.ts";
 import type { ClientSocket } from "./client-sockets.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";
@@ -18,7 +19,7 @@ export interface StreamedRequest {
   readonly method?: string;
   readonly body?: ReadableStream<Uint8Array> | null;
   /** What its answer ends with if the process ends before it does; without this such an answer fails. */
-  readonly ifLost?: string;
+  readonly ifLost?: LastWords;
 }
 
 /** The parts of an answer that the app reads. */
@@ -98,14 +99,18 @@ export class ObjectProcess {
   }
 }
 
-const endingWith = (lastWords: string, bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
+const endingWith = (lastWords: LastWords, bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const reader = bytes.getReader();
+  const said = new LastSaid();
   return new ReadableStream(
     {
       pull: async (controller) => {
         const read = await reader.read().catch(() => null);
-        if (read?.value !== undefined) return controller.enqueue(read.value);
-        if (read === null) controller.enqueue(new TextEncoder().encode(lastWords));
+        if (read?.value !== undefined) {
+          said.note(read.value);
+          return controller.enqueue(read.value);
+        }
+        if (read === null) controller.enqueue(new TextEncoder().encode(lastWords(said.text())));
         controller.close();
       },
       cancel: (reason) => reader.cancel(reason),
