@@ -91,6 +91,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Too many workers",
     detail: ({ limit }) => `this tenant has ${limit} workers, which is the maximum: delete offline workers first`,
   },
+  too_many_offers: {
+    status: 409,
+    title: "Too many offers",
+    detail: ({ limitBytes }) =>
+      `the models, runtime models and tags of this tenant's workers are at ${limitBytes} bytes, which is the maximum: name fewer, or delete offline workers`,
+  },
   worker_not_offline: {
     status: 409,
     title: "Worker is not offline",

@@ -277,12 +277,13 @@ type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
-export const presentWorker = (view: WorkerView): WorkerResource => ({
+/** `models`: the names that it gave. */
+export const presentWorker = (view: WorkerView, models: readonly string[] | null): WorkerResource => ({
   instance: view.worker.instance,
   provider: view.worker.provider,
   status: view.status,
   tags: view.worker.tagList,
-  models: view.worker.models === null ? null : [...view.worker.models],
+  models: models === null ? null : [...models],
   tier: view.worker.tier,
   concurrency: view.worker.concurrency,
   current_load: view.load,

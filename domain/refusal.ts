@@ -53,6 +53,7 @@ export type Refusal =
       readonly status: JobStatus | null;
     }
   | { readonly code: "too_many_workers"; readonly limit: number }
+  | { readonly code: "too_many_offers"; readonly limitBytes: number }
   | { readonly code: "count_changed"; readonly expected: number; readonly matched: number }
   | { readonly code: "worker_not_offline"; readonly instance: string }
   | { readonly code: "last_admin_key"; readonly id: string }

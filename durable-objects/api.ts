@@ -127,7 +127,7 @@ export const OPERATIONS = {
   readCorsOrigins: operation(ASK, alone(frontDoor.readCorsOrigins)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.getModel),
 
-  reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers"] }, presence.report),
+  reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers", "too_many_offers"] }, presence.report),
   listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),

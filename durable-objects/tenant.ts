@@ -23,6 +23,7 @@ import { counted } from "./key-rates.ts";
 import { LineSockets, SocketLine } from "./line-sockets.ts";
 import { Live } from "./live.ts";
 import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./object-line.ts";
+import { tenantOf } from "./object-name.ts";
 import { OperationCaller } from "./operation-caller.ts";
 import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
@@ -76,7 +77,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     super(state, env);
     configureLog(env);
     const { storage } = state;
-    const tenant = state.id.name ?? "";
+    const tenant = tenantOf(state.id);
     const waitUntil = (work: Promise<unknown>): void => state.waitUntil(work);
     const store = openStore(storage);
     const hibernating = new HibernatingSockets(state);
@@ -140,8 +141,8 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
    * deletes the history. After this, nothing of the tenant is on its way to D1.
    */
   async destroy(): Promise<void> {
-    const instances = [...this.#turns.memory.fleet.members()].map(({ worker }) => worker.instance);
-    this.ctx.waitUntil(this.#relays.endAll(instances));
+    // Without the memory: a tenant whose rows do not fit into it must end, too.
+    this.ctx.waitUntil(this.#relays.endAll(this.#store.workers.instances()));
     await this.ctx.blockConcurrencyWhile(async () => {
       this.#sockets.endAll();
       await this.ctx.storage.deleteAlarm();

@@ -98,7 +98,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const killswitch = store.settings.killswitch();
   const keys = store.keys.all();
   const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== null).map(({ id }) => id));
-  for (const worker of store.workers.all()) {
+  for (const worker of store.workers.each()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
     if (worker.keyId !== null && revoked.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
   }

@@ -185,6 +185,15 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   ],
   // Deliveries that wait are counted, and the oldest is found, without reading those that have ended.
   [`CREATE INDEX deliveries_pending ON deliveries (webhook_id, id) WHERE status = 'pending'`],
+  [
+    // The names of workers' models, apart from the records: memory keeps only a number for each, and a heartbeat does not
+    // write them again.
+    `CREATE TABLE worker_models (instance TEXT PRIMARY KEY, models TEXT, runtime_models TEXT)`,
+    `INSERT INTO worker_models (instance, models, runtime_models)
+      SELECT instance, json_extract(record, '$.models'), json_extract(record, '$.runtimeModels') FROM workers
+      WHERE json_extract(record, '$.models') IS NOT NULL OR json_extract(record, '$.runtimeModels') IS NOT NULL`,
+    `UPDATE workers SET record = json_remove(record, '$.models', '$.runtimeModels')`,
+  ],
 ];
 
 /** The version of a database after all steps. */

@@ -1,10 +1,18 @@
 // The operator and tenants: a lost key can be replaced, and a deleted tenant is gone.
 
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
-import { type Body, connectWorker, newWorld, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
+import {
+  type Body,
+  connectWorker,
+  inStorage,
+  newWorld,
+  ROOT_KEY,
+  request,
+  type World,
+} from "../support/workerd/client.ts";
 
 const asOperator = (method: string, path: string, body?: unknown) => request(ROOT_KEY, method, path, body);
 
@@ -54,6 +62,14 @@ describe("another admin key", () => {
 });
 
 describe("a tenant that is deleted", () => {
+  it("ends although its rows cannot be loaded any more", async () => {
+    const { world } = await withWork();
+    await inStorage(world, (storage) => storage.sql.exec("UPDATE workers SET record = 'too large to be read'"));
+    await evictDurableObject(world.stub);
+    expect((await asOperator("DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
+    expect(await rowsOf(world.tenant)).toEqual({});
+  });
+
   it("ends at once: keys, sessions and sockets; nothing of it is left, live or in history", async () => {
     const { world, id } = await withWork();
     const other = await withWork();

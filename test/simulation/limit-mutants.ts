@@ -48,7 +48,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "a worker may offer a list of any length",
     "durable-objects/operations/presence.ts",
-    "> MAX_OFFER_BYTES) {",
-    "> 4 * MAX_OFFER_BYTES) {",
+    "if (named > MAX_OFFER_BYTES)",
+    "if (named > 4 * MAX_OFFER_BYTES)",
   ),
 ];
