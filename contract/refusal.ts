@@ -151,6 +151,19 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ detail }) => detail,
     retryAfter: seconds,
   },
+  too_many_groups: {
+    status: 429,
+    title: "Too many groups",
+    detail: ({ limit }) =>
+      `jobs with ${limit} different requirements (provider, model, tags) wait in this tenant, which is the maximum: use fewer different tags, or wait until some have run`,
+    retryAfter: seconds,
+  },
+  tenant_full: {
+    status: 507,
+    title: "Tenant full",
+    detail: ({ maxGb }) =>
+      `this tenant stores its ${maxGb} GB: shorten history.keep_days, or ask the operator for a larger max_gb. Nothing was changed`,
+  },
   insufficient_quota: { status: 429, title: "Insufficient quota", detail: ({ detail }) => detail },
   model_not_found: {
     status: 404,

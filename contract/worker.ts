@@ -201,7 +201,13 @@ export const claimRequest = z
   .strictObject({ max: z.int().min(1).max(MAX_CONCURRENCY).default(1) })
   .meta({ id: "Claim" });
 export const claimAnswer = z
-  .object({ jobs: z.array(leasedJob), skipped: z.record(z.string(), count) })
+  .object({
+    jobs: z.array(leasedJob),
+    skipped: z.record(z.string(), count).meta({
+      description:
+        "why the waiting jobs are not for this worker, with their number: the 100 most frequent reasons; where more than 1,000 different requirements wait, of the 1,000 that have waited longest",
+    }),
+  })
   .meta({ id: "ClaimAnswer" });
 
 export const completeQuery = z.strictObject({

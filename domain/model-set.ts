@@ -37,9 +37,12 @@ const ownerless = (key: string): string => key.slice(key.lastIndexOf("/") + 1);
 /** No name begins with the mark, so `m1` is not taken for `owner/m1`. */
 const OWNERLESS_MARK = "\u0000";
 
+/** The number of a model, the same for all of its names. */
+export const modelDigestOf = (model: string): number => digestOf(modelKeyOf(model));
+
 const digestsOf = (name: string): number[] => {
   const key = modelKeyOf(name);
-  const own = digestOf(key);
+  const own = modelDigestOf(name);
   return key.includes("/") ? [own, digestOf(OWNERLESS_MARK + ownerless(key))] : [own];
 };
 
@@ -56,14 +59,14 @@ const utf8Length = (text: string): number => {
 export const modelSetIdOf = (names: readonly string[]): string => `${names.length} ${digestOf(names.join("\n"))}`;
 
 export const modelSetOf = (names: readonly string[]): ModelSet => {
-  const digests: number[] = [];
+  const digests = new Set<number>();
   let bytes = 0;
   for (const name of names) {
     const own = digestsOf(name);
-    digests.push(...own);
+    for (const digest of own) digests.add(digest);
     bytes += Math.max(utf8Length(name), own.length * BYTES_A_DIGEST);
   }
-  return { id: modelSetIdOf(names), count: names.length, digests: new Float64Array(digests).sort(), bytes };
+  return { id: modelSetIdOf(names), count: names.length, digests: Float64Array.from(digests).sort(), bytes };
 };
 
 const has = ({ digests }: ModelSet, digest: number): boolean => {
@@ -78,7 +81,7 @@ const has = ({ digests }: ModelSet, digest: number): boolean => {
 
 /** For many sets: the name is read once. */
 export const withModel = (model: string): ((set: ModelSet) => boolean) => {
-  const digest = digestOf(modelKeyOf(model));
+  const digest = modelDigestOf(model);
   return (set) => has(set, digest);
 };
 
@@ -91,6 +94,6 @@ export const withSimilarModel = (model: string): ((set: ModelSet) => boolean) =>
 
 /** Whether a list may have one of these names; the list itself tells. */
 export const withAnyModel = (models: readonly string[]): ((set: ModelSet) => boolean) => {
-  const wanted = new Set(models.map((model) => digestOf(modelKeyOf(model))));
+  const wanted = new Set(models.map(modelDigestOf));
   return ({ digests }) => digests.some((digest) => wanted.has(digest));
 };

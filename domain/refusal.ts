@@ -73,6 +73,8 @@ export type Refusal =
       /** null: another limit than requests per minute. */
       readonly requestsPerMinute: number | null;
     }
+  | { readonly code: "too_many_groups"; readonly limit: number; readonly retryAfterSeconds: number }
+  | { readonly code: "tenant_full"; readonly maxGb: number }
   | { readonly code: "insufficient_quota"; readonly detail: string }
   | { readonly code: "model_not_found"; readonly model: string; readonly known: readonly string[] }
   | { readonly code: "unsupported_parameter"; readonly parameter: string; readonly detail: string }

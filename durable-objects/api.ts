@@ -82,7 +82,7 @@ const REPORT = { ...WORK, ...VITAL, refuses: ["not_found", "lease_lost"] } as co
 const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 /** By the limits of the caller's key. */
 const LIMIT_REFUSALS = ["rate_limit_exceeded", "insufficient_quota"] as const satisfies readonly RefusalCode[];
-const CREATION_REFUSALS = ["idempotency_key_reused", "history_backlog", ...LIMIT_REFUSALS] as const;
+const CREATION_REFUSALS = ["idempotency_key_reused", "history_backlog", "too_many_groups", ...LIMIT_REFUSALS] as const;
 
 export const OPERATIONS = {
   createJob: operation({ ...NEW_JOB, refuses: CREATION_REFUSALS }, jobs.createOne),
@@ -93,12 +93,18 @@ export const OPERATIONS = {
   ),
   getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
   presentOpenJobs: operation(READ, jobs.presentOpenJobs),
-  patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed", "history_unavailable"] }, jobs.patch),
+  patchJob: operation(
+    { ...WRITE, refuses: ["not_found", "job_completed", "too_many_groups", "history_unavailable"] },
+    jobs.patch,
+  ),
   cancelJob: operation(
     { ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state", "history_unavailable"] },
     jobs.cancel,
   ),
-  retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "history_unavailable"] }, jobs.retry),
+  retryJob: operation(
+    { ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "too_many_groups", "history_unavailable"] },
+    jobs.retry,
+  ),
   /** One portion of a bulk change; `finishBulk` records the result of all portions. */
   changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
   recallBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),

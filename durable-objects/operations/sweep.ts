@@ -15,6 +15,7 @@ import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts"
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
 import { endGraces } from "./keys.ts";
 import { noteExpiredLeases } from "./outcomes.ts";
+import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
 import { announceSilence, nextSilenceAt } from "./silence.ts";
@@ -26,6 +27,7 @@ const JOBS_A_SWEEP = 500;
 const DEPARTURES_A_SWEEP = 2_000;
 const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
+const GROUP_WAIT_MS = 5_000;
 const KEPT_SPENDING_MS = 62 * DAY_MS;
 
 interface Row {
@@ -177,11 +179,19 @@ const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
 
 const attendPending = (turn: Turn, job: Job): void => {
   const isReady = job.readyAt !== null && job.readyAt <= turn.nowAt;
-  if (isReady) turn.record(job, makeReady(job));
+  if (isReady && refuseGroups(turn, [job.groupKey]).ok) turn.record(job, makeReady(job));
+  else if (isReady) waitForAGroup(turn, job);
   if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
   turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
+};
+
+/** Too many groups wait: it is looked at again when some of them may have run. */
+const waitForAGroup = (turn: Turn, { id }: Job): void => {
+  const dueAt = turn.nowAt + GROUP_WAIT_MS;
+  turn.store.jobs.postpone(id, dueAt);
+  turn.due(dueAt);
 };
 
 /** Final jobs leave once history has their last change; until then they are not looked at again. */

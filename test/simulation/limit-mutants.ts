@@ -29,13 +29,13 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a full storage takes new jobs",
-    "durable-objects/operations/jobs.ts",
+    "durable-objects/operations/room.ts",
     "if (stored.bytes <= MAX_STORED_BYTES) return ok(null);",
     "if (stored.bytes <= 2 * MAX_STORED_BYTES) return ok(null);",
   ),
   mutant(
     "a storage that had room once has it for ever",
-    "durable-objects/operations/jobs.ts",
+    "durable-objects/operations/room.ts",
     "if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {",
     "if (stored.bytes === 0) {",
   ),
