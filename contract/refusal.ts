@@ -102,6 +102,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Worker is not offline",
     detail: ({ instance }) => `worker ${instance} is not offline: stop it first`,
   },
+  instance_taken: {
+    status: 409,
+    title: "Instance taken",
+    detail: ({ instance }) =>
+      `worker ${instance} is alive and was registered with another key: choose another name, or stop that worker first`,
+  },
   last_admin_key: {
     status: 409,
     title: "Last admin key",
@@ -189,7 +195,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   killswitch_active: {
     status: 503,
     title: "Killswitch active",
-    detail: ({ level, reason }) => `the killswitch is at level ${level}: ${reason}`,
+    detail: ({ level, reason }) => `the killswitch is at level ${level}${reason === "" ? "" : `: ${reason}`}`,
     retryAfter: () => 30,
   },
   budget_reached: { status: 503, title: "Budget reached", detail: ({ detail }) => detail, retryAfter: seconds },

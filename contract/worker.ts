@@ -54,7 +54,10 @@ export const tagList = z
 
 const presenceFields = {
   instance: instanceName,
-  status: z.enum(["online", "idle", "busy"]).optional(),
+  status: z.enum(["online", "idle", "busy"]).optional().meta({
+    description:
+      "busy: it is given nothing until it reports otherwise, whatever its load; one that only is full needs not say so",
+  }),
   tags: tagList.optional(),
   provider: providerName,
   concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional().meta({ default: 1 }),
@@ -247,6 +250,7 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   unavailable: body.unavailable ?? null,
   apis: body.apis ?? [],
   runtimeModels: body.runtime_models ?? null,
+  isBusy: body.status === "busy",
   jobs: body.jobs ?? null,
 });
 
@@ -270,6 +274,7 @@ type Inside =
   | "tags"
   | "apis"
   | "runtimeModels"
+  | "busy"
   | "viaSocket"
   | "keyId"
   | "pause"

@@ -53,6 +53,7 @@ export class Fleet {
   readonly #registered = new Bits();
   readonly #paused = new Bits();
   readonly #unavailable = new Bits();
+  readonly #busy = new Bits();
   readonly #withRoom = new Bits();
   readonly #connected = new Bits();
   readonly #cutOff = new Bits();
@@ -172,7 +173,15 @@ export class Fleet {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
     this.#index(member, false);
-    for (const bits of [this.#paused, this.#unavailable, this.#withRoom, this.#cutOff, this.#connected, this.#unheard])
+    for (const bits of [
+      this.#paused,
+      this.#unavailable,
+      this.#busy,
+      this.#withRoom,
+      this.#cutOff,
+      this.#connected,
+      this.#unheard,
+    ])
       bits.set(member.slot, false);
     this.#giveBack(member.worker);
     this.#byInstance.delete(instance);
@@ -209,6 +218,11 @@ export class Fleet {
   /** Workers that report they can take no jobs now. */
   get unavailable(): Bits {
     return this.#unavailable;
+  }
+
+  /** Workers that report they are busy. */
+  get busy(): Bits {
+    return this.#busy;
   }
 
   get withRoom(): Bits {
@@ -318,6 +332,7 @@ export class Fleet {
   #refresh(member: Member, nowAt: number): void {
     this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
     this.#unavailable.set(member.slot, member.worker.unavailable !== null);
+    this.#busy.set(member.slot, member.worker.busy !== null);
     this.#noteRoom(member);
     this.#cutOff.set(member.slot, isCutOff(member));
   }

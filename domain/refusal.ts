@@ -56,6 +56,7 @@ export type Refusal =
   | { readonly code: "too_many_offers"; readonly limitBytes: number }
   | { readonly code: "count_changed"; readonly expected: number; readonly matched: number }
   | { readonly code: "worker_not_offline"; readonly instance: string }
+  | { readonly code: "instance_taken"; readonly instance: string }
   | { readonly code: "last_admin_key"; readonly id: string }
   | { readonly code: "key_inactive"; readonly id: string }
   | { readonly code: "tenant_exists"; readonly tenant: string }

@@ -214,6 +214,15 @@ const FILTERS: readonly Filter[] = [
     whyNobody: (nobody) => `${whoIs(nobody)} to leave this job to another`,
   },
   {
+    name: "busy",
+    isAboutRoom: true,
+    refuses: ({ worker }) => (worker.busy === null ? null : "reports that it is busy"),
+    narrow: (left, fleet) => {
+      left.subtract(fleet.busy);
+    },
+    whyNobody: (nobody) => `${whoIs(nobody)} busy, as reported`,
+  },
+  {
     name: "capacity",
     isAboutRoom: true,
     refuses: ({ worker, load }) =>

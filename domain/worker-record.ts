@@ -25,6 +25,7 @@ type FirstField =
 /** Fields added after the first release, with the values of a worker that never used them. */
 const LATER_FIELDS = {
   unavailable: null,
+  busy: null,
   apis: [],
   resumedEpoch: 0,
   rests: 0,

@@ -34,8 +34,17 @@ export interface OfferedModels {
 
 /** A worker's presence report; `jobs` lists the jobs it has, null if it does not say. */
 export interface PresenceReport extends Offer, OfferedModels {
+  /** It wants nothing now, for reasons of its own. */
+  readonly isBusy?: boolean;
   readonly jobs: readonly string[] | null;
 }
+
+export type Busy = "full" | "own";
+
+export const busyOf = ({ isBusy = false }: PresenceReport, isFull: boolean): Busy | null => {
+  if (!isBusy) return null;
+  return isFull ? "full" : "own";
+};
 
 export interface Pause {
   readonly reason: string;
@@ -55,6 +64,8 @@ export interface Worker extends Offer {
   /** Its `OfferedModels`, whose names are on disk. */
   readonly models: ModelSet | null;
   readonly runtimeModels: ModelSet | null;
+  /** It reported that it is busy: at full load that ends with one of its jobs, else with its next report. */
+  readonly busy: Busy | null;
   /** It last reported over its socket, so without an open socket it cannot be told of a job. */
   readonly viaSocket: boolean;
   /** The key of its last report. */
@@ -112,7 +123,7 @@ const BLAMELESS_CODES = new Set([
 export const registerWorker = (
   report: PresenceReport,
   known: Worker | null,
-  from: { keyId: string | null; viaSocket: boolean },
+  from: { keyId: string | null; viaSocket: boolean; isFull?: boolean },
   nowAt: number,
 ): Worker => ({
   registeredAt: nowAt,
@@ -133,6 +144,7 @@ export const registerWorker = (
   version: report.version,
   concurrency: report.concurrency,
   unavailable: report.unavailable,
+  busy: busyOf(report, from.isFull ?? false),
   apis: report.apis,
   runtimeModels: setOf(report.runtimeModels, known?.runtimeModels),
   keyId: from.keyId,
@@ -185,12 +197,12 @@ export const statusOf = (
   nowAt: number,
 ): WorkerStatus => {
   if (isOffline(lastSeenAt, offlineAfterMs, nowAt)) return "offline";
-  if (load >= worker.concurrency) return "busy";
+  if (worker.busy !== null || load >= worker.concurrency) return "busy";
   return load === 0 ? "idle" : "online";
 };
 
 /** The pause lasts beyond the killswitch. Its readers have a button, a command or a request for resuming. */
-export const HALT_REASON = "killswitch; once that is cleared, resume it";
+export const HALT_REASON = "killswitch; paused until it is resumed";
 
 /** Why a worker gets no new jobs, for its operator; null while it does. */
 export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {

@@ -133,7 +133,10 @@ export const OPERATIONS = {
   readCorsOrigins: operation(ASK, alone(frontDoor.readCorsOrigins)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.getModel),
 
-  reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers", "too_many_offers"] }, presence.report),
+  reportPresence: operation(
+    { ...WORK, ...VITAL, refuses: ["instance_taken", "too_many_workers", "too_many_offers"] },
+    presence.report,
+  ),
   listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
@@ -141,9 +144,9 @@ export const OPERATIONS = {
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
   resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
 
-  workAs: operation({ ...WORK, refuses: ["forbidden"] }, presence.workAs),
+  workAs: operation({ ...WORK, refuses: ["instance_taken"] }, presence.workAs),
   holdLease: operation(REPORT, report.holdLease),
-  claim: operation({ ...WORK, ...ONE }, claims.claim),
+  claim: operation({ ...WORK, refuses: ["not_found", "instance_taken"] }, claims.claim),
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
   completeJob: operation(REPORT, report.presented(report.complete)),
@@ -209,6 +212,10 @@ export type AnswerOf<Name extends OperationName> =
 
 /** All refusals of an operation. */
 export const refusalsOf = (name: OperationName): readonly RefusalCode[] => {
-  const { refuses, kind }: Rules = OPERATIONS[name];
-  return kind === "exempt" ? refuses : [...refuses, "killswitch_active"];
+  const { refuses, kind, needsRoom }: Rules = OPERATIONS[name];
+  return [
+    ...refuses,
+    ...(kind === "exempt" ? [] : (["killswitch_active"] as const)),
+    ...(needsRoom ? (["tenant_full"] as const) : []),
+  ];
 };

@@ -32,6 +32,7 @@ import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant
 import { countPruned } from "./operations/live.ts";
 import type { Departure } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
+import { boundTenant } from "./operations/room.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import type { Caller } from "./operations/turn.ts";
 import type { StreamOwner } from "./relay.ts";
@@ -41,7 +42,7 @@ import { SocketIntake } from "./socket-intake.ts";
 import { Sockets } from "./sockets.ts";
 import { SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
-import { jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
+import { jurisdictionOf, maxGbOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
 import { SERVICE, TurnRunner } from "./turn-runner.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
@@ -112,7 +113,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     this.#sockets = sockets;
     this.#wake = wake;
     this.#turns = turns;
-    this.#operations = new OperationCaller(store, turns);
+    this.#operations = new OperationCaller(store, turns, maxGbOf(env));
     this.#history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
     this.#relocation = new Relocation({
       tenant,
@@ -134,6 +135,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   /** Adds an admin key. Only called by the edge, with the root key. */
   async addAdminKey(request: NewKey): Promise<Result<KeyResource, Refusal>> {
     return this.#turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
+  }
+
+  /** Sets what it may store. Only called by the edge, with the root key. */
+  async bound(request: { maxGb: number | null }): Promise<Result<{ storedBytes: number }, Refusal>> {
+    return this.#turns.decide(OPERATOR, (turn) => boundTenant(turn, request));
   }
 
   /**

@@ -53,10 +53,18 @@ export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number
   // The tenant may have been deleted during the pruning.
   if (turn.store.settings.identity() === null) return null;
   const { counters } = turn.memory;
+  const before = keptInHistory(turn);
   for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
     counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;
   turn.store.settings.putCounters(storedCounters(counters));
+  turn.memory.historyBytes *= before === 0 ? 1 : Math.min(1, keptInHistory(turn) / before);
+  turn.store.settings.putHistoryBytes(Math.round(turn.memory.historyBytes));
   return null;
+};
+
+const keptInHistory = (turn: Turn): number => {
+  const { completed, failed, cancelled } = statusCounts(turn);
+  return completed + failed + cancelled;
 };
 
 /** The fields of each worker that the totals use. */

@@ -70,6 +70,9 @@ export interface Memory {
   drainedSeq: number;
   /** The size of the object's database, as last read. */
   readonly stored: { bytes: number; readAt: number };
+  /** About what history has: what it was sent, less the share of the jobs that retention has deleted. */
+  historyBytes: number;
+  maxGb: number | null;
 }
 
 const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
@@ -145,5 +148,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,
     stored: { bytes: 0, readAt: Number.NEGATIVE_INFINITY },
+    historyBytes: store.settings.historyBytes(),
+    maxGb: store.settings.maxGb(),
   };
 };

@@ -9,6 +9,7 @@ import { heartbeatJob, keepLease, loseJob } from "../../domain/lease.ts";
 import { invalid, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import {
+  busyOf,
   ECHO,
   isSameOffer,
   modelsOf,
@@ -38,17 +39,14 @@ export interface Presence extends PresenceReport {
   readonly viaSocket: boolean;
 }
 
-/** A worker's key may not report for a live worker that uses another key. */
+/** While it is alive, a worker belongs to the key that registered it, whatever the roles: another would get its prompts. */
 export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> => {
   const member = turn.memory.fleet.get(instance);
   const owner = member?.worker.keyId ?? null;
-  if (turn.caller.role !== "worker" || member === undefined || owner === null || owner === turn.caller.keyId) {
-    return ok(null);
-  }
+  if (member === undefined || owner === null || owner === turn.caller.keyId) return ok(null);
   const key = turn.store.keys.find(owner);
-  if (key?.role !== "worker" || key.revokedAt !== null || isSilent(turn, member)) return ok(null);
-  const detail = `worker "${instance}" is in use with another key: choose another name, or stop that worker first`;
-  return err({ code: "forbidden", detail });
+  if (key === null || key.revokedAt !== null || isSilent(turn, member)) return ok(null);
+  return err({ code: "instance_taken", instance });
 };
 
 /** Whether the caller's key may act for a worker, and when its connection ends. */
@@ -127,6 +125,8 @@ const hear = (turn: Turn, request: Presence): Member => {
   const isConnected = turn.lastSocketSign(request.instance) !== null;
   // A worker with an open socket hears of jobs there, however it reports.
   const viaSocket = request.viaSocket || isConnected;
+  const isFull = known !== undefined && known.load >= known.worker.concurrency;
+  const busy = busyOf(request, isFull);
   const storedAgeMs = isNew ? Number.POSITIVE_INFINITY : turn.nowAt - known.worker.lastHeartbeatAt;
   const wasOffline = isNew || isSilent(turn, known);
   const isStoreDue =
@@ -134,10 +134,11 @@ const hear = (turn: Turn, request: Presence): Member => {
     !isSameOffer(known.worker, request) ||
     known.worker.keyId !== turn.caller.keyId ||
     known.worker.viaSocket !== viaSocket ||
+    known.worker.busy !== busy ||
     storedAgeMs >= config.presence.offlineAfterMs / STORED_SIGN_SHARE;
   if (isStoreDue) {
     if (wasOffline) turn.log("info", isNew ? "worker.registered" : "worker.returned", { worker: request.instance });
-    const from = { keyId: turn.caller.keyId, viaSocket };
+    const from = { keyId: turn.caller.keyId, viaSocket, isFull };
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
     if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
     noteOthersThanEcho(turn, worker);

@@ -13,22 +13,50 @@ import type { Turn } from "./turn.ts";
 export const MAX_STORED_BYTES = 5_000_000_000;
 /** Requirement groups that wait: each costs memory, and the opening of all groups looks at each. */
 export const MAX_GROUPS = 10_000;
+/** What a tenant may store unless its operator says otherwise (`SERVICE_TENANT_MAX_GB`). */
+export const DEFAULT_MAX_GB = 20;
+const BYTES_A_GB = 1_000_000_000;
 const SIZE_READ_EVERY_MS = 1_000;
 const BACKLOG_RETRY_SECONDS = 10;
 const GROUPS_RETRY_SECONDS = 10;
 
-/**
- * Above its limits the object takes no new jobs: too many wait, or history is down. No accepted job is ever dropped.
- */
-export const refuseBacklog = (turn: Turn): Result<null, Refusal> => {
+/** The size of the object's database, read from time to time. */
+const databaseBytes = (turn: Turn): number => {
   const { stored } = turn.memory;
   if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {
     stored.readAt = turn.nowAt;
     stored.bytes = turn.store.bytes();
   }
-  if (stored.bytes <= MAX_STORED_BYTES) return ok(null);
-  return err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
+  return stored.bytes;
 };
+
+/** What the tenant stores; each place where its bytes lie is a term. */
+export const storedBytes = (turn: Turn): number => databaseBytes(turn) + turn.memory.historyBytes;
+
+/** For operations that store more; those that finish or stop work are not asked. */
+export const refuseFull = (turn: Turn, defaultMaxGb: number): Result<null, Refusal> => {
+  const maxGb = turn.memory.maxGb ?? defaultMaxGb;
+  return storedBytes(turn) <= maxGb * BYTES_A_GB ? ok(null) : err({ code: "tenant_full", maxGb });
+};
+
+/** The operator's bound for this tenant in place of the service's; null takes that again. */
+export const boundTenant = (
+  turn: Turn,
+  request: { maxGb: number | null },
+): Result<{ storedBytes: number }, Refusal> => {
+  turn.memory.maxGb = request.maxGb;
+  turn.store.settings.putMaxGb(request.maxGb);
+  turn.audit("tenant.bounded", "", { max_gb: request.maxGb });
+  return ok({ storedBytes: storedBytes(turn) });
+};
+
+/**
+ * Above its limits the object takes no new jobs: too many wait, or history is down. No accepted job is ever dropped.
+ */
+export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
+  databaseBytes(turn) <= MAX_STORED_BYTES
+    ? ok(null)
+    : err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
 
 /** Whether these groups may wait; those that wait already may always grow. */
 export const refuseGroups = (turn: Turn, groupKeys: readonly string[]): Result<null, Refusal> => {

@@ -139,10 +139,19 @@ const TIMETABLE: readonly Row[] = [
     run: (turn) => turn.store.unreported.removeBefore(turn.nowAt - UNREPORTED_KEPT_MS, EXPIRED_ROWS_A_SWEEP),
   },
   {
-    what: "dashboard sessions expire; old sums of spending are deleted",
+    what: "dashboard sessions expire",
     dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
     run: (turn) => {
       for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
+    },
+  },
+  {
+    what: "old sums of spending are deleted",
+    dueAt: (turn) => {
+      const oldestAt = earliest([turn.store.spending.oldestDayAt(), turn.store.keyUse.oldestDayAt()]);
+      return oldestAt === null ? null : oldestAt + KEPT_SPENDING_MS + 1;
+    },
+    run: (turn) => {
       turn.store.keyUse.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
       turn.store.spending.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
     },

@@ -193,6 +193,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       SELECT instance, json_extract(record, '$.models'), json_extract(record, '$.runtimeModels') FROM workers
       WHERE json_extract(record, '$.models') IS NOT NULL OR json_extract(record, '$.runtimeModels') IS NOT NULL`,
     `UPDATE workers SET record = json_remove(record, '$.models', '$.runtimeModels')`,
+    // The oldest sum of a key's spending, which the alarm deletes.
+    `CREATE INDEX key_spending_by_day ON key_spending (day_at)`,
   ],
 ];
 

@@ -30,6 +30,7 @@ export const worker = ({ models = null, runtimeModels = null, ...offer }: Given 
   version: null,
   concurrency: 1,
   unavailable: null,
+  busy: null,
   apis: [],
   runtimeModels: runtimeModels === null ? null : modelSetOf(runtimeModels),
   viaSocket: false,

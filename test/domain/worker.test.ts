@@ -63,6 +63,7 @@ describe("presence", () => {
     expect(registerWorker(REPORT, null, FROM, NOON)).toEqual({
       ...offer,
       models: modelSetOf(["large"]),
+      busy: null,
       ...FROM,
       registeredAt: NOON,
       lastHeartbeatAt: NOON,

@@ -158,7 +158,7 @@ describe("presence", () => {
   });
 
   it("derives the status from load and silence", async () => {
-    await present("w1", { concurrency: 2, status: "busy" });
+    await present("w1", { concurrency: 2, status: "online" });
     const statusOf = async (): Promise<string> => (await world.ok("GET", "/api/workers/w1")).status;
     expect(await statusOf()).toBe("idle");
     await create();
