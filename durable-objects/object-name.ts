@@ -23,3 +23,6 @@ export const tenantOf = ({ name }: Pick<DurableObjectId, "name">): string => {
   if (name === undefined || name === "") throw new Error("the platform gave this tenant's object no name");
   return name;
 };
+
+/** The name of the object with a file's bytes. */
+export const fileName = (tenant: string, id: string): string => `${tenant}/file/${id}`;

@@ -1,6 +1,7 @@
 // The platform's bindings that a tenant's object needs, and what they decide.
 
 import type { LogSettings } from "../contract/log.ts";
+import type { StoredFile } from "./files/stored-file.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { DEFAULT_MAX_GB } from "./operations/room.ts";
 import type { Relay } from "./relay.ts";
@@ -11,6 +12,7 @@ export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly RELAY: DurableObjectNamespace<Relay>;
   /** What each tenant may store, in GB. */
   readonly SERVICE_TENANT_MAX_GB?: string;
+  readonly FILES: DurableObjectNamespace<StoredFile>;
   /** `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }

@@ -186,6 +186,22 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   // Deliveries that wait are counted, and the oldest is found, without reading those that have ended.
   [`CREATE INDEX deliveries_pending ON deliveries (webhook_id, id) WHERE status = 'pending'`],
   [
+    `CREATE TABLE files (
+      id TEXT PRIMARY KEY,
+      owner TEXT,
+      purpose TEXT,
+      job_id TEXT,
+      bytes INTEGER NOT NULL,
+      is_whole INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      record TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE INDEX files_newest ON files (created_at, id)`,
+    `CREATE INDEX files_ending ON files (expires_at)`,
+    `CREATE INDEX files_of_job ON files (job_id) WHERE job_id IS NOT NULL`,
+  ],
+  [
     // The names of workers' models, apart from the records: memory keeps only a number for each, and a heartbeat does not
     // write them again.
     `CREATE TABLE worker_models (instance TEXT PRIMARY KEY, models TEXT, runtime_models TEXT)`,
